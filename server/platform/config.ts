@@ -1,0 +1,99 @@
+import { pathToFileURL } from "node:url";
+import path from "node:path";
+import { z } from "zod";
+
+const ms = z.number().int().positive();
+
+const timingSchema = z.object({
+  /** A node raises its counter this often. */
+  beatMs: ms.default(1_000),
+  /** A sweeper that sees a counter unchanged for this long of its own clock calls the node lost. */
+  lostAfterMs: ms.default(7_000),
+  /** How often the watch reads counters. */
+  watchMs: ms.default(1_000),
+  /** A gap between two reads above this restarts the watch. */
+  watchGapMs: ms.default(2_000),
+  /** The beat stops when the main thread has not ticked for this long. */
+  mainThreadStallMs: ms.default(60_000),
+  /** How often each worker sweeps while there is activity. */
+  sweepMs: ms.default(5_000),
+  /** How often it sweeps after `sweepIdleAfterMs` without activity. */
+  sweepIdleMs: ms.default(60_000),
+  sweepIdleAfterMs: ms.default(30_000),
+  /** A queued row whose bell is older than this is rung again. */
+  reringMs: ms.default(5_000),
+  /** How often a worker re-reads the cancel flag of its jobs. */
+  cancelPollMs: ms.default(1_000),
+  /** Grace time at SIGTERM; runs are handed back five seconds before its end. */
+  stopGraceMs: ms.default(30_000),
+  /** Progress is written to the row at most this often. */
+  progressPersistMs: ms.default(5_000),
+  /** Wait before a charged retry. */
+  retryDelayMs: ms.default(1_000),
+});
+
+const limitsSchema = z.object({
+  /** Charged tries after which a job fails. */
+  maxCharged: z.number().int().min(1).default(3),
+  /** Open jobs of one user; guests have fewer. */
+  openJobs: z.number().int().min(1).default(200),
+  openJobsGuest: z.number().int().min(1).default(20),
+  /** Rows that may wait in one queue. */
+  maxWaiting: z.number().int().min(1).default(1_000),
+  /** Pictures that a guest may keep. */
+  guestImages: z.number().int().min(1).default(200),
+  /** Requests per minute of one API key. */
+  apiKeyPerMinute: z.number().int().min(1).default(600),
+});
+
+const retentionSchema = z.object({
+  /** Ephemeral jobs go this long after a complete answer that nobody acknowledged. */
+  ephemeralAfterAnswerMs: ms.default(600_000),
+  /** Ephemeral jobs go at the latest after this time. */
+  ephemeralMaxMs: ms.default(7 * 86_400_000),
+  /** Deleted pictures can be restored for this long. */
+  undoDeleteMs: ms.default(30 * 60_000),
+  /** Objects without a row are removed when older than this. */
+  orphanObjectMs: ms.default(3_600_000),
+  /** Guests without a visit expire after this time. */
+  guestMs: ms.default(30 * 86_400_000),
+  eventsMs: ms.default(30 * 86_400_000),
+});
+
+const queueSchema = z.object({
+  /** What a node needs to subscribe: logical cores and memory in GiB. The lightest class takes every node. */
+  minCores: z.number().default(0),
+  minMemoryGib: z.number().default(0),
+});
+
+const configSchema = z.object({
+  timing: timingSchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  retention: retentionSchema.prefault({}),
+  queues: z.record(z.string(), queueSchema).default({
+    "cpu-intensive": { minCores: 8, minMemoryGib: 16 },
+    "cpu-light": { minCores: 0, minMemoryGib: 0 },
+  }),
+});
+
+export type Config = z.infer<typeof configSchema>;
+export type ConfigInput = z.input<typeof configSchema>;
+
+/** For `atelier.config.ts`: checks the types and returns the value. */
+export function defineConfig(config: ConfigInput): ConfigInput {
+  return config;
+}
+
+/** The configuration with every default. */
+export function parseConfig(input: unknown): Config {
+  return configSchema.parse(input);
+}
+
+/** Reads the file about behaviour (a module with a default export); throws ZodError when it is not valid. */
+export async function loadConfig(file: string): Promise<Config> {
+  const url = pathToFileURL(path.resolve(file)).href;
+  const loaded: { default?: unknown } = await import(
+    /* webpackIgnore: true */ /* turbopackIgnore: true */ url
+  );
+  return parseConfig(loaded.default ?? {});
+}

@@ -1,0 +1,113 @@
+/** How a failure is treated: which strategy a failed job gets, and which HTTP status a caller sees. */
+export interface ErrorRule {
+  readonly class:
+    | "network"
+    | "resource"
+    | "model"
+    | "timeout"
+    | "validation"
+    | "moderation"
+    | "credit"
+    | "internal";
+  /** What happens to a job that fails with this code. */
+  readonly strategy: "fail" | "retry" | "other_server" | "cpu_queue" | "next_provider";
+  /** Whether the try counts against the job's limit of tries. */
+  readonly charged: boolean;
+  readonly httpStatus: number;
+  /** Text for people when the thrower gives none. */
+  readonly message: string;
+}
+
+const validation = (httpStatus: number, message: string): ErrorRule => ({
+  class: "validation",
+  strategy: "fail",
+  charged: true,
+  httpStatus,
+  message,
+});
+
+/** The closed table of error codes; every decision about an error is made from its row here. */
+export const errorRules = {
+  bad_request: validation(400, "The request is not valid."),
+  unauthorized: validation(401, "Sign in or send an API key."),
+  forbidden: validation(403, "You may not do that."),
+  not_found: validation(404, "There is nothing here under that address."),
+  conflict: validation(409, "That was changed in the meantime. Reload and try again."),
+  idempotency_mismatch: validation(409, "This Idempotency-Key was used before with another request."),
+  rate_limited: validation(429, "Too many requests. Wait a moment and try again."),
+  quota_exceeded: validation(429, "You have too many open jobs. Wait until some are done."),
+  queue_full: validation(503, "The line is full at the moment. Try again in a few minutes."),
+  consent_required: validation(422, "Confirm that the photo shows an adult who agrees to this."),
+  no_engine: validation(422, "No engine that can do this is connected."),
+  upload_too_large: validation(413, "The file is larger than 25 MB."),
+  upload_too_many: validation(413, "At most 20 files can be uploaded at once."),
+  upload_too_many_pixels: validation(413, "The picture has more than 50 megapixels."),
+  upload_unreadable: validation(422, "The file is damaged and cannot be read as a picture."),
+  upload_unsupported: validation(415, "Only JPEG, PNG, WebP and AVIF pictures can be uploaded."),
+  upload_animated: validation(422, "Animated pictures cannot be uploaded."),
+  mask_size: validation(422, "The mask must have the same size as the picture."),
+  mask_empty: validation(422, "Nothing is marked on the picture."),
+  output_too_large: validation(422, "The result would have more than 64 megapixels."),
+  no_person_found: validation(422, "No person found in the picture."),
+  person_unsuitable: validation(422, "The photo of the person cannot be used for this."),
+  garment_unsuitable: validation(422, "The photo of the garment cannot be used for this."),
+  input_missing: validation(422, "A picture that the job needs is gone."),
+  engine_crashed: {
+    class: "resource",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 502,
+    message: "The engine stopped while it worked on the picture.",
+  },
+  engine_timeout: {
+    class: "timeout",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 504,
+    message: "The engine took too long.",
+  },
+  engine_failed: {
+    class: "model",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 502,
+    message: "The engine could not make the picture.",
+  },
+  out_of_memory: {
+    class: "resource",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 503,
+    message: "There was not enough memory for the picture.",
+  },
+  worker_lost: {
+    class: "resource",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 503,
+    message: "The worker died while it worked on the job, three times.",
+  },
+  storage_unavailable: {
+    class: "network",
+    strategy: "retry",
+    charged: false,
+    httpStatus: 503,
+    message: "The picture store cannot be reached. Try again in a moment.",
+  },
+  database_unavailable: {
+    class: "network",
+    strategy: "retry",
+    charged: false,
+    httpStatus: 503,
+    message: "The database cannot be reached. Try again in a moment.",
+  },
+  internal: {
+    class: "internal",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 500,
+    message: "Something went wrong on our side.",
+  },
+} as const satisfies Record<string, ErrorRule>;
+
+export type ErrorCode = keyof typeof errorRules;

@@ -1,0 +1,5 @@
+export { AppError, isAppError, isErrorCode, ruleOf, toAppError } from "./errors.ts";
+export { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
+export { isId, newId } from "./ids.ts";
+export { parseEnv, type ConfigProblem, type Env } from "./env.ts";
+export { defineConfig, loadConfig, parseConfig, type Config, type ConfigInput } from "./config.ts";

@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: [
+      "server/**/*.test.ts",
+      "worker/**/*.test.ts",
+      "cli/**/*.test.ts",
+      "scripts/**/*.test.ts",
+      "testing/**/*.test.ts",
+    ],
+    globalSetup: ["testing/setup/index.ts"],
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});

@@ -1,0 +1,36 @@
+import type { InputRole, JobKind } from "@atelier/server/engines";
+
+/** One run of an engine. Files are local; the engine writes only below `workDir`, which its caller removes. */
+export interface EngineTask {
+  readonly jobId: string;
+  readonly kind: JobKind;
+  /** Already parsed with the kind's schema. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Path of each input, as stored (orientation applied, no metadata). Masks: grey PNG, white = change. */
+  readonly inputs: Partial<Record<InputRole, string>>;
+  readonly workDir: string;
+}
+
+export interface EngineContext {
+  /** Aborting ends the run at once; `run` then rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  /** `fraction` 0..1 counts tiles or stages that are done; `stage` is a key of the message catalogue `stages`. */
+  onProgress(fraction: number, stage: string): void;
+  /** A small JPEG or WebP of the unfinished picture. */
+  onPreview(bytes: Uint8Array): void;
+}
+
+export interface EngineOutput {
+  readonly path: string;
+  readonly mime: "image/png" | "image/webp" | "image/jpeg";
+  /** Figures of the run that are stored with the job (scores, times in ms); no text for people. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** The one interface between the worker and whatever makes pictures. Throws AppError with a code of the table. */
+export interface Engine {
+  readonly name: string;
+  readonly kinds: readonly JobKind[];
+  run(task: EngineTask, context: EngineContext): Promise<readonly EngineOutput[]>;
+  close(): Promise<void>;
+}
