@@ -1,0 +1,13 @@
+export { openDatabase, type Database, type DatabaseOptions, type Db, type Tx } from "./client.ts";
+export { migrate } from "./migrate.ts";
+export * as schema from "./schema/index.ts";
+export {
+  jobStatuses,
+  tiers,
+  type ImageRole,
+  type JobStatus,
+  type NodeCapability,
+  type NodeState,
+  type Retention,
+  type Tier,
+} from "./schema/index.ts";

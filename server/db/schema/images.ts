@@ -1,0 +1,57 @@
+import { sql } from "drizzle-orm";
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { users } from "./accounts.ts";
+
+export type ImageRole = "upload" | "result" | "mask";
+
+/** A stored picture: the original, a 1,280 px preview and a 320 px thumbnail under one key prefix. */
+export const images = pgTable(
+  "images",
+  {
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "restrict" }),
+    role: text("role").$type<ImageRole>().notNull(),
+    /** Key prefix of its objects: `users/<owner>/<image>` or `jobs/<job>/<attempt>`. */
+    storageKey: text("storage_key").notNull().unique(),
+    /** Of the bytes that were sent; null for results. */
+    uploadSha256: text("upload_sha256"),
+    /** Of the stored original. */
+    storedSha256: text("stored_sha256").notNull(),
+    mime: text("mime").notNull(),
+    widthPx: integer("width_px").notNull(),
+    heightPx: integer("height_px").notNull(),
+    sizeBytes: bigint("size_bytes", { mode: "number" }).notNull(),
+    /** Base64 of the thumbhash. */
+    thumbhash: text("thumbhash").notNull(),
+    /** The job that made it; no foreign key, since the picture outlives the job. */
+    jobId: uuid("job_id"),
+    title: text("title").notNull().default(""),
+    starred: boolean("starred").notNull().default(false),
+    createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+    deletedAt: timestamp("deleted_at", { withTimezone: true }),
+  },
+  (table) => [
+    uniqueIndex("images_same_bytes")
+      .on(table.ownerId, table.role, table.uploadSha256)
+      .where(sql`${table.deletedAt} is null`),
+    index("images_gallery")
+      .on(table.ownerId, table.id)
+      .where(sql`${table.deletedAt} is null`),
+    index("images_deleted")
+      .on(table.deletedAt)
+      .where(sql`${table.deletedAt} is not null`),
+    index("images_job").on(table.jobId),
+  ],
+);

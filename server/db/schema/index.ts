@@ -1,0 +1,5 @@
+export * from "./accounts.ts";
+export * from "./images.ts";
+export * from "./jobs.ts";
+export * from "./nodes.ts";
+export * from "./safety.ts";

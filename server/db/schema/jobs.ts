@@ -1,0 +1,190 @@
+import { sql } from "drizzle-orm";
+import {
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  real,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
+import type { InputRole, JobKind } from "../../engines/index.ts";
+import type { ErrorCode } from "../../platform/index.ts";
+import { users } from "./accounts.ts";
+import { images } from "./images.ts";
+
+const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
+export const jobStatuses = [
+  "pending",
+  "queued",
+  "waiting_for_engine",
+  "processing",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+/** 3 is the most urgent; stored as a number so that the fair pick can sort by it. */
+export const tiers = { low: 0, normal: 1, high: 2, urgent: 3 } as const;
+export type Tier = keyof typeof tiers;
+export type Retention = "keep" | "ephemeral";
+
+/** A job is a row; see docs/architecture.md for its statuses. Only server/jobs/transition.ts writes `status`. */
+export const jobs = pgTable(
+  "jobs",
+  {
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "restrict" }),
+    kind: text("kind").$type<JobKind>().notNull(),
+    status: text("status").$type<JobStatus>().notNull(),
+    tier: integer("tier").notNull(),
+    params: jsonb("params").$type<Record<string, unknown>>().notNull(),
+    queue: text("queue").notNull(),
+    engine: text("engine").notNull(),
+    workflow: text("workflow"),
+    retention: text("retention").$type<Retention>().notNull().default("keep"),
+    /** Raised by every change; the order of changes of one job. */
+    revision: integer("revision").notNull().default(1),
+    /** Raised by every claim; fences late writers. */
+    attempt: integer("attempt").notNull().default(0),
+    /** Tries that the job itself spent. */
+    charged: integer("charged").notNull().default(0),
+    /** Set when a worker died under it: it next runs alone on its node. */
+    runAlone: boolean("run_alone").notNull().default(false),
+    ring: integer("ring").notNull().default(0),
+    rungAt: at("rung_at"),
+    notBefore: at("not_before"),
+    nodeId: uuid("node_id"),
+    progress: real("progress").notNull().default(0),
+    stage: text("stage"),
+    errorCode: text("error_code").$type<ErrorCode>(),
+    errorMessage: text("error_message"),
+    errorDetails: jsonb("error_details").$type<Record<string, unknown>>(),
+    /** Facts that the engine reports about its run (scores, times in ms). */
+    facts: jsonb("facts").$type<Record<string, unknown>>(),
+    retryOf: uuid("retry_of"),
+    retryNumber: integer("retry_number"),
+    cancelRequestedAt: at("cancel_requested_at"),
+    createdAt: at("created_at").notNull().defaultNow(),
+    queuedAt: at("queued_at"),
+    claimedAt: at("claimed_at"),
+    startedAt: at("started_at"),
+    endedAt: at("ended_at"),
+    /** When an ephemeral job's complete answer was handed out, and when it was acknowledged. */
+    answeredAt: at("answered_at"),
+    ackedAt: at("acked_at"),
+  },
+  (table) => [
+    index("jobs_line")
+      .on(table.queue, table.tier, table.ownerId, table.id)
+      .where(sql`${table.status} = 'pending'`),
+    index("jobs_window")
+      .on(table.queue, table.queuedAt)
+      .where(sql`${table.status} = 'queued'`),
+    index("jobs_claimed")
+      .on(table.nodeId)
+      .where(sql`${table.status} in ('waiting_for_engine', 'processing')`),
+    index("jobs_open_by_owner")
+      .on(table.ownerId, table.id)
+      .where(sql`${table.status} in ('pending', 'queued', 'waiting_for_engine', 'processing')`),
+    index("jobs_owner").on(table.ownerId, table.id),
+    index("jobs_owner_ended").on(table.ownerId, table.endedAt),
+    uniqueIndex("jobs_retry").on(table.retryOf, table.retryNumber),
+    index("jobs_ephemeral")
+      .on(table.endedAt)
+      .where(sql`${table.retention} = 'ephemeral'`),
+  ],
+);
+
+export const jobInputs = pgTable(
+  "job_inputs",
+  {
+    jobId: uuid("job_id")
+      .notNull()
+      .references(() => jobs.id, { onDelete: "cascade" }),
+    role: text("role").$type<InputRole>().notNull(),
+    imageId: uuid("image_id")
+      .notNull()
+      .references(() => images.id, { onDelete: "restrict" }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.jobId, table.role] }),
+    index("job_inputs_image").on(table.imageId),
+  ],
+);
+
+export const jobOutputs = pgTable(
+  "job_outputs",
+  {
+    jobId: uuid("job_id")
+      .notNull()
+      .references(() => jobs.id, { onDelete: "cascade" }),
+    position: integer("position").notNull(),
+    imageId: uuid("image_id")
+      .notNull()
+      .references(() => images.id, { onDelete: "cascade" }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.jobId, table.position] }),
+    index("job_outputs_image").on(table.imageId),
+  ],
+);
+
+/** The story of a job: one row per revision. */
+export const jobEvents = pgTable(
+  "job_events",
+  {
+    jobId: uuid("job_id")
+      .notNull()
+      .references(() => jobs.id, { onDelete: "cascade" }),
+    revision: integer("revision").notNull(),
+    type: text("type").notNull(),
+    status: text("status").$type<JobStatus>().notNull(),
+    data: jsonb("data").$type<Record<string, unknown>>().notNull().default({}),
+    createdAt: at("created_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+  },
+  (table) => [
+    primaryKey({ columns: [table.jobId, table.revision] }),
+    index("job_events_age").on(table.createdAt),
+  ],
+);
+
+/** Outlives its job, so that a repeated request never runs twice. */
+export const idempotencyKeys = pgTable(
+  "idempotency_keys",
+  {
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    key: text("key").notNull(),
+    requestSha256: text("request_sha256").notNull(),
+    jobId: uuid("job_id").notNull(),
+    createdAt: at("created_at").notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.ownerId, table.key] })],
+);
+
+/** When each owner was last served in a queue: the fair pick takes who was served longest ago. */
+export const queueTurns = pgTable(
+  "queue_turns",
+  {
+    queue: text("queue").notNull(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    servedAt: at("served_at").notNull(),
+    /** Breaks ties between owners served in the same millisecond. */
+    turn: integer("turn").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.queue, table.ownerId] })],
+);

@@ -1,0 +1,1 @@
+export type { Services } from "./services.ts";

@@ -1,0 +1,2 @@
+export { openDisk } from "./disk.ts";
+export type { Disk } from "flydrive";
