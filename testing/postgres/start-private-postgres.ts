@@ -1,0 +1,48 @@
+import { rmSync } from "node:fs";
+import { migrate } from "@atelier/server/db";
+import { openPostgres, type EmbeddedPostgres } from "../../scripts/embedded/open-postgres.ts";
+import { findFreePort } from "../../scripts/process/free-port.ts";
+import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { makeOwnedFolder } from "./start-test-postgres.ts";
+
+/** A server of its own, with durable commits, to be stopped and killed by a test. */
+export interface PrivatePostgres {
+  /** Address of a migrated database; stays the same over restarts. */
+  readonly url: string;
+  /** Ordinary stop: sessions are closed, nothing is lost. */
+  stop(): Promise<void>;
+  /** Starts it again on the same port; returns once it takes connections. */
+  start(): Promise<void>;
+  /** SIGKILL to the server's first process; returns once it is gone. */
+  kill9(): Promise<void>;
+  /** Stops it for good and removes its files. */
+  destroy(): Promise<void>;
+}
+
+async function kill(server: EmbeddedPostgres): Promise<void> {
+  const pid = server.pid();
+  if (pid !== null) process.kill(pid, "SIGKILL");
+  await waitUntil(() => !server.isRunning(), 10_000);
+}
+
+/** Starts a migrated server that no other test shares. */
+export async function startPrivatePostgres(): Promise<PrivatePostgres> {
+  const dataDir = await makeOwnedFolder();
+  const port = await findFreePort();
+  let server = await openPostgres({ dataDir, port });
+  await migrate(server.url);
+  const { url } = server;
+  return {
+    url,
+    stop: () => server.close(),
+    start: async () => {
+      await server.close();
+      server = await openPostgres({ dataDir, port });
+    },
+    kill9: () => kill(server),
+    destroy: async () => {
+      await server.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { afterEach, expect, test } from "vitest";
+import { startRedis, type TestRedis } from "./index.ts";
+import { sendCommand } from "./send-command.ts";
+
+let redis: TestRedis | null = null;
+
+afterEach(() => redis?.destroy());
+
+test("a Redis of its own keeps its data over a restart and loses it at FLUSHALL", async () => {
+  redis = await startRedis();
+  const port = Number(new URL(redis.url).port);
+  await sendCommand(port, "SET mark 1");
+  await redis.stop();
+  await redis.start();
+  expect(await sendCommand(port, "GET mark")).toBe("$1\r\n1\r\n");
+  await redis.flushAll();
+  expect(await sendCommand(port, "GET mark")).toBe("$-1\r\n");
+  await redis.kill9();
+  await redis.start();
+  expect(await sendCommand(port, "PING")).toBe("+PONG\r\n");
+});

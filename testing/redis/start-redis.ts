@@ -1,0 +1,77 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { findFreePort } from "../../scripts/process/free-port.ts";
+import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { sendCommand } from "./send-command.ts";
+
+const readyMs = 10_000;
+
+/** A real redis-server of its own on a free port, with an append-only file as in production. */
+export interface TestRedis {
+  /** Stays the same over restarts. */
+  readonly url: string;
+  stop(): Promise<void>;
+  /** Starts it again on the same port with the data that it kept. */
+  start(): Promise<void>;
+  kill9(): Promise<void>;
+  flushAll(): Promise<void>;
+  /** Stops it for good and removes its files. */
+  destroy(): Promise<void>;
+}
+
+function launch(port: number, folder: string): ChildProcess {
+  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
+  const persistence = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
+  return spawn("redis-server", [...args, ...persistence], { stdio: "ignore" });
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill(signal);
+  await ended;
+}
+
+async function answersPing(port: number): Promise<boolean> {
+  try {
+    return (await sendCommand(port, "PING")).startsWith("+PONG");
+  } catch {
+    return false;
+  }
+}
+
+async function launchReady(port: number, folder: string): Promise<ChildProcess> {
+  const child = launch(port, folder);
+  child.once("error", () => undefined); // Shown below as "did not start".
+  await waitUntil(async () => hasEnded(child) || (await answersPing(port)), readyMs);
+  if (hasEnded(child)) throw new Error("redis-server did not start; is it installed?");
+  return child;
+}
+
+export async function startRedis(): Promise<TestRedis> {
+  const port = await findFreePort();
+  const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-test-redis-"));
+  let child = await launchReady(port, folder);
+  process.once("exit", () => child.kill("SIGKILL"));
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    stop: () => end(child, "SIGTERM"),
+    start: async () => {
+      if (hasEnded(child)) child = await launchReady(port, folder);
+    },
+    kill9: () => end(child, "SIGKILL"),
+    flushAll: async () => {
+      await sendCommand(port, "FLUSHALL");
+    },
+    destroy: async () => {
+      await end(child, "SIGTERM");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,7 @@
+import { startTestPostgres } from "../postgres/start-test-postgres.ts";
+
+/** Vitest's global set-up: one database server for the whole run. */
+export async function setup(): Promise<() => Promise<void>> {
+  const server = await startTestPostgres();
+  return () => server.stop();
+}
