@@ -1,0 +1,3 @@
+export type { Engine, EngineContext, EngineOutput, EngineTask } from "./port.ts";
+export { createLocalEngine, type LocalEngineOptions } from "./local/local-engine.ts";
+export { localStages, type LocalStage } from "./local/stages.ts";

@@ -1,0 +1,97 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { AppError } from "@atelier/server/platform";
+import type { EngineContext, EngineOutput } from "../port.ts";
+import type { ChildMessage, RunMessage } from "./messages.ts";
+import { unpackError } from "./wire-error.ts";
+
+const stderrKeptChars = 2_000;
+
+/** A forked process that runs one task at a time. */
+export interface EngineChild {
+  readonly pid: number | undefined;
+  /** Tasks that were started in it. */
+  runCount: number;
+  isAlive(): boolean;
+  run(message: RunMessage, context: EngineContext): Promise<readonly EngineOutput[]>;
+  /** Lets the parent's event loop end while the child is idle. */
+  rest(): void;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+}
+
+export function forkChild(): EngineChild {
+  const child = fork(fileURLToPath(new URL("./child.ts", import.meta.url)), [String(process.pid)], {
+    // The child decodes foreign pictures: it gets no environment and with it no secrets.
+    env: {},
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    stderr = (stderr + text).slice(-stderrKeptChars);
+  });
+  const gone = once(child, "exit").catch(() => undefined);
+  const port: Port = { child, stderr: () => stderr };
+  const self: EngineChild = {
+    pid: child.pid,
+    runCount: 0,
+    isAlive: () => child.exitCode === null && child.signalCode === null && !child.killed && child.connected,
+    run(message, context) {
+      self.runCount += 1;
+      hold(child, "ref");
+      return runInChild(port, message, context);
+    },
+    rest: () => hold(child, "unref"),
+    async kill() {
+      child.kill("SIGKILL");
+      await gone;
+    },
+  };
+  return self;
+}
+
+interface Port {
+  readonly child: ChildProcess;
+  /** The last words of the child, for the log. */
+  stderr(): string;
+}
+
+function runInChild(port: Port, request: RunMessage, context: EngineContext) {
+  const { child } = port;
+  const { promise, resolve, reject } = Promise.withResolvers<readonly EngineOutput[]>();
+  const onMessage = (message: ChildMessage) => {
+    if (message.type === "progress") context.onProgress(message.fraction, message.stage);
+    else if (message.type === "preview") context.onPreview(message.bytes);
+    else if (message.type === "done") resolve(message.outputs);
+    else reject(unpackError(message.error));
+  };
+  const onCrash = () => reject(crashOf(child, port.stderr()));
+  const onAbort = () => {
+    child.kill("SIGKILL");
+    reject(context.signal.reason);
+  };
+  child.on("message", onMessage).once("exit", onCrash).once("error", onCrash);
+  context.signal.addEventListener("abort", onAbort, { once: true });
+  child.send(request, (error) => error && onCrash());
+  return promise.finally(() => {
+    child.off("message", onMessage).off("exit", onCrash).off("error", onCrash);
+    context.signal.removeEventListener("abort", onAbort);
+  });
+}
+
+function crashOf(child: ChildProcess, stderr: string): AppError {
+  return new AppError("engine_crashed", undefined, {
+    details: { exitCode: child.exitCode, signal: child.signalCode },
+    cause: stderr,
+  });
+}
+
+function hold(child: ChildProcess, how: "ref" | "unref"): void {
+  child[how]();
+  child.channel?.[how]();
+  if (child.stderr instanceof Socket) child.stderr[how]();
+}

@@ -1,0 +1,80 @@
+import { fileURLToPath } from "node:url";
+import { localEngine as facts } from "@atelier/server/engines";
+import type { Engine, EngineContext, EngineTask } from "../port.ts";
+import { forkChild, type EngineChild } from "./engine-child.ts";
+
+/** Long enough for the next job of a series, short enough that an idle worker is small again soon. */
+const idleMs = 60_000;
+
+export interface LocalEngineOptions {
+  /** Folder with the models. Default: the ones that ship with the product. */
+  readonly modelsDir?: string;
+  /** Runs after which a child is replaced, so that what it leaks stays bounded. Default 20. */
+  readonly childMaxRuns?: number;
+  /** Gets a line when a child dies in mid-run. Fits a pino logger. */
+  readonly log?: { warn(fields: object, message: string): void };
+}
+
+/**
+ * The engine that ships with the product: every run happens in a forked child, since inference blocks an event loop.
+ * One idle child is kept warm; runs at the same time get a child each. Abort is SIGKILL of the child.
+ * Throws the codes of the kind, `engine_crashed` when the child dies and `engine_failed` for anything unforeseen.
+ */
+export function createLocalEngine(options: LocalEngineOptions = {}): Engine {
+  const modelsDir = options.modelsDir ?? fileURLToPath(new URL("./models/", import.meta.url));
+  const pool = createPool(options.childMaxRuns ?? 20);
+
+  async function run(task: EngineTask, context: EngineContext) {
+    context.signal.throwIfAborted();
+    const child = pool.take();
+    try {
+      return await child.run({ task, modelsDir }, context);
+    } catch (error) {
+      if (!child.isAlive() && !context.signal.aborted) {
+        options.log?.warn({ err: error, jobId: task.jobId, pid: child.pid }, "local engine child died");
+      }
+      throw error;
+    } finally {
+      pool.giveBack(child);
+    }
+  }
+
+  return { name: facts.name, kinds: facts.kinds, run, close: () => pool.close() };
+}
+
+function createPool(maxRuns: number) {
+  const live = new Set<EngineChild>();
+  let idle: EngineChild | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  async function end(child: EngineChild): Promise<void> {
+    if (idle === child) idle = undefined;
+    await child.kill();
+    live.delete(child);
+  }
+  function take(): EngineChild {
+    clearTimeout(idleTimer);
+    const warm = idle;
+    idle = undefined;
+    if (warm?.isAlive()) return warm;
+    const child = forkChild();
+    live.add(child);
+    return child;
+  }
+  function giveBack(child: EngineChild): void {
+    if (isClosed || idle || !child.isAlive() || child.runCount >= maxRuns) {
+      void end(child);
+      return;
+    }
+    idle = child;
+    child.rest();
+    idleTimer = setTimeout(() => void end(child), idleMs).unref();
+  }
+  async function close(): Promise<void> {
+    isClosed = true;
+    clearTimeout(idleTimer);
+    await Promise.all([...live].map((child) => end(child)));
+  }
+  return { take, giveBack, close };
+}

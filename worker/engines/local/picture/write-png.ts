@@ -1,0 +1,41 @@
+import path from "node:path";
+import sharp from "sharp";
+import { byteAt } from "../raster/cells.ts";
+import type { Grey, Mask } from "../raster/grid.ts";
+import type { Picture } from "./read-picture.ts";
+
+/** Writes `name` into `dir` and returns the path. */
+export async function writePng(picture: Picture, dir: string, name = "result.png"): Promise<string> {
+  const file = path.join(dir, name);
+  const { width, height, alpha } = picture;
+  const data = alpha ? interleave(picture, alpha) : picture.data;
+  await sharp(data, { raw: { width, height, channels: alpha ? 4 : 3 }, limitInputPixels: false })
+    .png()
+    .toFile(file);
+  return file;
+}
+
+/** Writes a mask as grey PNG, white where it is set. */
+export async function writeMask(mask: Mask, dir: string): Promise<string> {
+  const file = path.join(dir, "mask.png");
+  const { width, height } = mask;
+  await sharp(
+    mask.data.map((value) => value * 255),
+    { raw: { width, height, channels: 1 }, limitInputPixels: false },
+  )
+    .toColourspace("b-w")
+    .png()
+    .toFile(file);
+  return file;
+}
+
+function interleave(rgb: Picture, alpha: Grey): Uint8Array {
+  const data = new Uint8Array(alpha.data.length * 4);
+  for (let i = 0; i < alpha.data.length; i++) {
+    data[i * 4] = byteAt(rgb.data, i * 3);
+    data[i * 4 + 1] = byteAt(rgb.data, i * 3 + 1);
+    data[i * 4 + 2] = byteAt(rgb.data, i * 3 + 2);
+    data[i * 4 + 3] = byteAt(alpha.data, i);
+  }
+  return data;
+}

@@ -1,0 +1,17 @@
+import { AppError } from "@atelier/server/platform";
+import type { JobKind } from "@atelier/server/engines";
+import type { EngineOutput, EngineTask } from "../port.ts";
+import type { LocalRun, RunContext } from "./run-context.ts";
+
+// Loaded on first use: a child that only enlarges pictures never loads OpenCV.
+const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
+  upscale: async () => (await import("./upscale/run-upscale.ts")).runUpscale,
+};
+
+/** Runs one task inside the child. Throws `no_engine` for a kind that this engine does not make. */
+export async function runTask(task: EngineTask, context: RunContext): Promise<readonly EngineOutput[]> {
+  const load = runs[task.kind];
+  if (!load) throw new AppError("no_engine");
+  const run = await load();
+  return run(task, context);
+}

@@ -1,0 +1,28 @@
+import { AppError, isAppError, isErrorCode } from "@atelier/server/platform";
+import type { WireError } from "./messages.ts";
+
+/** Packs anything thrown in the child; what is not an AppError becomes `engine_failed`. */
+export function packError(thrown: unknown): WireError {
+  const trace = thrown instanceof Error ? thrown.stack : String(thrown);
+  const error = isAppError(thrown) ? thrown : new AppError(codeOf(thrown));
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.details && { details: error.details }),
+    ...(trace && { trace }),
+  };
+}
+
+export function unpackError(wire: WireError): AppError {
+  const code = isErrorCode(wire.code) ? wire.code : "engine_failed";
+  return new AppError(code, wire.message, {
+    ...(wire.details && { details: wire.details }),
+    cause: wire.trace,
+  });
+}
+
+function codeOf(thrown: unknown): "out_of_memory" | "engine_failed" {
+  const isMemory =
+    thrown instanceof Error && "code" in thrown && thrown.code === "ERR_MEMORY_ALLOCATION_FAILED";
+  return isMemory ? "out_of_memory" : "engine_failed";
+}
