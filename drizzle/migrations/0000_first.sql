@@ -178,8 +178,7 @@ CREATE TABLE "jobs" (
 CREATE TABLE "queue_turns" (
 	"queue" text NOT NULL,
 	"owner_id" text NOT NULL,
-	"served_at" timestamp (3) with time zone NOT NULL,
-	"turn" integer NOT NULL,
+	"served_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "queue_turns_queue_owner_id_pk" PRIMARY KEY("queue","owner_id")
 );
 --> statement-breakpoint

@@ -2,7 +2,6 @@ import { z } from "zod";
 
 const text = z.string().trim().min(1);
 const optionalText = text.optional();
-const port = z.coerce.number().int().min(0).max(65_535);
 const list = z.string().transform((value) =>
   value
     .split(",")
@@ -10,33 +9,46 @@ const list = z.string().transform((value) =>
     .filter(Boolean),
 );
 
-const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// address" });
-const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be a redis:// address" });
+function integer(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number({ error }).int({ error }).min(min, { error }).max(max, { error });
+}
+
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const databaseUrl = z.url({
+  protocol: /^postgres(ql)?$/,
+  error: "must be an address like postgres://user:password@host:5432/atelier",
+});
+const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be an address like redis://host:6379" });
+const webUrl = z.url({ protocol: /^https?$/, error: "must be an address like https://atelier.example.org" });
 
 const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
   REDIS_URL: redisUrl.optional(),
-  S3_ENDPOINT: z.url().optional(),
+  S3_ENDPOINT: webUrl.optional(),
   S3_REGION: optionalText,
   S3_BUCKET: optionalText,
   S3_ACCESS_KEY_ID: optionalText,
   S3_SECRET_ACCESS_KEY: optionalText,
-  APP_URL: z.url().optional(),
+  APP_URL: webUrl.optional(),
   HOST: text.default("127.0.0.1"),
-  PORT: port.default(3000),
+  PORT: integer(0, 65_535).default(3000),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: optionalText,
   WORKER_ONLY: list.default([]),
-  WORKER_CPU_SLOTS: z.coerce.number().int().min(1).max(64).optional(),
+  WORKER_CPU_SLOTS: integer(1, 64).optional(),
   /** Folder of the embedded services, the files and the logs. */
   ATELIER_DATA_DIR: text.default(".data"),
   /** File about behaviour (queues, limits, lease times). */
   ATELIER_CONFIG: text.default("atelier.config.ts"),
-  LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(", ")}` }).default("info"),
 });
 
 export type Env = z.infer<typeof envSchema>;
+
+/** Every name that the environment may set. */
+export const envNames: readonly string[] = Object.keys(envSchema.shape);
 
 /** One thing that is wrong with the configuration: which name, and what to do in plain words. */
 export interface ConfigProblem {
@@ -44,16 +56,53 @@ export interface ConfigProblem {
   readonly message: string;
 }
 
-/** Parses the environment; returns every problem at once instead of throwing. Empty values count as unset. */
+type Source = Readonly<Record<string, string | undefined>>;
+
+function dropBlank(source: Source): Source {
+  return Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()));
+}
+
+/** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */
+function findConflicts(source: Source): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const hasS3 = ["S3_ENDPOINT", "S3_REGION", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"].some(
+    (name) => source[name],
+  );
+  if (hasS3 && !source["S3_BUCKET"]) {
+    problems.push({
+      name: "S3_BUCKET",
+      message:
+        "is missing although other S3_ names are set; name the bucket, or remove them all to keep files in the data folder",
+    });
+  }
+  const keys = ["S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"] as const;
+  for (const [name, other] of [keys, [keys[1], keys[0]]]) {
+    if (name && other && !source[name] && source[other]) {
+      problems.push({ name, message: `is missing although ${other} is set` });
+    }
+  }
+  return problems;
+}
+
+/**
+ * Parses the environment as far as it is valid: wrong values are listed and replaced by their defaults, so that what
+ * depends on the others can still be checked. Blank values count as unset.
+ */
+export function inspectEnv(source: Source): { env: Env; problems: ConfigProblem[] } {
+  const filled = dropBlank(source);
+  const result = envSchema.safeParse(filled);
+  const conflicts = findConflicts(filled);
+  if (result.success) return { env: result.data, problems: conflicts };
+  const problems = result.error.issues.map(({ path, message }) => ({ name: path.join("."), message }));
+  const wrong = new Set(problems.map(({ name }) => name));
+  const rest = Object.fromEntries(Object.entries(filled).filter(([name]) => !wrong.has(name)));
+  return { env: envSchema.parse(rest), problems: [...problems, ...conflicts] };
+}
+
+/** Parses the environment; returns every problem at once instead of throwing. */
 export function parseEnv(
-  source: NodeJS.ProcessEnv,
+  source: Source,
 ): { env: Env; problems: [] } | { env: null; problems: ConfigProblem[] } {
-  const set = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""));
-  const result = envSchema.safeParse(set);
-  if (result.success) return { env: result.data, problems: [] };
-  const problems = result.error.issues.map((issue) => ({
-    name: issue.path.join("."),
-    message: issue.message,
-  }));
-  return { env: null, problems };
+  const { env, problems } = inspectEnv(source);
+  return problems.length === 0 ? { env, problems: [] } : { env: null, problems };
 }

@@ -1,5 +1,9 @@
 export { AppError, isAppError, isErrorCode, ruleOf, toAppError } from "./errors.ts";
 export { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
 export { isId, newId } from "./ids.ts";
-export { parseEnv, type ConfigProblem, type Env } from "./env.ts";
+export { envNames, inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
+export { runChecks, runDatabaseChecks } from "./doctor.ts";
+export { checkPort } from "./doctor-host.ts";
+export type { CheckResult } from "./doctor-check.ts";
 export { defineConfig, loadConfig, parseConfig, type Config, type ConfigInput } from "./config.ts";
+export { openLog, type Logger, type LogOptions } from "./log.ts";

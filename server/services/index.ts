@@ -1,1 +1,2 @@
+export { openServices, type OpenServicesInput } from "./open-services.ts";
 export type { Services } from "./services.ts";

@@ -182,9 +182,7 @@ export const queueTurns = pgTable(
     ownerId: text("owner_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
-    servedAt: at("served_at").notNull(),
-    /** Breaks ties between owners served in the same millisecond. */
-    turn: integer("turn").notNull(),
+    servedAt: timestamp("served_at", { withTimezone: true }).notNull(),
   },
   (table) => [primaryKey({ columns: [table.queue, table.ownerId] })],
 );

@@ -1,0 +1,89 @@
+import { sql } from "drizzle-orm";
+import { schema, type Tx } from "../db/index.ts";
+import { livePlaces } from "../scheduling/index.ts";
+import type { Services } from "../services/index.ts";
+import { hint } from "./hint.ts";
+import { jobFromRow, type Job } from "./job.ts";
+import { ring } from "./ring.ts";
+import { transitionAll } from "./transition.ts";
+
+/**
+ * Moves the next fair rows of a queue from the line into its window and rings for them. The window holds, for each
+ * kind, as many unclaimed rows as live slots can run it (at least one, so that a node that comes back finds work).
+ */
+export async function dispatch(services: Services, queue: string): Promise<Job[]> {
+  const moved = await services.db.transaction(async (tx) => {
+    // A statement of its own: what follows must see what the last holder of the lock committed.
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('dispatch'), hashtext(${queue}))`);
+    return fillWindow(tx, queue);
+  });
+  if (moved.length > 0) {
+    hint(services, moved);
+    await ring(services, moved);
+  }
+  return moved;
+}
+
+async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
+  const room = await readRoom(tx, queue);
+  const picked: string[] = [];
+  let open = [...room].filter(([, places]) => places > 0).map(([kind]) => kind);
+  while (open.length > 0) {
+    const next = await pickNext(tx, { queue, kinds: open, except: picked });
+    if (!next) break;
+    picked.push(next.id);
+    room.set(next.kind, (room.get(next.kind) ?? 0) - 1);
+    open = [...room].filter(([, places]) => places > 0).map(([kind]) => kind);
+  }
+  if (picked.length === 0) return [];
+  return transitionAll(tx, {
+    from: ["pending"],
+    to: "queued",
+    where: sql`${schema.jobs.id} in ${picked}`,
+    set: {
+      queuedAt: sql`clock_timestamp()`,
+      rungAt: sql`clock_timestamp()`,
+      ring: sql`ring + 1`,
+      notBefore: null,
+    },
+    event: "queued",
+  });
+}
+
+/** Free places in the window by kind, for the kinds that are in the line. */
+async function readRoom(tx: Tx, queue: string): Promise<Map<string, number>> {
+  const result = await tx.execute<{ kind: string; waiting: number; unclaimed: number }>(sql`
+    select kind, count(*) filter (where status = 'pending')::int as waiting, count(*) filter (where status = 'queued')::int as unclaimed
+    from ${schema.jobs} where queue = ${queue} and status in ('pending', 'queued') group by kind`);
+  const inLine = result.rows.filter((row) => row.waiting > 0);
+  if (inLine.length === 0) return new Map();
+  const places = await livePlaces(tx);
+  const slotsOf = (kind: string) =>
+    places.find((place) => place.queue === queue && place.kind === kind)?.slots ?? 1;
+  return new Map(inLine.map((row) => [row.kind, Math.max(1, slotsOf(row.kind)) - row.unclaimed]));
+}
+
+/** The fair pick: highest tier, then the owner served longest ago in this queue, then that owner's oldest due job. */
+async function pickNext(
+  tx: Tx,
+  { queue, kinds, except }: { queue: string; kinds: readonly string[]; except: readonly string[] },
+): Promise<Pick<Job, "id" | "kind"> | null> {
+  const notPicked = except.length > 0 ? sql`and id not in ${[...except]}` : sql``;
+  const result = await tx.execute<Record<string, unknown>>(sql`
+    with heads as (
+      select distinct on (tier, owner_id) * from ${schema.jobs}
+      where queue = ${queue} and status = 'pending' and kind in ${[...kinds]}
+        and (not_before is null or not_before <= now()) ${notPicked}
+      order by tier desc, owner_id, id
+    ), chosen as (
+      select heads.* from heads left join ${schema.queueTurns} t on t.queue = heads.queue and t.owner_id = heads.owner_id
+      order by heads.tier desc, t.served_at nulls first, heads.id limit 1
+    ), served as (
+      insert into ${schema.queueTurns} (queue, owner_id, served_at)
+      select queue, owner_id, clock_timestamp() from chosen
+      on conflict (queue, owner_id) do update set served_at = excluded.served_at
+    )
+    select * from chosen`);
+  const row = result.rows[0];
+  return row ? jobFromRow(row) : null;
+}

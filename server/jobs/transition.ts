@@ -1,0 +1,108 @@
+import { getTableColumns, is, SQL, sql } from "drizzle-orm";
+import { schema, type Db, type JobStatus, type Tx } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
+import { jobFromRow, type Job } from "./job.ts";
+import { canFollow } from "./status.ts";
+
+type Changes = { [Column in keyof Job]?: Job[Column] | SQL };
+
+/** A change of status of one or several jobs, and the line that it adds to their stories. */
+export interface Transition {
+  readonly from: readonly JobStatus[];
+  readonly to: JobStatus;
+  /** Which rows; together with `from` this is the guard. */
+  readonly where: SQL;
+  readonly set?: Changes;
+  /**
+   * When true, a row that bears a cancel request goes to `cancelled` in the same statement, so that no request
+   * is lost between a worker's end and the next claim.
+   */
+  readonly honourCancel?: boolean;
+  readonly event: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const columns = getTableColumns(schema.jobs);
+const jobsTable = schema.jobs;
+
+function assignments(set: Changes): SQL {
+  const pairs = Object.entries(set).map(([name, value]) => {
+    const column = columns[name as keyof typeof columns];
+    return sql`${sql.identifier(column.name)} = ${is(value, SQL) ? value : sql.param(value, column)}`;
+  });
+  return pairs.length > 0 ? sql`, ${sql.join(pairs, sql`, `)}` : sql``;
+}
+
+interface Change {
+  readonly status: SQL;
+  readonly where: SQL;
+  readonly set: Changes;
+  readonly event: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** One statement: the guarded update, which raises `revision`, and the event under that revision. */
+async function change(db: Db | Tx, { status, where, set, event, data }: Change): Promise<Job[]> {
+  const result = await db.execute<Record<string, unknown>>(sql`
+    with moved as (
+      update ${jobsTable} set status = ${status}, revision = revision + 1 ${assignments(set)}
+      where ${where} returning *
+    ), logged as (
+      insert into ${schema.jobEvents} (job_id, revision, type, status, data)
+      select id, revision, case when status = 'cancelled' then 'cancelled' else ${event}::text end, status, ${JSON.stringify(data)}::jsonb
+      from moved
+    )
+    select * from moved`);
+  return result.rows.map(jobFromRow);
+}
+
+/** The only writer of `status`. Rows that do not match are left alone; no row back means that somebody else was first. */
+export async function transitionAll(db: Db | Tx, transition: Transition): Promise<Job[]> {
+  const { from, to, where, honourCancel } = transition;
+  const wrong = from.find((status) => !canFollow(status, to));
+  if (wrong) throw new AppError("internal", `No job goes from ${wrong} to ${to}.`);
+  const guard = sql`${jobsTable.status} in ${[...from]} and (${where})`;
+  return change(db, {
+    status: honourCancel
+      ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end`
+      : sql`${to}`,
+    where: guard,
+    set: { ...endingSet(to, honourCancel ?? false), ...transition.set },
+    event: transition.event,
+    data: transition.data ?? {},
+  });
+}
+
+function endingSet(to: JobStatus, honourCancel: boolean): Changes {
+  if (to === "completed" || to === "failed" || to === "cancelled") return { endedAt: sql`clock_timestamp()` };
+  if (honourCancel) {
+    return { endedAt: sql`case when cancel_requested_at is null then null else clock_timestamp() end` };
+  }
+  return {};
+}
+
+/** `transitionAll` for one job; null when the guard did not hold. */
+export async function transition(db: Db | Tx, input: Transition): Promise<Job | null> {
+  const [job] = await transitionAll(db, input);
+  return job ?? null;
+}
+
+/** Changes anything but the status, under the same guard, revision and story. */
+export async function amend(
+  db: Db | Tx,
+  input: {
+    readonly where: SQL;
+    readonly set: Omit<Changes, "status">;
+    readonly event: string;
+    readonly data?: Readonly<Record<string, unknown>>;
+  },
+): Promise<Job | null> {
+  const [job] = await change(db, {
+    status: sql`status`,
+    where: input.where,
+    set: input.set,
+    event: input.event,
+    data: input.data ?? {},
+  });
+  return job ?? null;
+}

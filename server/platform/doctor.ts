@@ -1,0 +1,38 @@
+import { failed, type CheckResult } from "./doctor-check.ts";
+import { checkDatabase, checkListen } from "./doctor-database.ts";
+import { checkConfigFile, checkDataDir, checkDiskSpace, checkNode } from "./doctor-host.ts";
+import { checkRedis } from "./doctor-redis.ts";
+import { checkBucket } from "./doctor-storage.ts";
+import { inspectEnv, type Env } from "./env.ts";
+
+async function checkHost(env: Env): Promise<CheckResult[]> {
+  const folder = await checkDataDir(env.ATELIER_DATA_DIR);
+  const space = folder.isOk ? [await checkDiskSpace(env.ATELIER_DATA_DIR)] : [];
+  return [checkNode(), folder, ...space, await checkConfigFile(env.ATELIER_CONFIG)];
+}
+
+function checkServices(env: Env, wrong: ReadonlySet<string>): Promise<CheckResult>[] {
+  const checks: Promise<CheckResult>[] = [];
+  if (env.DATABASE_URL) checks.push(checkDatabase("DATABASE_URL", env.DATABASE_URL));
+  if (env.DATABASE_DIRECT_URL) checks.push(checkDatabase("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL));
+  if (env.REDIS_URL) checks.push(checkRedis(env.REDIS_URL));
+  const isS3Right = ![...wrong].some((name) => name.startsWith("S3_"));
+  if (env.S3_BUCKET && isS3Right) checks.push(checkBucket(env));
+  return checks;
+}
+
+/**
+ * Checks the environment and everything that it names, with live connections (each for a few seconds at most), and
+ * lists all findings, failed or not. Never throws for something that is wrong out there.
+ */
+export async function runChecks(source: Readonly<Record<string, string | undefined>>): Promise<CheckResult[]> {
+  const { env, problems } = inspectEnv(source);
+  const wrong = new Set(problems.map(({ name }) => name));
+  const results = await Promise.all([checkHost(env), Promise.all(checkServices(env, wrong))]);
+  return [...problems.map(({ name, message }) => failed(name, message)), ...results.flat()];
+}
+
+/** The part of the doctor that needs the database in use, be it embedded or not: whether LISTEN works. */
+export async function runDatabaseChecks(url: string, directUrl: string | undefined): Promise<CheckResult[]> {
+  return [await checkDatabase("Database", url), await checkListen(directUrl ?? url)];
+}

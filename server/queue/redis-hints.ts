@@ -1,0 +1,37 @@
+import { Redis } from "ioredis";
+import type { OnConnectionError } from "./connection.ts";
+import type { HintTransport } from "./hint-channel.ts";
+
+const channel = "atelier:hints";
+
+/** Publish and subscribe of Redis; both connections reconnect by themselves. */
+export function redisHints(url: string, onError: OnConnectionError): HintTransport {
+  const open = () => {
+    const client = new Redis(url, {
+      lazyConnect: true,
+      connectTimeout: 5_000,
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: 1,
+    });
+    client.on("error", onError);
+    return client;
+  };
+  const publisher = open();
+  const subscriber = open();
+  return {
+    maxBytes: 512 * 1024,
+    async send(text) {
+      await publisher.publish(channel, text);
+    },
+    listen(onText) {
+      subscriber.on("message", (_channel, text) => onText(text));
+      subscriber.subscribe(channel).catch(onError);
+    },
+    isListening: () => subscriber.status === "ready",
+    async close() {
+      publisher.disconnect();
+      subscriber.disconnect();
+      await Promise.resolve();
+    },
+  };
+}
