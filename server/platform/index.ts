@@ -2,8 +2,5 @@ export { AppError, isAppError, isErrorCode, ruleOf, toAppError } from "./errors.
 export { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
 export { isId, newId } from "./ids.ts";
 export { envNames, inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
-export { runChecks, runDatabaseChecks } from "./doctor.ts";
-export { checkPort } from "./doctor-host.ts";
-export type { CheckResult } from "./doctor-check.ts";
 export { defineConfig, loadConfig, parseConfig, type Config, type ConfigInput } from "./config.ts";
 export { openLog, type Logger, type LogOptions } from "./log.ts";

@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { failed, passed, reasonOf, withoutPassword, type CheckResult } from "./doctor-check.ts";
+import { failed, passed, reasonOf, withoutPassword, type CheckResult } from "./check-result.ts";
 
 const connectMs = 5_000;
 const notifyMs = 3_000;

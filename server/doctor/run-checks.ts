@@ -1,9 +1,9 @@
-import { failed, type CheckResult } from "./doctor-check.ts";
-import { checkDatabase, checkListen } from "./doctor-database.ts";
-import { checkConfigFile, checkDataDir, checkDiskSpace, checkNode } from "./doctor-host.ts";
-import { checkRedis } from "./doctor-redis.ts";
-import { checkBucket } from "./doctor-storage.ts";
-import { inspectEnv, type Env } from "./env.ts";
+import { failed, type CheckResult } from "./check-result.ts";
+import { checkDatabase, checkListen } from "./check-database.ts";
+import { checkConfigFile, checkDataDir, checkDiskSpace, checkNode } from "./check-host.ts";
+import { checkRedis } from "./check-redis.ts";
+import { checkBucket } from "./check-bucket.ts";
+import { inspectEnv, type Env } from "../platform/index.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {
   const folder = await checkDataDir(env.ATELIER_DATA_DIR);
@@ -25,7 +25,9 @@ function checkServices(env: Env, wrong: ReadonlySet<string>): Promise<CheckResul
  * Checks the environment and everything that it names, with live connections (each for a few seconds at most), and
  * lists all findings, failed or not. Never throws for something that is wrong out there.
  */
-export async function runChecks(source: Readonly<Record<string, string | undefined>>): Promise<CheckResult[]> {
+export async function runChecks(
+  source: Readonly<Record<string, string | undefined>>,
+): Promise<CheckResult[]> {
   const { env, problems } = inspectEnv(source);
   const wrong = new Set(problems.map(({ name }) => name));
   const results = await Promise.all([checkHost(env), Promise.all(checkServices(env, wrong))]);

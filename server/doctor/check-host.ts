@@ -2,8 +2,8 @@ import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
 import { ZodError } from "zod";
-import { loadConfig } from "./config.ts";
-import { failed, passed, reasonOf, type CheckResult } from "./doctor-check.ts";
+import { loadConfig } from "../platform/index.ts";
+import { failed, passed, reasonOf, type CheckResult } from "./check-result.ts";
 
 const oldestNode = 24;
 const leastFreeBytes = 1024 ** 3;

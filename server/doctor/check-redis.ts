@@ -1,4 +1,4 @@
-import { failed, passed, reasonOf, withoutPassword, type CheckResult } from "./doctor-check.ts";
+import { failed, passed, reasonOf, withoutPassword, type CheckResult } from "./check-result.ts";
 
 const connectMs = 3_000;
 

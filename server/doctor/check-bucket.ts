@@ -1,9 +1,12 @@
-import { failed, passed, reasonOf, type CheckResult } from "./doctor-check.ts";
-import type { Env } from "./env.ts";
+import { failed, passed, reasonOf, type CheckResult } from "./check-result.ts";
+import type { Env } from "../platform/index.ts";
 
 const timeoutMs = 5_000;
 
-type S3Env = Pick<Env, "S3_ENDPOINT" | "S3_REGION" | "S3_BUCKET" | "S3_ACCESS_KEY_ID" | "S3_SECRET_ACCESS_KEY">;
+type S3Env = Pick<
+  Env,
+  "S3_ENDPOINT" | "S3_REGION" | "S3_BUCKET" | "S3_ACCESS_KEY_ID" | "S3_SECRET_ACCESS_KEY"
+>;
 
 async function openClient(env: S3Env) {
   const { S3Client } = await import("@aws-sdk/client-s3");

@@ -1,0 +1,3 @@
+export { checkPort } from "./check-host.ts";
+export { reasonOf, type CheckResult } from "./check-result.ts";
+export { runChecks, runDatabaseChecks } from "./run-checks.ts";
