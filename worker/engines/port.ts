@@ -23,6 +23,8 @@ export interface EngineContext {
 export interface EngineOutput {
   readonly path: string;
   readonly mime: "image/png" | "image/webp" | "image/jpeg";
+  /** Grey PNG, white where the run was allowed to change the picture, when it kept to a part of it. */
+  readonly maskPath?: string;
   /** Figures of the run that are stored with the job (scores, times in ms); no text for people. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }

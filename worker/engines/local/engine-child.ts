@@ -47,6 +47,8 @@ export function forkChild(): EngineChild {
     },
     rest: () => hold(child, "unref"),
     async kill() {
+      // A rested child would not keep the parent alive until it is gone.
+      hold(child, "ref");
       child.kill("SIGKILL");
       await gone;
     },

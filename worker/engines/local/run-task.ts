@@ -6,6 +6,7 @@ import type { LocalRun, RunContext } from "./run-context.ts";
 // Loaded on first use: a child that only enlarges pictures never loads OpenCV.
 const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
   upscale: async () => (await import("./upscale/run-upscale.ts")).runUpscale,
+  inpaint: async () => (await import("./inpaint/run-inpaint.ts")).runInpaint,
 };
 
 /** Runs one task inside the child. Throws `no_engine` for a kind that this engine does not make. */

@@ -1,0 +1,133 @@
+import path from "node:path";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createBench, sample } from "../fixtures/run-bench.ts";
+import { psnr } from "../fixtures/psnr.ts";
+
+const raw = (file: string) => sharp(file).raw().toBuffer();
+
+async function drawMask(file: string, size: { width: number; height: number }, shapes: string) {
+  const { width, height } = size;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/>${shapes}</svg>`;
+  await sharp(Buffer.from(svg)).flatten().toColourspace("b-w").png().toFile(file);
+  return file;
+}
+
+/** Counts pixels that differ outside the mask, and how far the mask is from the marked area at most. */
+async function differencesOutside(before: string, after: string, mask: string): Promise<number> {
+  const [a, b, allowed] = await Promise.all([raw(before), raw(after), raw(mask)]);
+  const channels = a.length / allowed.length;
+  expect(b.length).toBe(a.length);
+  let count = 0;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && !allowed[Math.floor(i / channels)]) count++;
+  return count;
+}
+
+describe("inpaint", () => {
+  let bench: Awaited<ReturnType<typeof createBench>>;
+  beforeAll(async () => {
+    bench = await createBench();
+  });
+  afterAll(() => bench.close());
+
+  it("D1: removes the rocket and leaves the sky, every pixel outside the mask untouched", async () => {
+    const image = path.join(bench.dir, "rocket.png");
+    await sharp(sample("rocket.jpg")).toFile(image);
+    const mask = await drawMask(
+      path.join(bench.dir, "mask.png"),
+      { width: 640, height: 427 },
+      '<rect x="310" y="70" width="34" height="280" fill="white"/>',
+    );
+    const { output, fractions, previews } = await bench.run("inpaint", { image, mask });
+    expect(await differencesOutside(image, output.path, String(output.maskPath))).toBe(0);
+    const region = { left: 312, top: 150, width: 18, height: 150 };
+    const before = await sharp(image).extract(region).stats();
+    const after = await sharp(output.path).extract(region).stats();
+    // The bright rocket is gone: what is there now looks like the sky beside it.
+    const beside = await sharp(image)
+      .extract({ ...region, left: 250 })
+      .stats();
+    expect(Number(before.channels[0]?.mean)).toBeGreaterThan(Number(beside.channels[0]?.mean) + 20);
+    expect(Math.abs(Number(after.channels[0]?.mean) - Number(beside.channels[0]?.mean))).toBeLessThan(12);
+    expect(new Set(fractions).size).toBeGreaterThanOrEqual(5);
+    expect(fractions).toEqual(fractions.toSorted((x, y) => x - y));
+    expect(previews.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("repairs a hole in a pattern better than blurring over it", async () => {
+    const size = { width: 300, height: 240 };
+    const image = path.join(bench.dir, "pattern.png");
+    const pixels = Buffer.alloc(size.width * size.height * 3);
+    for (let i = 0; i < pixels.length; i++) {
+      const pixel = Math.floor(i / 3);
+      const isDark =
+        (Math.floor((pixel % size.width) / 6) + Math.floor(Math.floor(pixel / size.width) / 6)) % 2;
+      pixels[i] = isDark ? 40 : 215;
+    }
+    await sharp(pixels, { raw: { ...size, channels: 3 } })
+      .png()
+      .toFile(image);
+    const mask = await drawMask(
+      path.join(bench.dir, "pattern-mask.png"),
+      size,
+      '<circle cx="150" cy="120" r="26" fill="white"/>',
+    );
+    const { output } = await bench.run("inpaint", { image, mask });
+    const blurred = await sharp(image).blur(12).raw().toBuffer();
+    expect(psnr(await raw(output.path), pixels)).toBeGreaterThan(psnr(blurred, pixels) + 6);
+  });
+
+  it("gives the same bytes on each run", async () => {
+    const mask = await drawMask(
+      path.join(bench.dir, "twice.png"),
+      { width: 451, height: 300 },
+      '<circle cx="90" cy="60" r="25" fill="white"/>',
+    );
+    const inputs = { image: sample("chelsea.png"), mask };
+    const [first, second] = [await bench.run("inpaint", inputs), await bench.run("inpaint", inputs)];
+    expect((await raw(first.output.path)).equals(await raw(second.output.path))).toBe(true);
+  });
+
+  it("keeps the rest of a large picture with alpha, though it works at a smaller scale", async () => {
+    const size = { width: 2_400, height: 1_600 };
+    const image = path.join(bench.dir, "large.png");
+    const disc = Buffer.from(
+      '<svg width="2400" height="1600"><ellipse cx="1200" cy="800" rx="1150" ry="760" fill="white"/></svg>',
+    );
+    await sharp(sample("coffee.png"))
+      .resize(size.width, size.height)
+      .ensureAlpha()
+      .composite([{ input: disc, blend: "dest-in" }])
+      .toFile(image);
+    const mask = await drawMask(
+      path.join(bench.dir, "large-mask.png"),
+      size,
+      '<circle cx="1150" cy="850" r="420" fill="white"/>',
+    );
+    const { output } = await bench.run("inpaint", { image, mask });
+    expect(await differencesOutside(image, output.path, String(output.maskPath))).toBe(0);
+    const [before, after] = await Promise.all([raw(image), raw(output.path)]);
+    const middle = (850 * size.width + 1_150) * 4;
+    expect(after.subarray(middle, middle + 3)).not.toEqual(before.subarray(middle, middle + 3));
+    for (let i = 3; i < before.length; i += 4) if (before[i] !== after[i]) throw new Error("alpha changed");
+  });
+
+  it("refuses a mask of another size, an empty one and one that covers everything", async () => {
+    const image = sample("chelsea.png");
+    const size = { width: 451, height: 300 };
+    const other = await drawMask(
+      path.join(bench.dir, "other.png"),
+      { width: 300, height: 451 },
+      '<rect width="50" height="50" fill="white"/>',
+    );
+    const empty = await drawMask(path.join(bench.dir, "empty.png"), size, "");
+    const full = await drawMask(
+      path.join(bench.dir, "full.png"),
+      size,
+      '<rect width="451" height="300" fill="white"/>',
+    );
+    await expect(bench.run("inpaint", { image, mask: other })).rejects.toMatchObject({ code: "mask_size" });
+    await expect(bench.run("inpaint", { image, mask: empty })).rejects.toMatchObject({ code: "mask_empty" });
+    await expect(bench.run("inpaint", { image, mask: full })).rejects.toMatchObject({ code: "bad_request" });
+  });
+});
