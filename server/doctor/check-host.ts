@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
@@ -46,6 +47,12 @@ function describeConfigError(error: unknown): string {
 }
 
 export async function checkConfigFile(file: string): Promise<CheckResult> {
+  if (!existsSync(file)) {
+    return failed(
+      "ATELIER_CONFIG",
+      `there is no file ${path.resolve(file)}; correct the path, or unset the name`,
+    );
+  }
   try {
     await loadConfig(file);
     return passed("ATELIER_CONFIG", file);

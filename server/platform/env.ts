@@ -75,6 +75,9 @@ function findConflicts(source: Source): ConfigProblem[] {
         "is missing although other S3_ names are set; name the bucket, or remove them all to keep files in the data folder",
     });
   }
+  if (source["DATABASE_DIRECT_URL"] && !source["DATABASE_URL"]) {
+    problems.push({ name: "DATABASE_URL", message: "is missing although DATABASE_DIRECT_URL is set" });
+  }
   const keys = ["S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"] as const;
   for (const [name, other] of [keys, [keys[1], keys[0]]]) {
     if (name && other && !source[name] && source[other]) {

@@ -1,0 +1,37 @@
+import { runChecks, runDatabaseChecks, type CheckResult } from "@atelier/server/doctor";
+import { isStartError } from "../scripts/embedded/start-error.ts";
+import { openDatabase } from "./open-database.ts";
+
+async function checkDatabaseInUse(): Promise<CheckResult[]> {
+  try {
+    const { env, close } = await openDatabase();
+    try {
+      return await runDatabaseChecks(env.DATABASE_URL, env.DATABASE_DIRECT_URL);
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (!isStartError(error)) throw error;
+    return [{ name: "Database", isOk: false, message: error.message }];
+  }
+}
+
+function print(results: readonly CheckResult[]): void {
+  const width = Math.max(...results.map(({ name }) => name.length));
+  for (const { name, isOk, message } of results) {
+    console.log(`${isOk ? "ok  " : "FAIL"}  ${name.padEnd(width)}  ${message}`);
+  }
+}
+
+/** `atelier doctor`: lists what works and what does not; 1 when anything does not. */
+export async function doctor(): Promise<number> {
+  const checks = await runChecks(process.env);
+  const cannotOpen = checks.some(
+    ({ name, isOk }) => !isOk && (name === "ATELIER_DATA_DIR" || name === "DATABASE_URL"),
+  );
+  const results = cannotOpen ? checks : [...checks, ...(await checkDatabaseInUse())];
+  print(results);
+  const failures = results.filter(({ isOk }) => !isOk).length;
+  console.log(failures === 0 ? "\nEverything works." : `\n${failures} of ${results.length} checks failed.`);
+  return failures === 0 ? 0 : 1;
+}

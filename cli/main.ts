@@ -1,0 +1,34 @@
+import { existsSync } from "node:fs";
+
+interface Verb {
+  readonly summary: string;
+  /** Returns the exit code. */
+  readonly load: () => Promise<(args: string[]) => Promise<number>>;
+}
+
+const verbs: Readonly<Record<string, Verb>> = {
+  doctor: {
+    summary: "checks the configuration and everything that it names",
+    load: async () => (await import("./doctor.ts")).doctor,
+  },
+};
+
+function help(): string {
+  const rows = Object.entries({ ...verbs, help: { summary: "shows this list" } });
+  const lines = rows.map(([name, { summary }]) => `  ${name.padEnd(16)} ${summary}`);
+  return ["Usage: atelier <command>", "", ...lines].join("\n");
+}
+
+async function main([name = "help", ...args]: string[]): Promise<number> {
+  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
+  if (verb) return (await verb.load())(args);
+  if (["help", "--help", "-h"].includes(name)) {
+    console.log(help());
+    return 0;
+  }
+  console.error(`There is no command "${name}".\n\n${help()}`);
+  return 1;
+}
+
+if (existsSync(".env")) process.loadEnvFile(".env");
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,3 @@
+import { run } from "./supervisor/run.ts";
+
+await run("start");

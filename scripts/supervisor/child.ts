@@ -1,0 +1,104 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { waitUntil } from "../process/wait-until.ts";
+import { nextDelayMs, type Backoff } from "./backoff.ts";
+import { prefixOutput } from "./prefix-output.ts";
+
+export interface ChildSpec {
+  readonly name: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** How long it may take to end after SIGTERM. */
+  readonly graceMs: number;
+}
+
+export interface ChildHooks {
+  readonly backoff: Backoff;
+  readonly say: (line: string) => void;
+  /** Called when a process was started or has ended, so that the state file can follow. */
+  readonly onChange: () => void;
+}
+
+/** A child process that is started again whenever it dies, until it is stopped. */
+export interface Child {
+  readonly name: string;
+  pid(): number | null;
+  /** SIGTERM, a wait of `graceMs`, then SIGKILL to what is left of its process group. */
+  stop(): Promise<void>;
+  /** SIGKILL to the whole group at once. */
+  kill(): void;
+}
+
+/** Leftovers of a group: a child may have started processes that outlive it. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing of it is left.
+  }
+}
+
+function launch(spec: ChildSpec, say: (line: string) => void): ChildProcess {
+  // A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which stops all in order.
+  const child = spawn(spec.file, spec.args, {
+    cwd: spec.cwd,
+    env: spec.env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  prefixOutput(child.stdout, spec.name, say);
+  prefixOutput(child.stderr, spec.name, say);
+  return child;
+}
+
+function describeEnd(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal ? `was ended by ${signal}` : `ended with code ${code}`;
+}
+
+/** Starts the child and keeps it running. */
+export function superviseChild(spec: ChildSpec, hooks: ChildHooks): Child {
+  let running: ChildProcess | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopping = false;
+  let delayMs = 0;
+
+  const start = () => {
+    const startedMs = performance.now();
+    const child = launch(spec, hooks.say);
+    running = child;
+    child.once("error", (error) => hooks.say(`${spec.name} cannot be started: ${error.message}`));
+    child.once("close", (code, signal) => {
+      if (child.pid) killGroup(child.pid);
+      running = null;
+      hooks.onChange();
+      if (isStopping) return;
+      delayMs = nextDelayMs(hooks.backoff, delayMs, performance.now() - startedMs);
+      hooks.say(`${spec.name} ${describeEnd(code, signal)}; starting it again in ${delayMs / 1000} s`);
+      timer = setTimeout(start, delayMs);
+    });
+    hooks.onChange();
+  };
+
+  const kill = () => {
+    isStopping = true;
+    clearTimeout(timer);
+    if (running?.pid) killGroup(running.pid);
+  };
+
+  start();
+  return {
+    name: spec.name,
+    pid: () => running?.pid ?? null,
+    kill,
+    stop: async () => {
+      isStopping = true;
+      clearTimeout(timer);
+      running?.kill("SIGTERM");
+      if (await waitUntil(() => running === null, spec.graceMs)) return;
+      hooks.say(`${spec.name} did not stop within ${spec.graceMs / 1000} s and is killed`);
+      kill();
+      await waitUntil(() => running === null, 5_000);
+    },
+  };
+}

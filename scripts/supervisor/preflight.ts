@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { checkPort, runChecks, type CheckResult } from "@atelier/server/doctor";
+import { inspectEnv, loadConfig, type Env } from "@atelier/server/platform";
+import { isRole, servesPages, type Role } from "./role.ts";
+import type { PreflightReport, Settings } from "./settings.ts";
+
+/** Own process of the supervisor: what it loads for the checks is gone from memory afterwards. Prints one JSON line. */
+function checkBuild(): CheckResult {
+  const isOk = existsSync(path.resolve(".next", "BUILD_ID"));
+  return { name: "Build", isOk, message: "There is no production build yet; run the script `build` first" };
+}
+
+async function checkRole(role: Role, env: Env): Promise<CheckResult[]> {
+  const port = servesPages(role) ? [await checkPort(env.HOST, env.PORT)] : [];
+  return role === "start" ? [checkBuild(), ...port] : port;
+}
+
+function appUrlOf(env: Env): string {
+  if (env.APP_URL) return env.APP_URL;
+  const isLocal = ["127.0.0.1", "0.0.0.0", "::", "::1", "localhost"].includes(env.HOST);
+  return `http://${isLocal ? "localhost" : env.HOST}:${env.PORT}`;
+}
+
+async function resolveSettings(env: Env): Promise<Settings> {
+  const config = await loadConfig(env.ATELIER_CONFIG);
+  return {
+    host: env.HOST,
+    port: env.PORT,
+    dataDir: path.resolve(env.ATELIER_DATA_DIR),
+    databaseUrl: env.DATABASE_URL ?? null,
+    authSecret: env.AUTH_SECRET ?? null,
+    appUrl: appUrlOf(env),
+    stopGraceMs: config.timing.stopGraceMs,
+  };
+}
+
+async function report(role: Role): Promise<PreflightReport> {
+  const { env } = inspectEnv(process.env);
+  const results = [...(await runChecks(process.env)), ...(await checkRole(role, env))];
+  const problems = results.filter(({ isOk }) => !isOk).map(({ name, message }) => ({ name, message }));
+  if (problems.length > 0) return { problems, settings: null };
+  return { problems: [], settings: await resolveSettings(env) };
+}
+
+const role = process.argv[2] ?? "";
+if (!isRole(role)) throw new Error(`Unknown role "${role}".`);
+process.stdout.write(JSON.stringify(await report(role)));

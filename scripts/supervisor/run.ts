@@ -1,0 +1,90 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { openPostgres, type EmbeddedPostgres } from "../embedded/open-postgres.ts";
+import { readOrCreateSecret } from "../embedded/secrets.ts";
+import { isStartError } from "../embedded/start-error.ts";
+import { announce } from "./announce.ts";
+import { childrenOf, rootDir } from "./children-of.ts";
+import { runStep } from "./run-step.ts";
+import { servesPages, type Role } from "./role.ts";
+import type { PreflightReport, Problem, Settings } from "./settings.ts";
+import { listenForStop, type StopSignals } from "./stop-signals.ts";
+import { supervise } from "./supervise.ts";
+import { sweepLeftovers } from "./sweep-leftovers.ts";
+
+function say(line: string): void {
+  console.log(line);
+}
+
+function list(problems: readonly Problem[]): string {
+  const lines = problems.map(({ name, message }) => `  ${name}: ${message}`);
+  const count = problems.length === 1 ? "one thing has" : `${problems.length} things have`;
+  return [`Atelier cannot start: ${count} to be put right.`, "", ...lines, ""].join("\n");
+}
+
+async function sweep(): Promise<void> {
+  const dataDir = process.env["ATELIER_DATA_DIR"]?.trim() || ".data";
+  if (!existsSync(dataDir)) return;
+  // What is wrong with the folder shows in the checks that follow, together with everything else.
+  const swept = await sweepLeftovers(path.resolve(dataDir)).catch(() => []);
+  if (swept.length > 0) say(`Ended what a killed start had left running: ${swept.join(", ")}`);
+}
+
+async function check(role: Role): Promise<Settings | null> {
+  const script = path.join(import.meta.dirname, "preflight.ts");
+  const { code, output } = await runStep([script, role], process.env);
+  if (code !== 0) return null;
+  const { problems, settings }: PreflightReport = JSON.parse(output);
+  if (!settings) console.error(list(problems));
+  return settings;
+}
+
+async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
+  const { code, output } = await runStep([path.join(rootDir, "scripts", "migrate.ts")], env);
+  if (code !== 0) console.error(output.trim());
+  return code === 0;
+}
+
+function environmentOf(settings: Settings, database: EmbeddedPostgres | null): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    DATABASE_URL: settings.databaseUrl ?? database?.url,
+    AUTH_SECRET: settings.authSecret ?? readOrCreateSecret(settings.dataDir, "auth-secret"),
+    APP_URL: settings.appUrl,
+    ATELIER_DATA_DIR: settings.dataDir,
+    ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}),
+  };
+}
+
+async function serve(role: Role, settings: Settings, stop: StopSignals): Promise<number> {
+  const database = settings.databaseUrl ? null : await openPostgres({ dataDir: settings.dataDir });
+  const env = environmentOf(settings, database);
+  if (stop.isRequested() || !(await migrate(env))) {
+    await database?.close();
+    return stop.isRequested() ? 0 : 1;
+  }
+  const children = childrenOf(role, settings, env);
+  if (servesPages(role)) void announce(settings, { say, isOver: stop.isRequested });
+  await supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
+  return 0;
+}
+
+/** The whole life of `dev`, `start` or `worker`; sets the exit code. Everything wrong is said in plain words. */
+export async function run(role: Role): Promise<void> {
+  process.chdir(rootDir);
+  process.stdout.on("error", () => undefined); // The terminal was closed; SIGHUP follows.
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const stop = listenForStop();
+  try {
+    await sweep();
+    const settings = await check(role);
+    if (settings) process.exitCode = await serve(role, settings, stop);
+    else process.exitCode = stop.isRequested() ? 0 : 1;
+  } catch (error) {
+    if (!isStartError(error)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  } finally {
+    stop.release();
+  }
+}

@@ -1,0 +1,23 @@
+/** The checked configuration as far as a supervisor needs it. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Null = the embedded database. */
+  readonly databaseUrl: string | null;
+  /** Null = the generated one of the data folder. */
+  readonly authSecret: string | null;
+  readonly appUrl: string;
+  /** Grace time of a worker at SIGTERM. */
+  readonly stopGraceMs: number;
+}
+
+export interface Problem {
+  readonly name: string;
+  readonly message: string;
+}
+
+export type PreflightReport =
+  | { readonly problems: readonly []; readonly settings: Settings }
+  | { readonly problems: readonly Problem[]; readonly settings: null };
