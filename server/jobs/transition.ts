@@ -87,22 +87,20 @@ export async function transition(db: Db | Tx, input: Transition): Promise<Job | 
   return job ?? null;
 }
 
-/** Changes anything but the status, under the same guard, revision and story. */
-export async function amend(
-  db: Db | Tx,
-  input: {
-    readonly where: SQL;
-    readonly set: Omit<Changes, "status">;
-    readonly event: string;
-    readonly data?: Readonly<Record<string, unknown>>;
-  },
-): Promise<Job | null> {
-  const [job] = await change(db, {
-    status: sql`status`,
-    where: input.where,
-    set: input.set,
-    event: input.event,
-    data: input.data ?? {},
-  });
+/** A change of anything but the status, under the same guard, revision and story. */
+export interface Amendment {
+  readonly where: SQL;
+  readonly set: Omit<Changes, "status">;
+  readonly event: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Amendment): Promise<Job[]> {
+  return change(db, { status: sql`status`, where, set, event, data });
+}
+
+/** `amendAll` for one job; null when the guard did not hold. */
+export async function amend(db: Db | Tx, amendment: Amendment): Promise<Job | null> {
+  const [job] = await amendAll(db, amendment);
   return job ?? null;
 }

@@ -28,6 +28,8 @@ const timingSchema = z.object({
   stopGraceMs: ms.default(30_000),
   /** Progress is written to the row at most this often. */
   progressPersistMs: ms.default(5_000),
+  /** An engine that takes longer than this is stopped. */
+  runLimitMs: ms.default(600_000),
   /** Wait before a charged retry. */
   retryDelayMs: ms.default(1_000),
 });

@@ -1,0 +1,24 @@
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { removeJob } from "./expire-ephemeral.ts";
+import { get, type JobAddress } from "./get.ts";
+import { isFinal } from "./status.ts";
+
+/** The client has the result in full. An ephemeral job goes at once; a kept one stays. `conflict` while it is open. */
+export async function ack(services: Services, address: JobAddress): Promise<{ removed: boolean }> {
+  const job = await get(services, address);
+  if (!isFinal(job.status)) throw new AppError("conflict", "The job has not ended yet.");
+  const result = await services.db.execute<{ retention: string }>(sql`
+    update ${schema.jobs} set acked_at = coalesce(acked_at, now()) where id = ${job.id} returning retention`);
+  if (result.rows[0]?.retention !== "ephemeral") return { removed: false };
+  await removeJob(services, job.id);
+  return { removed: true };
+}
+
+/** A complete answer about an ended job was handed out; starts the time after which an ephemeral one goes. */
+export async function noteAnswer({ db }: Pick<Services, "db">, id: string): Promise<void> {
+  await db.execute(sql`
+    update ${schema.jobs} set answered_at = coalesce(answered_at, now()) where id = ${id} and retention = 'ephemeral' and ended_at is not null`);
+}

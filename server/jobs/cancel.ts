@@ -1,0 +1,110 @@
+import { and, eq, sql } from "drizzle-orm";
+import { schema, type JobStatus } from "../db/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { dispatch } from "./dispatch.ts";
+import { hint } from "./hint.ts";
+import { heldBy, type Lease } from "./lease.ts";
+import { claimedStatuses } from "./status.ts";
+import { amend, transition } from "./transition.ts";
+
+export interface CancelAnswer {
+  /** True when the job is cancelled or its worker was asked to stop; false when it had ended before. */
+  readonly cancelled: boolean;
+  readonly status: JobStatus;
+}
+
+/**
+ * Cancels an own job in any open state: a waiting one at once, a running one by asking its worker. An ended one
+ * answers false. Throws `not_found`.
+ */
+export async function cancel(
+  services: Services,
+  input: { ownerId: string; id: string },
+): Promise<CancelAnswer> {
+  const { ownerId, id } = input;
+  if (!isId(id)) throw new AppError("not_found");
+  const own = sql`${schema.jobs.id} = ${id} and ${schema.jobs.ownerId} = ${ownerId}`;
+  const waiting = await transition(services.db, {
+    from: ["pending", "queued"],
+    to: "cancelled",
+    where: own,
+    event: "cancelled",
+  });
+  if (waiting) {
+    hint(services, [waiting]);
+    await dispatch(services, waiting.queue);
+    return { cancelled: true, status: "cancelled" };
+  }
+  const running = await amend(services.db, {
+    where: sql`${own} and status in ${[...claimedStatuses]} and cancel_requested_at is null`,
+    set: { cancelRequestedAt: sql`now()` },
+    event: "cancel_requested",
+  });
+  if (running) {
+    hint(services, [running]);
+    services.hints.publish({ type: "cancel", jobId: id });
+    return { cancelled: true, status: running.status };
+  }
+  return readAnswer(services, input);
+}
+
+/** Neither waiting nor newly asked: it had ended, was asked before, or moved between the two statements. */
+async function readAnswer(services: Services, input: { ownerId: string; id: string }): Promise<CancelAnswer> {
+  const { jobs } = schema;
+  const [job] = await services.db
+    .select({ status: jobs.status, asked: jobs.cancelRequestedAt })
+    .from(jobs)
+    .where(and(eq(jobs.id, input.id), eq(jobs.ownerId, input.ownerId)));
+  if (!job) throw new AppError("not_found");
+  if (job.status === "pending" || job.status === "queued") return cancel(services, input);
+  return {
+    cancelled: job.asked !== null && job.status !== "completed" && job.status !== "failed",
+    status: job.status,
+  };
+}
+
+/** The worker has stopped the engine. Null when somebody else ended the job first. */
+export async function confirmCancel(services: Services, lease: Lease): Promise<boolean> {
+  const job = await transition(services.db, {
+    from: claimedStatuses,
+    to: "cancelled",
+    where: heldBy(lease),
+    event: "cancelled",
+  });
+  if (!job) return false;
+  hint(services, [job]);
+  await dispatch(services, job.queue);
+  return true;
+}
+
+/** Which of these jobs were asked to stop, or are no longer held by this node. */
+export async function findStops(
+  { db }: Pick<Services, "db">,
+  leases: readonly Lease[],
+): Promise<{ cancelled: Set<string>; lost: Set<string> }> {
+  if (leases.length === 0) return { cancelled: new Set(), lost: new Set() };
+  const { jobs } = schema;
+  const rows = await db
+    .select({
+      id: jobs.id,
+      attempt: jobs.attempt,
+      nodeId: jobs.nodeId,
+      status: jobs.status,
+      asked: jobs.cancelRequestedAt,
+    })
+    .from(jobs)
+    .where(sql`${jobs.id} in ${leases.map((lease) => lease.jobId)}`);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const isHeld = (lease: Lease) => {
+    const row = byId.get(lease.jobId);
+    return (
+      row?.attempt === lease.attempt &&
+      row.nodeId === lease.nodeId &&
+      claimedStatuses.some((status) => status === row.status)
+    );
+  };
+  const lost = leases.filter((lease) => !isHeld(lease)).map((lease) => lease.jobId);
+  const cancelled = rows.filter((row) => row.asked !== null).map((row) => row.id);
+  return { cancelled: new Set(cancelled), lost: new Set(lost) };
+}

@@ -1,0 +1,49 @@
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import type { Services } from "../services/index.ts";
+import { dispatch } from "./dispatch.ts";
+import { hint } from "./hint.ts";
+import type { Job } from "./job.ts";
+import { transition } from "./transition.ts";
+
+export interface Claimant {
+  readonly nodeId: string;
+  readonly queue: string;
+  readonly kinds: readonly string[];
+}
+
+/**
+ * Takes the first fair `queued` row of a queue that this node can run; null when there is none or the node is not
+ * active. Of any number of racers for one row exactly one gets it: the row is locked while it is picked, and the
+ * node row is held FOR SHARE so that it cannot be declared lost in between. A job that a worker died under runs
+ * alone on its node. One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
+ */
+export async function claim(services: Services, { nodeId, queue, kinds }: Claimant): Promise<Job | null> {
+  const { jobs, nodes } = schema;
+  const running = sql`select 1 from ${jobs} r where r.node_id = ${nodeId} and r.status in ('waiting_for_engine', 'processing')`;
+  const job = await transition(services.db, {
+    from: ["queued"],
+    to: "waiting_for_engine",
+    where: sql`${jobs.id} = (
+      select j.id from ${jobs} j
+      where j.queue = ${queue} and j.status = 'queued' and j.kind in ${[...kinds]}
+        and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
+        and not exists (${running} and r.run_alone)
+        and (not j.run_alone or not exists (${running}))
+      order by j.tier desc, j.queued_at, j.id limit 1 for update of j skip locked)`,
+    set: {
+      attempt: sql`attempt + 1`,
+      nodeId,
+      claimedAt: sql`clock_timestamp()`,
+      startedAt: null,
+      progress: 0,
+      stage: null,
+    },
+    event: "claimed",
+    data: { nodeId },
+  });
+  if (!job) return null;
+  hint(services, [job]);
+  await dispatch(services, queue);
+  return job;
+}

@@ -1,0 +1,67 @@
+import { sql } from "drizzle-orm";
+import { ruleOf, type AppError } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { dispatch } from "./dispatch.ts";
+import { hint } from "./hint.ts";
+import type { Job } from "./job.ts";
+import { heldBy, type Lease } from "./lease.ts";
+import { claimedStatuses } from "./status.ts";
+import { transition } from "./transition.ts";
+
+/**
+ * Ends a try that failed. The error's row in the table decides: validation fails at once, anything else goes back to
+ * the line until the job has spent its charged tries. Null when the lease is no longer the current one.
+ */
+export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
+  const rule = ruleOf(error.code);
+  const failed = rule.strategy === "fail" ? await end(services, lease, error) : null;
+  if (failed) return finish(services, failed);
+  const again = await requeue(services, lease, error);
+  if (again) return finish(services, again);
+  const ended = await end(services, lease, error);
+  return ended ? finish(services, ended) : null;
+}
+
+async function finish(services: Services, job: Job): Promise<Job> {
+  hint(services, [job]);
+  await dispatch(services, job.queue);
+  return job;
+}
+
+async function requeue(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
+  const rule = ruleOf(error.code);
+  if (rule.strategy === "fail") return null;
+  const { maxCharged } = services.config.limits;
+  const charge = rule.charged ? 1 : 0;
+  return transition(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    where: sql`${heldBy(lease)} and charged + ${charge} < ${maxCharged}`,
+    set: {
+      charged: sql`charged + ${charge}`,
+      nodeId: null,
+      progress: 0,
+      stage: null,
+      notBefore: sql`now() + ${services.config.timing.retryDelayMs} * interval '1 millisecond'`,
+    },
+    honourCancel: true,
+    event: "requeued",
+    data: { code: error.code, charged: rule.charged },
+  });
+}
+
+async function end(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
+  return transition(services.db, {
+    from: claimedStatuses,
+    to: "failed",
+    where: heldBy(lease),
+    set: {
+      charged: sql`charged + ${ruleOf(error.code).charged ? 1 : 0}`,
+      errorCode: error.code,
+      errorMessage: error.message,
+      errorDetails: { ...error.details },
+    },
+    event: "failed",
+    data: { code: error.code, message: error.message },
+  });
+}

@@ -1,0 +1,55 @@
+import { and, eq, gt, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import type { JobEventView, JobView } from "./job-view.ts";
+import { loadViews } from "./load-views.ts";
+
+export interface JobAddress {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+/** One job of an owner; throws `not_found` for another's as for one that is not there. */
+export async function get(services: Services, { ownerId, id }: JobAddress): Promise<JobView> {
+  if (!isId(id)) throw new AppError("not_found");
+  const [job] = await loadViews(services.db, sql`jobs.id = ${id} and jobs.owner_id = ${ownerId}`, sql``);
+  if (!job) throw new AppError("not_found");
+  return job;
+}
+
+/** The story of a job after a revision, oldest first. */
+export async function readEvents(
+  services: Services,
+  { id, after = 0 }: { id: string; after?: number },
+): Promise<JobEventView[]> {
+  const { jobEvents } = schema;
+  const rows = await services.db
+    .select()
+    .from(jobEvents)
+    .where(and(eq(jobEvents.jobId, id), gt(jobEvents.revision, after)))
+    .orderBy(jobEvents.revision);
+  return rows.map(({ revision, type, status, data, createdAt }) => ({
+    revision,
+    type,
+    status,
+    data,
+    at: createdAt.toISOString(),
+  }));
+}
+
+export interface JobStory extends JobView {
+  readonly events: readonly JobEventView[];
+  readonly facts: Readonly<Record<string, unknown>> | null;
+}
+
+/** A job with all that happened to it and what its engine measured. */
+export async function getStory(services: Services, address: JobAddress): Promise<JobStory> {
+  const job = await get(services, address);
+  const { jobs } = schema;
+  const [[row], events] = await Promise.all([
+    services.db.select({ facts: jobs.facts }).from(jobs).where(eq(jobs.id, job.id)),
+    readEvents(services, { id: job.id }),
+  ]);
+  return { ...job, events, facts: row?.facts ?? null };
+}

@@ -1,0 +1,23 @@
+import type { Services } from "../services/index.ts";
+import { dispatch } from "./dispatch.ts";
+import { hint } from "./hint.ts";
+import type { Job } from "./job.ts";
+import { heldBy, type Lease } from "./lease.ts";
+import { claimedStatuses } from "./status.ts";
+import { transition } from "./transition.ts";
+
+/** A worker that stops gives its job back to the line; costs the job nothing. */
+export async function handBack(services: Services, lease: Lease): Promise<Job | null> {
+  const job = await transition(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    where: heldBy(lease),
+    set: { nodeId: null, progress: 0, stage: null },
+    honourCancel: true,
+    event: "handed_back",
+  });
+  if (!job) return null;
+  hint(services, [job]);
+  await dispatch(services, job.queue);
+  return job;
+}

@@ -1,0 +1,111 @@
+import { sql } from "drizzle-orm";
+import { schema, tiers, type JobStatus, type Tx } from "../db/index.ts";
+import { localEngine } from "../engines/index.ts";
+import { newId } from "../platform/index.ts";
+import { recordConsent } from "../safety/index.ts";
+import { chooseQueue } from "../scheduling/index.ts";
+import type { Services } from "../services/index.ts";
+import { admit } from "./admit.ts";
+import { dispatch } from "./dispatch.ts";
+import { hint } from "./hint.ts";
+import type { SubmitRequest } from "./kinds.ts";
+import { loadInputs, type InputImages } from "./load-inputs.ts";
+import { parseSubmit } from "./parse-submit.ts";
+import { rememberRequest } from "./remember-request.ts";
+
+export interface Submitter {
+  readonly userId: string;
+  readonly isGuest: boolean;
+}
+
+export interface SubmitOptions {
+  readonly submitter: Submitter;
+  readonly idempotencyKey?: string;
+  readonly retry?: { readonly of: string; readonly number: number };
+}
+
+export interface Submitted {
+  readonly id: string;
+  readonly status: JobStatus;
+}
+
+/**
+ * Accepts a job: everything is checked and stored in one transaction, then the work is started. Throws AppError with
+ * `bad_request`, `consent_required`, `not_found`, `no_engine`, `mask_size`, `output_too_large`, `quota_exceeded`,
+ * `queue_full` or `idempotency_mismatch`; nothing is stored then.
+ */
+export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
+  const request = parseSubmit(input);
+  const id = newId();
+  const accepted = await services.db.transaction((tx) => accept(tx, services, { id, request, options }));
+  if (accepted.known) return accepted.known;
+  hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }]);
+  services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
+  await startWork(services, accepted.queue);
+  return { id, status: "pending" };
+}
+
+/** The job is safe already: a failure here only leaves the start to the sweep. */
+async function startWork(services: Services, queue: string): Promise<void> {
+  try {
+    await dispatch(services, queue);
+  } catch (error) {
+    services.log.warn({ err: error, queue }, "dispatch after submit failed, the sweep will start the job");
+  }
+}
+
+interface Acceptance {
+  readonly id: string;
+  readonly request: SubmitRequest;
+  readonly options: SubmitOptions;
+}
+
+async function accept(
+  tx: Tx,
+  services: Services,
+  { id, request, options }: Acceptance,
+): Promise<{ known: Submitted; queue: "" } | { known: null; queue: string }> {
+  const { submitter, idempotencyKey: key } = options;
+  const ownerId = submitter.userId;
+  if (key !== undefined) {
+    const knownId = await rememberRequest(tx, { ownerId, key, request, jobId: id });
+    if (knownId) return { known: await readStatus(tx, knownId), queue: "" };
+  }
+  const queue = await chooseQueue(tx, services.config, request.kind);
+  const inputs = await loadInputs(tx, ownerId, request);
+  await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue });
+  const person = inputs.get("person");
+  if (person) await recordConsent(tx, { ownerId, storedSha256: person.storedSha256 });
+  await insertJob(tx, { id, request, options, queue, inputs });
+  return { known: null, queue };
+}
+
+/** A key outlives its job: a job that is gone was completed, answered and acknowledged. */
+async function readStatus(tx: Tx, id: string): Promise<Submitted> {
+  const result = await tx.execute<{ status: JobStatus }>(
+    sql`select status from ${schema.jobs} where id = ${id}`,
+  );
+  return { id, status: result.rows[0]?.status ?? "completed" };
+}
+
+async function insertJob(tx: Tx, job: Acceptance & { queue: string; inputs: InputImages }): Promise<void> {
+  const { id, request, options, queue, inputs } = job;
+  await tx.insert(schema.jobs).values({
+    id,
+    ownerId: options.submitter.userId,
+    kind: request.kind,
+    status: "pending",
+    tier: tiers.normal,
+    params: request.params,
+    queue,
+    engine: localEngine.name,
+    retention: request.retention,
+    retryOf: options.retry?.of ?? null,
+    retryNumber: options.retry?.number ?? null,
+  });
+  await tx
+    .insert(schema.jobEvents)
+    .values({ jobId: id, revision: 1, type: "created", status: "pending", data: { queue } });
+  const links = [...inputs].map(([role, image]) => ({ jobId: id, role, imageId: image.id }));
+  if (links.length > 0) await tx.insert(schema.jobInputs).values(links);
+}

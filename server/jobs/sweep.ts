@@ -1,0 +1,45 @@
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { purgeDeleted, sweepOrphanObjects } from "../images/index.ts";
+import type { Services } from "../services/index.ts";
+import { dispatch } from "./dispatch.ts";
+import { expireEphemeral } from "./expire-ephemeral.ts";
+import { moveStranded } from "./move-stranded.ts";
+import { pruneEvents } from "./prune-events.ts";
+import { recover } from "./recover.ts";
+import { rering } from "./rering.ts";
+
+/** One pass of the safety net (A6): whatever a crash or a lost message left behind goes on. Safe to run anywhere, any time. */
+export async function sweep(services: Services): Promise<void> {
+  await recover(services);
+  await moveStranded(services);
+  for (const queue of await queuesInLine(services)) await dispatch(services, queue);
+  await rering(services);
+}
+
+/** The slower half: what may be removed. Run every few minutes by each worker. */
+export async function tidy(services: Services): Promise<void> {
+  await expireEphemeral(services);
+  await purgeDeleted(services);
+  await sweepOrphanObjects(services);
+  await pruneEvents(services);
+}
+
+async function queuesInLine({ db }: Services): Promise<string[]> {
+  const { jobs } = schema;
+  const rows = await db
+    .selectDistinct({ queue: jobs.queue })
+    .from(jobs)
+    .where(sql`${jobs.status} = 'pending'`);
+  return rows.map((row) => row.queue);
+}
+
+/** Whether any job is claimed or waits to be: decides how often a worker sweeps and watches. */
+export async function readActivity({
+  db,
+}: Pick<Services, "db">): Promise<{ open: boolean; claimed: boolean }> {
+  const result = await db.execute<{ open: boolean; claimed: boolean }>(sql`
+    select exists (select 1 from ${schema.jobs} where status in ('pending', 'queued')) as open,
+      exists (select 1 from ${schema.jobs} where status in ('waiting_for_engine', 'processing')) as claimed`);
+  return result.rows[0] ?? { open: false, claimed: false };
+}

@@ -1,0 +1,73 @@
+import { and, inArray, sql } from "drizzle-orm";
+import { schema, type NodeCapability, type Tx } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { pidStartTime, type ProcessIdentity } from "./identity.ts";
+
+export type Node = typeof schema.nodes.$inferSelect;
+
+export interface Registration {
+  readonly name: string;
+  readonly identity: ProcessIdentity;
+  readonly capability: NodeCapability;
+  readonly queues: readonly string[];
+  readonly slots: number;
+  /** The incarnation of this very process that a beat found lost; it is not a predecessor to wait for. */
+  readonly replaces?: string;
+}
+
+/**
+ * Registers one process incarnation. A predecessor of the same name is retired at once only when it ran on this host
+ * and its process is gone; otherwise the watch decides about it and the newcomer's name gets a suffix.
+ */
+export async function register(services: Services, registration: Registration): Promise<Node> {
+  const { identity, capability, queues, slots } = registration;
+  const node = await services.db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('register'), hashtext(${registration.name}))`);
+    const name = await freeName(tx, registration);
+    const [row] = await tx
+      .insert(schema.nodes)
+      .values({ id: newId(), name, ...identity, capability, queues: [...queues], slots })
+      .returning();
+    return row;
+  });
+  if (!node) throw new Error("the insert of a node gave no row back");
+  services.log.info({ nodeId: node.id, node: node.name, queues, slots }, "node registered");
+  return node;
+}
+
+async function freeName(tx: Tx, { name, identity, replaces }: Registration): Promise<string> {
+  const { nodes } = schema;
+  const live = await tx
+    .select()
+    .from(nodes)
+    .where(
+      and(
+        inArray(nodes.state, ["active", "draining"]),
+        sql`(${nodes.name} = ${name} or ${nodes.name} like ${`${name}-%`})`,
+      ),
+    );
+  const dead = live.filter((node) => node.id === replaces || isGone(node, identity));
+  if (dead.length > 0) {
+    await tx
+      .update(nodes)
+      .set({ state: "lost", endedAt: sql`now()` })
+      .where(
+        inArray(
+          nodes.id,
+          dead.map((node) => node.id),
+        ),
+      );
+  }
+  const taken = new Set(
+    live.filter((node) => !dead.includes(node) && node.state === "active").map((node) => node.name),
+  );
+  if (!taken.has(name)) return name;
+  let number = 2;
+  while (taken.has(`${name}-${number}`)) number += 1;
+  return `${name}-${number}`;
+}
+
+function isGone(node: Node, identity: ProcessIdentity): boolean {
+  return node.bootId === identity.bootId && pidStartTime(node.pid) !== node.pidStartedAt;
+}

@@ -1,0 +1,3 @@
+export { adultConsent, recordConsent, requireConsent } from "./consent.ts";
+export { digitalSourceTypes, provenanceXmp } from "./provenance.ts";
+export { readDigitalSourceType } from "./provenance-reader.ts";

@@ -1,0 +1,59 @@
+import type { Lease } from "@atelier/server/jobs";
+
+/** Why a run was aborted; decides what its end writes. */
+export type StopReason = "cancelled" | "lost" | "stopping";
+
+export class RunStopped extends Error {
+  readonly reason: StopReason;
+
+  constructor(reason: StopReason) {
+    super(`the run was stopped: ${reason}`);
+    this.name = "RunStopped";
+    this.reason = reason;
+  }
+}
+
+interface Run {
+  readonly lease: Lease;
+  readonly controller: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** The jobs that this process runs now. */
+export interface Runs {
+  add(lease: Lease, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  leases(): Lease[];
+  stop(jobId: string, reason: StopReason): void;
+  stopAll(reason: StopReason): void;
+  /** Resolves when no run is left. */
+  settled(): Promise<void>;
+}
+
+export function createRuns(): Runs {
+  const runs = new Map<string, Run>();
+  const abort = (run: Run, reason: StopReason) => run.controller.abort(new RunStopped(reason));
+  return {
+    async add(lease, work) {
+      const controller = new AbortController();
+      const ended = work(controller.signal);
+      const run = { lease, controller, ended };
+      runs.set(lease.jobId, run);
+      try {
+        await ended;
+      } finally {
+        if (runs.get(lease.jobId) === run) runs.delete(lease.jobId);
+      }
+    },
+    leases: () => [...runs.values()].map((run) => run.lease),
+    stop(jobId, reason) {
+      const run = runs.get(jobId);
+      if (run) abort(run, reason);
+    },
+    stopAll(reason) {
+      for (const run of runs.values()) abort(run, reason);
+    },
+    async settled() {
+      await Promise.allSettled([...runs.values()].map((run) => run.ended));
+    },
+  };
+}
