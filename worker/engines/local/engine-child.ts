@@ -24,8 +24,8 @@ export interface EngineChild {
 
 export function forkChild(): EngineChild {
   const child = fork(fileURLToPath(new URL("./child.ts", import.meta.url)), [String(process.pid)], {
-    // The child decodes foreign pictures: it gets no environment and with it no secrets.
-    env: {},
+    // The child decodes foreign pictures: it gets no environment of ours and with it no secrets.
+    env: { NODE_ENV: "production" },
     execArgv: ["--disable-warning=ExperimentalWarning"],
     serialization: "advanced",
     stdio: ["ignore", "ignore", "pipe", "ipc"],

@@ -7,6 +7,7 @@ import type { LocalRun, RunContext } from "./run-context.ts";
 const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
   upscale: async () => (await import("./upscale/run-upscale.ts")).runUpscale,
   inpaint: async () => (await import("./inpaint/run-inpaint.ts")).runInpaint,
+  remove_background: async () => (await import("./background/run-remove-background.ts")).runRemoveBackground,
 };
 
 /** Runs one task inside the child. Throws `no_engine` for a kind that this engine does not make. */

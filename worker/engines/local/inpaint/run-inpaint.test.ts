@@ -1,5 +1,5 @@
 import path from "node:path";
-import sharp from "sharp";
+import sharp, { type Region } from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBench, sample } from "../fixtures/run-bench.ts";
 import { psnr } from "../fixtures/psnr.ts";
@@ -13,7 +13,12 @@ async function drawMask(file: string, size: { width: number; height: number }, s
   return file;
 }
 
-/** Counts pixels that differ outside the mask, and how far the mask is from the marked area at most. */
+async function meanOf(file: string, region: Region): Promise<number> {
+  const bytes = await sharp(file).extract(region).raw().toBuffer();
+  return bytes.reduce((sum, value) => sum + value, 0) / bytes.length;
+}
+
+/** Counts pixels that differ outside the mask. */
 async function differencesOutside(before: string, after: string, mask: string): Promise<number> {
   const [a, b, allowed] = await Promise.all([raw(before), raw(after), raw(mask)]);
   const channels = a.length / allowed.length;
@@ -41,14 +46,9 @@ describe("inpaint", () => {
     const { output, fractions, previews } = await bench.run("inpaint", { image, mask });
     expect(await differencesOutside(image, output.path, String(output.maskPath))).toBe(0);
     const region = { left: 312, top: 150, width: 18, height: 150 };
-    const before = await sharp(image).extract(region).stats();
-    const after = await sharp(output.path).extract(region).stats();
-    // The bright rocket is gone: what is there now looks like the sky beside it.
-    const beside = await sharp(image)
-      .extract({ ...region, left: 250 })
-      .stats();
-    expect(Number(before.channels[0]?.mean)).toBeGreaterThan(Number(beside.channels[0]?.mean) + 20);
-    expect(Math.abs(Number(after.channels[0]?.mean) - Number(beside.channels[0]?.mean))).toBeLessThan(12);
+    const sky = await meanOf(image, { ...region, left: 250 });
+    expect(await meanOf(image, region)).toBeGreaterThan(sky + 20);
+    expect(Math.abs((await meanOf(output.path, region)) - sky)).toBeLessThan(12);
     expect(new Set(fractions).size).toBeGreaterThanOrEqual(5);
     expect(fractions).toEqual(fractions.toSorted((x, y) => x - y));
     expect(previews.length).toBeGreaterThanOrEqual(2);
@@ -89,10 +89,10 @@ describe("inpaint", () => {
   });
 
   it("keeps the rest of a large picture with alpha, though it works at a smaller scale", async () => {
-    const size = { width: 2_400, height: 1_600 };
+    const size = { width: 1_800, height: 1_200 };
     const image = path.join(bench.dir, "large.png");
     const disc = Buffer.from(
-      '<svg width="2400" height="1600"><ellipse cx="1200" cy="800" rx="1150" ry="760" fill="white"/></svg>',
+      '<svg width="1800" height="1200"><ellipse cx="900" cy="600" rx="860" ry="570" fill="white"/></svg>',
     );
     await sharp(sample("coffee.png"))
       .resize(size.width, size.height)
@@ -102,12 +102,12 @@ describe("inpaint", () => {
     const mask = await drawMask(
       path.join(bench.dir, "large-mask.png"),
       size,
-      '<circle cx="1150" cy="850" r="420" fill="white"/>',
+      '<circle cx="860" cy="640" r="310" fill="white"/>',
     );
     const { output } = await bench.run("inpaint", { image, mask });
     expect(await differencesOutside(image, output.path, String(output.maskPath))).toBe(0);
     const [before, after] = await Promise.all([raw(image), raw(output.path)]);
-    const middle = (850 * size.width + 1_150) * 4;
+    const middle = (640 * size.width + 860) * 4;
     expect(after.subarray(middle, middle + 3)).not.toEqual(before.subarray(middle, middle + 3));
     for (let i = 3; i < before.length; i += 4) if (before[i] !== after[i]) throw new Error("alpha changed");
   });
