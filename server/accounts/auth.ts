@@ -1,0 +1,160 @@
+import { apiKey } from "@better-auth/api-key";
+import { betterAuth, type BetterAuthOptions } from "better-auth";
+import { drizzleAdapter } from "better-auth/adapters/drizzle";
+import { APIError, createAuthMiddleware } from "better-auth/api";
+import { admin, anonymous } from "better-auth/plugins";
+import { schema, type Db } from "../db/index.ts";
+import { AppError, newId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { promoteFirstAccount } from "./first-admin.ts";
+import { mergeGuest } from "./merge-guest.ts";
+import { countSignIn } from "./sign-in-limit.ts";
+import { trustedOrigins } from "./trusted-origins.ts";
+
+export const minPasswordLength = 10;
+export const maxKeyNameLength = 100;
+const sessionSeconds = 30 * 86_400;
+const sessionRefreshSeconds = 86_400;
+
+/** Done by the product's own API with its own rules, or by nobody. */
+const disabledPaths = [
+  "/api-key/create",
+  "/api-key/get",
+  "/api-key/update",
+  "/api-key/delete",
+  "/api-key/list",
+  "/api-key/verify",
+  "/api-key/delete-all-expired-api-keys",
+  "/delete-anonymous-user",
+  "/admin/impersonate-user",
+  "/admin/remove-user",
+];
+
+function databaseFor(db: Db) {
+  return drizzleAdapter(db, {
+    provider: "pg",
+    transaction: true,
+    schema: {
+      user: schema.users,
+      session: schema.sessions,
+      account: schema.credentials,
+      verification: schema.verifications,
+      apikey: schema.apiKeys,
+      rateLimit: schema.rateLimits,
+    },
+  });
+}
+
+function logTo(services: Services): BetterAuthOptions["logger"] {
+  return {
+    level: "warn",
+    log: (level, message, ...details) => {
+      const err = details.find((detail) => detail instanceof Error);
+      services.log[level]({ err, part: "accounts" }, message);
+    },
+  };
+}
+
+/** Per caller's address; the limit by e-mail address stands in `sign-in-limit.ts`. */
+const rateLimit = {
+  enabled: true,
+  storage: "database",
+  window: 60,
+  max: 300,
+  customRules: {
+    "/get-session": false,
+    "/sign-in/anonymous": { window: 60, max: 120 },
+    "/sign-in/*": { window: 60, max: 60 },
+    "/sign-up/*": { window: 60, max: 60 },
+    "/change-password": { window: 60, max: 10 },
+  },
+} as const satisfies BetterAuthOptions["rateLimit"];
+
+function limitSignIn(services: Services) {
+  return createAuthMiddleware(async (ctx) => {
+    const body: unknown = ctx.body;
+    if (ctx.path !== "/sign-in/email" || typeof body !== "object" || body === null) return;
+    if (!("email" in body) || typeof body.email !== "string") return;
+    if (await countSignIn(services.db, body.email)) return;
+    throw new APIError("TOO_MANY_REQUESTS", {
+      code: "TOO_MANY_REQUESTS",
+      message: "Too many tries to sign in. Wait a minute and try again.",
+    });
+  });
+}
+
+function guests({ db }: Services) {
+  return anonymous({
+    generateName: () => "Guest",
+    // mergeGuest removes the guest itself, in the transaction that moves what it owns.
+    disableDeleteAnonymousUser: true,
+    async onLinkAccount({ anonymousUser, newUser }) {
+      if (newUser.user.id === anonymousUser.user.id) return;
+      await mergeGuest(db, { guestId: anonymousUser.user.id, accountId: newUser.user.id });
+    },
+  });
+}
+
+const keyPrefix = "atelier_";
+
+function keys({ config }: Services) {
+  return apiKey({
+    defaultPrefix: keyPrefix,
+    defaultKeyLength: 48,
+    startingCharactersConfig: { charactersLength: keyPrefix.length + 4 },
+    maximumNameLength: maxKeyNameLength,
+    rateLimit: { enabled: true, timeWindow: 60_000, maxRequests: config.limits.apiKeyPerMinute },
+  });
+}
+
+/** Accounts, sessions and guests on our tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
+export function createAuth(services: Services) {
+  const { env, db } = services;
+  if (!env.AUTH_SECRET) throw new AppError("internal", "AUTH_SECRET is not set.");
+  return betterAuth({
+    appName: "Atelier",
+    secret: env.AUTH_SECRET,
+    baseURL: env.APP_URL ? new URL(env.APP_URL).origin : undefined,
+    basePath: "/api/auth",
+    trustedOrigins: (request) => (request ? trustedOrigins(env, request) : []),
+    database: databaseFor(db),
+    logger: logTo(services),
+    telemetry: { enabled: false },
+    disabledPaths,
+    rateLimit,
+    session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
+    emailAndPassword: { enabled: true, minPasswordLength, autoSignIn: true },
+    advanced: {
+      database: { generateId: () => newId() },
+      cookiePrefix: "atelier",
+      // Over plain http on a LAN address a Secure cookie would never come back.
+      useSecureCookies: env.APP_URL?.startsWith("https://") ?? false,
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
+    },
+    hooks: { before: limitSignIn(services) },
+    databaseHooks: {
+      user: {
+        create: {
+          after: async (user) => {
+            if (!user.isAnonymous) await promoteFirstAccount(db);
+          },
+        },
+      },
+    },
+    plugins: [guests(services), admin(), keys(services)],
+  });
+}
+
+export type Auth = ReturnType<typeof createAuth>;
+
+const authByServices = new WeakMap<Services, Auth>();
+
+/** The one auth of these services, made on first use. */
+export function authOf(services: Services): Auth {
+  const known = authByServices.get(services);
+  if (known) return known;
+  const auth = createAuth(services);
+  authByServices.set(services, auth);
+  return auth;
+}

@@ -1,0 +1,12 @@
+export type { Caller } from "./caller.ts";
+export { authOf, createAuth, maxKeyNameLength, minPasswordLength, type Auth } from "./auth.ts";
+export { createApiKey, type CreateApiKeyInput } from "./create-api-key.ts";
+export { createUser, type CreateUserInput } from "./create-user.ts";
+export { findAccount } from "./find-account.ts";
+export { getAccount, type AccountView } from "./get-account.ts";
+export { listApiKeys, type ApiKeyView } from "./list-api-keys.ts";
+export { mergeGuest, type MergeGuestInput } from "./merge-guest.ts";
+export { resetPassword, type ResetPasswordInput } from "./reset-password.ts";
+export { resolveCaller } from "./resolve-caller.ts";
+export { revokeApiKey, type RevokeApiKeyInput } from "./revoke-api-key.ts";
+export { trustedOrigins } from "./trusted-origins.ts";

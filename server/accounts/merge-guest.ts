@@ -1,0 +1,75 @@
+import { sql } from "drizzle-orm";
+import type { Db, Tx } from "../db/index.ts";
+
+export interface MergeGuestInput {
+  readonly guestId: string;
+  readonly accountId: string;
+}
+
+/** Foreign key (a row of the guest came in between), unique (same bytes at the same moment), deadlock. */
+const retryableCodes = new Set(["23503", "23505", "40P01"]);
+const tries = 5;
+
+/**
+ * Where both have the same bytes, both pictures stay, because jobs refer to either; the guest's gives up its claim to
+ * be *the* upload of these bytes.
+ */
+async function moveImages(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  await tx.execute(sql`
+    update images set owner_id = ${accountId},
+      upload_sha256 = case when exists (
+        select 1 from images own
+        where own.owner_id = ${accountId} and own.role = images.role
+          and own.upload_sha256 = images.upload_sha256 and own.deleted_at is null
+      ) then null else upload_sha256 end
+    where owner_id = ${guestId}`);
+}
+
+/** Rows that the account already has go with the guest. */
+async function moveKeyedRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  await tx.execute(sql`
+    update idempotency_keys set owner_id = ${accountId}
+    where owner_id = ${guestId} and not exists (
+      select 1 from idempotency_keys own where own.owner_id = ${accountId} and own.key = idempotency_keys.key)`);
+  await tx.execute(sql`
+    update consents set owner_id = ${accountId}
+    where owner_id = ${guestId} and not exists (
+      select 1 from consents own where own.owner_id = ${accountId}
+        and own.stored_sha256 = consents.stored_sha256 and own.statement = consents.statement)`);
+  await tx.execute(sql`
+    insert into queue_turns (queue, owner_id, served_at, turn)
+    select queue, ${accountId}, served_at, turn from queue_turns where owner_id = ${guestId}
+    on conflict (queue, owner_id) do update set
+      served_at = greatest(queue_turns.served_at, excluded.served_at),
+      turn = greatest(queue_turns.turn, excluded.turn)`);
+}
+
+/** The guest goes last: its foreign keys prove that nothing is left behind. */
+async function mergeOnce(db: Db, input: MergeGuestInput): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.execute(sql`update jobs set owner_id = ${input.accountId} where owner_id = ${input.guestId}`);
+    await moveImages(tx, input);
+    await moveKeyedRows(tx, input);
+    await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
+  });
+}
+
+function isRetryable(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && retryableCodes.has(String(cause.code));
+}
+
+/**
+ * Gives everything of a guest to an account and removes the guest, in one transaction. Repeated when a row of the
+ * guest came in while it ran. Idempotent.
+ */
+export async function mergeGuest(db: Db, input: MergeGuestInput): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await mergeOnce(db, input);
+      return;
+    } catch (error) {
+      if (attempt === tries || !isRetryable(error)) throw error;
+    }
+  }
+}

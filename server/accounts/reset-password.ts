@@ -1,0 +1,22 @@
+import { AppError } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { authOf, minPasswordLength } from "./auth.ts";
+import { findAccount } from "./find-account.ts";
+
+export interface ResetPasswordInput {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Sets a new password and ends all sessions. Throws `not_found` for an unknown address, `bad_request` when too short. */
+export async function resetPassword(
+  services: Services,
+  { email, password }: ResetPasswordInput,
+): Promise<void> {
+  if (password.length < minPasswordLength)
+    throw new AppError("bad_request", `password must have at least ${minPasswordLength} characters`);
+  const user = await findAccount(services, { email });
+  const { internalAdapter, password: passwords } = await authOf(services).$context;
+  await internalAdapter.updatePassword(user.id, await passwords.hash(password));
+  await internalAdapter.deleteUserSessions(user.id);
+}

@@ -1,0 +1,1 @@
+export { createTestServices, type TestServices, type TestServicesOptions } from "./create-test-services.ts";
