@@ -1,0 +1,45 @@
+import "server-only";
+import { loadConfig, parseEnv, type ConfigProblem } from "@atelier/server/platform";
+import { openServices, type Services } from "@atelier/server/services";
+
+/** The configuration is wrong; what is wrong stands in `problems`. */
+export class ConfigurationError extends Error {
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(
+      `The configuration is wrong: ${problems.map(({ name, message }) => `${name} ${message}`).join("; ")}`,
+    );
+    this.name = "ConfigurationError";
+    this.problems = problems;
+  }
+}
+
+declare global {
+  /** On globalThis, because hot reload makes this module anew and each copy would open its own connections. */
+  var atelierServices: Promise<Services> | undefined;
+}
+
+/** What the supervisor sets and a bare `next start` lacks. */
+const needed = ["DATABASE_URL", "AUTH_SECRET"] as const;
+
+async function open(): Promise<Services> {
+  // The one place of the web process that reads the environment, through parseEnv.
+  // oxlint-disable-next-line no-restricted-properties
+  const { env, problems } = parseEnv(process.env);
+  if (!env) throw new ConfigurationError(problems);
+  const missing = needed.filter((name) => !env[name]);
+  if (missing.length > 0)
+    throw new ConfigurationError(missing.map((name) => ({ name, message: "is not set" })));
+  const config = await loadConfig(env.ATELIER_CONFIG);
+  return openServices({ env, config, name: "web" });
+}
+
+/** The services of the web process, opened on first use; a failed try is made again by the next request. */
+export function getServices(): Promise<Services> {
+  globalThis.atelierServices ??= open().catch((error: unknown) => {
+    globalThis.atelierServices = undefined;
+    throw error;
+  });
+  return globalThis.atelierServices;
+}

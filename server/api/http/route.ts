@@ -1,0 +1,84 @@
+import type { z } from "zod";
+import type { Caller } from "../../accounts/index.ts";
+import type { Services } from "../../services/index.ts";
+
+type Method = "get" | "post" | "put" | "patch" | "delete";
+/** What a route's path id names; used by the generated access tests. */
+type Resource = "job" | "image";
+
+type Parsed<Schema extends z.ZodType | undefined> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+export interface RouteInput<Params, Query, Headers, Body> {
+  readonly services: Services;
+  readonly caller: Caller;
+  readonly params: Params;
+  readonly query: Query;
+  readonly headers: Headers;
+  readonly body: Body;
+  /** For multipart bodies, Range and the abort signal. */
+  readonly request: Request;
+}
+
+export interface RouteResponse {
+  readonly description: string;
+  /** JSON body; without it, `contentType` says what comes. */
+  readonly schema?: z.ZodType;
+  readonly contentType?: string;
+}
+
+interface RouteFacts {
+  readonly method: Method;
+  /** In the form of OpenAPI, below /api/v1: `/jobs/{id}`. */
+  readonly path: `/${string}`;
+  /** Unique, camelCase. */
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tag: string;
+  /** Required when the path holds `{id}`. */
+  readonly resource?: Resource;
+  /** A multipart body, described as a JSON schema; the handler reads it from the request itself. */
+  readonly multipart?: Readonly<Record<string, unknown>>;
+  /** Answers of success by status; problems are added to the document by themselves. */
+  readonly responses: Readonly<Record<number, RouteResponse>>;
+}
+
+interface RouteSchemas<
+  Params extends z.ZodObject | undefined,
+  Query extends z.ZodObject | undefined,
+  Headers extends z.ZodObject | undefined,
+  Body extends z.ZodType | undefined,
+> {
+  readonly params?: Params;
+  readonly query?: Query;
+  /** Names in lower case. */
+  readonly headers?: Headers;
+  readonly body?: Body;
+}
+
+/** A route of the HTTP API: its description and its handler in one; every route needs a caller. */
+export interface HttpRoute extends RouteFacts {
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly body?: z.ZodType;
+  handle(input: RouteInput<unknown, unknown, unknown, unknown>): Promise<Response>;
+}
+
+/** Declares a route; the handler's params, query, headers and body are typed by the schemas that parse them. */
+export function defineRoute<
+  Params extends z.ZodObject | undefined = undefined,
+  Query extends z.ZodObject | undefined = undefined,
+  Headers extends z.ZodObject | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(
+  route: RouteFacts &
+    RouteSchemas<Params, Query, Headers, Body> & {
+      handle(
+        input: RouteInput<Parsed<Params>, Parsed<Query>, Parsed<Headers>, Parsed<Body>>,
+      ): Promise<Response>;
+    },
+): HttpRoute {
+  // Safe: mount.ts calls `handle` only with what these very schemas have parsed.
+  return route as unknown as HttpRoute;
+}

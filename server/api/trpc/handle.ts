@@ -1,0 +1,36 @@
+import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
+import type { Services } from "../../services/index.ts";
+import { maxJsonBytes, readLimited } from "../read-limited.ts";
+import { createContext } from "./context.ts";
+import { appRouter } from "./router.ts";
+
+export const trpcEndpoint = "/api/trpc";
+
+function refuse(status: number, message: string): Response {
+  return Response.json({ error: message }, { status });
+}
+
+/** Answers a tRPC request: queries by GET, mutations by POST with JSON, subscriptions as server-sent events. */
+export async function handleTrpc(services: Services, request: Request): Promise<Response> {
+  let bounded = request;
+  if (request.method === "POST") {
+    // Pages of other sites can send forms and plain text without asking first, but not JSON.
+    if (!request.headers.get("content-type")?.startsWith("application/json"))
+      return refuse(415, "Mutations are sent as application/json.");
+    const body = await readLimited(request, maxJsonBytes);
+    if (!body) return refuse(413, "The request is too large.");
+    bounded = new Request(request.url, {
+      method: "POST",
+      headers: request.headers,
+      body,
+      signal: request.signal,
+    });
+  }
+  return fetchRequestHandler({
+    endpoint: trpcEndpoint,
+    req: bounded,
+    router: appRouter,
+    createContext: () => createContext(services, bounded),
+    maxBatchSize: 20,
+  });
+}
