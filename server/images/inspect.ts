@@ -1,0 +1,57 @@
+import { fileTypeFromBuffer } from "file-type";
+import { AppError } from "../platform/index.ts";
+import { readAvif } from "./containers/avif.ts";
+import { unreadable, unsupported, type Container, type SourceFormat } from "./containers/container.ts";
+import { foreignContent } from "./containers/foreign-content.ts";
+import { readJpeg } from "./containers/jpeg.ts";
+import { readPng } from "./containers/png.ts";
+import { readWebp } from "./containers/webp.ts";
+import { uploadLimits } from "./limits.ts";
+
+const formatByMime = new Map<string, SourceFormat>([
+  ["image/jpeg", "jpeg"],
+  ["image/png", "png"],
+  ["image/apng", "png"],
+  ["image/webp", "webp"],
+  ["image/avif", "avif"],
+]);
+
+const readers = { jpeg: readJpeg, png: readPng, webp: readWebp, avif: readAvif } as const;
+
+/** Bytes that are enough to tell every format apart. */
+const sniffBytes = 4_100;
+
+/**
+ * Decides by the content alone whether a file may be decoded; names and declared types play no part.
+ * Throws `upload_too_large`, `upload_unsupported`, `upload_animated`, `upload_too_many_pixels` or `upload_unreadable`.
+ */
+export async function inspect(bytes: Buffer): Promise<Container> {
+  if (bytes.length > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
+  const container = read(await formatOf(bytes), bytes);
+  const foreign = foreignContent(bytes, container.extras);
+  if (foreign) throw unsupported(foreign);
+  if (container.isAnimated) throw new AppError("upload_animated");
+  const pixels = container.widthPx * container.heightPx;
+  if (pixels === 0) throw unreadable("no size");
+  if (pixels > uploadLimits.pixels) {
+    const { widthPx, heightPx } = container;
+    throw new AppError("upload_too_many_pixels", undefined, { details: { widthPx, heightPx } });
+  }
+  return container;
+}
+
+async function formatOf(bytes: Buffer): Promise<SourceFormat> {
+  const type = await fileTypeFromBuffer(bytes.subarray(0, sniffBytes));
+  const format = formatByMime.get(type?.mime ?? "");
+  if (!format) throw unsupported(type?.mime ?? "unknown");
+  return format;
+}
+
+/** A structure that points outside the file is a damaged file. */
+function read(format: SourceFormat, bytes: Buffer): Container {
+  try {
+    return readers[format](bytes);
+  } catch (error) {
+    throw error instanceof RangeError ? unreadable("truncated") : error;
+  }
+}

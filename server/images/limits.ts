@@ -1,0 +1,17 @@
+/** Bounds of an upload; checked before anything is decoded. */
+export const uploadLimits = {
+  /** 25 MiB. */
+  sizeBytes: 25 * 1_048_576,
+  pixels: 50_000_000,
+  /** Files of one request. */
+  files: 20,
+  /** What compressed text and colour profiles inside a file may grow to, together. */
+  inflatedMetadataBytes: 8 * 1_048_576,
+  /** Scans of a progressive JPEG; each costs a pass over the whole picture. */
+  jpegScans: 64,
+  decodeSeconds: 30,
+  titleCharacters: 120,
+} as const;
+
+export const previewPx = 1_280;
+export const thumbnailPx = 320;

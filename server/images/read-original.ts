@@ -1,0 +1,33 @@
+import { createWriteStream } from "node:fs";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { AppError } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { findObject, storageFailure } from "../storage/index.ts";
+import { objectKey } from "./object-keys.ts";
+import type { StoredObject } from "./stored-image.ts";
+
+/** A stream of the stored original. Throws `input_missing` when the object is gone, `storage_unavailable`. */
+export async function openOriginal(services: Pick<Services, "disk">, image: StoredObject): Promise<Readable> {
+  const key = objectKey(image, "original");
+  if (!(await findObject(services.disk, key))) throw new AppError("input_missing");
+  try {
+    return await services.disk.getStream(key);
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+/** Copies the stored original to a local file. Throws `input_missing` when the object is gone, `storage_unavailable`. */
+export async function readOriginalTo(
+  services: Pick<Services, "disk">,
+  image: StoredObject,
+  path: string,
+): Promise<void> {
+  const source = await openOriginal(services, image);
+  try {
+    await pipeline(source, createWriteStream(path));
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
