@@ -1,4 +1,5 @@
 export { ack, noteAnswer } from "./ack.ts";
+export { openBundle } from "./bundle.ts";
 export { cancel, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts";
 export { claim, type Claimant } from "./claim.ts";
 export { complete, type Completion, type StoredResult } from "./complete.ts";
@@ -14,6 +15,10 @@ export type { Lease } from "./lease.ts";
 export { loadInputImages } from "./load-input-images.ts";
 export type { InputImage } from "./load-inputs.ts";
 export { list, listJobsSchema, type JobPage, type ListJobsInput } from "./list.ts";
+export { readCapabilities, type Capabilities, type Capability } from "./capabilities.ts";
+export { recentInputIds } from "./recent-inputs.ts";
+export { streamEvents } from "./stream-events.ts";
+export { watch, type WatchInput } from "./watch.ts";
 export { recover } from "./recover.ts";
 export { persistProgress, type Progress } from "./report-progress.ts";
 export { retry } from "./retry.ts";

@@ -59,7 +59,7 @@ function requestBodyOf(route: HttpRoute): OpenApiOperation["requestBody"] {
   if (route.body)
     return {
       required: true,
-      content: { "application/json": { schema: schemaOf(route.body, "input") } },
+      content: { "application/json": { schema: schemaOf(route.bodyDescription ?? route.body, "input") } },
     };
   if (route.multipart)
     return { required: true, content: { "multipart/form-data": { schema: route.multipart } } };

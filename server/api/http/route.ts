@@ -39,6 +39,8 @@ interface RouteFacts {
   readonly resource?: Resource;
   /** A multipart body, described as a JSON schema; the handler reads it from the request itself. */
   readonly multipart?: Readonly<Record<string, unknown>>;
+  /** Describes a JSON body that the handler's verb parses itself; the route's `body` then lets anything through. */
+  readonly bodyDescription?: z.ZodType;
   /** Answers of success by status; problems are added to the document by themselves. */
   readonly responses: Readonly<Record<number, RouteResponse>>;
 }

@@ -1,4 +1,7 @@
 import type { HttpRoute } from "../route.ts";
+import { jobBundleRoute } from "./job-bundle.ts";
+import { jobEventsRoute } from "./job-events.ts";
+import { jobRoutes } from "./jobs.ts";
 
 /** Every route of the HTTP API. What is served, documented and tested for access comes from this table alone. */
-export const httpRoutes: readonly HttpRoute[] = [];
+export const httpRoutes: readonly HttpRoute[] = [...jobRoutes, jobEventsRoute, jobBundleRoute];

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { getImage, type ImageView } from "../../../images/index.ts";
+import {
+  cancel,
+  getStory,
+  list,
+  listJobsSchema,
+  readCapabilities,
+  recentInputIds,
+  retry,
+  submit,
+  watch,
+  type SubmitInput,
+} from "../../../jobs/index.ts";
+import { t } from "../init.ts";
+import { memberProcedure, publicProcedure } from "../procedures.ts";
+
+const jobId = z.object({ id: z.string() });
+const idempotencyKey = z.string().min(1).max(200).optional();
+
+/** Parsed by the verb itself, so that a missing consent keeps its own code; typed for the callers here. */
+const submitInput = z.custom<SubmitInput & { idempotencyKey?: string }>(
+  (value) => typeof value === "object" && value !== null,
+);
+
+export const jobsRouter = t.router({
+  submit: memberProcedure.input(submitInput).mutation(({ ctx, input }) => {
+    const { idempotencyKey: key, ...request } = input;
+    const parsedKey = idempotencyKey.parse(key);
+    return submit(ctx.services, request, {
+      submitter: ctx.caller,
+      ...(parsedKey === undefined ? {} : { idempotencyKey: parsedKey }),
+    });
+  }),
+  list: memberProcedure
+    .input(listJobsSchema)
+    .query(({ ctx, input }) => list(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  get: memberProcedure
+    .input(jobId)
+    .query(({ ctx, input }) => getStory(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+  cancel: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => cancel(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+  retry: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => retry(ctx.services, { submitter: ctx.caller, id: input.id })),
+  /** What can be asked for now, and why not; the same for everybody. */
+  capabilities: publicProcedure.query(({ ctx }) => readCapabilities(ctx.services)),
+  /** The wardrobe: pictures used last in a role. */
+  recentInputs: memberProcedure
+    .input(
+      z.object({ role: z.enum(["person", "garment"]), limit: z.number().int().min(1).max(50).default(20) }),
+    )
+    .query(async ({ ctx, input }): Promise<{ items: ImageView[] }> => {
+      const ids = await recentInputIds(ctx.services, { ownerId: ctx.caller.userId, ...input });
+      return {
+        items: await Promise.all(ids.map((id) => getImage(ctx.services, { caller: ctx.caller, id }))),
+      };
+    }),
+  watch: memberProcedure
+    .input(z.object({ since: z.iso.datetime().optional() }).optional())
+    .subscription(async function* ({ ctx, input, signal }) {
+      const since = input?.since ? new Date(input.since) : null;
+      yield* watch(ctx.services, {
+        ownerId: ctx.caller.userId,
+        since,
+        signal: signal ?? new AbortController().signal,
+      });
+    }),
+});
