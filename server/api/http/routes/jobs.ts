@@ -124,5 +124,3 @@ const ackJob = defineRoute({
 });
 
 export const jobRoutes: readonly HttpRoute[] = [submitJob, listJobs, getJob, cancelJob, retryJob, ackJob];
-
-export const jobRoutes: readonly HttpRoute[] = [submitJob, listJobs, getJob, cancelJob, retryJob, ackJob];
