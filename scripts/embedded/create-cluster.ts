@@ -8,6 +8,13 @@ import { StartError } from "./start-error.ts";
 export const databaseName = "atelier";
 export const databaseUser = "atelier";
 
+export interface ClusterPlan {
+  readonly password: string;
+  readonly runAs: RunAs;
+  /** False leaves out every fsync: for data that is thrown away. */
+  readonly isDurable: boolean;
+}
+
 const initdbArgs = [
   `--username=${databaseUser}`,
   "--auth=scram-sha-256",
@@ -25,7 +32,8 @@ function check(answer: SpawnSyncReturns<string>, what: string): void {
   throw new StartError(`The embedded PostgreSQL could not ${what}: ${detail}`);
 }
 
-function runInitdb(folder: string, password: string, runAs: RunAs): void {
+function runInitdb(folder: string, plan: ClusterPlan): void {
+  const { password, runAs } = plan;
   const passwordFile = `${folder}.password`;
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (runAs.user) chownSync(passwordFile, runAs.user.uid, runAs.user.gid);
@@ -34,6 +42,7 @@ function runInitdb(folder: string, password: string, runAs: RunAs): void {
       `--pgdata=${folder}`,
       `--pwfile=${passwordFile}`,
       ...initdbArgs,
+      ...(plan.isDurable ? [] : ["--no-sync"]),
     ]);
     check(spawnSync(file, args, { ...user, encoding: "utf8" }), "make its data folder");
   } finally {
@@ -41,8 +50,9 @@ function runInitdb(folder: string, password: string, runAs: RunAs): void {
   }
 }
 
-function createDatabase(folder: string, runAs: RunAs): void {
-  const { file, args, user } = commandOf(runAs, "postgres", ["--single", "-D", folder, "postgres"]);
+function createDatabase(folder: string, { runAs, isDurable }: ClusterPlan): void {
+  const flags = isDurable ? [] : ["-F"];
+  const { file, args, user } = commandOf(runAs, "postgres", ["--single", ...flags, "-D", folder, "postgres"]);
   const input = `CREATE DATABASE ${databaseName};\n`;
   check(spawnSync(file, args, { ...user, input, encoding: "utf8" }), "create its database");
 }
@@ -56,7 +66,7 @@ function checkVersion(clusterDir: string): void {
 }
 
 /** Makes the data folder with an empty database in it, once; it appears whole or not at all. */
-export function createCluster(clusterDir: string, password: string, runAs: RunAs): void {
+export function createCluster(clusterDir: string, plan: ClusterPlan): void {
   if (existsSync(clusterDir)) {
     checkVersion(clusterDir);
     return;
@@ -64,8 +74,8 @@ export function createCluster(clusterDir: string, password: string, runAs: RunAs
   const draft = `${clusterDir}.new`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true, mode: 0o700 });
-  if (runAs.user) chownSync(draft, runAs.user.uid, runAs.user.gid);
-  runInitdb(draft, password, runAs);
-  createDatabase(draft, runAs);
+  if (plan.runAs.user) chownSync(draft, plan.runAs.user.uid, plan.runAs.user.gid);
+  runInitdb(draft, plan);
+  createDatabase(draft, plan);
   renameSync(draft, clusterDir);
 }

@@ -76,8 +76,9 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
     const password = readOrCreateSecret(dataDir, "postgres-password");
     const runAs = chooseRunAs();
     const clusterDir = path.join(dataDir, "postgres");
-    createCluster(clusterDir, password, runAs);
-    const plan = { clusterDir, runAs, port: options.port ?? null, settings: options.settings ?? {} };
+    const { port = null, settings = {} } = options;
+    createCluster(clusterDir, { password, runAs, isDurable: settings["fsync"] !== "off" });
+    const plan = { clusterDir, runAs, port, settings };
     const holder = enterHolder(dataDir);
     try {
       const server = await startServer(plan);

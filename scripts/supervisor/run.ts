@@ -6,7 +6,7 @@ import { isStartError } from "../embedded/start-error.ts";
 import { announce } from "./announce.ts";
 import { childrenOf, rootDir } from "./children-of.ts";
 import { runStep } from "./run-step.ts";
-import { servesPages, type Role } from "./role.ts";
+import type { Role } from "./role.ts";
 import type { PreflightReport, Problem, Settings } from "./settings.ts";
 import { listenForStop, type StopSignals } from "./stop-signals.ts";
 import { supervise } from "./supervise.ts";
@@ -64,7 +64,8 @@ async function serve(role: Role, settings: Settings, stop: StopSignals): Promise
     return stop.isRequested() ? 0 : 1;
   }
   const children = childrenOf(role, settings, env);
-  if (servesPages(role)) void announce(settings, { say, isOver: stop.isRequested });
+  if (role === "worker") say("The worker is running. Ctrl-C stops it");
+  else void announce(settings, { say, isOver: stop.isRequested });
   await supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
   return 0;
 }

@@ -1,0 +1,83 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { defineConfig, type LaunchOptions } from "@playwright/test";
+
+const port = Number(process.env.ATELIER_E2E_PORT ?? 3210);
+const baseURL = `http://127.0.0.1:${port}`;
+
+/** Made once by the main process; the test processes, which read this file too, inherit the name. */
+function chooseDataDir(): string {
+  const known = process.env.ATELIER_E2E_DATA_DIR;
+  if (known) return known;
+  const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-e2e-"));
+  process.env.ATELIER_E2E_DATA_DIR = folder;
+  // Kept after a failure: the logs are in it.
+  process.once("exit", (code) => code === 0 && rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The browser of the system if there is one, else the one inside an npm package (Linux only). */
+async function chooseBrowser(): Promise<LaunchOptions> {
+  const wanted = process.env.CHROMIUM_PATH;
+  const file = wanted ?? ["/usr/bin/chromium", "/usr/bin/google-chrome"].find((name) => existsSync(name));
+  if (file)
+    return { executablePath: file, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] };
+  // Read when the package is loaded: makes it unpack the shared libraries that it brings along.
+  process.env.AWS_LAMBDA_JS_RUNTIME ??= "nodejs24.x";
+  const { default: chromium } = await import("@sparticuz/chromium");
+  const args = chromium.args.filter((arg) => !/single-process|headless|no-zygote/.test(arg));
+  return { executablePath: await chromium.executablePath(), args: [...args, "--no-sandbox"] };
+}
+
+/** The blank names keep a developer's own .env out of the tests. */
+const serverEnv = {
+  ATELIER_DATA_DIR: chooseDataDir(),
+  APP_URL: baseURL,
+  HOST: "127.0.0.1",
+  PORT: String(port),
+  DATABASE_URL: "",
+  DATABASE_DIRECT_URL: "",
+  REDIS_URL: "",
+  S3_ENDPOINT: "",
+  S3_REGION: "",
+  S3_BUCKET: "",
+  S3_ACCESS_KEY_ID: "",
+  S3_SECRET_ACCESS_KEY: "",
+  AUTH_SECRET: "",
+  WORKER_NAME: "",
+  WORKER_ONLY: "",
+  ATELIER_CONFIG: "",
+};
+
+const server = {
+  env: serverEnv,
+  timeout: 120_000,
+  reuseExistingServer: false,
+  gracefulShutdown: { signal: "SIGTERM", timeout: 60_000 },
+} as const;
+
+export default defineConfig({
+  testDir: "e2e",
+  workers: 1,
+  timeout: 60_000,
+  forbidOnly: Boolean(process.env.CI),
+  webServer: [
+    { ...server, name: "web", command: `"${process.execPath}" scripts/start.ts`, url: baseURL },
+    {
+      ...server,
+      name: "worker",
+      command: `"${process.execPath}" scripts/worker.ts`,
+      wait: { stdout: /The worker is running/ },
+    },
+  ],
+  use: { baseURL, trace: "retain-on-failure", launchOptions: await chooseBrowser() },
+  projects: [
+    { name: "desktop", grepInvert: /@phone/, use: { viewport: { width: 1680, height: 1050 } } },
+    {
+      name: "phone",
+      grep: /@phone/,
+      use: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    },
+  ],
+});

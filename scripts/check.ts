@@ -1,0 +1,30 @@
+import path from "node:path";
+import { findMissingPaths } from "./check/find-missing-paths.ts";
+import { describeRun, runTool, type ToolRun } from "./process/run-tool.ts";
+
+const tools: readonly (readonly [string, ...string[]])[] = [
+  ["oxfmt", "--check", "."],
+  ["oxlint"],
+  ["tsc", "--noEmit"],
+  ["knip"],
+];
+
+function checkDocs(): ToolRun {
+  const startedMs = performance.now();
+  const missing = findMissingPaths(path.resolve(import.meta.dirname, ".."));
+  for (const { document, line, path: named } of missing) {
+    console.log(`${document}:${line} names ${named}, which does not exist`);
+  }
+  return { name: "docs", isOk: missing.length === 0, tookSeconds: (performance.now() - startedMs) / 1000 };
+}
+
+const runs: ToolRun[] = [];
+for (const [name, ...args] of tools) {
+  console.log(`\n> ${[name, ...args].join(" ")}`);
+  runs.push(await runTool(name, args));
+}
+console.log("\n> paths named in README.md and docs");
+runs.push(checkDocs());
+
+console.log(`\n${runs.map(describeRun).join("\n")}`);
+process.exitCode = runs.every(({ isOk }) => isOk) ? 0 : 1;

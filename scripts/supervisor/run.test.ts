@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { runNode } from "@atelier/testing/processes";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { box } from "./announce.ts";
+
+let folder = "";
+let blocker: Server;
+let port = 0;
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "atelier-problems-"));
+  writeFileSync(path.join(folder, "file"), "");
+  writeFileSync(path.join(folder, "config.mjs"), "export default { timing: { sweepMs: -1 } };");
+  blocker = createServer();
+  await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
+  port = Object(blocker.address()).port;
+});
+
+afterAll(async () => {
+  await new Promise((resolve) => blocker.close(resolve));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function environment(): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    NODE_ENV: "test",
+    DATABASE_URL: "mysql://nowhere",
+    REDIS_URL: "redis://127.0.0.1:1",
+    S3_ENDPOINT: "http://127.0.0.1:1",
+    PORT: String(port),
+    ATELIER_DATA_DIR: path.join(folder, "file", "data"),
+    ATELIER_CONFIG: path.join(folder, "config.mjs"),
+    LOG_LEVEL: "loud",
+  };
+}
+
+test("A1 A2 start lists everything that is wrong at once, in plain words, and ends with 1", async () => {
+  const run = runNode([path.join(import.meta.dirname, "..", "start.ts")], environment());
+  expect(await run.ended).toBe(1);
+  const names = [...run.output().matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name);
+  const expected = [
+    "DATABASE_URL",
+    "REDIS_URL",
+    "S3_BUCKET",
+    "PORT",
+    "ATELIER_DATA_DIR",
+    "ATELIER_CONFIG",
+    "LOG_LEVEL",
+  ];
+  expect(names).toEqual(expect.arrayContaining(expected));
+  expect(run.output()).not.toMatch(/^\s+at /m);
+});
+
+test("A1 the doctor lists the same problems beside what is right", async () => {
+  const run = runNode(
+    [path.join(import.meta.dirname, "..", "..", "cli", "main.ts"), "doctor"],
+    environment(),
+  );
+  expect(await run.ended).toBe(1);
+  expect(run.output()).toMatch(/^ok {4}Node\.js/m);
+  expect(run.output()).toMatch(/^FAIL {2}REDIS_URL .+cannot be reached/m);
+  expect(run.output()).toMatch(/^FAIL {2}ATELIER_CONFIG .+timing\.sweepMs/m);
+  expect(run.output()).not.toMatch(/^\s+at /m);
+});
+
+test("the box is as wide as its longest line", () => {
+  expect(box(["Atelier is ready", "x"])).toBe(
+    [
+      "┌────────────────────┐",
+      "│  Atelier is ready  │",
+      "│  x                 │",
+      "└────────────────────┘",
+    ].join("\n"),
+  );
+});

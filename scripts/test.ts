@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describeRun, runTool, type ToolRun } from "./process/run-tool.ts";
+import { ensureRedis } from "./test/ensure-redis.ts";
+import { countPart, readPlaywrightCounts, readVitestCounts, type Counts } from "./test/read-counts.ts";
+
+interface Part {
+  readonly run: ToolRun;
+  readonly counts: Counts;
+}
+
+async function runVitest(reports: string): Promise<Part> {
+  const report = path.join(reports, "vitest.json");
+  const run = await runTool("vitest", [
+    "run",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  ]);
+  return { run, counts: countPart(run.isOk, readVitestCounts(report)) };
+}
+
+async function runBuild(): Promise<Part> {
+  const run = await runTool("next", ["build"], { NODE_ENV: "production" });
+  return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null) };
+}
+
+async function runPlaywright(reports: string): Promise<Part> {
+  const report = path.join(reports, "playwright.json");
+  const run = await runTool("playwright", ["test", "--reporter=list,json"], {
+    PLAYWRIGHT_JSON_OUTPUT_NAME: report,
+  });
+  return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)) };
+}
+
+/** Unit and integration tests, then the production build, then the journeys through it in a browser. */
+async function runAll(reports: string): Promise<Part[]> {
+  const parts = [await runVitest(reports), await runBuild()];
+  const hasBuild = parts.at(-1)?.run.isOk ?? false;
+  if (hasBuild) parts.push(await runPlaywright(reports));
+  else console.error("The browser tests need the build, which failed.");
+  return parts;
+}
+
+async function main(): Promise<boolean> {
+  if (!ensureRedis()) return false;
+  const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
+  try {
+    const parts = await runAll(reports);
+    const total = (key: keyof Counts) => parts.reduce((sum, { counts }) => sum + counts[key], 0);
+    console.log(`\n${parts.map(({ run }) => describeRun(run)).join("\n")}\n`);
+    console.log(`${total("passed")} passed, ${total("failed")} failed`);
+    return parts.every(({ run }) => run.isOk);
+  } finally {
+    rmSync(reports, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = (await main()) ? 0 : 1;

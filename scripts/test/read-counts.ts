@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+
+/** How many tests of a part passed and failed. */
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+function readReport(file: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return null; // The part ended before it could write one.
+  }
+}
+
+/** Counts of Vitest's JSON report; null when there is none. */
+export function readVitestCounts(file: string): Counts | null {
+  const report = readReport(file);
+  return report && { passed: Number(report["numPassedTests"]), failed: Number(report["numFailedTests"]) };
+}
+
+/** Counts of Playwright's JSON report; null when there is none. A test that passed at a repetition has passed. */
+export function readPlaywrightCounts(file: string): Counts | null {
+  const stats = Object(readReport(file)?.["stats"]);
+  if (typeof stats.expected !== "number") return null;
+  return { passed: stats.expected + stats.flaky, failed: stats.unexpected };
+}
+
+/** A part that failed without a failed test (it could not start, a file did not load) counts as one failure. */
+export function countPart(isOk: boolean, counts: Counts | null): Counts {
+  const { passed, failed } = counts ?? { passed: 0, failed: 0 };
+  return { passed, failed: isOk ? failed : Math.max(failed, 1) };
+}

@@ -1,0 +1,1 @@
+export { runCode, runNode, type NodeRun } from "./run-node.ts";

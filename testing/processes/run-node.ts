@@ -1,0 +1,40 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { waitUntil } from "../../scripts/process/wait-until.ts";
+
+/** A node process that a test started, with what it has printed so far. */
+export interface NodeRun {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  /** Waits until the output matches and returns the match; throws with the output after 30 s. */
+  readonly seen: (pattern: RegExp) => Promise<RegExpExecArray>;
+  /** Exit code once it has ended; null when a signal ended it. */
+  readonly ended: Promise<number | null>;
+}
+
+const patienceMs = 30_000;
+
+/** Runs node with these arguments. */
+export function runNode(args: readonly string[], env: NodeJS.ProcessEnv = process.env): NodeRun {
+  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  }
+  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  return {
+    child,
+    ended,
+    output: () => text,
+    seen: async (pattern) => {
+      await waitUntil(() => pattern.test(text), patienceMs);
+      const match = pattern.exec(text);
+      if (!match) throw new Error(`${pattern} was not printed, but:\n${text}`);
+      return match;
+    },
+  };
+}
+
+/** Runs an ES module given as text. */
+export function runCode(code: string, env?: NodeJS.ProcessEnv): NodeRun {
+  return runNode(["--input-type=module", "--eval", code], env);
+}
