@@ -120,6 +120,8 @@ export function createAuth(services: Services) {
     database: databaseFor(db),
     logger: logTo(services),
     telemetry: { enabled: false },
+    // Whoever calls the handler logs and maps; otherwise the library writes to the console.
+    onAPIError: { throw: true },
     disabledPaths,
     rateLimit,
     session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },

@@ -6,8 +6,8 @@ export interface MergeGuestInput {
   readonly accountId: string;
 }
 
-/** Foreign key (a row of the guest came in between), unique (same bytes at the same moment), deadlock. */
-const retryableCodes = new Set(["23503", "23505", "40P01"]);
+/** A row of the guest came in between (its code differs by version), the same bytes at the same moment, a deadlock. */
+const retryableCodes = new Set(["23001", "23503", "23505", "40P01"]);
 const tries = 5;
 
 /**
@@ -37,20 +37,28 @@ async function moveKeyedRows(tx: Tx, { guestId, accountId }: MergeGuestInput): P
       select 1 from consents own where own.owner_id = ${accountId}
         and own.stored_sha256 = consents.stored_sha256 and own.statement = consents.statement)`);
   await tx.execute(sql`
-    insert into queue_turns (queue, owner_id, served_at, turn)
-    select queue, ${accountId}, served_at, turn from queue_turns where owner_id = ${guestId}
+    insert into queue_turns (queue, owner_id, served_at)
+    select queue, ${accountId}, served_at from queue_turns where owner_id = ${guestId}
     on conflict (queue, owner_id) do update set
-      served_at = greatest(queue_turns.served_at, excluded.served_at),
-      turn = greatest(queue_turns.turn, excluded.turn)`);
+      served_at = greatest(queue_turns.served_at, excluded.served_at)`);
 }
 
 /** The guest goes last: its foreign keys prove that nothing is left behind. */
-async function mergeOnce(db: Db, input: MergeGuestInput): Promise<void> {
+async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
+  await tx.execute(sql`update jobs set owner_id = ${input.accountId} where owner_id = ${input.guestId}`);
+  await moveImages(tx, input);
+  await moveKeyedRows(tx, input);
+  await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
+}
+
+/**
+ * The first try locks nothing ahead, because a worker that ends a job holds the job and then asks for the owner: the
+ * other way round would deadlock. If new rows came in, the next tries keep them out by locking the guest first.
+ */
+async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<void> {
   await db.transaction(async (tx) => {
-    await tx.execute(sql`update jobs set owner_id = ${input.accountId} where owner_id = ${input.guestId}`);
-    await moveImages(tx, input);
-    await moveKeyedRows(tx, input);
-    await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
+    if (attempt > 1) await tx.execute(sql`select 1 from users where id = ${input.guestId} for update`);
+    await moveAll(tx, input);
   });
 }
 
@@ -66,7 +74,7 @@ function isRetryable(error: unknown): boolean {
 export async function mergeGuest(db: Db, input: MergeGuestInput): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await mergeOnce(db, input);
+      await mergeOnce(db, input, attempt);
       return;
     } catch (error) {
       if (attempt === tries || !isRetryable(error)) throw error;

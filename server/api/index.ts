@@ -1,3 +1,4 @@
+export { handleAuth } from "./handle-auth.ts";
 export { createHttpApp, handleHttp } from "./http/app.ts";
 export { checkHealth, healthResponse, readyResponse, type Health, type PartHealth } from "./http/health.ts";
 export { createContext, type TrpcContext } from "./trpc/context.ts";

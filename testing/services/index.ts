@@ -1,1 +1,9 @@
 export { createTestServices, type TestServices, type TestServicesOptions } from "./create-test-services.ts";
+export {
+  openAccount,
+  openGuest,
+  openTestBrowser,
+  testOrigin,
+  testPassword,
+  type TestBrowser,
+} from "./browser.ts";

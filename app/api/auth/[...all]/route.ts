@@ -1,8 +1,8 @@
-import { authOf } from "@atelier/server/accounts";
+import { handleAuth } from "@atelier/server/api";
 import { withServices } from "../../../server/with-services.ts";
 
 export const dynamic = "force-dynamic";
 
-const handler = withServices((services, request) => authOf(services).handler(request));
+const handler = withServices(handleAuth);
 
 export { handler as GET, handler as POST };

@@ -1,0 +1,111 @@
+import { createTestServices, openAccount, type TestServices } from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { createApiKey, listApiKeys, resolveCaller, revokeApiKey } from "./index.ts";
+
+const perMinute = 40;
+let fixture: TestServices;
+let userId: string;
+
+beforeAll(async () => {
+  fixture = await createTestServices({ config: { limits: { apiKeyPerMinute: perMinute } } });
+  const account = await openAccount(fixture.services, "keys@example.com");
+  userId = (await resolveCaller(fixture.services, account.headers))?.userId ?? "";
+});
+afterAll(() => fixture.close());
+
+const bearer = (key: string) => new Headers({ authorization: `Bearer ${key}` });
+
+test("S9 the key stands nowhere in the database", async () => {
+  const { services } = fixture;
+  const { key } = await createApiKey(services, { userId, name: "canary" });
+  expect(key).toMatch(/^atelier_[A-Za-z]{48}$/);
+  await resolveCaller(services, bearer(key));
+  const { rows: tables } = await services.db.execute<{ name: string }>(sql`
+    select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+    where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`);
+  expect(tables.length).toBeGreaterThan(10);
+  const leaks: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await services.db.execute(
+      sql`select 1 from ${sql.raw(name)} as t where t::text like ${`%${key.slice("atelier_".length)}%`}`,
+    );
+    if (rows.length > 0) leaks.push(name);
+  }
+  expect(leaks).toEqual([]);
+});
+
+test("a key calls for its owner and is over at once when revoked or disabled", async () => {
+  const { services } = fixture;
+  const made = await createApiKey(services, { userId, name: "revoked" });
+  expect(await resolveCaller(services, bearer(made.key))).toMatchObject({
+    userId,
+    via: "api_key",
+    isGuest: false,
+  });
+  await revokeApiKey(services, { userId, id: made.id });
+  expect(await resolveCaller(services, bearer(made.key))).toBeNull();
+  const other = await createApiKey(services, { userId, name: "expired" });
+  await services.db
+    .update(schema.apiKeys)
+    .set({ expiresAt: new Date(Date.now() - 1_000) })
+    .where(eq(schema.apiKeys.id, other.id));
+  expect(await resolveCaller(services, bearer(other.key))).toBeNull();
+});
+
+test("the list shows when a key was last used and never the key", async () => {
+  const { services } = fixture;
+  const made = await createApiKey(services, { userId, name: "listed" });
+  const before = (await listApiKeys(services, { userId })).find(({ id }) => id === made.id);
+  expect(before).toMatchObject({ name: "listed", start: made.key.slice(0, 12), lastUsedAt: null });
+  await resolveCaller(services, bearer(made.key));
+  const after = (await listApiKeys(services, { userId })).find(({ id }) => id === made.id);
+  expect(after?.lastUsedAt).not.toBeNull();
+});
+
+/** Starts early enough in a minute of the database's clock for the burst to stay in it. */
+async function awaitYoungMinute(): Promise<void> {
+  for (;;) {
+    const { rows } = await fixture.services.db.execute<{ second: number }>(
+      sql`select extract(second from clock_timestamp())::int as second`,
+    );
+    if ((rows[0]?.second ?? 60) < 50) return;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
+test("two processes together let exactly the configured number through in a minute", async () => {
+  const { services } = fixture;
+  const another = await fixture.openAnother();
+  const other = { ...another, config: services.config };
+  const { key } = await createApiKey(services, { userId, name: "busy" });
+  await awaitYoungMinute();
+  const calls = Array.from({ length: perMinute * 3 }, (_, index) =>
+    resolveCaller(index % 2 ? services : other, bearer(key)),
+  );
+  const results = await Promise.allSettled(calls);
+  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(perMinute);
+  const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+  expect(new Set(refused.map((error: { code: string }) => error.code))).toEqual(new Set(["rate_limited"]));
+});
+
+test("checking a key writes its row far less often than once per request", async () => {
+  const { services } = fixture;
+  const quick = {
+    ...services,
+    config: { ...services.config, limits: { ...services.config.limits, apiKeyPerMinute: 600 } },
+  };
+  const { key, id } = await createApiKey(services, { userId, name: "reader" });
+  await awaitYoungMinute();
+  const version = async () => {
+    const { rows } = await services.db.execute<{ xmin: string }>(
+      sql`select xmin::text as xmin from api_keys where id = ${id}`,
+    );
+    return rows[0]?.xmin;
+  };
+  await resolveCaller(quick, bearer(key));
+  const afterFirst = await version();
+  for (let index = 1; index < 30; index += 1) await resolveCaller(quick, bearer(key));
+  expect(await version()).toBe(afterFirst);
+});

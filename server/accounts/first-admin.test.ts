@@ -1,0 +1,71 @@
+import {
+  createTestServices,
+  openAccount,
+  openGuest,
+  openTestBrowser,
+  testPassword,
+} from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { createUser } from "./index.ts";
+
+const { users } = schema;
+
+test("of ten first sign-ups at once in two processes exactly one becomes admin", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  try {
+    const other = await fixture.openAnother();
+    await openGuest(services);
+    const racers = Array.from({ length: 10 }, (_, index) =>
+      openAccount(index % 2 ? services : other, `racer-${index}@example.com`),
+    );
+    await Promise.all(racers);
+    const rows = await services.db.select({ role: users.role, isGuest: users.isAnonymous }).from(users);
+    expect(rows).toHaveLength(11);
+    expect(rows.filter(({ role }) => role === "admin")).toEqual([{ role: "admin", isGuest: false }]);
+  } finally {
+    await fixture.close();
+  }
+});
+
+test("a guest never becomes admin, the first account does, later ones do not", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  try {
+    const guest = await openGuest(services);
+    expect(await services.db.$count(users, eq(users.role, "admin"))).toBe(0);
+    await guest.auth("/sign-up/email", { email: "first@example.com", password: testPassword, name: "First" });
+    await openAccount(services, "second@example.com");
+    await createUser(services, { email: "third@example.com", password: testPassword });
+    const admins = await services.db
+      .select({ email: users.email })
+      .from(users)
+      .where(eq(users.role, "admin"));
+    expect(admins).toEqual([{ email: "first@example.com" }]);
+  } finally {
+    await fixture.close();
+  }
+});
+
+test("without any admin the oldest account is promoted, never the newcomer", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  try {
+    await openAccount(services, "oldest@example.com");
+    await services.db.update(users).set({ role: "user" });
+    await openTestBrowser(services).auth("/sign-up/email", {
+      email: "newcomer@example.com",
+      password: testPassword,
+      name: "Newcomer",
+    });
+    const admins = await services.db
+      .select({ email: users.email })
+      .from(users)
+      .where(eq(users.role, "admin"));
+    expect(admins).toEqual([{ email: "oldest@example.com" }]);
+  } finally {
+    await fixture.close();
+  }
+});

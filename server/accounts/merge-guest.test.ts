@@ -1,0 +1,167 @@
+import {
+  createTestServices,
+  openAccount,
+  openGuest,
+  testPassword,
+  type TestServices,
+} from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import { mergeGuest, resolveCaller } from "./index.ts";
+
+let fixture: TestServices;
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+});
+afterAll(() => fixture.close());
+
+const { images, jobs, jobInputs, users } = schema;
+
+async function userOf(headers: Headers): Promise<string> {
+  const caller = await resolveCaller(fixture.services, headers);
+  if (!caller) throw new Error("no session");
+  return caller.userId;
+}
+
+async function addImage(ownerId: string, facts: Partial<typeof images.$inferInsert> = {}): Promise<string> {
+  const id = newId();
+  await fixture.services.db.insert(images).values({
+    id,
+    ownerId,
+    role: "upload",
+    storageKey: `users/${ownerId}/${id}`,
+    uploadSha256: id,
+    storedSha256: id,
+    mime: "image/png",
+    widthPx: 10,
+    heightPx: 10,
+    sizeBytes: 100,
+    thumbhash: "",
+    ...facts,
+  });
+  return id;
+}
+
+async function addJob(ownerId: string, imageId: string): Promise<string> {
+  const id = newId();
+  await fixture.services.db.insert(jobs).values({
+    id,
+    ownerId,
+    kind: "upscale",
+    status: "pending",
+    tier: 1,
+    params: {},
+    queue: "cpu-light",
+    engine: "local",
+  });
+  await fixture.services.db.insert(jobInputs).values({ jobId: id, role: "image", imageId });
+  return id;
+}
+
+/** One row in every table that belongs to a user. */
+async function fill(ownerId: string, jobId: string): Promise<void> {
+  const { db } = fixture.services;
+  await db.insert(schema.idempotencyKeys).values({ ownerId, key: "k", requestSha256: "r", jobId });
+  await db.insert(schema.consents).values({ id: newId(), ownerId, storedSha256: "s", statement: "adult" });
+  await db.insert(schema.queueTurns).values({ queue: "cpu-light", ownerId, servedAt: new Date() });
+}
+
+async function ownersOf(imageIds: string[]): Promise<string[]> {
+  const rows = await fixture.services.db.select().from(images);
+  return imageIds.map((id) => rows.find((row) => row.id === id)?.ownerId ?? "lost");
+}
+
+test("a guest who makes an account keeps pictures, jobs and everything else", async () => {
+  const guest = await openGuest(fixture.services);
+  const guestId = await userOf(guest.headers);
+  const kept = [
+    await addImage(guestId),
+    await addImage(guestId, { role: "result", uploadSha256: null }),
+    await addImage(guestId, { role: "mask" }),
+    await addImage(guestId, { deletedAt: new Date() }),
+  ];
+  const jobId = await addJob(guestId, kept[0] ?? "");
+  await fill(guestId, jobId);
+  const answer = await guest.auth("/sign-up/email", {
+    email: "kept@example.com",
+    password: testPassword,
+    name: "Kept",
+  });
+  expect(answer.status).toBe(200);
+  const accountId = await userOf(guest.headers);
+  expect(accountId).not.toBe(guestId);
+  expect(await ownersOf(kept)).toEqual(kept.map(() => accountId));
+  const { db } = fixture.services;
+  expect(await db.$count(jobs, eq(jobs.ownerId, accountId))).toBe(1);
+  expect(await db.$count(schema.idempotencyKeys, eq(schema.idempotencyKeys.ownerId, accountId))).toBe(1);
+  expect(await db.$count(schema.consents, eq(schema.consents.ownerId, accountId))).toBe(1);
+  expect(await db.$count(schema.queueTurns, eq(schema.queueTurns.ownerId, accountId))).toBe(1);
+  expect(await db.$count(users, eq(users.id, guestId))).toBe(0);
+});
+
+test("a guest who signs in to an account with the same bytes loses no picture that a job refers to", async () => {
+  const email = "both@example.com";
+  const account = await openAccount(fixture.services, email);
+  const accountId = await userOf(account.headers);
+  const own = await addImage(accountId, { uploadSha256: "same" });
+  const ownJob = await addJob(accountId, own);
+  await fill(accountId, ownJob);
+  const guest = await openGuest(fixture.services);
+  const guestId = await userOf(guest.headers);
+  const twin = await addImage(guestId, { uploadSha256: "same" });
+  const twinMask = await addImage(guestId, { uploadSha256: "same", role: "mask" });
+  const twinJob = await addJob(guestId, twin);
+  await fill(guestId, twinJob);
+  expect((await guest.auth("/sign-in/email", { email, password: testPassword })).status).toBe(200);
+  expect(await userOf(guest.headers)).toBe(accountId);
+  expect(await ownersOf([own, twin, twinMask])).toEqual([accountId, accountId, accountId]);
+  const { db } = fixture.services;
+  const [first] = await db.select().from(images).where(eq(images.id, own));
+  const [second] = await db.select().from(images).where(eq(images.id, twin));
+  expect([first?.uploadSha256, second?.uploadSha256]).toEqual(["same", null]);
+  expect(await db.$count(jobInputs, eq(jobInputs.imageId, twin))).toBe(1);
+  expect(await db.$count(jobs, eq(jobs.ownerId, accountId))).toBe(2);
+});
+
+test("pictures that come in while a guest is merged are merged as well", async () => {
+  const account = await openAccount(fixture.services, "racing@example.com");
+  const guest = await openGuest(fixture.services);
+  const [accountId, guestId] = [await userOf(account.headers), await userOf(guest.headers)];
+  const stored: string[] = [];
+  const warm = Promise.withResolvers<void>();
+  // Each writes for the guest until the guest is gone.
+  const write = async (): Promise<void> => {
+    for (;;) {
+      const id = await addImage(guestId).catch(() => null);
+      if (!id) return;
+      stored.push(id);
+      if (stored.length === 8) warm.resolve();
+    }
+  };
+  const writers = Array.from({ length: 4 }, write);
+  await warm.promise;
+  await mergeGuest(fixture.services.db, { guestId, accountId });
+  await Promise.all(writers);
+  expect(stored.length).toBeGreaterThanOrEqual(8);
+  expect(await ownersOf(stored)).toEqual(stored.map(() => accountId));
+  expect(await fixture.services.db.$count(users, eq(users.id, guestId))).toBe(0);
+});
+
+test("every table that belongs to a user is either moved or dies with the session", async () => {
+  const { rows } = await fixture.services.db.execute<{ table: string }>(sql`
+    select distinct conrelid::regclass::text as "table" from pg_constraint
+    where contype = 'f' and confrelid = 'users'::regclass order by 1`);
+  expect(rows.map(({ table }) => table)).toEqual([
+    "api_keys",
+    "consents",
+    "credentials",
+    "idempotency_keys",
+    "images",
+    "jobs",
+    "queue_turns",
+    "sessions",
+  ]);
+});
