@@ -1,10 +1,20 @@
-// Still to land here: ingest, listImages, getImage, starImage, renameImage, removeImages, restoreImages, openFile
 export { deleteUnusedRows } from "./delete-rows.ts";
 export { discardObjects, discardOutput } from "./discard-output.ts";
+export { getImage } from "./get.ts";
 export type { ImageView } from "./image-view.ts";
+export { ingest } from "./ingest.ts";
+export { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
+export { listImages, type ImagePage, type ListImagesInput } from "./list.ts";
+export { listImagesSchema } from "./list-schema.ts";
+export { makeMaskFiles, makeUploadFiles, type ImageFiles } from "./make-files.ts";
+export { openFile, type OpenedFile, type OpenFileInput } from "./open-file.ts";
 export { purgeDeleted } from "./purge-deleted.ts";
 export { purgeImages } from "./purge-images.ts";
 export { openOriginal, readOriginalTo } from "./read-original.ts";
+export { removeImages } from "./remove.ts";
+export { renameImage } from "./rename.ts";
+export { restoreImages } from "./restore.ts";
+export { starImage } from "./star.ts";
 export { storeOutput } from "./store-output.ts";
 export {
   variants,
@@ -17,3 +27,4 @@ export {
   type Variant,
 } from "./stored-image.ts";
 export { sweepOrphanObjects } from "./sweep-orphan-objects.ts";
+export { toImageView, type ImageRow } from "./to-view.ts";

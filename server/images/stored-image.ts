@@ -1,4 +1,3 @@
-import type { ErrorCode } from "../platform/index.ts";
 import type { JobKind } from "../engines/index.ts";
 import type { ImageView } from "./image-view.ts";
 
@@ -54,6 +53,3 @@ export interface StoredOutput {
   /** Base64. */
   readonly thumbhash: string;
 }
-
-/** Codes with which an upload is refused. */
-export type UploadErrorCode = Extract<ErrorCode, `upload_${string}`>;

@@ -2,7 +2,7 @@ import path from "node:path";
 import { inArray } from "drizzle-orm";
 import { schema, type Db } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
-import { findObject, listObjectKeys, removePrefix } from "../storage/index.ts";
+import { findObject, listObjectKeys, removePrefix, sweepTempFolders } from "../storage/index.ts";
 
 /** Key prefixes asked for in one statement. */
 const batchSize = 500;
@@ -12,11 +12,12 @@ const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/\d+\/\
 
 /**
  * Removes objects that have no row and are older than `config.retention.orphanObjectMs`: what a process that died
- * between object and row left behind. Returns how many pictures' objects went.
+ * between object and row left behind. Temporary folders of that age go as well. Returns how many pictures' objects went.
  */
 export async function sweepOrphanObjects(
-  services: Pick<Services, "db" | "disk" | "log" | "config">,
+  services: Pick<Services, "db" | "disk" | "log" | "config" | "env">,
 ): Promise<number> {
+  await sweepTempFolders(services.env, services.config.retention.orphanObjectMs);
   let removed = 0;
   for await (const batch of batchesOf(prefixes(services), batchSize)) {
     const known = await knownPrefixes(services.db, batch.keys().toArray());

@@ -1,10 +1,12 @@
 import { t } from "./init.ts";
 import { accountRouter } from "./routers/account.ts";
 import { apiKeysRouter } from "./routers/api-keys.ts";
+import { imagesRouter } from "./routers/images.ts";
 
 export const appRouter = t.router({
   account: accountRouter,
   apiKeys: apiKeysRouter,
+  images: imagesRouter,
 });
 
 export type AppRouter = typeof appRouter;

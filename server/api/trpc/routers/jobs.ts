@@ -54,7 +54,7 @@ export const jobsRouter = t.router({
     .query(async ({ ctx, input }): Promise<{ items: ImageView[] }> => {
       const ids = await recentInputIds(ctx.services, { ownerId: ctx.caller.userId, ...input });
       return {
-        items: await Promise.all(ids.map((id) => getImage(ctx.services, { caller: ctx.caller, id }))),
+        items: await Promise.all(ids.map((id) => getImage(ctx.services, { ownerId: ctx.caller.userId, id }))),
       };
     }),
   watch: memberProcedure

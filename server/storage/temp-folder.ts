@@ -1,0 +1,34 @@
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import type { Env } from "../platform/index.ts";
+
+type DataFolder = Pick<Env, "ATELIER_DATA_DIR">;
+
+function root(env: DataFolder): string {
+  return path.resolve(env.ATELIER_DATA_DIR, "tmp");
+}
+
+/** Runs `work` with a folder of its own below `<data>/tmp`, which is gone afterwards whatever happened. */
+export async function withTempFolder<T>(env: DataFolder, work: (folder: string) => Promise<T>): Promise<T> {
+  await mkdir(root(env), { recursive: true });
+  const folder = await mkdtemp(path.join(root(env), "work-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes the folders that a killed process left behind. */
+export async function sweepTempFolders(env: DataFolder, olderThanMs: number): Promise<void> {
+  const names = await readdir(root(env)).catch(ignoreAbsent);
+  for (const name of names ?? []) {
+    const folder = path.join(root(env), name);
+    const found = await stat(folder).catch(ignoreAbsent);
+    if (found && Date.now() - found.mtimeMs > olderThanMs) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function ignoreAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
