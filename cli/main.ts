@@ -11,6 +11,18 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "checks the configuration and everything that it names",
     load: async () => (await import("./doctor.ts")).doctor,
   },
+  "create-user": {
+    summary: "makes an account: --email --password [--admin]",
+    load: async () => (await import("./create-user.ts")).createUser,
+  },
+  "create-api-key": {
+    summary: "makes an API key of an account and prints it once: --email [--name]",
+    load: async () => (await import("./create-api-key.ts")).createApiKey,
+  },
+  "reset-password": {
+    summary: "sets a password and ends all sessions: --email --password",
+    load: async () => (await import("./reset-password.ts")).resetPassword,
+  },
 };
 
 function help(): string {

@@ -1,0 +1,24 @@
+import { createApiKey as create, findAccount } from "@atelier/server/accounts";
+import { parseFlags } from "./parse-flags.ts";
+import { withServices } from "./with-services.ts";
+
+const usage = "Usage: atelier create-api-key --email <address> [--name <name>]";
+
+/** `atelier create-api-key`: makes an API key for an account; stdout holds the key alone, which is shown this once. */
+export async function createApiKey(args: string[]): Promise<number> {
+  const flags = parseFlags({
+    args,
+    options: {
+      email: { type: "string", default: "" },
+      name: { type: "string", default: "command line" },
+    },
+    required: ["email", "name"],
+    usage,
+  });
+  if (!flags) return 1;
+  return withServices(async (services) => {
+    const { id: userId } = await findAccount(services, { email: flags.email });
+    const { key } = await create(services, { userId, name: flags.name });
+    console.log(key);
+  });
+}
