@@ -22,7 +22,7 @@ async function runVitest(reports: string): Promise<Part> {
 }
 
 async function runBuild(): Promise<Part> {
-  const run = await runTool("next", ["build"], { NODE_ENV: "production" });
+  const run = await runTool("next", ["build"], { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
   return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null) };
 }
 

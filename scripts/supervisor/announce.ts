@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "./settings.ts";
 
-const askMs = 250;
+const firstAskMs = 250;
+/** A page with a fault in it is asked for less and less often: each time fills the terminal. */
+const lastAskMs = 10_000;
 
-async function answers(url: string): Promise<boolean> {
+async function readStatus(url: string): Promise<number | null> {
   try {
     const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(30_000) });
     await response.body?.cancel();
-    return response.status < 500;
+    return response.status;
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -27,11 +29,14 @@ export async function announce(
 ): Promise<void> {
   const host = settings.host === "0.0.0.0" || settings.host === "::" ? "127.0.0.1" : settings.host;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${settings.port}/`;
+  let askMs = firstAskMs;
   while (!options.isOver()) {
-    if (await answers(url)) {
+    const status = await readStatus(url);
+    if (status !== null && status < 500) {
       options.say(`\n${box(["Atelier is ready", settings.appUrl, "", "Ctrl-C stops it"])}\n`);
       return;
     }
+    if (status !== null) askMs = Math.min(askMs * 2, lastAskMs);
     await sleep(askMs, undefined, { ref: false });
   }
 }

@@ -11,6 +11,7 @@ import type { PreflightReport, Problem, Settings } from "./settings.ts";
 import { listenForStop, type StopSignals } from "./stop-signals.ts";
 import { supervise } from "./supervise.ts";
 import { sweepLeftovers } from "./sweep-leftovers.ts";
+import { watchLauncher } from "./watch-launcher.ts";
 
 function say(line: string): void {
   console.log(line);
@@ -51,6 +52,7 @@ function environmentOf(settings: Settings, database: EmbeddedPostgres | null): N
     DATABASE_URL: settings.databaseUrl ?? database?.url,
     AUTH_SECRET: settings.authSecret ?? readOrCreateSecret(settings.dataDir, "auth-secret"),
     APP_URL: settings.appUrl,
+    NEXT_TELEMETRY_DISABLED: "1",
     ATELIER_DATA_DIR: settings.dataDir,
     ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}),
   };
@@ -76,6 +78,7 @@ export async function run(role: Role): Promise<void> {
   process.stdout.on("error", () => undefined); // The terminal was closed; SIGHUP follows.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const stop = listenForStop();
+  watchLauncher(stop.request);
   try {
     await sweep();
     const settings = await check(role);

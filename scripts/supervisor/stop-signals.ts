@@ -5,6 +5,8 @@ export interface StopSignals {
   /** Settles at the first SIGINT, SIGTERM or SIGHUP. */
   readonly requested: Promise<void>;
   readonly isRequested: () => boolean;
+  /** Does what a first signal does. */
+  readonly request: () => void;
   /** What a second Ctrl-C does. */
   readonly onSecond: (action: () => void) => void;
   /** Lets signals end the process as usual again. */
@@ -19,18 +21,20 @@ export function listenForStop(): StopSignals {
   const { promise, resolve } = Promise.withResolvers<void>();
   let firstMs: number | null = null;
   let second: () => void = () => undefined;
+  const request = () => {
+    firstMs ??= performance.now();
+    resolve();
+  };
   const onSignal = () => {
-    if (firstMs === null) {
-      firstMs = performance.now();
-      resolve();
-    } else if (performance.now() - firstMs > samePressMs) {
-      second();
-    }
+    const isAnotherPress = firstMs !== null && performance.now() - firstMs > samePressMs;
+    if (isAnotherPress) second();
+    else request();
   };
   const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const name of names) process.on(name, onSignal);
   return {
     requested: promise,
+    request,
     isRequested: () => firstMs !== null,
     onSecond: (action) => (second = action),
     release: () => {

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { runCode, runNode, type NodeRun } from "@atelier/testing/processes";
+import { runNode, runThrough, type NodeRun } from "@atelier/testing/processes";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readPostmaster } from "../embedded/postmaster-file.ts";
 import { stopServer } from "../embedded/stop-server.ts";
@@ -46,13 +46,21 @@ function childOf(code: string, graceMs = 10_000): ChildSpec {
 
 /** A real supervisor process over such a child, with short waits. */
 function startSupervisor(child: ChildSpec, databasePort?: number): NodeRun {
+  const run = runNode(supervisorArgs(child, databasePort));
+  runs.push(run);
+  return run;
+}
+
+function supervisorArgs(child: ChildSpec, databasePort?: number): string[] {
   const from = (file: string) => JSON.stringify(path.join(import.meta.dirname, file));
   const options = JSON.stringify({ dataDir, port: databasePort });
-  const run = runCode(`
+  const code = `
     const { supervise } = await import(${from("supervise.ts")});
     const { listenForStop } = await import(${from("stop-signals.ts")});
     const { openPostgres } = await import(${from("../embedded/open-postgres.ts")});
+    const { watchLauncher } = await import(${from("watch-launcher.ts")});
     const stop = listenForStop();
+    watchLauncher(stop.request);
     const database = ${databasePort ? `await openPostgres(${options})` : "null"};
     const backoff = { firstMs: 100, maxMs: 250, healthyMs: 60000 };
     const say = (line) => console.log(line);
@@ -60,9 +68,8 @@ function startSupervisor(child: ChildSpec, databasePort?: number): NodeRun {
     const plan = { role: "test", dataDir: ${JSON.stringify(dataDir)}, children: [${JSON.stringify(child)}] };
     await supervise({ ...plan, database, stop, say, backoff });
     stop.release();
-  `);
-  runs.push(run);
-  return run;
+  `;
+  return ["--input-type=module", "--eval", code];
 }
 
 const pidSeen = async (run: NodeRun, pattern: RegExp) => Number((await run.seen(pattern))[1]);
@@ -161,6 +168,20 @@ test("the sweep touches neither children of a live supervisor nor a process that
   expect([child, strangerPid].every(isPidAlive)).toBe(true);
   expect(readRecords(dataDir)).toHaveLength(1);
 });
+
+test.runIf(process.platform === "linux")(
+  "all stops when the package manager that started it is killed",
+  async () => {
+    const launcher = path.join(dataDir, "pnpm");
+    writeFileSync(launcher, '#!/bin/sh\n"$@"\n:\n', { mode: 0o755 });
+    const run = runThrough(launcher, supervisorArgs(childOf(idle)));
+    runs.push(run);
+    const child = await pidSeen(run, /up (\d+)/);
+    run.child.kill("SIGKILL");
+    await run.seen(/Stopped/);
+    expect(isPidAlive(child)).toBe(false);
+  },
+);
 
 test("A3 a database that dies is started again at once, and stops last", async () => {
   const run = startSupervisor(childOf(idle), await findFreePort());

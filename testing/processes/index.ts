@@ -1,1 +1,1 @@
-export { runCode, runNode, type NodeRun } from "./run-node.ts";
+export { runCode, runNode, runThrough, type NodeRun } from "./run-node.ts";

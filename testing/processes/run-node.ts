@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
+import type { Readable } from "node:stream";
 import { waitUntil } from "../../scripts/process/wait-until.ts";
 
 /** A node process that a test started, with what it has printed so far. */
@@ -15,7 +16,15 @@ const patienceMs = 30_000;
 
 /** Runs node with these arguments. */
 export function runNode(args: readonly string[], env: NodeJS.ProcessEnv = process.env): NodeRun {
-  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  return follow(spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+/** Runs a program that gets node and these arguments as its own. */
+export function runThrough(program: string, args: readonly string[]): NodeRun {
+  return follow(spawn(program, [process.execPath, ...args], { stdio: ["ignore", "pipe", "pipe"] }));
+}
+
+function follow(child: ChildProcessByStdio<null, Readable, Readable>): NodeRun {
   let text = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

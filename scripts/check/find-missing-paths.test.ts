@@ -1,0 +1,24 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { findMissingPaths } from "./find-missing-paths.ts";
+
+let folder = "";
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a path in backticks that does not exist is found, with its document and line", () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "atelier-docs-"));
+  for (const name of ["docs", "server/jobs"]) mkdirSync(path.join(folder, name), { recursive: true });
+  writeFileSync(path.join(folder, "server", "jobs", "claim.ts"), "");
+  writeFileSync(
+    path.join(folder, "README.md"),
+    "`server/jobs/claim.ts`, `server/jobs/`, `image/png`, `/jobs`, `a b.ts`\n",
+  );
+  writeFileSync(path.join(folder, "docs", "guide.md"), "fine\n`server/jobs/gone` and `gone.config.ts`\n");
+  expect(findMissingPaths(folder)).toEqual([
+    { document: path.join("docs", "guide.md"), line: 2, path: "server/jobs/gone" },
+    { document: path.join("docs", "guide.md"), line: 2, path: "gone.config.ts" },
+  ]);
+});
