@@ -23,7 +23,7 @@ export interface ServerPlan {
   readonly runAs: RunAs;
 }
 
-export function logFileOf(clusterDir: string): string {
+function logFileOf(clusterDir: string): string {
   return path.join(path.dirname(clusterDir), "postgres.log");
 }
 

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { checkPort, runChecks, type CheckResult } from "@atelier/server/doctor";
 import { inspectEnv, loadConfig, type Env } from "@atelier/server/platform";
-import { isRole, servesPages, type Role } from "./role.ts";
+import { isRole, servingRoles, type Role } from "./role.ts";
 import type { PreflightReport, Settings } from "./settings.ts";
+import { findLiveSupervisor } from "./state-file.ts";
 
 /** Own process of the supervisor: what it loads for the checks is gone from memory afterwards. Prints one JSON line. */
 function checkBuild(): CheckResult {
@@ -11,9 +12,18 @@ function checkBuild(): CheckResult {
   return { name: "Build", isOk, message: "There is no production build yet; run the script `build` first" };
 }
 
+async function checkAddress(env: Env): Promise<CheckResult> {
+  const result = await checkPort(env.HOST, env.PORT);
+  const other = result.isOk ? null : findLiveSupervisor(path.resolve(env.ATELIER_DATA_DIR), servingRoles);
+  if (!other) return result;
+  const what = `Atelier already runs from this data folder (pid ${other.supervisor.pid})`;
+  return { ...result, message: `${env.PORT} is in use: ${what}; stop it first, or set another PORT` };
+}
+
 async function checkRole(role: Role, env: Env): Promise<CheckResult[]> {
-  const port = servesPages(role) ? [await checkPort(env.HOST, env.PORT)] : [];
-  return role === "start" ? [checkBuild(), ...port] : port;
+  if (!servingRoles.includes(role)) return [];
+  const address = await checkAddress(env);
+  return role === "start" ? [checkBuild(), address] : [address];
 }
 
 function appUrlOf(env: Env): string {

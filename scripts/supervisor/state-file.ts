@@ -10,7 +10,7 @@ export interface SupervisorRecord {
   readonly children: readonly ({ readonly name: string } & ProcessIdentity)[];
 }
 
-export function stateFileOf(dataDir: string): string {
+function stateFileOf(dataDir: string): string {
   return path.join(dataDir, "supervisor.json");
 }
 
@@ -36,7 +36,7 @@ export function changeRecords(
   });
 }
 
-/** The live supervisor that serves the pages from this data folder, if there is one. */
+/** A live supervisor of this data folder with one of these roles, if there is one. */
 export function findLiveSupervisor(dataDir: string, roles: readonly string[]): SupervisorRecord | null {
   const records = readRecords(dataDir).filter((record) => roles.includes(record.role));
   return records.find((record) => isAlive(record.supervisor)) ?? null;
