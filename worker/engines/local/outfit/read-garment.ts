@@ -1,0 +1,30 @@
+import type { CV } from "@techstark/opencv-js";
+import { garmentLandmarks } from "../garment/garment-landmarks.ts";
+import { garmentMask } from "../garment/garment-mask.ts";
+import { refuseGarment } from "../garment/refuse-garment.ts";
+import { readPicture } from "../picture/read-picture.ts";
+import { workCopy } from "../picture/work-copy.ts";
+
+const workSidePx = 768;
+/** A garment longer than so many of its widths below the armpits is a dress. */
+const dressLengthRatio = 1.55;
+
+export type Category = "auto" | "top" | "bottom" | "dress";
+
+/** Reads and measures the garment. Throws `garment_unsuitable`. */
+export async function readGarment(cv: CV, file: string, category: Category) {
+  if (category === "bottom") {
+    throw refuseGarment(
+      "The preview can put on tops and dresses, not trousers or skirts. Choose a top or a dress.",
+      {
+        gate: "category",
+        score: 0,
+      },
+    );
+  }
+  const picture = await workCopy(await readPicture(file), workSidePx);
+  const { mask, scores } = garmentMask(cv, picture);
+  const shape = garmentLandmarks(mask);
+  const isLong = category === "auto" ? shape.lengthRatio > dressLengthRatio : category === "dress";
+  return { garment: { picture, mask, shape }, scores: { ...scores, lengthRatio: shape.lengthRatio }, isLong };
+}

@@ -1,0 +1,17 @@
+import type { CV } from "@techstark/opencv-js";
+import type { GarmentShape } from "../garment/garment-shape.ts";
+import type { BodyFrame } from "../people/body-frame.ts";
+import type { Clothes } from "../people/clothes-mask.ts";
+import type { Mask, Rgb } from "../raster/grid.ts";
+
+/** All that is known before the garment is put on; masks are at the size of `picture`. */
+export interface Scene {
+  readonly cv: CV;
+  readonly picture: Rgb;
+  readonly frame: BodyFrame;
+  readonly person: Mask;
+  readonly clothes: Clothes;
+  readonly garment: { readonly picture: Rgb; readonly mask: Mask; readonly shape: GarmentShape };
+  /** Reaches below the hips, as a dress does. */
+  readonly isLong: boolean;
+}
