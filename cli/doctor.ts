@@ -1,5 +1,4 @@
-import { runChecks, runDatabaseChecks, type CheckResult } from "@atelier/server/doctor";
-import { isStartError } from "../scripts/embedded/start-error.ts";
+import { reasonOf, runChecks, runDatabaseChecks, type CheckResult } from "@atelier/server/doctor";
 import { openDatabase } from "./open-database.ts";
 
 async function checkDatabaseInUse(): Promise<CheckResult[]> {
@@ -11,8 +10,7 @@ async function checkDatabaseInUse(): Promise<CheckResult[]> {
       await close();
     }
   } catch (error) {
-    if (!isStartError(error)) throw error;
-    return [{ name: "Database", isOk: false, message: error.message }];
+    return [{ name: "Database", isOk: false, message: reasonOf(error) }];
   }
 }
 

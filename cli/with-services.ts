@@ -1,5 +1,5 @@
 import { migrate } from "@atelier/server/db";
-import { loadConfig, parseEnv } from "@atelier/server/platform";
+import { isAppError, loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { openDatabase } from "./open-database.ts";
 
@@ -22,7 +22,9 @@ async function run(action: (services: Services) => Promise<void>): Promise<void>
 /** Drivers wrap what went wrong in the text of a statement; the innermost says it in words. */
 function rootMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? rootMessage(error.cause) : error.message || error.name;
+  return error.cause instanceof Error && !isAppError(error)
+    ? rootMessage(error.cause)
+    : error.message || error.name;
 }
 
 /** Runs a command on the configured database; what went wrong is said in a line on stderr. Returns the exit code. */

@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { runCode, type NodeRun } from "@atelier/testing/processes";
@@ -36,14 +45,17 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 }
 
 /** Another process that holds the database until it is killed. */
-function openElsewhere(): NodeRun {
+function openElsewhere(env?: NodeJS.ProcessEnv): NodeRun {
   const file = JSON.stringify(path.join(import.meta.dirname, "open-postgres.ts"));
-  return runCode(`
+  return runCode(
+    `
     const { openPostgres } = await import(${file});
     const database = await openPostgres(${JSON.stringify({ dataDir, port })});
     console.log("open " + database.pid() + " " + database.url);
     setInterval(() => {}, 1000);
-  `);
+  `,
+    env,
+  );
 }
 
 async function killServer(database: EmbeddedPostgres): Promise<void> {
@@ -90,6 +102,18 @@ test("the server of an owner that was killed is taken over and stopped at the en
   expect(database.pid()).toBe(serverPid);
   await database.close();
   expect(isPidAlive(serverPid)).toBe(false);
+});
+
+test.runIf(process.getuid?.() === 0)("as root without user namespaces it runs as another user", async () => {
+  const programs = path.join(dataDir, "bin");
+  mkdirSync(programs);
+  symlinkSync("/usr/bin/id", path.join(programs, "id"));
+  chmodSync(dataDir, 0o755);
+  const run = openElsewhere({ ...process.env, PATH: programs });
+  const serverPid = Number((await run.seen(/open (\d+)/))[1]);
+  expect(statSync(`/proc/${serverPid}`).uid).not.toBe(0);
+  run.child.kill("SIGKILL");
+  await run.ended;
 });
 
 test("a leftover pid file that names some other program does not keep the server from starting", async () => {

@@ -6,7 +6,6 @@ import { isRole, servingRoles, type Role } from "./role.ts";
 import type { PreflightReport, Settings } from "./settings.ts";
 import { findLiveSupervisor } from "./state-file.ts";
 
-/** Own process of the supervisor: what it loads for the checks is gone from memory afterwards. Prints one JSON line. */
 function checkBuild(): CheckResult {
   const isOk = existsSync(path.resolve(".next", "BUILD_ID"));
   return { name: "Build", isOk, message: "There is no production build yet; run the script `build` first" };
@@ -14,7 +13,8 @@ function checkBuild(): CheckResult {
 
 async function checkAddress(env: Env): Promise<CheckResult> {
   const result = await checkPort(env.HOST, env.PORT);
-  const other = result.isOk ? null : findLiveSupervisor(path.resolve(env.ATELIER_DATA_DIR), servingRoles);
+  const isTaken = !result.isOk && result.name === "PORT";
+  const other = !isTaken ? null : findLiveSupervisor(path.resolve(env.ATELIER_DATA_DIR), servingRoles);
   if (!other) return result;
   const what = `Atelier already runs from this data folder (pid ${other.supervisor.pid})`;
   return { ...result, message: `${env.PORT} is in use: ${what}; stop it first, or set another PORT` };
@@ -53,6 +53,7 @@ async function report(role: Role): Promise<PreflightReport> {
   return { problems: [], settings: await resolveSettings(env) };
 }
 
+// A process of its own, so that what the checks load does not stay in the supervisor's memory. Prints JSON.
 const role = process.argv[2] ?? "";
 if (!isRole(role)) throw new Error(`Unknown role "${role}".`);
 process.stdout.write(JSON.stringify(await report(role)));

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { openPostgres, type EmbeddedPostgres } from "../embedded/open-postgres.ts";
 import { readOrCreateSecret } from "../embedded/secrets.ts";
-import { isStartError } from "../embedded/start-error.ts";
 import { announce } from "./announce.ts";
 import { childrenOf, rootDir } from "./children-of.ts";
 import { runStep } from "./run-step.ts";
@@ -15,6 +14,13 @@ import { watchLauncher } from "./watch-launcher.ts";
 
 function say(line: string): void {
   console.log(line);
+}
+
+/** One line for people; who looks for a fault in Atelier itself gets the rest. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const wantsMore = ["debug", "trace"].includes(process.env["LOG_LEVEL"] ?? "");
+  return wantsMore ? (error.stack ?? error.message) : error.message;
 }
 
 function list(problems: readonly Problem[]): string {
@@ -85,8 +91,7 @@ export async function run(role: Role): Promise<void> {
     if (settings) process.exitCode = await serve(role, settings, stop);
     else process.exitCode = stop.isRequested() ? 0 : 1;
   } catch (error) {
-    if (!isStartError(error)) throw error;
-    console.error(error.message);
+    console.error(`Atelier cannot start: ${describe(error)}`);
     process.exitCode = 1;
   } finally {
     stop.release();
