@@ -7,3 +7,4 @@ export {
   testPassword,
   type TestBrowser,
 } from "./browser.ts";
+export { openOwner, type TestOwner } from "./owner.ts";

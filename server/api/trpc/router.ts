@@ -2,11 +2,13 @@ import { t } from "./init.ts";
 import { accountRouter } from "./routers/account.ts";
 import { apiKeysRouter } from "./routers/api-keys.ts";
 import { imagesRouter } from "./routers/images.ts";
+import { jobsRouter } from "./routers/jobs.ts";
 
 export const appRouter = t.router({
   account: accountRouter,
   apiKeys: apiKeysRouter,
   images: imagesRouter,
+  jobs: jobsRouter,
 });
 
 export type AppRouter = typeof appRouter;

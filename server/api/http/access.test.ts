@@ -1,0 +1,129 @@
+import {
+  createTestServices,
+  openAccount,
+  openOwner,
+  testOrigin,
+  type TestOwner,
+  type TestServices,
+} from "@atelier/testing/services";
+import type { Hono } from "hono";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createApiKey, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
+import { newId } from "../../platform/index.ts";
+import { createHttpApp } from "../index.ts";
+import type { HttpRoute } from "./route.ts";
+import { httpRoutes } from "./routes/index.ts";
+
+/** What a route needs beside its path. A route that is missing here fails the first test. */
+interface Case {
+  readonly body?: unknown;
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  createUpload: {},
+  listImages: {},
+  getImage: {},
+  deleteImage: {},
+  getImageFile: {},
+  submitJob: { body: { kind: "text_to_image", params: { prompt: "a cup" } } },
+  listJobs: {},
+  getJob: {},
+  cancelJob: {},
+  retryJob: {},
+  ackJob: {},
+  streamJobEvents: {},
+  getJobBundle: {},
+};
+
+let fixture: TestServices;
+let app: Hono;
+let owner: TestOwner;
+let strangerKey: string;
+let revoked: Headers[];
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  const { services } = fixture;
+  app = createHttpApp(services);
+  owner = await openOwner(services, "owner@example.com");
+  const stranger = await openAccount(services, "stranger@example.com");
+  const strangerId = (await resolveCaller(services, stranger.headers))?.userId ?? "";
+  strangerKey = (await createApiKey(services, { userId: strangerId, name: "stranger" })).key;
+  const gone = await createApiKey(services, { userId: strangerId, name: "revoked" });
+  await revokeApiKey(services, { userId: strangerId, id: gone.id });
+  const ended = new Headers(stranger.headers);
+  await stranger.auth("/revoke-sessions");
+  revoked = [ended, new Headers({ authorization: `Bearer ${gone.key}` })];
+});
+afterAll(() => fixture.close());
+
+const bearer = (key: string) => new Headers({ authorization: `Bearer ${key}` });
+
+async function call(route: HttpRoute, id: string, headers: Headers) {
+  const { body } = cases[route.operationId] ?? {};
+  const url = `${testOrigin}/api/v1${route.path.replace("{id}", id)}`;
+  const all = new Headers(headers);
+  if (body !== undefined) all.set("content-type", "application/json");
+  const request = new Request(url, {
+    method: route.method.toUpperCase(),
+    headers: all,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const response = await app.fetch(request);
+  if (response.ok) {
+    await response.body?.cancel();
+    return { status: response.status, body: "", type: "" };
+  }
+  return {
+    status: response.status,
+    body: await response.text(),
+    type: response.headers.get("content-type"),
+  };
+}
+
+test("S1 every route has a declared case, and every case a route", () => {
+  expect(Object.keys(cases).toSorted()).toEqual(httpRoutes.map(({ operationId }) => operationId).toSorted());
+});
+
+test("S1 every route with an id in its path says what the id names, and nothing is served beside the table", () => {
+  for (const route of httpRoutes) expect(route.path.includes("{id}")).toBe(route.resource !== undefined);
+  const served = app.routes
+    .filter(({ method, path }) => method !== "ALL" && !/\/(openapi\.json|docs)$/.test(path))
+    .map(({ method, path }) => `${method} ${path}`);
+  const declared = httpRoutes.map(
+    ({ method, path }) => `${method.toUpperCase()} /api/v1${path.replace("{id}", ":id")}`,
+  );
+  expect(served.toSorted()).toEqual(declared.toSorted());
+});
+
+describe.each(httpRoutes.map((route) => ({ route, name: route.operationId })))("S1 $name", ({ route }) => {
+  test("refuses callers without valid credentials", async () => {
+    const answers = [];
+    for (const headers of [new Headers(), ...revoked]) answers.push(await call(route, newId(), headers));
+    for (const answer of answers) {
+      expect(answer).toEqual(answers[0]);
+      expect(answer).toMatchObject({ status: 401, type: "application/problem+json" });
+      expect(JSON.parse(answer.body)).toMatchObject({ code: "unauthorized", status: 401 });
+    }
+  });
+
+  test.skipIf(!route.resource)("answers another's id like an unknown and a malformed one", async () => {
+    const foreign = await call(
+      route,
+      route.resource === "job" ? owner.jobId : owner.imageId,
+      bearer(strangerKey),
+    );
+    expect(foreign.status).toBe(404);
+    expect(await call(route, newId(), bearer(strangerKey))).toEqual(foreign);
+    expect(await call(route, "not-an-id", bearer(strangerKey))).toEqual(foreign);
+  });
+
+  test.skipIf(!route.resource || route.method !== "get")("answers the owner", async () => {
+    const own = await call(
+      route,
+      route.resource === "job" ? owner.jobId : owner.imageId,
+      bearer(owner.apiKey),
+    );
+    expect([200, 409]).toContain(own.status);
+  });
+});

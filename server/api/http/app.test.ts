@@ -1,0 +1,209 @@
+import {
+  createTestServices,
+  openGuest,
+  openOwner,
+  testOrigin,
+  type TestOwner,
+  type TestServices,
+} from "@atelier/testing/services";
+import type { Hono } from "hono";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { maxJsonBytes } from "../read-limited.ts";
+import { createHttpApp, handleTrpc } from "../index.ts";
+import { httpRoutes } from "./routes/index.ts";
+
+let fixture: TestServices;
+let app: Hono;
+let owner: TestOwner;
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  app = createHttpApp(fixture.services);
+  owner = await openOwner(fixture.services, "owner@example.com");
+});
+afterAll(() => fixture.close());
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+const send = (path: string, { method = "GET", headers = {}, body }: Sent = {}) =>
+  app.fetch(new Request(`${testOrigin}/api/v1${path}`, { method, headers, ...(body ? { body } : {}) }));
+
+const json = { "content-type": "application/json" };
+const bearer = () => ({ authorization: `Bearer ${owner.apiKey}` });
+
+async function problemOf(response: Response) {
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  return (await response.json()) as Record<string, unknown>;
+}
+
+describe("problems", () => {
+  test("an unknown address is 404", async () => {
+    const response = await send("/nothing/here");
+    expect(response.status).toBe(404);
+    expect(await problemOf(response)).toMatchObject({
+      code: "not_found",
+      title: "Not Found",
+      type: "about:blank",
+    });
+  });
+
+  test("a wrong query names its fields", async () => {
+    const response = await send("/jobs?limit=many", { headers: bearer() });
+    expect(response.status).toBe(400);
+    const problem = await problemOf(response);
+    expect(problem).toMatchObject({ code: "bad_request", errors: [{ path: "limit" }] });
+  });
+
+  test("bodies that are no JSON or too large are refused", async () => {
+    const post = (headers: Record<string, string>, body: string) =>
+      send("/jobs", { method: "POST", headers: { ...bearer(), ...headers }, body });
+    expect((await post(json, "{")).status).toBe(400);
+    expect((await post({ "content-type": "text/plain" }, "{}")).status).toBe(400);
+    const large = await post(json, JSON.stringify({ prompt: "x".repeat(maxJsonBytes) }));
+    expect(await problemOf(large)).toMatchObject({ status: 413, code: "request_too_large" });
+  });
+});
+
+describe("S5 requests forged by another site", () => {
+  const cookie = () => owner.browser.headers.get("cookie") ?? "";
+  const host = new URL(testOrigin).host;
+  const cancelPath = () => `/jobs/${owner.jobId}/cancel`;
+  const forged: [string, Record<string, string>][] = [
+    ["a foreign Origin", { origin: "https://evil.example" }],
+    ["a foreign Origin that looks alike", { origin: `${testOrigin}.evil.example` }],
+    ["an opaque Origin", { origin: "null" }],
+    ["neither Origin nor Sec-Fetch-Site", {}],
+    ["Sec-Fetch-Site cross-site", { "sec-fetch-site": "cross-site" }],
+    ["Sec-Fetch-Site same-site", { "sec-fetch-site": "same-site" }],
+    [
+      "a foreign Origin beside Sec-Fetch-Site same-origin",
+      { origin: "https://evil.example", "sec-fetch-site": "same-origin" },
+    ],
+  ];
+
+  test.each(forged)("a write with the cookie and %s is refused over HTTP", async (_, headers) => {
+    const response = await send(cancelPath(), {
+      method: "POST",
+      headers: { ...headers, host, cookie: cookie() },
+    });
+    expect(response.status).toBe(403);
+    expect(await problemOf(response)).toMatchObject({ code: "forbidden" });
+  });
+
+  const mutate = (
+    headers: Record<string, string>,
+    url = `${testOrigin}/api/trpc/jobs.cancel`,
+    method = "POST",
+  ) =>
+    handleTrpc(
+      fixture.services,
+      new Request(url, {
+        method,
+        headers: { ...headers, host, cookie: cookie() },
+        ...(method === "POST" ? { body: JSON.stringify({ json: { id: owner.jobId } }) } : {}),
+      }),
+    );
+
+  test.each(forged)("a write with the cookie and %s is refused over tRPC", async (_, headers) => {
+    expect((await mutate({ ...headers, ...json })).status).toBe(403);
+  });
+
+  test("mutations are refused as GET, batched GET, form and plain text", async () => {
+    const input = encodeURIComponent(JSON.stringify({ json: { id: owner.jobId } }));
+    const batch = encodeURIComponent(JSON.stringify({ 0: { json: { id: owner.jobId } } }));
+    const base = `${testOrigin}/api/trpc/jobs.cancel`;
+    const statuses = [
+      (await mutate({}, `${base}?input=${input}`, "GET")).status,
+      (await mutate({}, `${base}?batch=1&input=${batch}`, "GET")).status,
+      (await mutate({ "content-type": "text/plain" })).status,
+      (await mutate({ "content-type": "application/x-www-form-urlencoded" })).status,
+      (await mutate({ "content-type": "multipart/form-data; boundary=x" })).status,
+    ];
+    expect(statuses).toEqual([405, 405, 415, 415, 415]);
+  });
+
+  test("none of them had an effect, and the same write from the own site has", async () => {
+    const read = await send(`/jobs/${owner.jobId}`, { headers: bearer() });
+    expect(await read.json()).toMatchObject({ status: expect.not.stringMatching(/cancelled/) });
+    const own = await send(cancelPath(), {
+      method: "POST",
+      headers: { origin: testOrigin, host, cookie: cookie() },
+    });
+    expect(await own.json()).toMatchObject({ cancelled: true, status: "cancelled" });
+  });
+
+  test("an API key needs no Origin", async () => {
+    const response = await send(cancelPath(), { method: "POST", headers: bearer() });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe("API keys over tRPC", () => {
+  const create = (headers: Headers) =>
+    handleTrpc(
+      fixture.services,
+      new Request(`${testOrigin}/api/trpc/apiKeys.create`, {
+        method: "POST",
+        headers: { ...Object.fromEntries(headers), ...json },
+        body: JSON.stringify({ json: { name: "one more" } }),
+      }),
+    );
+
+  test("guests and keys make no keys, accounts do", async () => {
+    const guest = await openGuest(fixture.services);
+    expect((await create(guest.headers)).status).toBe(403);
+    expect((await create(new Headers(bearer()))).status).toBe(403);
+    expect((await create(owner.browser.headers)).status).toBe(200);
+  });
+});
+
+describe("the document", () => {
+  interface Document {
+    openapi: string;
+    paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
+  }
+
+  const read = async () => (await (await send("/openapi.json")).json()) as Document;
+
+  test("is OpenAPI 3.1 and names every route once", async () => {
+    const document = await read();
+    expect(document.openapi).toMatch(/^3\.1\./);
+    const named = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+    );
+    expect(named.toSorted()).toEqual(
+      httpRoutes.map(({ method, path, operationId }) => `${method} ${path} ${operationId}`).toSorted(),
+    );
+    const ids = httpRoutes.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("resolves all of its references", async () => {
+    const document = await read();
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+      ([, pointer = ""]) => pointer,
+    );
+    expect(refs.length).toBeGreaterThan(0);
+    for (const pointer of new Set(refs)) {
+      const found = pointer
+        .split("/")
+        .reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], document);
+      expect(found).toBeDefined();
+    }
+  });
+
+  test("the readable page names every route and loads nothing from elsewhere", async () => {
+    const response = await send("/docs");
+    expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+    const page = await response.text();
+    for (const { path, operationId } of httpRoutes) {
+      expect(page).toContain(`/api/v1${path}`);
+      expect(page).toContain(`id="${operationId}"`);
+    }
+    expect(page).not.toMatch(/<script|https?:\/\/(?!studio\.test)[^"\s]*\.(js|css)|@import/);
+  });
+});

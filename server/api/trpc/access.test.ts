@@ -1,0 +1,164 @@
+import {
+  createTestServices,
+  openAccount,
+  openOwner,
+  testOrigin,
+  type TestOwner,
+  type TestServices,
+} from "@atelier/testing/services";
+import superjson from "superjson";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createApiKey, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
+import { newId } from "../../platform/index.ts";
+import { appRouter, handleTrpc } from "../index.ts";
+
+type Resource = "imageId" | "jobId" | "apiKeyId";
+
+/** What each procedure demands. A procedure that is missing here fails the first test. */
+type Case =
+  | { readonly access: "public"; readonly input?: unknown }
+  | { readonly access: "member"; readonly input?: unknown }
+  /** Another's id is 404 like an unknown one. */
+  | { readonly access: "owned"; readonly resource: Resource; readonly input: (id: string) => unknown }
+  /** Takes many ids; another's are left out of the answer like unknown ones. */
+  | { readonly access: "filtered"; readonly resource: Resource; readonly input: (id: string) => unknown };
+
+const byId = (id: string) => ({ id });
+const byIds = (id: string) => ({ ids: [id] });
+
+const cases: Readonly<Record<string, Case>> = {
+  "account.me": { access: "public" },
+  "apiKeys.list": { access: "member" },
+  "apiKeys.create": { access: "member", input: { name: "new" } },
+  "apiKeys.revoke": { access: "owned", resource: "apiKeyId", input: byId },
+  "images.list": { access: "member" },
+  "images.get": { access: "owned", resource: "imageId", input: byId },
+  "images.remove": { access: "filtered", resource: "imageId", input: byIds },
+  "images.restore": { access: "filtered", resource: "imageId", input: byIds },
+  "images.star": { access: "owned", resource: "imageId", input: (id) => ({ id, starred: true }) },
+  "images.rename": { access: "owned", resource: "imageId", input: (id) => ({ id, title: "Stolen" }) },
+  "jobs.submit": {
+    access: "owned",
+    resource: "imageId",
+    input: (id) => ({ kind: "upscale", params: {}, inputs: { image: id } }),
+  },
+  "jobs.list": { access: "member", input: {} },
+  "jobs.get": { access: "owned", resource: "jobId", input: byId },
+  "jobs.cancel": { access: "owned", resource: "jobId", input: byId },
+  "jobs.retry": { access: "owned", resource: "jobId", input: byId },
+  "jobs.capabilities": { access: "public" },
+  "jobs.recentInputs": { access: "member", input: { role: "person" } },
+  "jobs.watch": { access: "member" },
+};
+
+const procedures = Object.entries(
+  appRouter._def.procedures as unknown as Record<string, { _def: { type: string } }>,
+).map(([path, { _def }]) => ({ path, type: _def.type }));
+
+let fixture: TestServices;
+let owner: TestOwner;
+let stranger: Headers;
+let revoked: Headers[];
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  const { services } = fixture;
+  owner = await openOwner(services, "owner@example.com");
+  stranger = (await openAccount(services, "stranger@example.com")).headers;
+  const ended = await openAccount(services, "ended@example.com");
+  const endedHeaders = new Headers(ended.headers);
+  const userId = (await resolveCaller(services, endedHeaders))?.userId ?? "";
+  const key = await createApiKey(services, { userId, name: "revoked" });
+  await revokeApiKey(services, { userId, id: key.id });
+  await ended.auth("/revoke-sessions");
+  revoked = [endedHeaders, new Headers({ authorization: `Bearer ${key.key}` })];
+});
+afterAll(() => fixture.close());
+
+const inputOf = (known: Case, id: string) => ("resource" in known ? known.input(id) : known.input);
+
+/** tRPC opens every stream with 200; a refusal is its first event, because browsers hide the status of event streams. */
+async function firstEvent(response: Response): Promise<{ status: number; body: string }> {
+  const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  while (!/^data: .*"(json|type)":.*$/m.test(text)) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  const refused = /event: serialized-error\ndata: (.*"httpStatus":(\d+).*)/.exec(text);
+  return refused
+    ? { status: Number(refused[2]), body: refused[1] ?? "" }
+    : { status: response.status, body: "" };
+}
+
+async function call(path: string, input: unknown, headers: Headers) {
+  const type = procedures.find((procedure) => procedure.path === path)?.type;
+  const wire = JSON.stringify(superjson.serialize(input));
+  const all = { ...Object.fromEntries(headers), host: new URL(testOrigin).host };
+  const url = `${testOrigin}/api/trpc/${path}`;
+  const stop = new AbortController();
+  const request =
+    type === "mutation"
+      ? new Request(url, {
+          method: "POST",
+          body: wire,
+          headers: { ...all, "content-type": "application/json", origin: testOrigin },
+        })
+      : new Request(`${url}?input=${encodeURIComponent(wire)}`, { headers: all, signal: stop.signal });
+  const response = await handleTrpc(fixture.services, request);
+  if (type !== "subscription") return { status: response.status, body: await response.text() };
+  const first = await firstEvent(response);
+  stop.abort();
+  return first;
+}
+
+test("S1 every procedure has a declared case, and every case a procedure", () => {
+  expect(Object.keys(cases).toSorted()).toEqual(procedures.map(({ path }) => path).toSorted());
+});
+
+describe.each(procedures)("S1 $type $path", ({ path }) => {
+  const known = cases[path];
+
+  test.skipIf(known?.access === "public")("refuses callers without valid credentials", async () => {
+    if (!known) throw new Error("no case");
+    const bodies = new Set<string>();
+    for (const headers of [new Headers(), ...revoked]) {
+      const answer = await call(path, inputOf(known, newId()), headers);
+      expect(answer.status).toBe(401);
+      bodies.add(answer.body);
+    }
+    expect(bodies.size).toBe(1);
+    expect([...bodies][0]).toContain('"appCode":"unauthorized"');
+  });
+
+  test.skipIf(known?.access !== "owned" && known?.access !== "filtered")(
+    "answers another's id like an unknown one",
+    async () => {
+      if (!known || !("resource" in known)) throw new Error("no case");
+      const ask = async (id: string) => {
+        const { status, body } = await call(path, known.input(id), stranger);
+        // Repeating what the caller sent tells nothing.
+        return { status, body: body.replaceAll(id, "<id>") };
+      };
+      const foreign = await ask(owner[known.resource]);
+      expect(foreign).toEqual(await ask(newId()));
+      expect(foreign.status).toBe(known.access === "owned" ? 404 : 200);
+    },
+  );
+
+  test.skipIf(known?.access !== "member" && known?.access !== "public")("answers an account", async () => {
+    if (!known) throw new Error("no case");
+    expect((await call(path, inputOf(known, ""), stranger)).status).toBe(200);
+  });
+});
+
+test("the owner reaches what others cannot", async () => {
+  for (const [path, known] of Object.entries(cases)) {
+    if (known.access !== "owned" || path === "jobs.retry" || path === "apiKeys.revoke") continue;
+    const answer = await call(path, known.input(owner[known.resource]), owner.browser.headers);
+    expect([path, answer.status]).toEqual([path, 200]);
+  }
+});
