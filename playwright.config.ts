@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { defineConfig, type LaunchOptions } from "@playwright/test";
@@ -6,11 +6,11 @@ import { defineConfig, type LaunchOptions } from "@playwright/test";
 const port = Number(process.env.ATELIER_E2E_PORT ?? 3210);
 const baseURL = `http://127.0.0.1:${port}`;
 
-/** Made once by the main process; the test processes, which read this file too, inherit the name. */
+/** Named once by the main process; the test processes, which read this file too, inherit the name. */
 function chooseDataDir(): string {
   const known = process.env.ATELIER_E2E_DATA_DIR;
   if (known) return known;
-  const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-e2e-"));
+  const folder = path.join(os.tmpdir(), `atelier-e2e-${process.pid}`);
   process.env.ATELIER_E2E_DATA_DIR = folder;
   // Kept after a failure: the logs are in it.
   process.once("exit", (code) => code === 0 && rmSync(folder, { recursive: true, force: true }));
