@@ -1,19 +1,30 @@
+import { sql } from "drizzle-orm";
 import { authOf } from "../accounts/index.ts";
-import { ruleOf } from "../platform/index.ts";
+import { AppError, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { classifyError } from "./classify-error.ts";
+
+function refuse({ log }: Services, { code, message, cause }: AppError): Response {
+  log.error({ code, err: cause, part: "accounts" }, "auth request failed");
+  return Response.json({ code, message }, { status: ruleOf(code).httpStatus });
+}
+
+/** The library answers some failed queries by a bare 500 and keeps the cause to itself: ask whether it was the database. */
+async function explain({ db }: Services): Promise<AppError> {
+  try {
+    await db.execute(sql`select 1`);
+    return new AppError("internal");
+  } catch (error) {
+    return classifyError(error);
+  }
+}
 
 /** Answers a request below /api/auth. Errors have the shape that the auth client reads: `{ code, message }`. */
 export async function handleAuth(services: Services, request: Request): Promise<Response> {
   try {
-    return await authOf(services).handler(request);
+    const response = await authOf(services).handler(request);
+    return response.status === 500 ? refuse(services, await explain(services)) : response;
   } catch (error) {
-    const appError = classifyError(error);
-    services.log.error(
-      { code: appError.code, err: appError.cause ?? appError, part: "accounts" },
-      "auth request failed",
-    );
-    const { code, message } = appError;
-    return Response.json({ code, message }, { status: ruleOf(code).httpStatus });
+    return refuse(services, classifyError(error));
   }
 }

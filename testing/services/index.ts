@@ -8,3 +8,4 @@ export {
   type TestBrowser,
 } from "./browser.ts";
 export { openOwner, type TestOwner } from "./owner.ts";
+export { captureLog } from "./captured-log.ts";

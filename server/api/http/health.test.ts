@@ -1,9 +1,9 @@
-import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { startPrivatePostgres } from "@atelier/testing/postgres";
+import { createTestServices, openOwner, testOrigin, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
-import { createHttpApp, healthResponse, handleTrpc, readyResponse } from "../index.ts";
+import { createHttpApp, handleAuth, handleTrpc, healthResponse, readyResponse } from "../index.ts";
 
 let fixture: TestServices;
 
@@ -50,4 +50,39 @@ describe("A3 health", () => {
     const response = await readyResponse(fixture.services);
     expect([response.status, await response.json()]).toMatchObject([200, { ready: true }]);
   });
+});
+
+test("A3 without a database every door says so with 503 and a code, and works again when it is back", async () => {
+  const postgres = await startPrivatePostgres();
+  const own = await createTestServices({ env: { DATABASE_URL: postgres.url } });
+  const { services } = own;
+  try {
+    const { apiKey, browser } = await openOwner(services, "owner@example.com");
+    const app = createHttpApp(services);
+    const http = () =>
+      app.fetch(new Request(`${testOrigin}/api/v1/jobs`, { headers: { authorization: `Bearer ${apiKey}` } }));
+    const trpc = () =>
+      handleTrpc(services, new Request(`${testOrigin}/api/trpc/apiKeys.list`, { headers: browser.headers }));
+    const auth = () =>
+      handleAuth(services, new Request(`${testOrigin}/api/auth/get-session`, { headers: browser.headers }));
+    await postgres.kill9();
+    const down = [
+      await http(),
+      await trpc(),
+      await auth(),
+      await readyResponse(services),
+      await healthResponse(services),
+    ];
+    expect(down.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+    const texts = await Promise.all(down.map((response) => response.text()));
+    for (const text of texts.slice(0, 3)) expect(text).toContain("database_unavailable");
+    for (const text of texts) expect(text).not.toMatch(/ECONN|node_modules|select /i);
+    await postgres.start();
+    await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
+    const up = [await http(), await trpc(), await auth()];
+    expect(up.map(({ status }) => status)).toEqual([200, 200, 200]);
+  } finally {
+    await own.close();
+    await postgres.destroy();
+  }
 });

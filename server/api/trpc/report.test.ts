@@ -1,0 +1,97 @@
+import {
+  captureLog,
+  createTestServices,
+  openOwner,
+  testOrigin,
+  testPassword,
+  type TestServices,
+} from "@atelier/testing/services";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { AppError } from "../../platform/index.ts";
+import { createHttpApp, handleTrpc } from "../index.ts";
+import { createContext } from "./context.ts";
+import { t } from "./init.ts";
+import { memberProcedure } from "./procedures.ts";
+
+const { log, lines } = captureLog();
+let fixture: TestServices;
+
+beforeAll(async () => {
+  fixture = await createTestServices({ log });
+});
+afterAll(() => fixture.close());
+
+function get(path: string, headers: Headers) {
+  return handleTrpc(fixture.services, new Request(`${testOrigin}/api/trpc/${path}`, { headers }));
+}
+
+test("each call writes one line with its duration and outcome", async () => {
+  const owner = await openOwner(fixture.services, "logged@example.com");
+  lines.length = 0;
+  await get("apiKeys.list", owner.browser.headers);
+  await get("apiKeys.list", new Headers());
+  const calls = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(calls).toMatchObject([
+    { procedure: "apiKeys.list", type: "query", code: "ok", durationMs: expect.any(Number) },
+    { procedure: "apiKeys.list", type: "query", code: "unauthorized" },
+  ]);
+});
+
+test("S9 keys, passwords, cookies and session tokens stand in no log line and no error", async () => {
+  const owner = await openOwner(fixture.services, "canary@example.com");
+  const cookie = owner.browser.headers.get("cookie") ?? "";
+  const token = decodeURIComponent(cookie.split("=")[1] ?? "").split(".")[0] ?? "";
+  expect(token.length).toBeGreaterThan(20);
+  const app = createHttpApp(fixture.services);
+  const answers: string[] = [];
+  const bearers = [owner.apiKey, `${owner.apiKey}x`].map((key) => ({ authorization: `Bearer ${key}` }));
+  for (const headers of [...bearers, { cookie }]) {
+    const response = await app.fetch(new Request(`${testOrigin}/api/v1/jobs/unknown`, { headers }));
+    answers.push(await response.text());
+    answers.push(await (await get("images.get", new Headers(headers))).text());
+  }
+  await owner.browser.auth("/sign-in/email", { email: "canary@example.com", password: `${testPassword}!` });
+  expect(lines.length).toBeGreaterThan(5);
+  const told = [...lines, ...answers].join("\\n");
+  for (const secret of [owner.apiKey, testPassword, token]) expect(told.includes(secret)).toBe(false);
+});
+
+test("unknown errors of a query and of a running stream reach the client as internal, without their text", async () => {
+  const router = t.router({
+    query: memberProcedure.query(() => {
+      throw new Error("secret text");
+    }),
+    stream: memberProcedure.subscription(async function* () {
+      yield 1;
+      await Promise.resolve();
+      throw new Error("secret text");
+    }),
+    refusal: memberProcedure.subscription(async function* () {
+      yield 1;
+      await Promise.resolve();
+      throw new AppError("queue_full");
+    }),
+  });
+  const owner = await openOwner(fixture.services, "broken@example.com");
+  const request = new Request(testOrigin, { headers: owner.browser.headers });
+  const caller = router.createCaller(createContext(fixture.services, request));
+  await expect(caller.query()).rejects.toMatchObject({ code: "INTERNAL_SERVER_ERROR" });
+  await expect(caller.query()).rejects.not.toThrow("secret text");
+  const drain = async (values: AsyncIterable<number>) => {
+    const seen: number[] = [];
+    for await (const value of values) seen.push(value);
+    return seen;
+  };
+  await expect(drain(await caller.stream())).rejects.toMatchObject({
+    code: "INTERNAL_SERVER_ERROR",
+    message: "Something went wrong on our side.",
+  });
+  await expect(drain(await caller.refusal())).rejects.toMatchObject({
+    code: "SERVICE_UNAVAILABLE",
+    cause: { code: "queue_full" },
+  });
+  const logged = lines
+    .filter((line) => line.includes("secret text"))
+    .map((line) => JSON.parse(line).procedure);
+  expect(logged).toEqual(["query", "query", "stream"]);
+});
