@@ -10,7 +10,7 @@ const tintOfCloth = 9;
 const darkestShadow = 110;
 
 /** The garment on a plain ground: what a flood from the border does not reach and what is no soft shadow. */
-export function maskByFlood(cv: CV, ground: Ground, size: Size): Mask {
+export function maskByFlood(cv: CV, ground: Ground, size: Size): { cloth: Mask; isGround: Mask } {
   const tolerance = clamp(ground.deviation * 0.9, 7, 12);
   const flooded = flood(ground, size, tolerance);
   const rest = maskWhere(size, (i) => !byteAt(flooded, i));
@@ -22,11 +22,12 @@ export function maskByFlood(cv: CV, ground: Ground, size: Size): Mask {
   }
   const limit =
     lightness.length > 0 ? clamp(0.55 * median(lightness), tolerance, darkestShadow) : darkestShadow;
-  return maskWhere(size, (i) => {
+  const cloth = maskWhere(size, (i) => {
     if (!byteAt(rest.data, i)) return false;
     const light = floatAt(ground.lightness, i);
     return floatAt(ground.tint, i) > tintOfCloth || light > tolerance || -light > limit;
   });
+  return { cloth, isGround: { ...size, data: flooded } };
 }
 
 function flood(ground: Ground, { width, height }: Size, tolerance: number): Uint8Array {

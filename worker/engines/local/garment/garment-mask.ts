@@ -1,7 +1,7 @@
 import type { CV } from "@techstark/opencv-js";
 import { byteAt, floatAt } from "../raster/cells.ts";
 import { fillHoles } from "../raster/fill-holes.ts";
-import { areaOf, type Mask, type Rgb } from "../raster/grid.ts";
+import { areaOf, maskWhere, type Mask, type Rgb } from "../raster/grid.ts";
 import { largestComponent } from "../raster/largest-component.ts";
 import { median } from "../raster/median.ts";
 import { morph } from "../raster/morph.ts";
@@ -23,13 +23,23 @@ export interface GarmentScores {
   readonly contrast: number;
 }
 
+export interface CutGarment {
+  readonly mask: Mask;
+  /** Pixels of `mask` that show no ground: the rim and narrow gaps do, as at the armpits. */
+  readonly cloth: Mask;
+  readonly scores: GarmentScores;
+}
+
+/** So far from the ground its colour still mixes in. */
+const rimPx = 4;
 const plainGroundDeviation = 16;
 
 /** Cuts a garment out of its product photo. Throws `garment_unsuitable`. */
-export function garmentMask(cv: CV, picture: Rgb): { mask: Mask; scores: GarmentScores } {
+export function garmentMask(cv: CV, picture: Rgb): CutGarment {
   const ground = groundDifference(picture);
   const method = ground.deviation < plainGroundDeviation ? "flood" : "cut";
-  const raw = method === "flood" ? maskByFlood(cv, ground, picture) : maskByCut(cv, picture);
+  const { cloth: raw, isGround } =
+    method === "flood" ? maskByFlood(cv, ground, picture) : maskByCut(cv, picture);
   const calm = morph(cv, morph(cv, raw, ["open", 2]), ["close", 3]);
   const largest = largestComponent(cv, calm);
   const pixels = picture.width * picture.height;
@@ -45,7 +55,10 @@ export function garmentMask(cv: CV, picture: Rgb): { mask: Mask; scores: Garment
     contrast: contrastOf(cv, mask, ground),
   };
   judge(scores);
-  return { mask, scores };
+  const nearGround = morph(cv, isGround, ["dilate", rimPx]);
+  const inner = morph(cv, mask, ["erode", rimPx]);
+  const cloth = maskWhere(mask, (i) => byteAt(inner.data, i) === 1 && !byteAt(nearGround.data, i));
+  return { mask, cloth, scores };
 }
 
 function contrastOf(cv: CV, mask: Mask, ground: Ground): number {

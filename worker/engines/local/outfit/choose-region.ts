@@ -90,9 +90,10 @@ function pixelAt({ scene, paint, body }: Look, i: number): Pixel {
 function judgeSleeve(look: Look, pixel: Pixel): Verdict {
   const { i, isCovered, isOld, isSkin } = pixel;
   const isReplaced = isOld || (isSkin && !byteAt(look.forearm.data, i));
-  if (isReplaced && byteAt(look.body.data, i) && byteAt(look.nearCover.data, i)) return "painted";
-  if (!isCovered) return "open";
-  if (pixel.isOnRim) return "painted";
+  const isNear = byteAt(look.nearCover.data, i) === 1;
+  if (isReplaced && byteAt(look.body.data, i) && isNear) return "painted";
+  if (isCovered && pixel.isOnRim) return "painted";
+  if (!isNear) return "open";
   const { across } = positionOf(look.scene, i);
   // An elbow that is not seen is often behind an object.
   return pixel.isPerson && look.fit.arms[across < 0 ? 0 : 1].isElbowSeen ? "loose" : "open";

@@ -39,9 +39,9 @@ export function composeOutfit(scene: Scene, context: RunContext): { overlay: Ove
 }
 
 function fitGarment(scene: Scene): Fit {
-  const { cv, garment } = scene;
+  const { garment } = scene;
   const parts = splitGarment(garment.mask, garment.shape);
-  const textureOf = (part: Mask) => garmentTexture(cv, garment.picture, part);
+  const textureOf = (part: Mask) => garmentTexture(garment, part);
   const torso = fitTorso(scene);
   const sleeves = parts.sleeves && ([textureOf(parts.sleeves[0]), textureOf(parts.sleeves[1])] as const);
   return {

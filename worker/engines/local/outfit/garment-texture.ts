@@ -1,9 +1,7 @@
-import type { CV } from "@techstark/opencv-js";
 import { boxBlur } from "../raster/box-blur.ts";
-import { floatAt, intAt } from "../raster/cells.ts";
-import { planeOf, type Mask, type Plane, type Rgb } from "../raster/grid.ts";
+import { byteAt, floatAt, intAt } from "../raster/cells.ts";
+import { maskWhere, planeOf, type Mask, type Plane, type Rgb } from "../raster/grid.ts";
 import { maskedBlur } from "../raster/masked-blur.ts";
-import { morph } from "../raster/morph.ts";
 import { nearestIndex } from "../raster/nearest-index.ts";
 import { rgbPlanes, type Planes } from "../raster/rgb-planes.ts";
 
@@ -14,11 +12,9 @@ export interface Texture {
   readonly cover: Plane;
 }
 
-/** The rim of the cut-out holds colours of the ground: so many pixels are left out. */
-const rimPx = 4;
-
-export function garmentTexture(cv: CV, garment: Rgb, part: Mask): Texture {
-  const inner = morph(cv, part, ["erode", rimPx]);
+/** `cloth` marks the pixels of the photo that show nothing but cloth. */
+export function garmentTexture(garment: { picture: Rgb; cloth: Mask }, part: Mask): Texture {
+  const inner = maskWhere(part, (i) => byteAt(part.data, i) === 1 && byteAt(garment.cloth.data, i) === 1);
   const nearest = nearestIndex(inner);
   const weights = planeOf(inner);
   const extend = (plane: Plane): Plane => {
@@ -30,6 +26,6 @@ export function garmentTexture(cv: CV, garment: Rgb, part: Mask): Texture {
     });
     return { ...plane, data };
   };
-  const [red, green, blue] = rgbPlanes(garment);
+  const [red, green, blue] = rgbPlanes(garment.picture);
   return { colors: [extend(red), extend(green), extend(blue)], cover: boxBlur(planeOf(part), 1, 2) };
 }

@@ -4,6 +4,13 @@ import type { BodyFrame } from "../people/body-frame.ts";
 import type { Clothes } from "../people/clothes-mask.ts";
 import type { Mask, Rgb } from "../raster/grid.ts";
 
+export interface Garment {
+  readonly picture: Rgb;
+  readonly mask: Mask;
+  readonly cloth: Mask;
+  readonly shape: GarmentShape;
+}
+
 /** All that is known before the garment is put on; masks are at the size of `picture`. */
 export interface Scene {
   readonly cv: CV;
@@ -11,7 +18,7 @@ export interface Scene {
   readonly frame: BodyFrame;
   readonly person: Mask;
   readonly clothes: Clothes;
-  readonly garment: { readonly picture: Rgb; readonly mask: Mask; readonly shape: GarmentShape };
+  readonly garment: Garment;
   /** Reaches below the hips, as a dress does. */
   readonly isLong: boolean;
 }
