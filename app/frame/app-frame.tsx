@@ -1,0 +1,42 @@
+import { useTranslations } from "next-intl";
+import { type ReactNode, Suspense } from "react";
+import { JobsDock } from "../jobs/dock/jobs-dock.tsx";
+import { LiveConnection } from "../live/live-connection.tsx";
+import { Toaster } from "../ui/toaster.tsx";
+import { PageDrop } from "../uploads/page-drop.tsx";
+import { Announcer } from "./announcer.tsx";
+import { BottomTabs } from "./bottom-tabs.tsx";
+import { ConnectionNotice } from "./connection-notice.tsx";
+import { Shortcuts } from "./shortcuts/shortcuts.tsx";
+import { SideNav } from "./side-nav.tsx";
+
+/** What stands around every page: ways, live notices, jobs, toasts. */
+export function AppFrame({ children }: { readonly children: ReactNode }) {
+  const t = useTranslations("frame");
+  return (
+    <>
+      <a
+        href="#main"
+        className="fixed top-2 left-2 z-70 -translate-y-20 rounded-control bg-ink px-3 py-2 text-sm text-paper focus:translate-y-0"
+      >
+        {t("skip")}
+      </a>
+      <LiveConnection />
+      <div className="wide:pl-[200px]">
+        <SideNav />
+        <main id="main" tabIndex={-1} className="min-h-dvh pb-36 outline-none wide:pb-16">
+          {children}
+        </main>
+        <BottomTabs />
+      </div>
+      <ConnectionNotice />
+      <Suspense>
+        <JobsDock />
+      </Suspense>
+      <PageDrop />
+      <Announcer />
+      <Shortcuts />
+      <Toaster />
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+import { Images, ListChecks, type LucideIcon, Settings2, Shirt } from "lucide-react";
+
+export interface NavItem {
+  readonly key: "studio" | "gallery" | "jobs" | "settings";
+  readonly href: string;
+  /** Pressed after `g`. */
+  readonly goKey: string;
+  readonly icon: LucideIcon;
+}
+
+export const navItems: readonly NavItem[] = [
+  { key: "studio", href: "/", goKey: "s", icon: Shirt },
+  { key: "gallery", href: "/gallery", goKey: "g", icon: Images },
+  { key: "jobs", href: "/jobs", goKey: "j", icon: ListChecks },
+  { key: "settings", href: "/settings", goKey: "e", icon: Settings2 },
+];
+
+export function isCurrent(item: NavItem, pathname: string): boolean {
+  return item.href === "/" ? pathname === "/" : pathname.startsWith(item.href);
+}

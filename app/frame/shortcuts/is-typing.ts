@@ -1,0 +1,6 @@
+/** Whether keys belong to a text field or an open dialog rather than to the page. */
+export function isTyping(event: KeyboardEvent): boolean {
+  const { target } = event;
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || target.closest("input, textarea, select, [role=menu]") !== null;
+}

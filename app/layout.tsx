@@ -1,0 +1,39 @@
+import type { Metadata, Viewport } from "next";
+import { getLocale, getMessages, getTranslations } from "next-intl/server";
+import { cookies } from "next/headers";
+import type { ReactNode } from "react";
+import { AppFrame } from "./frame/app-frame.tsx";
+import { Providers } from "./frame/providers.tsx";
+import { readTheme, themeCookie } from "./frame/theme.ts";
+import "./styles.css";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("meta");
+  return { title: { default: t("title"), template: `%s · ${t("title")}` }, description: t("description") };
+}
+
+export const viewport: Viewport = {
+  width: "device-width",
+  initialScale: 1,
+  viewportFit: "cover",
+  themeColor: [
+    { media: "(prefers-color-scheme: light)", color: "#fbf9f6" },
+    { media: "(prefers-color-scheme: dark)", color: "#110d0b" },
+  ],
+};
+
+const sessionCookie = /atelier\.session_token$/;
+
+export default async function RootLayout({ children }: { readonly children: ReactNode }) {
+  const [jar, locale, messages] = await Promise.all([cookies(), getLocale(), getMessages()]);
+  const hasSession = jar.getAll().some((cookie) => sessionCookie.test(cookie.name));
+  return (
+    <html lang={locale} data-theme={readTheme(jar.get(themeCookie)?.value)}>
+      <body>
+        <Providers locale={locale} messages={messages} hasSession={hasSession}>
+          <AppFrame>{children}</AppFrame>
+        </Providers>
+      </body>
+    </html>
+  );
+}

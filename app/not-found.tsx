@@ -1,0 +1,18 @@
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { buttonStyle } from "./ui/button-style.ts";
+import { EmptyState } from "./ui/empty-state.tsx";
+
+export default function NotFound() {
+  const t = useTranslations("pageErrors");
+  return (
+    <>
+      <h1 className="sr-only">{t("notFoundTitle")}</h1>
+      <EmptyState title={t("notFoundTitle")} text={t("notFoundText")}>
+        <Link href="/" className={buttonStyle("plain")}>
+          {t("toStudio")}
+        </Link>
+      </EmptyState>
+    </>
+  );
+}

