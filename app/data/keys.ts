@@ -1,0 +1,13 @@
+/** Keys of the query cache, from the general to the particular. */
+export const keys = {
+  me: ["me"],
+  capabilities: ["capabilities"],
+  apiKeys: ["api-keys"],
+  images: ["images"],
+  imageList: (filters: object) => ["images", "list", filters],
+  image: (id: string) => ["images", "one", id],
+  recentInputs: (role: string) => ["recent-inputs", role],
+  jobs: ["jobs"],
+  jobList: (filters: object) => ["jobs", "list", filters],
+  job: (id: string) => ["jobs", "one", id],
+} as const;

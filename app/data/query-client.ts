@@ -1,0 +1,19 @@
+import { QueryClient } from "@tanstack/react-query";
+import { failureOf } from "./failure.ts";
+import { forgetSession } from "./guest.ts";
+
+function retryOnce(failures: number, error: unknown): boolean {
+  const { code } = failureOf(error);
+  if (code === "unauthorized") forgetSession();
+  return failures < 1 && code !== "not_found" && code !== "bad_request";
+}
+
+/** Ended jobs refresh what they changed, so that nothing needs polling. */
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: 30_000, refetchOnWindowFocus: false, retry: retryOnce },
+      mutations: { retry: false },
+    },
+  });
+}

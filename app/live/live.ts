@@ -1,0 +1,4 @@
+import { createLiveStore } from "./live-store.ts";
+
+/** The one store of a tab. */
+export const live = createLiveStore();

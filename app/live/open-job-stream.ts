@@ -1,0 +1,35 @@
+import { api } from "../data/api.ts";
+import { ensureGuest } from "../data/guest.ts";
+import type { OpenStream } from "./stream.ts";
+
+/** The subscription `jobs.watch` as a stream. */
+export const openJobStream: OpenStream = (since, handlers) => {
+  let closed = false;
+  let wasOpen = false;
+  let unsubscribe: () => void = () => undefined;
+
+  function subscribe(): void {
+    if (closed) return;
+    const subscription = api.jobs.watch.subscribe(since === null ? {} : { since }, {
+      onStarted: () => {
+        wasOpen = true;
+        handlers.onOpen();
+      },
+      onData: handlers.onUpdate,
+      onError: handlers.onLost,
+      onComplete: handlers.onLost,
+      onConnectionStateChange: (state) => {
+        const broke = state.state === "connecting" && (wasOpen || state.error !== null);
+        if (broke) handlers.onLost();
+      },
+    });
+    unsubscribe = () => subscription.unsubscribe();
+    if (closed) unsubscribe();
+  }
+  ensureGuest().then(subscribe, handlers.onLost);
+
+  return () => {
+    closed = true;
+    unsubscribe();
+  };
+};

@@ -1,0 +1,55 @@
+import type { JobsUpdate } from "@atelier/server/jobs";
+
+export interface StreamHandlers {
+  readonly onUpdate: (update: JobsUpdate) => void;
+  readonly onOpen: () => void;
+  readonly onLost: () => void;
+}
+
+/** Opens one stream that resumes at `since`; returns how to close it. */
+export type OpenStream = (since: string | null, handlers: StreamHandlers) => () => void;
+
+const firstWaitMs = 300;
+const longestWaitMs = 5_000;
+
+interface Options {
+  readonly open: OpenStream;
+  readonly since: () => string | null;
+  readonly onUpdate: (update: JobsUpdate) => void;
+  readonly onOpen: () => void;
+  readonly onLost: () => void;
+}
+
+/** Keeps a stream open until it is closed: each loss waits a little longer and resumes where the last one ended. */
+export function keepStream(options: Options): () => void {
+  let closed = false;
+  let waitMs = firstWaitMs;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let close: () => void = () => undefined;
+
+  function connect(): void {
+    let lost = false;
+    close = options.open(options.since(), {
+      onUpdate: (update) => {
+        waitMs = firstWaitMs;
+        options.onUpdate(update);
+      },
+      onOpen: options.onOpen,
+      onLost: () => {
+        if (lost || closed) return;
+        lost = true;
+        close();
+        options.onLost();
+        timer = setTimeout(connect, waitMs);
+        waitMs = Math.min(waitMs * 2, longestWaitMs);
+      },
+    });
+  }
+  connect();
+
+  return () => {
+    closed = true;
+    clearTimeout(timer);
+    close();
+  };
+}
