@@ -1,0 +1,90 @@
+"use client";
+import { MoveHorizontal } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type KeyboardEvent, type PointerEvent, useState } from "react";
+import { useHeldKey } from "./use-held-key.ts";
+
+interface Props {
+  readonly beforeUrl: string;
+  readonly afterUrl: string;
+  readonly afterAlt: string;
+  readonly className?: string;
+}
+
+const steps: Record<string, (at: number) => number> = {
+  ArrowLeft: (at) => at - 5,
+  ArrowRight: (at) => at + 5,
+  ArrowDown: (at) => at - 5,
+  ArrowUp: (at) => at + 5,
+  Home: () => 0,
+  End: () => 100,
+};
+const bound = (percent: number) => Math.min(100, Math.max(0, percent));
+
+/** Before on the left, after on the right of a line that can be dragged; holding space shows the original. */
+export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }: Props) {
+  const t = useTranslations("pictures");
+  const [percent, setPercent] = useState(50);
+  const isHeld = useHeldKey(" ");
+  const shown = isHeld ? 100 : percent;
+
+  function follow(event: PointerEvent<HTMLDivElement>): void {
+    if (event.type === "pointermove" && event.buttons !== 1) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setPercent(bound(((event.clientX - box.left) / box.width) * 100));
+  }
+  function step(event: KeyboardEvent): void {
+    const next = steps[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setPercent((at) => bound(next(at)));
+  }
+
+  return (
+    <div
+      className={`relative touch-pan-y overflow-hidden select-none ${className}`}
+      onPointerDown={follow}
+      onPointerMove={follow}
+    >
+      <img src={afterUrl} alt={afterAlt} draggable={false} className="size-full object-contain" />
+      <img
+        src={beforeUrl}
+        alt=""
+        draggable={false}
+        className="absolute inset-0 size-full object-contain"
+        style={{ clipPath: `inset(0 ${100 - shown}% 0 0)` }}
+      />
+      <span
+        className="pointer-events-none absolute top-2 left-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
+        style={{ opacity: shown > 15 ? 1 : 0 }}
+      >
+        {t("before")}
+      </span>
+      <span
+        className="pointer-events-none absolute top-2 right-2 rounded-[4px] bg-black/60 px-1.5 py-0.5 text-[11px] font-medium text-white"
+        style={{ opacity: shown < 85 ? 1 : 0 }}
+      >
+        {t("after")}
+      </span>
+      <div
+        role="slider"
+        tabIndex={0}
+        aria-label={t("compareLabel")}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(shown)}
+        aria-valuetext={t("compareValue", { percent: Math.round(shown) })}
+        onKeyDown={step}
+        className="absolute inset-y-0 -ml-5 flex w-10 cursor-ew-resize items-center justify-center outline-none [&:focus-visible>span]:outline-2 [&:focus-visible>span]:outline-offset-2 [&:focus-visible>span]:outline-white"
+        style={{ left: `${shown}%` }}
+      >
+        <i aria-hidden className="absolute inset-y-0 w-px bg-white shadow-[0_0_3px_rgb(0_0_0/50%)]" />
+        <span className="relative flex size-8 items-center justify-center rounded-full bg-white text-black shadow-float">
+          <MoveHorizontal className="size-4" aria-hidden />
+        </span>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+"use client";
+import { useSyncExternalStore } from "react";
+import { uploadList, watchUploads, type Upload } from "./upload-store.ts";
+
+const none: readonly Upload[] = [];
+
+export function useUploads(): readonly Upload[] {
+  return useSyncExternalStore(watchUploads, uploadList, () => none);
+}
+
+export function useUpload(id: string | null): Upload | undefined {
+  return useUploads().find((upload) => upload.id === id);
+}
