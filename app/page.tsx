@@ -1,0 +1,13 @@
+import { useTranslations } from "next-intl";
+import { PageHeader } from "./frame/page-header.tsx";
+import { Studio } from "./studio/studio.tsx";
+
+export default function StudioPage() {
+  const t = useTranslations("frame");
+  return (
+    <>
+      <PageHeader title={t("pages.studio")} />
+      <Studio />
+    </>
+  );
+}

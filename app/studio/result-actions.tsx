@@ -1,0 +1,42 @@
+"use client";
+import { Download, Pencil, RotateCcw, Shirt } from "lucide-react";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import type { JobView } from "@atelier/server/jobs";
+import { downloadUrl } from "../data/image-url.ts";
+import { StarButton } from "../pictures/star-button.tsx";
+import { Button } from "../ui/button.tsx";
+import { buttonStyle } from "../ui/button-style.ts";
+import { useRetryJob } from "../jobs/use-job-actions.ts";
+import { IconButton } from "../ui/icon-button.tsx";
+import { studio } from "./studio-store.ts";
+
+/** What can be done with a finished result. */
+export function ResultActions({ job }: { readonly job: JobView }) {
+  const t = useTranslations("studio");
+  const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
+  const imageId = job.outputs[0]?.imageId;
+  if (imageId === undefined) return null;
+  return (
+    <div role="group" aria-label={t("resultActions")} className="flex flex-wrap items-center gap-2">
+      <a href={downloadUrl(imageId)} download className={buttonStyle("plain", "small")}>
+        <Download aria-hidden />
+        {t("download")}
+      </a>
+      <Link href={`/edit/${imageId}`} className={buttonStyle("plain", "small")}>
+        <Pencil aria-hidden />
+        {t("edit")}
+      </Link>
+      <Button size="small" onClick={() => studio.set({ garmentId: null, jobId: null })}>
+        <Shirt aria-hidden />
+        {t("tryAnother")}
+      </Button>
+      <span className="ml-auto flex">
+        <StarButton imageId={imageId} />
+        <IconButton label={t("retry")} disabled={retry.isPending} onClick={() => retry.mutate()}>
+          <RotateCcw aria-hidden />
+        </IconButton>
+      </span>
+    </div>
+  );
+}

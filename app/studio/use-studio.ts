@@ -1,0 +1,7 @@
+"use client";
+import { useSyncExternalStore } from "react";
+import { emptyStudio, studio, type StudioState } from "./studio-store.ts";
+
+export function useStudio(): StudioState {
+  return useSyncExternalStore(studio.watch, studio.get, () => emptyStudio);
+}
