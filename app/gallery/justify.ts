@@ -1,0 +1,53 @@
+export interface Sized {
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+export interface Row<Item> {
+  readonly items: readonly Item[];
+  readonly heightPx: number;
+  /** Width of each item in CSS px, in the order of `items`. */
+  readonly widthsPx: readonly number[];
+}
+
+export interface JustifyOptions {
+  readonly widthPx: number;
+  readonly targetHeightPx: number;
+  readonly gapPx: number;
+}
+
+/** A panorama or a strip would break the row; they are cropped to these proportions. */
+const narrowest = 0.5;
+const widest = 2.6;
+
+function proportion({ widthPx, heightPx }: Sized): number {
+  return Math.min(widest, Math.max(narrowest, widthPx / heightPx));
+}
+
+function toRow<Item extends Sized>(items: readonly Item[], heightPx: number): Row<Item> {
+  return { items, heightPx, widthsPx: items.map((item) => proportion(item) * heightPx) };
+}
+
+/**
+ * Rows of pictures that fill the width exactly, like a contact sheet. Only the last row may stay short: it keeps the
+ * target height.
+ */
+export function justify<Item extends Sized>(
+  items: readonly Item[],
+  { widthPx, targetHeightPx, gapPx }: JustifyOptions,
+): Row<Item>[] {
+  const rows: Row<Item>[] = [];
+  let row: Item[] = [];
+  let proportions = 0;
+  for (const item of items) {
+    row.push(item);
+    proportions += proportion(item);
+    const heightPx = (widthPx - gapPx * (row.length - 1)) / proportions;
+    if (heightPx > targetHeightPx) continue;
+    rows.push(toRow(row, heightPx));
+    row = [];
+    proportions = 0;
+  }
+  if (row.length > 0) rows.push(toRow(row, targetHeightPx));
+  return rows;
+}

@@ -1,0 +1,29 @@
+import type { ImageView } from "@atelier/server/images";
+import type { Row } from "./justify.ts";
+import { Tile } from "./tile.tsx";
+import type { Selection } from "./use-selection.ts";
+
+interface Props {
+  readonly row: Row<ImageView>;
+  readonly gapPx: number;
+  readonly selection: Selection;
+  readonly onOpen: (id: string) => void;
+}
+
+export function SheetRow({ row, gapPx, selection, onOpen }: Props) {
+  return (
+    <div className="flex h-full" style={{ gap: gapPx }}>
+      {row.items.map((image, index) => (
+        <Tile
+          key={image.id}
+          image={image}
+          widthPx={row.widthsPx[index] ?? 0}
+          isSelected={selection.ids.has(image.id)}
+          isSelecting={selection.ids.size > 0}
+          onToggle={selection.toggle}
+          onOpen={onOpen}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+"use client";
+import type { ImageView } from "@atelier/server/images";
+import { Check, Star } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { memo, type MouseEvent, ViewTransition } from "react";
+import { AiBadge } from "../pictures/ai-badge.tsx";
+import { useImageName } from "../pictures/use-image-name.ts";
+import { Picture } from "../pictures/picture.tsx";
+import { cx } from "../ui/cx.ts";
+import { moveBetweenTiles } from "./move-between-tiles.ts";
+
+interface Props {
+  readonly image: ImageView;
+  readonly widthPx: number;
+  readonly isSelected: boolean;
+  readonly isSelecting: boolean;
+  readonly onToggle: (id: string, isRange: boolean) => void;
+  readonly onOpen: (id: string) => void;
+}
+
+/** One picture of the sheet: a click opens it, its check (or shift) selects it. */
+export const Tile = memo(function Tile({ image, widthPx, isSelected, isSelecting, onToggle, onOpen }: Props) {
+  const t = useTranslations("gallery");
+  const name = useImageName()(image);
+  const click = (event: MouseEvent) => {
+    if (event.shiftKey || event.ctrlKey || event.metaKey) onToggle(image.id, event.shiftKey);
+    else onOpen(image.id);
+  };
+  return (
+    <div className="group relative h-full shrink-0 bg-well" style={{ width: widthPx }}>
+      <button
+        type="button"
+        data-tile={image.id}
+        aria-label={name}
+        onClick={click}
+        onKeyDown={moveBetweenTiles}
+        className={cx(
+          "block size-full transition-[padding] duration-120 focus-visible:-outline-offset-2",
+          isSelected && "p-2.5",
+        )}
+      >
+        <ViewTransition name={`picture-${image.id}`} share="picture" default="none">
+          <Picture
+            imageId={image.id}
+            variant="thumbnail"
+            thumbhash={image.thumbhash}
+            alt=""
+            className="size-full"
+          />
+        </ViewTransition>
+      </button>
+      <button
+        type="button"
+        role="checkbox"
+        aria-checked={isSelected}
+        aria-label={t("select", { name })}
+        onClick={(event) => onToggle(image.id, event.shiftKey)}
+        className={cx(
+          "absolute top-1 left-1 flex size-8 items-center justify-center transition-opacity duration-120",
+          isSelected || isSelecting
+            ? "opacity-100"
+            : "opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100",
+        )}
+      >
+        <span
+          className={cx(
+            "flex size-5 items-center justify-center rounded-full border-[1.5px] border-white shadow-[0_0_0_1px_rgb(0_0_0/25%)]",
+            isSelected ? "bg-accent text-on-accent" : "bg-black/25 text-transparent",
+          )}
+        >
+          <Check className="size-3.5" strokeWidth={3} aria-hidden />
+        </span>
+      </button>
+      <span className="pointer-events-none absolute right-1.5 bottom-1.5 flex items-center gap-1.5">
+        {image.starred ? (
+          <Star
+            aria-label={t("isStarred")}
+            className="size-4 fill-white text-white drop-shadow-[0_0_2px_rgb(0_0_0/70%)]"
+          />
+        ) : null}
+        {image.kind === null ? null : <AiBadge />}
+      </span>
+    </div>
+  );
+});

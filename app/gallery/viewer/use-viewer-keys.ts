@@ -1,0 +1,36 @@
+"use client";
+import type { ImageView } from "@atelier/server/images";
+import { useEffect } from "react";
+import { isTyping } from "../../frame/shortcuts/is-typing.ts";
+import { useRemoveImages } from "../../pictures/use-remove-images.ts";
+import { useStar } from "../../pictures/use-star.ts";
+
+interface Options {
+  readonly image: ImageView;
+  readonly previous: string | undefined;
+  readonly next: string | undefined;
+  readonly onMove: (id: string) => void;
+  readonly onRemoved: () => void;
+}
+
+export function useViewerKeys({ image, previous, next, onMove, onRemoved }: Options): void {
+  const star = useStar();
+  const remove = useRemoveImages();
+  useEffect(() => {
+    const keys: Record<string, () => void> = {
+      ArrowLeft: () => previous !== undefined && onMove(previous),
+      ArrowRight: () => next !== undefined && onMove(next),
+      s: () => star.mutate({ ids: [image.id], starred: !image.starred }),
+      Delete: () => {
+        remove([image.id]);
+        onRemoved();
+      },
+    };
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+      keys[event.key]?.();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [image, next, onMove, onRemoved, previous, remove, star]);
+}

@@ -1,0 +1,62 @@
+"use client";
+import type { ImageView } from "@atelier/server/images";
+import { useFormatter, useTranslations } from "next-intl";
+import Link from "next/link";
+import { TitleField } from "./title-field.tsx";
+import { useSourceImage } from "./use-source-image.ts";
+
+function useRows(image: ImageView) {
+  const t = useTranslations("viewer");
+  const jobs = useTranslations("jobs");
+  const format = useFormatter();
+  const { job } = useSourceImage(image);
+  const moment = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "short" });
+  const rows: (readonly [string, string])[] = [
+    [t("facts.size"), t("facts.pixels", { width: image.widthPx, height: image.heightPx })],
+    [
+      t("facts.file"),
+      `${image.mime.replace("image/", "").toUpperCase()}, ${format.number(image.sizeBytes / 1_048_576, { maximumFractionDigits: 1 })} MB`,
+    ],
+    [t("facts.made"), moment(image.createdAt)],
+  ];
+  if (job === undefined) return rows;
+  rows.push([t("facts.kind"), jobs(`kinds.${job.kind}`)], [t("facts.engine"), job.engine]);
+  if (job.node !== null) rows.push([t("facts.node"), job.node]);
+  const { category } = job.params;
+  if (typeof category === "string") rows.push([t("facts.category"), category]);
+  if (job.startedAt !== null && job.endedAt !== null) {
+    const seconds = (Date.parse(job.endedAt) - Date.parse(job.startedAt)) / 1_000;
+    rows.push([t("facts.time"), `${seconds.toFixed(1)} s`]);
+  }
+  return rows;
+}
+
+/** What is known about a picture and how it came to be. */
+export function ViewerInfo({ image }: { readonly image: ImageView }) {
+  const t = useTranslations("viewer");
+  const rows = useRows(image);
+  return (
+    <aside
+      aria-label={t("info")}
+      className="max-h-[45dvh] w-full shrink-0 overflow-y-auto border-line p-5 max-wide:border-t wide:max-h-none wide:w-[300px] wide:border-l"
+    >
+      <TitleField image={image} />
+      <dl className="mt-5 divide-y divide-line border-y border-line">
+        {rows.map(([name, value]) => (
+          <div key={name} className="flex justify-between gap-4 py-2 text-xs">
+            <dt className="shrink-0 text-quiet">{name}</dt>
+            <dd className="tabular min-w-0 text-right break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {image.jobId === null ? null : (
+        <Link
+          href={`/jobs/${image.jobId}`}
+          className="mt-4 inline-block text-xs underline underline-offset-4"
+        >
+          {t("story")}
+        </Link>
+      )}
+    </aside>
+  );
+}

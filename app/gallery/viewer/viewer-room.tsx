@@ -1,0 +1,51 @@
+"use client";
+import type { ImageView } from "@atelier/server/images";
+import { useState } from "react";
+import { useSourceImage } from "./use-source-image.ts";
+import type { ViewerAddress } from "./use-viewer-address.ts";
+import { useViewerKeys } from "./use-viewer-keys.ts";
+import { ViewerInfo } from "./viewer-info.tsx";
+import { ViewerPicture } from "./viewer-picture.tsx";
+import { ViewerToolbar } from "./viewer-toolbar.tsx";
+
+interface Props {
+  readonly image: ImageView;
+  readonly images: readonly ImageView[];
+  readonly address: ViewerAddress;
+}
+
+export function ViewerRoom({ image, images, address }: Props) {
+  const [isComparing, setComparing] = useState(false);
+  const [isInfoOpen, setInfoOpen] = useState(false);
+  const { sourceId } = useSourceImage(image);
+  const at = images.findIndex((one) => one.id === image.id);
+  const previous = at > 0 ? images[at - 1]?.id : undefined;
+  const next = at === -1 ? undefined : images[at + 1]?.id;
+  const neighbour = next ?? previous;
+  const afterRemoval = () => (neighbour === undefined ? address.close() : address.move(neighbour));
+  useViewerKeys({ image, previous, next, onMove: address.move, onRemoved: afterRemoval });
+  return (
+    <>
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <ViewerToolbar
+          image={image}
+          canCompare={sourceId !== null}
+          isComparing={isComparing}
+          isInfoOpen={isInfoOpen}
+          onCompare={() => setComparing((on) => !on)}
+          onInfo={() => setInfoOpen((on) => !on)}
+          onClose={address.close}
+          onRemoved={afterRemoval}
+        />
+        <ViewerPicture
+          image={image}
+          compareWith={isComparing ? sourceId : null}
+          previous={previous}
+          next={next}
+          onMove={address.move}
+        />
+      </div>
+      {isInfoOpen ? <ViewerInfo image={image} /> : null}
+    </>
+  );
+}

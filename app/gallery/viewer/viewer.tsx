@@ -1,0 +1,50 @@
+"use client";
+import { Dialog } from "@base-ui/react/dialog";
+import type { ImageView } from "@atelier/server/images";
+import { useTranslations } from "next-intl";
+import { useEffect, useRef } from "react";
+import { useImage } from "../../data/use-image.ts";
+import type { ViewerAddress } from "./use-viewer-address.ts";
+import { ViewerRoom } from "./viewer-room.tsx";
+
+interface Props {
+  readonly images: readonly ImageView[];
+  readonly address: ViewerAddress;
+}
+
+/** The open picture over the sheet; closing returns the focus to its tile. */
+export function Viewer({ images, address }: Props) {
+  const t = useTranslations("viewer");
+  const { imageId, close } = address;
+  const listed = images.find((image) => image.id === imageId);
+  const { data, isError } = useImage(imageId);
+  const image = listed ?? data;
+  const lastId = useRef(imageId);
+  useEffect(() => {
+    if (imageId !== null) lastId.current = imageId;
+  }, [imageId]);
+  const tile = () => document.querySelector<HTMLElement>(`[data-tile="${lastId.current}"]`);
+  return (
+    <Dialog.Root open={imageId !== null} onOpenChange={(open) => open || close()}>
+      <Dialog.Portal>
+        <Dialog.Popup
+          finalFocus={() => tile() ?? true}
+          className="stage fixed inset-0 z-50 flex flex-col outline-none wide:flex-row"
+        >
+          <Dialog.Title className="sr-only">{t("title")}</Dialog.Title>
+          {image === undefined ? null : (
+            <ViewerRoom key={image.id} image={image} images={images} address={address} />
+          )}
+          {isError && image === undefined ? (
+            <div className="m-auto flex flex-col items-center gap-4 text-sm">
+              <p>{t("missing")}</p>
+              <button type="button" onClick={close} className="underline underline-offset-4">
+                {t("close")}
+              </button>
+            </div>
+          ) : null}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
