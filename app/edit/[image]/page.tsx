@@ -1,0 +1,17 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { Editor } from "../editor.tsx";
+
+interface Props {
+  readonly params: Promise<{ readonly image: string }>;
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("edit");
+  return { title: t("title") };
+}
+
+export default async function EditPage({ params }: Props) {
+  const { image } = await params;
+  return <Editor key={image} imageId={image} />;
+}

@@ -1,0 +1,25 @@
+import type { ImageView } from "@atelier/server/images";
+import type { ReactNode } from "react";
+
+/** What every action of the panel gets. */
+export interface ActionProps {
+  readonly image: ImageView;
+  /** Another job of this session runs. */
+  readonly isBusy: boolean;
+  readonly onJob: (jobId: string) => void;
+}
+
+interface Props {
+  /** What it does, or why it cannot be done. */
+  readonly hint: string | null;
+  readonly children: ReactNode;
+}
+
+export function ActionRow({ hint, children }: Props) {
+  return (
+    <div className="flex flex-col gap-1.5 [&>button]:w-full">
+      {children}
+      {hint === null ? null : <p className="tabular text-xs text-quiet">{hint}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+"use client";
+import { Eraser } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useCapability } from "../../data/use-capabilities.ts";
+import { Button } from "../../ui/button.tsx";
+import { hasPaint, type StrokeHistory } from "../mask/stroke-history.ts";
+import { type ActionProps, ActionRow } from "./action-row.tsx";
+import { useRemoveObject } from "./use-remove-object.ts";
+
+interface Props extends ActionProps {
+  readonly history: StrokeHistory;
+}
+
+export function RemoveAction({ image, history, isBusy, onJob }: Props) {
+  const t = useTranslations("edit");
+  const remove = useRemoveObject(image, onJob);
+  const capability = useCapability("inpaint");
+  const isMarked = hasPaint(history);
+  const reason = capability?.available === false ? capability.reason : null;
+  return (
+    <ActionRow hint={reason ?? (isMarked ? null : t("removeHint"))}>
+      <Button
+        look="primary"
+        disabled={isBusy || remove.isPending || !isMarked || reason !== null}
+        onClick={() => remove.mutate(history.strokes)}
+      >
+        <Eraser aria-hidden />
+        {t("removeObject")}
+      </Button>
+    </ActionRow>
+  );
+}
