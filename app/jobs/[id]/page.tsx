@@ -1,0 +1,17 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { JobStory } from "../story/job-story.tsx";
+
+interface Props {
+  readonly params: Promise<{ readonly id: string }>;
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("story");
+  return { title: t("title") };
+}
+
+export default async function JobPage({ params }: Props) {
+  const { id } = await params;
+  return <JobStory id={id} />;
+}

@@ -1,0 +1,52 @@
+"use client";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { api } from "../../data/api.ts";
+import { keys } from "../../data/keys.ts";
+import { LoadFailed } from "../../frame/load-failed.tsx";
+import { useSearchFilter } from "../../frame/use-search-filter.ts";
+import { useLiveJobs } from "../../live/use-live-jobs.ts";
+import { buttonStyle } from "../../ui/button-style.ts";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { useNearEnd } from "../../ui/use-near-end.ts";
+import { readJobFilters } from "./job-filters.ts";
+import { JobFilterBar } from "./job-filter-bar.tsx";
+import { JobListRow } from "./job-list-row.tsx";
+import { withLive } from "./with-live.ts";
+
+export function JobsList() {
+  const t = useTranslations("jobs");
+  const { params } = useSearchFilter();
+  const filters = readJobFilters(params);
+  const live = useLiveJobs();
+  const query = useInfiniteQuery({
+    queryKey: keys.jobList(filters),
+    queryFn: ({ pageParam }) =>
+      api.jobs.list.query({ ...filters, cursor: pageParam ?? undefined, limit: 50 }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+  });
+  const endRef = useNearEnd(() => void query.fetchNextPage(), query.hasNextPage && !query.isFetching);
+  const loaded = query.data?.pages.flatMap((page) => page.items);
+  const jobs = loaded === undefined ? undefined : withLive(loaded, live, filters);
+  return (
+    <div className="px-4 sm:px-6 wide:px-8">
+      <JobFilterBar filters={filters} />
+      {query.isError ? <LoadFailed error={query.error} onRetry={() => void query.refetch()} /> : null}
+      {jobs?.length === 0 ? (
+        <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
+          <Link href="/" className={buttonStyle("plain")}>
+            {t("emptyAction")}
+          </Link>
+        </EmptyState>
+      ) : null}
+      <ul aria-label={t("list")} aria-busy={query.isPending} className="max-w-[880px] divide-y divide-line">
+        {jobs?.map((job) => (
+          <JobListRow key={job.id} job={job} />
+        ))}
+      </ul>
+      <div ref={endRef} className="h-8" />
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+/** Refusals of a picture stay refusals however often they are tried. */
+const finalCodes: ReadonlySet<string> = new Set([
+  "no_person_found",
+  "person_unsuitable",
+  "garment_unsuitable",
+  "input_missing",
+  "mask_empty",
+  "mask_size",
+  "output_too_large",
+  "consent_required",
+]);
+
+export function retryHelps(code: string): boolean {
+  return !finalCodes.has(code);
+}

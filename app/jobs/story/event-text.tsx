@@ -1,0 +1,36 @@
+"use client";
+import type { JobEventView } from "@atelier/server/jobs";
+import { useTranslations } from "next-intl";
+import { useFailureText } from "../../data/use-failure-text.ts";
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** One event as a sentence. */
+export function EventText({ event }: { readonly event: JobEventView }) {
+  const t = useTranslations("story.events");
+  const stages = useTranslations("stages");
+  const textOf = useFailureText();
+  const { data, type } = event;
+  if (type === "progress") {
+    const stage = text(data.stage) as "reading";
+    const percent = typeof data.progress === "number" ? Math.round(data.progress * 100) : 0;
+    return (
+      <p className="text-sm text-quiet">
+        {t("progress", { percent, stage: stages.has(stage) ? stages(stage) : stage })}
+      </p>
+    );
+  }
+  if (type === "failed" || type === "requeued") {
+    const { title, advice } = textOf({ code: text(data.code) as "internal", message: text(data.message) });
+    return (
+      <>
+        <p className="text-sm">{t(type)}</p>
+        {text(data.code) === "" ? null : <p className="text-xs text-quiet">{`${title}. ${advice}`}</p>}
+      </>
+    );
+  }
+  const key = type as "created";
+  return <p className="text-sm">{t.has(key) ? t(key) : type}</p>;
+}

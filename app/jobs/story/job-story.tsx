@@ -1,0 +1,39 @@
+"use client";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { LoadFailed } from "../../frame/load-failed.tsx";
+import { PageHeader } from "../../frame/page-header.tsx";
+import { buttonStyle } from "../../ui/button-style.ts";
+import { JobAction } from "../job-action.tsx";
+import { JobStateLine } from "../job-state-line.tsx";
+import { StoryFacts } from "./story-facts.tsx";
+import { StoryPictures } from "./story-pictures.tsx";
+import { StoryTimeline } from "./story-timeline.tsx";
+import { useStory } from "./use-story.ts";
+
+/** All that happened to one job, in plain words. */
+export function JobStory({ id }: { readonly id: string }) {
+  const t = useTranslations("story");
+  const jobs = useTranslations("jobs");
+  const { data, job, isError, error, refetch } = useStory(id);
+  if (isError && job === undefined) return <LoadFailed error={error} onRetry={() => void refetch()} />;
+  if (job === undefined) return <PageHeader title={t("title")} />;
+  return (
+    <>
+      <PageHeader title={jobs(`kinds.${job.kind}`)}>
+        <JobAction job={job} />
+        <Link href="/jobs" className={buttonStyle("plain", "small")}>
+          {t("back")}
+        </Link>
+      </PageHeader>
+      <div className="grid gap-x-12 gap-y-8 px-4 sm:px-6 wide:grid-cols-[minmax(0,1fr)_320px] wide:px-8">
+        <div className="flex max-w-[720px] flex-col gap-8">
+          <JobStateLine job={job} />
+          <StoryPictures job={job} />
+          <StoryTimeline events={data?.events ?? []} job={job} />
+        </div>
+        <StoryFacts job={job} facts={data?.facts ?? null} />
+      </div>
+    </>
+  );
+}
