@@ -1,0 +1,63 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { authClient } from "../../data/auth-client.ts";
+import { minPasswordLength, useAuthError } from "../../sign-in/use-auth-error.ts";
+import { Button } from "../../ui/button.tsx";
+import { Field } from "../../ui/field.tsx";
+import { toastDone } from "../../ui/toasts.ts";
+
+export function PasswordForm() {
+  const t = useTranslations("settings");
+  const textOf = useAuthError();
+  const [currentPassword, setCurrent] = useState("");
+  const [newPassword, setNew] = useState("");
+  const change = useMutation({
+    mutationFn: async () => {
+      const { error } = await authClient.changePassword({
+        currentPassword,
+        newPassword,
+        revokeOtherSessions: true,
+      });
+      if (error !== null) throw error;
+    },
+    onSuccess: () => {
+      setCurrent("");
+      setNew("");
+      toastDone(t("passwordChanged"));
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change.mutate();
+  };
+  return (
+    <form className="flex max-w-[420px] flex-col gap-4" onSubmit={submit}>
+      <Field
+        name="current-password"
+        label={t("currentPassword")}
+        type="password"
+        autoComplete="current-password"
+        required
+        value={currentPassword}
+        onValueChange={setCurrent}
+        error={change.isError ? textOf(change.error) : null}
+      />
+      <Field
+        name="new-password"
+        label={t("newPassword")}
+        type="password"
+        autoComplete="new-password"
+        required
+        minLength={minPasswordLength}
+        hint={t("passwordHint", { min: minPasswordLength })}
+        value={newPassword}
+        onValueChange={setNew}
+      />
+      <Button type="submit" className="self-start" disabled={change.isPending}>
+        {t("changePassword")}
+      </Button>
+    </form>
+  );
+}

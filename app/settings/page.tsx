@@ -1,0 +1,20 @@
+import type { Metadata } from "next";
+import { useTranslations } from "next-intl";
+import { getTranslations } from "next-intl/server";
+import { PageHeader } from "../frame/page-header.tsx";
+import { Settings } from "./settings.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("frame");
+  return { title: t("pages.settings") };
+}
+
+export default function SettingsPage() {
+  const t = useTranslations("frame");
+  return (
+    <>
+      <PageHeader title={t("pages.settings")} />
+      <Settings />
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { ShortcutTable } from "../frame/shortcuts/shortcut-table.tsx";
+import { useMe } from "../data/use-me.ts";
+import { AccountSection } from "./account/account-section.tsx";
+import { GuestSection } from "./account/guest-section.tsx";
+import { ApiKeysSection } from "./api-keys/api-keys-section.tsx";
+import { SettingsSection } from "./settings-section.tsx";
+import { ThemeChoice } from "./theme-choice.tsx";
+
+export function Settings() {
+  const t = useTranslations("settings");
+  const me = useMe();
+  return (
+    <div className="max-w-[960px] divide-y divide-line px-4 pb-10 sm:px-6 wide:px-8">
+      {me === undefined ? <div className="h-72" /> : null}
+      {me === null || me?.isGuest === true ? <GuestSection /> : null}
+      {me !== undefined && me !== null && !me.isGuest ? <AccountSection me={me} /> : null}
+      <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
+        <ThemeChoice />
+      </SettingsSection>
+      {me !== undefined && me !== null && !me.isGuest ? <ApiKeysSection /> : null}
+      <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
+        <ShortcutTable />
+      </SettingsSection>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { useCallback } from "react";
+
+/** As the server has it; said before, checked there. */
+export const minPasswordLength = 8;
+
+const known: Readonly<Record<string, "wrong" | "taken" | "short" | "tooMany" | "email">> = {
+  INVALID_EMAIL_OR_PASSWORD: "wrong",
+  INVALID_PASSWORD: "wrong",
+  INVALID_EMAIL: "email",
+  USER_ALREADY_EXISTS: "taken",
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "taken",
+  PASSWORD_TOO_SHORT: "short",
+  TOO_MANY_REQUESTS: "tooMany",
+  rate_limited: "tooMany",
+};
+
+/** Words for what the account service refused. */
+export function useAuthError(): (error: unknown) => string {
+  const t = useTranslations("signIn.errors");
+  return useCallback(
+    (error) => {
+      const code: unknown =
+        typeof error === "object" && error !== null ? Reflect.get(error, "code") : undefined;
+      const status: unknown =
+        typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
+      if (status === 429) return t("tooMany");
+      return t(known[String(code)] ?? "other", { min: minPasswordLength });
+    },
+    [t],
+  );
+}
