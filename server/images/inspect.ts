@@ -5,6 +5,7 @@ import { unreadable, unsupported, type Container, type SourceFormat } from "./co
 import { foreignContent } from "./containers/foreign-content.ts";
 import { readJpeg } from "./containers/jpeg.ts";
 import { readPng } from "./containers/png.ts";
+import { boundPngPixels } from "./containers/png-pixels.ts";
 import { readWebp } from "./containers/webp.ts";
 import { uploadLimits } from "./limits.ts";
 
@@ -37,6 +38,7 @@ export async function inspect(bytes: Buffer): Promise<Container> {
     const { widthPx, heightPx } = container;
     throw new AppError("upload_too_many_pixels", undefined, { details: { widthPx, heightPx } });
   }
+  if (container.format === "png") await boundPngPixels(bytes);
   return container;
 }
 

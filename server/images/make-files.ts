@@ -1,4 +1,5 @@
 import type { Container } from "./containers/container.ts";
+import { withSpaceFor } from "./decode-slot.ts";
 import { inspect } from "./inspect.ts";
 import { decodeMask, decodePhoto, openPixels, type Pixels } from "./pixels.ts";
 import { makeSmallFiles, type SmallFiles } from "./small-files.ts";
@@ -18,17 +19,21 @@ export interface ImageFiles extends SmallFiles {
  */
 export async function makeUploadFiles(bytes: Buffer): Promise<ImageFiles> {
   const container = await inspect(bytes);
-  const pixels = await decodePhoto(bytes);
-  const [original, small] = await Promise.all([encodeOriginal(pixels, container), makeSmallFiles(pixels)]);
-  return { ...original, ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
+  return withSpaceFor(container.widthPx * container.heightPx, async () => {
+    const pixels = await decodePhoto(bytes);
+    const [original, small] = await Promise.all([encodeOriginal(pixels, container), makeSmallFiles(pixels)]);
+    return { ...original, ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
+  });
 }
 
 /** The same for a mask: one grey channel, lossless, white = change. */
 export async function makeMaskFiles(bytes: Buffer): Promise<ImageFiles> {
-  await inspect(bytes);
-  const pixels = await decodeMask(bytes);
-  const [original, small] = await Promise.all([encodeGrey(pixels), makeSmallFiles(pixels)]);
-  return { original, mime: "image/png", ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
+  const container = await inspect(bytes);
+  return withSpaceFor(container.widthPx * container.heightPx, async () => {
+    const pixels = await decodeMask(bytes);
+    const [original, small] = await Promise.all([encodeGrey(pixels), makeSmallFiles(pixels)]);
+    return { original, mime: "image/png", ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
+  });
 }
 
 interface Original {

@@ -1,0 +1,29 @@
+import { readSample } from "@atelier/testing/pictures";
+import { expect, test, vi } from "vitest";
+import { makeMaskFiles, makeUploadFiles } from "./index.ts";
+
+const { compressedInputs } = vi.hoisted(() => ({ compressedInputs: [] as unknown[] }));
+
+// Sees every pipeline that starts from a file's bytes; those that start from decoded pixels say so by `raw`.
+vi.mock("sharp", async (importOriginal) => {
+  const { default: sharp } = await importOriginal<typeof import("sharp")>();
+  const counted = (input: unknown, options?: { raw?: unknown }) => {
+    if (!options?.raw) compressedInputs.push(input);
+    return sharp(input as Buffer, options as object);
+  };
+  return { default: Object.assign(counted, sharp) };
+});
+
+test.each([
+  ["photo", makeUploadFiles, "astronaut.png"],
+  ["photo", makeUploadFiles, "garment_dress.jpg"],
+  ["mask", makeMaskFiles, "coffee.png"],
+])("P8 a %s is decoded exactly once for all of its files", async (_role, make, name) => {
+  const bytes = await readSample(name);
+  compressedInputs.length = 0;
+  const files = await make(bytes);
+  expect(compressedInputs).toEqual([bytes]);
+  expect(Object.keys(files)).toEqual(
+    expect.arrayContaining(["original", "preview", "thumbnail", "thumbhash"]),
+  );
+});

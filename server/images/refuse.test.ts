@@ -1,0 +1,252 @@
+import { deflateSync } from "node:zlib";
+import {
+  addUser,
+  listObjects,
+  pngChunk,
+  pngFile,
+  pngHeader,
+  readSample,
+  withJpegSegment,
+  withJpegSize,
+  withPngChunk,
+} from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { count } from "drizzle-orm";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import type { ErrorCode } from "../platform/index.ts";
+import { ingest, uploadLimits } from "./index.ts";
+
+let opened: TestServices;
+let ownerId: string;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+  ownerId = await addUser(opened.services);
+});
+afterAll(() => opened.close());
+
+const jpeg = () => readSample("rocket.jpg");
+const png = () => readSample("coffee.png");
+const flat = (widthPx: number, heightPx: number) =>
+  sharp({ create: { width: widthPx, height: heightPx, channels: 3, background: "red" } });
+const html = Buffer.from("<!DOCTYPE html><html><script>alert(1)</script></html>");
+const zip = Buffer.concat([Buffer.from("PK\x03\x04not really"), Buffer.from("PK\x05\x06"), Buffer.alloc(18)]);
+const bomb = (inflatedBytes: number) => deflateSync(Buffer.alloc(inflatedBytes), { level: 1 });
+const onePixel = () => pngChunk("IDAT", bomb(4));
+
+function animatedWebp(): Promise<Buffer> {
+  const frames = Buffer.concat([Buffer.alloc(20 * 20 * 3, 10), Buffer.alloc(20 * 20 * 3, 200)]);
+  return sharp(frames, { raw: { width: 20, height: 40, channels: 3, pageHeight: 20 } })
+    .webp({ loop: 0, delay: [100, 100] })
+    .toBuffer();
+}
+
+async function avifWithBrand(brand: string): Promise<Buffer> {
+  const avif = await flat(64, 64).avif().toBuffer();
+  const changed = Buffer.from(avif);
+  const fileTypeEnd = avif.readUInt32BE(0);
+  for (let at = avif.indexOf("avif"); at >= 0 && at < fileTypeEnd; at = avif.indexOf("avif", at + 4))
+    changed.write(brand, at, "latin1");
+  return changed;
+}
+
+const badInputs: Record<string, [ErrorCode, () => Promise<Buffer> | Buffer]> = {
+  "a file of 25 MB and a byte": ["upload_too_large", () => Buffer.alloc(uploadLimits.sizeBytes + 1, 0xff)],
+  "an empty file": ["upload_unsupported", () => Buffer.alloc(0)],
+  "text named as a picture": ["upload_unsupported", () => Buffer.from("this is no picture at all")],
+  "an SVG": [
+    "upload_unsupported",
+    () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
+  ],
+  "an SVG with an XML head": [
+    "upload_unsupported",
+    () => Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>'),
+  ],
+  "a GIF": ["upload_unsupported", () => flat(9, 9).gif().toBuffer()],
+  "a TIFF": ["upload_unsupported", () => flat(9, 9).tiff().toBuffer()],
+  "a HEIC": ["upload_unsupported", () => avifWithBrand("heic")],
+  "a PDF": ["upload_unsupported", () => Buffer.from("%PDF-1.7\n1 0 obj\n<<>>\nendobj\n")],
+  "a page": ["upload_unsupported", () => html],
+  "a JPEG with a page in a comment": [
+    "upload_unsupported",
+    async () => withJpegSegment(await jpeg(), 0xfe, html),
+  ],
+  "a JPEG with a page behind it": ["upload_unsupported", async () => Buffer.concat([await jpeg(), html])],
+  "a PNG with a page in a text chunk": [
+    "upload_unsupported",
+    async () => withPngChunk(await png(), pngChunk("tEXt", Buffer.concat([Buffer.from("Comment\0"), html]))),
+  ],
+  "a PNG with a PHP script behind it": [
+    "upload_unsupported",
+    async () => Buffer.concat([await png(), Buffer.from("<?php system(1); ?>")]),
+  ],
+  "a WebP with a script behind it": [
+    "upload_unsupported",
+    async () => Buffer.concat([await flat(9, 9).webp().toBuffer(), Buffer.from("<script >x</script>")]),
+  ],
+  "an AVIF with a page in a box": [
+    "upload_unsupported",
+    async () => {
+      const head = Buffer.from("\0\0\0\0free", "latin1");
+      head.writeUInt32BE(8 + html.length, 0);
+      return Buffer.concat([await flat(64, 64).avif().toBuffer(), head, html]);
+    },
+  ],
+  "a JPEG that is a ZIP as well": ["upload_unsupported", async () => Buffer.concat([await jpeg(), zip])],
+  "a JPEG that is a PDF as well": [
+    "upload_unsupported",
+    async () => withJpegSegment(await jpeg(), 0xfe, Buffer.from("%PDF-1.4")),
+  ],
+  "a script whose first bytes are a JPEG head": [
+    "upload_unsupported",
+    async () => {
+      const payload = Buffer.alloc(0x2f2a - 2);
+      payload.write("JFIF\0");
+      return withJpegSegment(await jpeg(), 0xe0, payload);
+    },
+  ],
+  "half a JPEG": ["upload_unreadable", async () => half(await jpeg())],
+  "half a PNG": ["upload_unreadable", async () => half(await png())],
+  "half a WebP": ["upload_unreadable", async () => half(await flat(200, 200).webp().toBuffer())],
+  "half an AVIF": [
+    "upload_unreadable",
+    async () =>
+      half(
+        await sharp(await png())
+          .avif()
+          .toBuffer(),
+      ),
+  ],
+  "the first three bytes of a JPEG": ["upload_unreadable", async () => (await jpeg()).subarray(0, 3)],
+  "a PNG with wrong pixel data": [
+    "upload_unreadable",
+    () => pngFile(pngHeader(9, 9), pngChunk("IDAT", Buffer.alloc(300, 7))),
+  ],
+  "a PNG without pixels": ["upload_unreadable", () => pngFile(pngHeader(9, 9))],
+  "a PNG of no width": ["upload_unreadable", () => pngFile(pngHeader(0, 9), onePixel())],
+  "a PNG whose pixels inflate to 100 MB": [
+    "upload_unreadable",
+    () => pngFile(pngHeader(1, 1), pngChunk("IDAT", bomb(100e6))),
+  ],
+  "a PNG whose text inflates to 100 MB": [
+    "upload_unreadable",
+    () =>
+      pngFile(
+        pngHeader(1, 1),
+        pngChunk("zTXt", Buffer.concat([Buffer.from("a\0\0"), bomb(100e6)])),
+        onePixel(),
+      ),
+  ],
+  "a PNG whose profile inflates to 100 MB": [
+    "upload_unreadable",
+    () =>
+      pngFile(
+        pngHeader(1, 1),
+        pngChunk("iCCP", Buffer.concat([Buffer.from("a\0\0"), bomb(100e6)])),
+        onePixel(),
+      ),
+  ],
+  "a PNG with 50 texts of 1 MB": [
+    "upload_unreadable",
+    () =>
+      pngFile(
+        pngHeader(1, 1),
+        ...Array<Buffer>(50).fill(
+          pngChunk("iTXt", Buffer.concat([Buffer.from("a\0\x01\0\0\0", "latin1"), bomb(1e6)])),
+        ),
+        onePixel(),
+      ),
+  ],
+  "a JPEG of 100 scans": [
+    "upload_unreadable",
+    async () => withScans(await flat(64, 64).jpeg().toBuffer(), 100),
+  ],
+  "a PNG of 60,000 × 60,000": [
+    "upload_too_many_pixels",
+    () => pngFile(pngHeader(60_000, 60_000), pngChunk("IDAT", bomb(4))),
+  ],
+  "a JPEG of 65,000 × 65,000": [
+    "upload_too_many_pixels",
+    async () => withJpegSize(await jpeg(), { widthPx: 65_000, heightPx: 65_000 }),
+  ],
+  "a PNG just above 50 megapixels": [
+    "upload_too_many_pixels",
+    () => pngFile(pngHeader(10_000, 5_001), onePixel()),
+  ],
+  "a WebP of 140 megapixels": [
+    "upload_too_many_pixels",
+    async () => {
+      const webp = await flat(9, 9).webp().toBuffer();
+      const frame = webp.indexOf("VP8 ") + 8;
+      webp.writeUInt16LE(14_000, frame + 6);
+      webp.writeUInt16LE(10_000, frame + 8);
+      return webp;
+    },
+  ],
+  "an AVIF of 64 megapixels": [
+    "upload_too_many_pixels",
+    async () => {
+      const avif = await flat(64, 64).avif({ effort: 0 }).toBuffer();
+      const size = avif.indexOf("ispe");
+      avif.writeUInt32BE(8_000, size + 8);
+      avif.writeUInt32BE(8_000, size + 12);
+      return avif;
+    },
+  ],
+  "an animated WebP": ["upload_animated", animatedWebp],
+  "an animated PNG": [
+    "upload_animated",
+    async () => withPngChunk(await png(), pngChunk("acTL", Buffer.alloc(8, 1))),
+  ],
+  "an AVIF sequence": ["upload_animated", () => avifWithBrand("avis")],
+};
+
+function half(bytes: Buffer): Buffer {
+  return bytes.subarray(0, bytes.length >> 1);
+}
+
+/** Repeats the one scan of a JPEG. */
+function withScans(jpegBytes: Buffer, scans: number): Buffer {
+  const start = jpegBytes.indexOf(Buffer.from([0xff, 0xda]));
+  const scan = jpegBytes.subarray(start, -2);
+  return Buffer.concat([
+    jpegBytes.subarray(0, start),
+    ...Array<Buffer>(scans).fill(scan),
+    jpegBytes.subarray(-2),
+  ]);
+}
+
+for (const [name, [code, make]] of Object.entries(badInputs)) {
+  test(`A5 ${name} is refused as ${code} and leaves nothing`, async () => {
+    const bytes = await make();
+    for (const role of ["upload", "mask"] as const) {
+      const taken = ingest(opened.services, { ownerId, role, bytes, name: "photo.png" });
+      await expect(taken).rejects.toMatchObject({ code });
+    }
+    expect(await listObjects(opened.services)).toEqual([]);
+    expect(await opened.services.db.select({ rows: count() }).from(schema.images)).toEqual([{ rows: 0 }]);
+  });
+}
+
+test("a file cut anywhere never gets in and never crashes", async () => {
+  const whole = await flat(40, 30).jpeg().toBuffer();
+  const refused: unknown[] = [];
+  for (let length = 0; length < whole.length; length += 7) {
+    const result = ingest(opened.services, { ownerId, role: "upload", bytes: whole.subarray(0, length) });
+    refused.push(await result.catch((error: { code: string }) => error.code));
+  }
+  expect(new Set(refused)).toEqual(new Set(["upload_unsupported", "upload_unreadable"]));
+});
+
+test("a header that claims 3.6 gigapixels costs no memory", async () => {
+  const bytes = pngFile(pngHeader(60_000, 60_000), pngChunk("IDAT", bomb(1_000_000)));
+  const before = process.memoryUsage().rss;
+  let peak = before;
+  const watch = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 1);
+  for (let round = 0; round < 20; round += 1)
+    await expect(ingest(opened.services, { ownerId, role: "upload", bytes })).rejects.toThrow();
+  clearInterval(watch);
+  expect(peak - before).toBeLessThan(50_000_000);
+});
