@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { localEngine as facts } from "@atelier/server/engines";
 import type { Engine, EngineContext, EngineTask } from "../port.ts";
-import { forkChild, type EngineChild } from "./engine-child.ts";
+import { createChildPool } from "./child-pool.ts";
+import { forkChild } from "./engine-child.ts";
 
 /** Long enough for the next job of a series, short enough that an idle worker is small again soon. */
 const idleMs = 60_000;
@@ -22,7 +23,7 @@ export interface LocalEngineOptions {
  */
 export function createLocalEngine(options: LocalEngineOptions = {}): Engine {
   const modelsDir = options.modelsDir ?? fileURLToPath(new URL("./models/", import.meta.url));
-  const pool = createPool(options.childMaxRuns ?? 20);
+  const pool = createChildPool({ fork: forkChild, maxRuns: options.childMaxRuns ?? 20, idleMs });
 
   async function run(task: EngineTask, context: EngineContext) {
     context.signal.throwIfAborted();
@@ -40,41 +41,4 @@ export function createLocalEngine(options: LocalEngineOptions = {}): Engine {
   }
 
   return { name: facts.name, kinds: facts.kinds, run, close: () => pool.close() };
-}
-
-function createPool(maxRuns: number) {
-  const live = new Set<EngineChild>();
-  let idle: EngineChild | undefined;
-  let idleTimer: NodeJS.Timeout | undefined;
-  let isClosed = false;
-
-  async function end(child: EngineChild): Promise<void> {
-    if (idle === child) idle = undefined;
-    await child.kill();
-    live.delete(child);
-  }
-  function take(): EngineChild {
-    clearTimeout(idleTimer);
-    const warm = idle;
-    idle = undefined;
-    if (warm?.isAlive()) return warm;
-    const child = forkChild();
-    live.add(child);
-    return child;
-  }
-  function giveBack(child: EngineChild): void {
-    if (isClosed || idle || !child.isAlive() || child.runCount >= maxRuns) {
-      void end(child);
-      return;
-    }
-    idle = child;
-    child.rest();
-    idleTimer = setTimeout(() => void end(child), idleMs).unref();
-  }
-  async function close(): Promise<void> {
-    isClosed = true;
-    clearTimeout(idleTimer);
-    await Promise.all([...live].map((child) => end(child)));
-  }
-  return { take, giveBack, close };
 }

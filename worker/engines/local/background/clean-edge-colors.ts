@@ -19,9 +19,11 @@ export function cleanEdgeColors(
   const weights = planeOf(matte);
   const outside = planeOf(maskWhere(matte, (i) => !byteAt(matte.data, i)));
   const scale = work.width / picture.width;
-  for (const [channel, plane] of rgbPlanes(work).entries()) {
-    const person = maskedBlur(plane, weights, radius);
-    const ground = maskedBlur(plane, outside, radius);
+  const colors = rgbPlanes(work);
+  const persons = maskedBlur(colors, weights, radius);
+  const grounds = maskedBlur(colors, outside, radius);
+  for (const channel of [0, 1, 2] as const) {
+    const [person, ground] = [persons[channel], grounds[channel]];
     for (let i = 0; i < alpha.data.length; i++) {
       const share = byteAt(alpha.data, i) / 255;
       if (share === 0 || share === 1) continue;

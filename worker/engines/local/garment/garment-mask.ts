@@ -11,7 +11,7 @@ import { groundDifference, shareOfBorder, type Ground } from "./ground-differenc
 import { measureSymmetry } from "./measure-symmetry.ts";
 import { refuseGarment } from "./refuse-garment.ts";
 
-export interface GarmentScores {
+interface GarmentScores {
   readonly method: "flood" | "cut";
   /** Share of the picture. */
   readonly share: number;

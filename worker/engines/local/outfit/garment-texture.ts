@@ -16,16 +16,17 @@ export interface Texture {
 export function garmentTexture(garment: { picture: Rgb; cloth: Mask }, part: Mask): Texture {
   const inner = maskWhere(part, (i) => byteAt(part.data, i) === 1 && byteAt(garment.cloth.data, i) === 1);
   const nearest = nearestIndex(inner);
-  const weights = planeOf(inner);
-  const extend = (plane: Plane): Plane => {
-    // Outside a smoothed colour of the nearest inner pixel: noise would become streaks.
-    const smooth = maskedBlur(plane, weights, 3).data;
-    const data = plane.data.map((value, i) => {
-      const source = intAt(nearest, i);
-      return source < 0 || source === i ? value : floatAt(smooth, source);
-    });
-    return { ...plane, data };
-  };
-  const [red, green, blue] = rgbPlanes(garment.picture);
-  return { colors: [extend(red), extend(green), extend(blue)], cover: boxBlur(planeOf(part), 1, 2) };
+  const colors = rgbPlanes(garment.picture);
+  // Outside a smoothed colour of the nearest inner pixel: noise would become streaks.
+  const smooth = maskedBlur(colors, planeOf(inner), 3);
+  for (const c of [0, 1, 2] as const) extend(colors[c].data, smooth[c].data, nearest);
+  return { colors, cover: boxBlur(planeOf(part), 1, 2) };
+}
+
+/** Gives each pixel outside the smoothed colour of the pixel inside that is nearest to it. */
+function extend(colors: Float32Array, smooth: Float32Array, nearest: Int32Array): void {
+  for (let i = 0; i < colors.length; i++) {
+    const source = intAt(nearest, i);
+    if (source >= 0 && source !== i) colors[i] = floatAt(smooth, source);
+  }
 }

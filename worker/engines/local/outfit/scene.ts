@@ -4,7 +4,7 @@ import type { BodyFrame } from "../people/body-frame.ts";
 import type { Clothes } from "../people/clothes-mask.ts";
 import type { Mask, Rgb } from "../raster/grid.ts";
 
-export interface Garment {
+interface Garment {
   readonly picture: Rgb;
   readonly mask: Mask;
   readonly cloth: Mask;

@@ -52,8 +52,8 @@ function foldsOf({ picture, frame }: Scene, region: Mask): (index: number) => nu
   // A little lift, or the folds of black cloth would weigh too much.
   const lifted = { ...luma, data: luma.data.map((value) => value + 6) };
   const weights = planeOf(region);
-  const fine = maskedBlur(lifted, weights, Math.max(1, Math.round(unit * 0.012))).data;
-  const coarse = maskedBlur(lifted, weights, Math.round(unit * 0.13)).data;
+  const fine = maskedBlur([lifted] as const, weights, Math.max(1, Math.round(unit * 0.012)))[0].data;
+  const coarse = maskedBlur([lifted] as const, weights, Math.round(unit * 0.13))[0].data;
   let sum = 0;
   let count = 0;
   for (let i = 0; i < coarse.length; i++) {

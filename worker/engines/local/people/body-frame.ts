@@ -74,7 +74,7 @@ export function torsoPolygon({ at, torsoLength }: BodyFrame): readonly Point[] {
   return [at(-0.45, 0.02), at(0.45, 0.02), at(0.38, torsoLength), at(-0.38, torsoLength)];
 }
 
-export function distance(a: Point, b: Point): number {
+function distance(a: Point, b: Point): number {
   return Math.hypot(a.x - b.x, a.y - b.y);
 }
 

@@ -1,5 +1,6 @@
-import type { Mask } from "./grid.ts";
+import { byteAt } from "./cells.ts";
+import { maskWhere, type Mask } from "./grid.ts";
 
 export function invert(mask: Mask): Mask {
-  return { ...mask, data: mask.data.map((value) => (value ? 0 : 1)) };
+  return maskWhere(mask, (i) => byteAt(mask.data, i) === 0);
 }
