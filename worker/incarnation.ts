@@ -1,4 +1,5 @@
-import { ownIdentity, register, type Node } from "@atelier/server/nodes";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ownIdentity, register, type Node, type Registration } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { startBeat, type Beat } from "./beat.ts";
 import type { NodeOffer } from "./capability.ts";
@@ -7,47 +8,49 @@ import type { NodeOffer } from "./capability.ts";
 export interface Incarnation {
   /** Null while a new incarnation is being registered. */
   current(): Node | null;
+  /** Ends the beat; `current` then stays as it is. */
   stop(): Promise<void>;
 }
 
 export interface IncarnationInput {
   readonly name: string;
   readonly offer: NodeOffer;
-  /** Called when the node was called lost, before the new one is registered. */
+  /** Called when the node was called lost, before the new one is registered. Must not throw. */
   readonly onLost: () => Promise<void>;
 }
 
 const retryMs = 1_000;
 
+interface State {
+  node: Node | null;
+  beat: Beat | null;
+  rebirth: Promise<void> | null;
+  readonly stopping: AbortController;
+}
+
 export async function startIncarnation(services: Services, input: IncarnationInput): Promise<Incarnation> {
-  const { name, offer, onLost } = input;
-  const state = { node: null as Node | null, beat: null as Beat | null, stopped: false };
+  const state: State = { node: null, beat: null, rebirth: null, stopping: new AbortController() };
 
   async function begin(replaces?: string): Promise<void> {
-    const node = await register(services, {
-      name,
-      identity: ownIdentity(),
-      capability: offer.capability,
-      queues: [offer.queue],
-      slots: offer.slots,
-      ...(replaces ? { replaces } : {}),
-    });
+    const node = await register(services, { ...registrationOf(input), ...(replaces ? { replaces } : {}) });
     state.node = node;
-    state.beat = startBeat(services, node.id, () => void rebirth(node.id));
+    state.beat = startBeat(services, node.id, () => {
+      state.rebirth = rebirth(node.id);
+    });
   }
 
   async function rebirth(lostId: string): Promise<void> {
-    if (state.stopped || state.node?.id !== lostId) return;
+    if (state.stopping.signal.aborted || state.node?.id !== lostId) return;
     state.node = null;
     services.log.warn({ nodeId: lostId }, "this node was called lost; starting as a new one");
-    await onLost();
-    while (!state.stopped) {
+    await input.onLost();
+    while (!state.stopping.signal.aborted) {
       try {
         await begin(lostId);
         return;
       } catch (error) {
         services.log.warn({ err: error }, "cannot register, trying again");
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
+        await sleep(retryMs, undefined, { signal: state.stopping.signal }).catch(() => undefined);
       }
     }
   }
@@ -56,8 +59,15 @@ export async function startIncarnation(services: Services, input: IncarnationInp
   return {
     current: () => state.node,
     async stop() {
-      state.stopped = true;
+      state.stopping.abort();
+      // A new incarnation may be half made: its beat must stop too.
+      await state.rebirth;
       await state.beat?.stop();
     },
   };
+}
+
+function registrationOf({ name, offer }: IncarnationInput): Registration {
+  const { capability, queue, slots } = offer;
+  return { name, identity: ownIdentity(), capability, queues: [queue], slots };
 }

@@ -1,62 +1,72 @@
 import { findStops, handBackUnknown, readActivity, sweep, tidy } from "@atelier/server/jobs";
+import { sweepOrphanObjects } from "@atelier/server/images";
 import { createNodeWatch } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
+import { createActivity, type Activity } from "./activity.ts";
 import type { ConsumeInput } from "./consume.ts";
 import { startLoop, type Loop } from "./loop.ts";
 
 const tidyMs = 60_000;
+/** It lists the whole store, so it runs rarely; what it looks for is an hour old in any case. */
+const orphansMs = 15 * 60_000;
+
+type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "oneAtATime">;
 
 /** The worker's watch over itself and the others: lost nodes, the sweep, cancel requests, what may be removed. */
-export function startLoops(
-  services: Services,
-  input: Pick<ConsumeInput, "incarnation" | "runs" | "oneAtATime">,
-): Loop[] {
-  const { timing } = services.config;
-  const { runs, incarnation, oneAtATime } = input;
-  const watch = createNodeWatch();
-  let activeAtMs = performance.now();
-
-  const watchNodes = startLoop(services.log, "watch", async () => {
-    const lost = await watch.read(services);
-    if (lost.length > 0) await sweep(services);
-    return timing.watchMs;
-  });
-
-  const sweepLine = startLoop(services.log, "sweep", async () => {
-    await oneAtATime(async () => {
-      const node = incarnation.current();
-      if (node)
-        await handBackUnknown(services, {
-          nodeId: node.id,
-          running: runs.leases().map((lease) => lease.jobId),
-        });
-    });
-    await sweep(services);
-    const { open, claimed } = await readActivity(services);
-    if (open || claimed) activeAtMs = performance.now();
-    const idle = performance.now() - activeAtMs > timing.sweepIdleAfterMs;
-    const jitter = 0.9 + Math.random() * 0.2;
-    return (idle ? timing.sweepIdleMs : timing.sweepMs) * jitter;
-  });
+export function startLoops(services: Services, input: LoopsInput): Loop[] {
+  const activity = createActivity(services.config.timing.sweepIdleAfterMs);
+  const sweeping = startSweep(services, input, activity);
+  const watching = startWatch(services, { activity, sweeping });
+  const stops = startStops(services, input);
   services.hints.subscribe((message) => {
-    if (message.type === "jobs") {
-      const wasIdle = performance.now() - activeAtMs > timing.sweepIdleAfterMs;
-      activeAtMs = performance.now();
-      if (wasIdle) sweepLine.wake();
-    }
+    if (message.type === "jobs" && activity.note()) sweeping.wake();
     if (message.type === "cancel") stops.wake();
   });
-
-  const stops = startLoop(services.log, "stops", async () => {
-    const { cancelled, lost } = await findStops(services, runs.leases());
-    for (const id of cancelled) runs.stop(id, "cancelled");
-    for (const id of lost) runs.stop(id, "lost");
-    return timing.cancelPollMs;
-  });
-
-  const tidyUp = startLoop(services.log, "tidy", async () => {
+  const tidying = startLoop(services.log, "tidy", async () => {
     await tidy(services);
     return tidyMs;
   });
-  return [watchNodes, sweepLine, stops, tidyUp];
+  const orphans = startLoop(services.log, "orphans", async () => {
+    await sweepOrphanObjects(services);
+    return orphansMs;
+  });
+  return [watching, sweeping, stops, tidying, orphans];
+}
+
+/** Every second: lost nodes, and work that nobody rang for while the sweep was resting. */
+function startWatch(
+  services: Services,
+  { activity, sweeping }: { activity: Activity; sweeping: Loop },
+): Loop {
+  const watch = createNodeWatch();
+  return startLoop(services.log, "watch", async () => {
+    const lost = await watch.read(services);
+    const { open, claimed } = await readActivity(services);
+    const hasWork = open || claimed;
+    if (lost.length > 0 || (hasWork && activity.note())) sweeping.wake();
+    return services.config.timing.watchMs;
+  });
+}
+
+function startSweep(services: Services, { incarnation, runs, oneAtATime }: LoopsInput, activity: Activity) {
+  const { timing } = services.config;
+  return startLoop(services.log, "sweep", async () => {
+    await oneAtATime(async () => {
+      const node = incarnation.current();
+      const running = runs.leases().map((lease) => lease.jobId);
+      if (node) await handBackUnknown(services, { nodeId: node.id, running });
+    });
+    await sweep(services);
+    const jitter = 0.9 + Math.random() * 0.2;
+    return (activity.isIdle() ? timing.sweepIdleMs : timing.sweepMs) * jitter;
+  });
+}
+
+function startStops(services: Services, { runs }: LoopsInput): Loop {
+  return startLoop(services.log, "stops", async () => {
+    const { cancelled, lost } = await findStops(services, runs.leases());
+    for (const id of cancelled) runs.stop(id, "cancelled");
+    for (const id of lost) runs.stop(id, "lost");
+    return services.config.timing.cancelPollMs;
+  });
 }

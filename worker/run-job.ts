@@ -4,51 +4,64 @@ import path from "node:path";
 import { discardOutput, storeOutput, type StoredOutput } from "@atelier/server/images";
 import { complete, confirmCancel, fail, handBack, start, type Job, type Lease } from "@atelier/server/jobs";
 import { countRun } from "@atelier/server/nodes";
-import { AppError, toAppError } from "@atelier/server/platform";
+import { isDatabaseAway } from "@atelier/server/db";
+import { AppError, toAppError, type Logger } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { Engine, EngineOutput } from "./engines/index.ts";
 import { fetchInputs } from "./fetch-inputs.ts";
+import { persist } from "./persist.ts";
 import { createReport } from "./report.ts";
 import { RunStopped } from "./runs.ts";
 
 export interface RunInput {
   readonly job: Job;
   readonly lease: Lease;
-  readonly engine: Engine;
+  /** Null when none of this worker's engines is the job's. */
+  readonly engine: Engine | null;
   readonly signal: AbortSignal;
 }
+
+/** `fenced`: somebody else holds or ended the job, or its end could not be written. */
+type Outcome = "completed" | "failed" | "cancelled" | "handed_back" | "fenced";
 
 /** The life of one claimed job, from its inputs to its last status. Never throws: every end is written or fenced. */
 export async function runJob(services: Services, input: RunInput): Promise<void> {
   const { job, lease } = input;
-  const log = services.log.child({
-    jobId: job.id,
-    kind: job.kind,
-    attempt: lease.attempt,
-    nodeId: lease.nodeId,
-  });
+  const { id: jobId, kind } = job;
+  const log = services.log.child({ jobId, kind, attempt: lease.attempt, nodeId: lease.nodeId });
   const startedMs = performance.now();
-  const workDir = await mkdtemp(path.join(os.tmpdir(), "atelier-job-"));
-  let outcome = "completed";
+  let outcome: Outcome;
   try {
-    outcome = await work(services, input, workDir);
+    outcome = await withWorkDir(log, (workDir) => work(services, input, workDir));
   } catch (error) {
     outcome = await endBadly({ ...services, log }, lease, error);
-  } finally {
-    await rm(workDir, { recursive: true, force: true });
   }
   log.info({ outcome, durationMs: Math.round(performance.now() - startedMs) }, "run ended");
-  if (outcome !== "fenced") {
-    await countRun(services, { nodeId: lease.nodeId, failed: outcome !== "completed" }).catch(
-      (error: unknown) => {
-        log.warn({ err: error }, "figures of the node not stored");
-      },
+  await count(services, lease, outcome);
+}
+
+async function withWorkDir<T>(log: Logger, run: (workDir: string) => Promise<T>): Promise<T> {
+  const workDir = await mkdtemp(path.join(os.tmpdir(), "atelier-job-"));
+  try {
+    return await run(workDir);
+  } finally {
+    await rm(workDir, { recursive: true, force: true, maxRetries: 2 }).catch((error: unknown) =>
+      log.warn({ err: error, workDir }, "work folder not removed"),
     );
   }
 }
 
-async function work(services: Services, input: RunInput, workDir: string): Promise<string> {
+/** Runs that somebody stopped say nothing about the node. */
+async function count(services: Services, { nodeId }: Lease, outcome: Outcome): Promise<void> {
+  if (outcome !== "completed" && outcome !== "failed") return;
+  await countRun(services, { nodeId, failed: outcome === "failed" }).catch((error: unknown) => {
+    services.log.warn({ err: error, nodeId }, "figures of the node not stored");
+  });
+}
+
+async function work(services: Services, input: RunInput, workDir: string): Promise<Outcome> {
   const { job, lease, engine, signal } = input;
+  if (!engine) throw new AppError("no_engine");
   const inputs = await fetchInputs(services, job, workDir);
   signal.throwIfAborted();
   if (!(await start(services, lease))) return "fenced";
@@ -71,7 +84,7 @@ async function store(
   services: Services,
   { job, lease, signal }: RunInput,
   made: readonly EngineOutput[],
-): Promise<string> {
+): Promise<Outcome> {
   const stored: StoredOutput[] = [];
   try {
     for (const [position, { path: file, mime }] of made.entries()) {
@@ -96,7 +109,7 @@ async function store(
   // From here on a lost answer may hide a commit, so the objects stay: with a row they are the result, without one
   // the sweep removes them.
   const facts = Object.assign({}, ...made.map((output) => output.facts));
-  const completed = await complete(services, { lease, outputs: stored, facts });
+  const completed = await persist(signal, () => complete(services, { lease, outputs: stored, facts }));
   if (completed) return "completed";
   await discard(services, stored);
   return "fenced";
@@ -110,14 +123,12 @@ async function discard(services: Services, stored: readonly StoredOutput[]): Pro
   }
 }
 
-async function endBadly(services: Services, lease: Lease, error: unknown): Promise<string> {
+async function endBadly(services: Services, lease: Lease, error: unknown): Promise<Outcome> {
   try {
     if (error instanceof RunStopped) return await endStopped(services, lease, error);
-    const failure = isTimeout(error)
-      ? new AppError("engine_timeout", undefined, { cause: error })
-      : toAppError(error);
+    const failure = classify(error);
     services.log.warn({ err: failure.cause ?? failure, code: failure.code }, "run failed");
-    return (await fail(services, lease, failure)) ? failure.code : "fenced";
+    return (await fail(services, lease, failure)) ? "failed" : "fenced";
   } catch (writeError) {
     // The database is away: the lease runs out with the node's beat, or the next claim finds the row.
     services.log.error({ err: writeError }, "the end of a run could not be stored");
@@ -125,7 +136,7 @@ async function endBadly(services: Services, lease: Lease, error: unknown): Promi
   }
 }
 
-async function endStopped(services: Services, lease: Lease, { reason }: RunStopped): Promise<string> {
+async function endStopped(services: Services, lease: Lease, { reason }: RunStopped): Promise<Outcome> {
   switch (reason) {
     case "cancelled":
       return (await confirmCancel(services, lease)) ? "cancelled" : "fenced";
@@ -134,6 +145,12 @@ async function endStopped(services: Services, lease: Lease, { reason }: RunStopp
     case "lost":
       return "fenced";
   }
+}
+
+function classify(error: unknown): AppError {
+  if (isTimeout(error)) return new AppError("engine_timeout", undefined, { cause: error });
+  if (isDatabaseAway(error)) return new AppError("database_unavailable", undefined, { cause: error });
+  return toAppError(error);
 }
 
 function isTimeout(error: unknown): boolean {

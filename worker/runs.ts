@@ -25,12 +25,16 @@ export interface Runs {
   leases(): Lease[];
   stop(jobId: string, reason: StopReason): void;
   stopAll(reason: StopReason): void;
+  /** From now on nothing new is begun. */
+  close(): void;
+  isClosed(): boolean;
   /** Resolves when no run is left. */
   settled(): Promise<void>;
 }
 
 export function createRuns(): Runs {
   const runs = new Map<string, Run>();
+  let closed = false;
   const abort = (run: Run, reason: StopReason) => run.controller.abort(new RunStopped(reason));
   return {
     async add(lease, work) {
@@ -52,6 +56,10 @@ export function createRuns(): Runs {
     stopAll(reason) {
       for (const run of runs.values()) abort(run, reason);
     },
+    close() {
+      closed = true;
+    },
+    isClosed: () => closed,
     async settled() {
       await Promise.allSettled([...runs.values()].map((run) => run.ended));
     },

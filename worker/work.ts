@@ -32,6 +32,7 @@ export async function work(services: Services, engines: readonly Engine[]): Prom
 
   const signal = await onceStopped();
   services.log.info({ signal, runs: runs.leases().length }, "stopping");
+  runs.close();
   const handBack = setTimeout(
     () => runs.stopAll("stopping"),
     Math.max(0, config.timing.stopGraceMs - handBackLeadMs),
@@ -52,15 +53,17 @@ async function leave(
   incarnation: Incarnation,
   settle: () => Promise<void>,
 ): Promise<void> {
-  const node = incarnation.current();
-  if (node)
-    await drain(services, node.id).catch((error: unknown) =>
+  const draining = incarnation.current();
+  if (draining)
+    await drain(services, draining.id).catch((error: unknown) =>
       services.log.warn({ err: error }, "not drained"),
     );
   await settle();
   await incarnation.stop();
-  if (node)
-    await retire(services, node.id).catch((error: unknown) =>
+  // Read again: the node may have been called lost meanwhile and be another one now.
+  const last = incarnation.current();
+  if (last)
+    await retire(services, last.id).catch((error: unknown) =>
       services.log.warn({ err: error }, "not retired"),
     );
 }

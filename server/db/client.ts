@@ -34,5 +34,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
   });
   pool.on("error", (error) => options.onError?.(error));
+  // A client in a transaction has no listener of the pool; without one its cut connection would end the process.
+  pool.on("connect", (client) => client.on("error", (error) => options.onError?.(error)));
   return { db: drizzle(pool, { schema }), pool, close: () => pool.end() };
 }

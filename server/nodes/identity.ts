@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import os from "node:os";
 
 /** Tells this process from any other that ever ran: boot of the host, pid, and when that pid was started. */
@@ -20,9 +20,11 @@ export function pidStartTime(pid: number): string | null {
   }
 }
 
+/** Boot and pid namespace: containers of one host share the boot id, but pid 1 of one is not pid 1 of another. */
 function readBootId(): string {
   try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return `${bootId} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
     // Without /proc no predecessor is ever recognised, so the watch decides about it.
     return `${os.hostname()}-${process.pid}-${Date.now()}`;
