@@ -29,8 +29,13 @@ export function createHintChannel(transport: HintTransport, onError: (error: Err
     }
   });
   const receive = (text: string) => {
-    const message: HintMessage = JSON.parse(text);
-    for (const listener of listeners) listener(message);
+    try {
+      const message: HintMessage = JSON.parse(text);
+      for (const listener of listeners) listener(message);
+    } catch (error) {
+      // The channel is open to whoever reaches the server: a foreign text must not end the process.
+      onError(error instanceof Error ? error : new Error(String(error)));
+    }
   };
 
   return {

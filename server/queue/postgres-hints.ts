@@ -18,6 +18,7 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
   const listener = { client: null as pg.Client | null, up: false, closed: false, retryMs: firstRetryMs };
 
   async function connect(onText: (text: string) => void): Promise<void> {
+    if (listener.closed) return;
     const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5_000 });
     const retry = () => {
       if (listener.client !== client) return;

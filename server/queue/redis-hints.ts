@@ -10,7 +10,7 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
     const client = new Redis(url, {
       lazyConnect: true,
       connectTimeout: 5_000,
-      enableOfflineQueue: true,
+      autoResubscribe: false,
       maxRetriesPerRequest: 1,
     });
     client.on("error", onError);
@@ -25,7 +25,11 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
     },
     listen(onText) {
       subscriber.on("message", (_channel, text) => onText(text));
-      subscriber.subscribe(channel).catch(onError);
+      // On every connection: a subscription that failed because Redis was away at the start is not resumed by itself.
+      subscriber.on("ready", () => {
+        subscriber.subscribe(channel).catch(onError);
+      });
+      subscriber.connect().catch(onError);
     },
     isListening: () => subscriber.status === "ready",
     async close() {
