@@ -2,9 +2,9 @@ import { and, eq, sql } from "drizzle-orm";
 import { schema, type JobStatus } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { dispatch } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import { heldBy, type Lease } from "./lease.ts";
+import { letNextOut } from "./let-next-out.ts";
 import { claimedStatuses } from "./status.ts";
 import { amend, transition } from "./transition.ts";
 
@@ -33,7 +33,7 @@ export async function cancel(
   });
   if (waiting) {
     hint(services, [waiting]);
-    await dispatch(services, waiting.queue);
+    await letNextOut(services, waiting.queue);
     return { cancelled: true, status: "cancelled" };
   }
   const running = await amend(services.db, {
@@ -74,7 +74,7 @@ export async function confirmCancel(services: Services, lease: Lease): Promise<b
   });
   if (!job) return false;
   hint(services, [job]);
-  await dispatch(services, job.queue);
+  await letNextOut(services, job.queue);
   return true;
 }
 

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
-import { dispatch } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
+import { letNextOut } from "./let-next-out.ts";
 import { transition } from "./transition.ts";
 
 export interface Claimant {
@@ -16,7 +16,8 @@ export interface Claimant {
  * Takes the first fair `queued` row of a queue that this node can run; null when there is none or the node is not
  * active. Of any number of racers for one row exactly one gets it: the row is locked while it is picked, and the
  * node row is held FOR SHARE so that it cannot be declared lost in between. A job that a worker died under runs
- * alone on its node. One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
+ * alone on its node: when it is the next, a busy node claims nothing until it is empty, so that others cannot pass
+ * it by for ever. One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
  */
 export async function claim(services: Services, { nodeId, queue, kinds }: Claimant): Promise<Job | null> {
   const { jobs, nodes } = schema;
@@ -25,12 +26,13 @@ export async function claim(services: Services, { nodeId, queue, kinds }: Claima
     from: ["queued"],
     to: "waiting_for_engine",
     where: sql`${jobs.id} = (
-      select j.id from ${jobs} j
-      where j.queue = ${queue} and j.status = 'queued' and j.kind in ${[...kinds]}
-        and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
-        and not exists (${running} and r.run_alone)
-        and (not j.run_alone or not exists (${running}))
-      order by j.tier desc, j.queued_at, j.id limit 1 for update of j skip locked)`,
+      select next.id from (
+        select j.id, j.run_alone from ${jobs} j
+        where j.queue = ${queue} and j.status = 'queued' and j.kind in ${[...kinds]}
+          and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
+          and not exists (${running} and r.run_alone)
+        order by j.tier desc, j.queued_at, j.id limit 1 for update of j skip locked
+      ) next where not next.run_alone or not exists (${running}))`,
     set: {
       attempt: sql`attempt + 1`,
       nodeId,
@@ -44,6 +46,6 @@ export async function claim(services: Services, { nodeId, queue, kinds }: Claima
   });
   if (!job) return null;
   hint(services, [job]);
-  await dispatch(services, queue);
+  await letNextOut(services, queue);
   return job;
 }

@@ -1,9 +1,10 @@
+import { and, eq } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
-import { dispatch } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import { heldBy, type Lease } from "./lease.ts";
+import { letNextOut } from "./let-next-out.ts";
 import { transition } from "./transition.ts";
 
 /** A result whose objects are stored already; its row is inserted when the job completes. */
@@ -26,7 +27,8 @@ export interface Completion {
 
 /**
  * Ends a run well: status, image rows and links in one transaction guarded by the lease. Null when the lease is no
- * longer the current one; nothing is written then and the caller discards the objects.
+ * longer the current one; nothing is written then and the caller discards the objects. Idempotent: after a lost answer
+ * it can be called again, and finds what it committed.
  */
 export async function complete(
   services: Services,
@@ -54,8 +56,18 @@ export async function complete(
       .values(outputs.map((output, position) => ({ jobId: moved.id, position, imageId: output.id })));
     return moved;
   });
-  if (!job) return null;
+  if (!job) return findCompleted(services, lease);
   hint(services, [job]);
-  await dispatch(services, job.queue);
+  await letNextOut(services, job.queue);
   return job;
+}
+
+/** The job when this very lease completed it before, else null. */
+async function findCompleted({ db }: Services, lease: Lease): Promise<Job | null> {
+  const { jobs } = schema;
+  const [job] = await db
+    .select()
+    .from(jobs)
+    .where(and(heldBy(lease), eq(jobs.status, "completed")));
+  return job ?? null;
 }

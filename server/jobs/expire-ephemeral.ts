@@ -18,8 +18,16 @@ export async function expireEphemeral(services: Services): Promise<string[]> {
       or ${jobs.answeredAt} < now() - ${ephemeralAfterAnswerMs} * interval '1 millisecond'
       or ${jobs.endedAt} < now() - ${ephemeralMaxMs} * interval '1 millisecond')`)
     .limit(200);
-  for (const { id } of due) await removeJob(services, id);
-  return due.map((job) => job.id);
+  const removed: string[] = [];
+  for (const { id } of due) {
+    try {
+      await removeJob(services, id);
+      removed.push(id);
+    } catch (error) {
+      services.log.error({ err: error, jobId: id }, "ephemeral job not removed, the next pass tries again");
+    }
+  }
+  return removed;
 }
 
 /** Removes one ended job with its pictures; the rows go first, the objects after their commit. */

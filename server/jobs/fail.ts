@@ -1,10 +1,10 @@
 import { sql } from "drizzle-orm";
 import { ruleOf, type AppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { dispatch } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import { heldBy, type Lease } from "./lease.ts";
+import { letNextOut } from "./let-next-out.ts";
 import { claimedStatuses } from "./status.ts";
 import { transition } from "./transition.ts";
 
@@ -24,7 +24,7 @@ export async function fail(services: Services, lease: Lease, error: AppError): P
 
 async function finish(services: Services, job: Job): Promise<Job> {
   hint(services, [job]);
-  await dispatch(services, job.queue);
+  await letNextOut(services, job.queue);
   return job;
 }
 

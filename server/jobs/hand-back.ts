@@ -1,8 +1,8 @@
 import type { Services } from "../services/index.ts";
-import { dispatch } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import { heldBy, type Lease } from "./lease.ts";
+import { letNextOut } from "./let-next-out.ts";
 import { claimedStatuses } from "./status.ts";
 import { transition } from "./transition.ts";
 
@@ -18,6 +18,6 @@ export async function handBack(services: Services, lease: Lease): Promise<Job | 
   });
   if (!job) return null;
   hint(services, [job]);
-  await dispatch(services, job.queue);
+  await letNextOut(services, job.queue);
   return job;
 }

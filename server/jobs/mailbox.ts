@@ -1,6 +1,5 @@
-import type { JobsUpdate, JobView } from "./job-view.ts";
-
-type Letter = Extract<JobsUpdate, { type: "jobs" | "progress" }>;
+import type { JobView } from "./job-view.ts";
+import type { FeedUpdate as Letter } from "./watchers.ts";
 
 /** Holds what a slow reader has not taken yet: of each job only the newest state and the newest progress. */
 export interface Mailbox {

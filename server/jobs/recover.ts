@@ -29,7 +29,8 @@ export async function recover(services: Services): Promise<Job[]> {
   const requeued = await transitionAll(services.db, {
     from: claimedStatuses,
     to: "pending",
-    where: orphaned,
+    // The limit again: a node may have been called lost since the statement above.
+    where: sql`${orphaned} and (charged + 1 < ${maxCharged} or cancel_requested_at is not null)`,
     set: { charged: sql`charged + 1`, runAlone: true, nodeId: null, progress: 0, stage: null },
     honourCancel: true,
     event: "worker_lost",

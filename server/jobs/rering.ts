@@ -6,13 +6,18 @@ import { ring } from "./ring.ts";
 
 /**
  * Rings again for queued rows whose bell is old, so that a flushed queue or a lost bell delays a job by one sweep.
+ * Only while a node that can run the row has a free slot: otherwise bells would pile up before busy nodes.
  * Not a change of the job: neither revision nor story moves.
  */
 export async function rering(services: Services): Promise<number> {
+  const { jobs, nodes } = schema;
   const { reringMs } = services.config.timing;
   const result = await services.db.execute<Record<string, unknown>>(sql`
-    update ${schema.jobs} set ring = ring + 1, rung_at = clock_timestamp()
+    update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
     where status = 'queued' and rung_at < clock_timestamp() - ${reringMs} * interval '1 millisecond'
+      and exists (select 1 from ${nodes} n
+        where n.state = 'active' and ${jobs.queue} = any(n.queues) and n.capability -> 'kinds' ? ${jobs.kind}
+          and n.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.status in ('waiting_for_engine', 'processing')))
     returning *`);
   await ring(services, result.rows.map(jobFromRow));
   return result.rows.length;

@@ -1,19 +1,22 @@
-import { and, eq, max } from "drizzle-orm";
+import { and, desc, eq, isNull } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { kindInputs } from "../engines/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
+import type { Job } from "./job.ts";
+import { isFinal } from "./status.ts";
 import { submit, type Submitted, type Submitter } from "./submit.ts";
 
 /**
- * Runs a failed or cancelled job again as a new job with the same request. Two clicks at once make one job: the second
- * gets the first one's. Throws `not_found`, `conflict` when the job has not failed, `input_missing` when a picture is gone.
+ * Runs a failed or cancelled job again as a new job with the same request. Two clicks make one job: whoever asks while
+ * the new job is open, or at the same moment, gets that one. Throws `not_found`, `conflict` when the job has not failed, `input_missing` when a picture is gone.
  */
 export async function retry(
   services: Services,
   { submitter, id }: { submitter: Submitter; id: string },
 ): Promise<Submitted> {
   if (!isId(id)) throw new AppError("not_found");
-  const { jobs, jobInputs, images } = schema;
+  const { jobs } = schema;
   const [job] = await services.db
     .select()
     .from(jobs)
@@ -22,26 +25,37 @@ export async function retry(
   if (job.status !== "failed" && job.status !== "cancelled") {
     throw new AppError("conflict", "Only a failed or cancelled job can be run again.");
   }
-  const inputs = await services.db
-    .select({ role: jobInputs.role, imageId: jobInputs.imageId, deletedAt: images.deletedAt })
-    .from(jobInputs)
-    .innerJoin(images, eq(images.id, jobInputs.imageId))
-    .where(eq(jobInputs.jobId, id));
-  if (inputs.some((input) => input.deletedAt !== null)) throw new AppError("input_missing");
-  const [last] = await services.db
-    .select({ number: max(jobs.retryNumber) })
-    .from(jobs)
-    .where(eq(jobs.retryOf, id));
-  const number = (last?.number ?? 0) + 1;
-  const request = {
-    kind: job.kind,
-    params: job.params,
-    inputs: Object.fromEntries(inputs.map((input) => [input.role, input.imageId])),
-    retention: job.retention,
-  };
+  const last = await findLastRetry(services, id);
+  if (last && !isFinal(last.status)) return { id: last.id, status: last.status };
+  const number = (last?.retryNumber ?? 0) + 1;
+  const { kind, params, retention } = job;
+  const request = { kind, params, inputs: await readInputIds(services, job), retention };
   return submit(services, request, {
     submitter,
     idempotencyKey: `retry:${id}:${number}`,
     retry: { of: id, number },
   });
+}
+
+async function findLastRetry({ db }: Services, id: string): Promise<Job | null> {
+  const { jobs } = schema;
+  const [last] = await db
+    .select()
+    .from(jobs)
+    .where(eq(jobs.retryOf, id))
+    .orderBy(desc(jobs.retryNumber))
+    .limit(1);
+  return last ?? null;
+}
+
+async function readInputIds({ db }: Services, job: Job): Promise<Record<string, string>> {
+  const { jobInputs, images } = schema;
+  const inputs = await db
+    .select({ role: jobInputs.role, imageId: jobInputs.imageId })
+    .from(jobInputs)
+    .innerJoin(images, eq(images.id, jobInputs.imageId))
+    .where(and(eq(jobInputs.jobId, job.id), isNull(images.deletedAt)));
+  // Of a picture that is gone for good not even the link is left.
+  if (inputs.length < kindInputs[job.kind].length) throw new AppError("input_missing");
+  return Object.fromEntries(inputs.map((input) => [input.role, input.imageId]));
 }

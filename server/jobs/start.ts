@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
@@ -10,7 +11,7 @@ export async function start(services: Services, lease: Lease): Promise<Job | nul
     from: ["waiting_for_engine"],
     to: "processing",
     where: heldBy(lease),
-    set: { startedAt: new Date() },
+    set: { startedAt: sql`clock_timestamp()` },
     event: "started",
   });
   if (job) hint(services, [job]);

@@ -6,9 +6,9 @@ import { recordConsent } from "../safety/index.ts";
 import { chooseQueue } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { admit } from "./admit.ts";
-import { dispatch } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import type { SubmitRequest } from "./kinds.ts";
+import { letNextOut } from "./let-next-out.ts";
 import { loadInputs, type InputImages } from "./load-inputs.ts";
 import { parseSubmit } from "./parse-submit.ts";
 import { rememberRequest } from "./remember-request.ts";
@@ -41,17 +41,8 @@ export async function submit(services: Services, input: unknown, options: Submit
   if (accepted.known) return accepted.known;
   hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }]);
   services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
-  await startWork(services, accepted.queue);
+  await letNextOut(services, accepted.queue);
   return { id, status: "pending" };
-}
-
-/** The job is safe already: a failure here only leaves the start to the sweep. */
-async function startWork(services: Services, queue: string): Promise<void> {
-  try {
-    await dispatch(services, queue);
-  } catch (error) {
-    services.log.warn({ err: error, queue }, "dispatch after submit failed, the sweep will start the job");
-  }
 }
 
 interface Acceptance {

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { purgeDeleted, sweepOrphanObjects } from "../images/index.ts";
+import { purgeDeleted } from "../images/index.ts";
 import type { Services } from "../services/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { expireEphemeral } from "./expire-ephemeral.ts";
@@ -17,11 +17,10 @@ export async function sweep(services: Services): Promise<void> {
   await rering(services);
 }
 
-/** The slower half: what may be removed. Run every few minutes by each worker. */
+/** What may be removed by rows. Run every minute by each worker; objects without rows are `sweepOrphanObjects`. */
 export async function tidy(services: Services): Promise<void> {
   await expireEphemeral(services);
   await purgeDeleted(services);
-  await sweepOrphanObjects(services);
   await pruneEvents(services);
 }
 

@@ -1,0 +1,39 @@
+import type { JobsUpdate } from "./job-view.ts";
+
+/** A letter of the live feed: changed jobs, or progress between two revisions. */
+export type FeedUpdate = Extract<JobsUpdate, { type: "jobs" | "progress" }>;
+
+/** Whoever is told about the jobs of one owner. */
+export interface Watcher {
+  readonly ownerId: string;
+  push(update: FeedUpdate): void;
+}
+
+/** The watchers of a process by owner. */
+export interface Watchers {
+  add(watcher: Watcher): void;
+  remove(watcher: Watcher): void;
+  has(ownerId: string): boolean;
+  ownerIds(): string[];
+  tell(ownerId: string, update: FeedUpdate): void;
+}
+
+export function createWatchers(): Watchers {
+  const byOwner = new Map<string, Set<Watcher>>();
+  return {
+    add(watcher) {
+      const own = byOwner.get(watcher.ownerId) ?? new Set();
+      byOwner.set(watcher.ownerId, own.add(watcher));
+    },
+    remove(watcher) {
+      const own = byOwner.get(watcher.ownerId);
+      own?.delete(watcher);
+      if (own?.size === 0) byOwner.delete(watcher.ownerId);
+    },
+    has: (ownerId) => byOwner.has(ownerId),
+    ownerIds: () => [...byOwner.keys()],
+    tell(ownerId, update) {
+      for (const watcher of byOwner.get(ownerId) ?? []) watcher.push(update);
+    },
+  };
+}
