@@ -39,6 +39,8 @@ export function startLive({ store, open, onAccountChange }: Options): () => void
   channel.send({ type: "hello" });
 
   async function holdLead(): Promise<void> {
+    // The lock may be granted just after this tab let go of it.
+    if (leaving.signal.aborted) return;
     leading = true;
     const stop = lead({ store, channel, open });
     await new Promise((resolve) => leaving.signal.addEventListener("abort", resolve, { once: true }));

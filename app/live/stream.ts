@@ -1,6 +1,6 @@
 import type { JobsUpdate } from "@atelier/server/jobs";
 
-export interface StreamHandlers {
+interface StreamHandlers {
   readonly onUpdate: (update: JobsUpdate) => void;
   readonly onOpen: () => void;
   readonly onLost: () => void;

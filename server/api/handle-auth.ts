@@ -3,9 +3,11 @@ import { authOf } from "../accounts/index.ts";
 import { AppError, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { classifyError } from "./classify-error.ts";
+import { isCrossSite } from "./same-origin.ts";
 
 function refuse({ log }: Services, { code, message, cause }: AppError): Response {
-  log.error({ code, err: cause, part: "accounts" }, "auth request failed");
+  const level = ruleOf(code).httpStatus >= 500 ? "error" : "info";
+  log[level]({ code, err: cause, part: "accounts" }, "auth request refused");
   return Response.json({ code, message }, { status: ruleOf(code).httpStatus });
 }
 
@@ -21,6 +23,9 @@ async function explain({ db }: Services): Promise<AppError> {
 
 /** Answers a request below /api/auth. Errors have the shape that the auth client reads: `{ code, message }`. */
 export async function handleAuth(services: Services, request: Request): Promise<Response> {
+  // The library checks some of its writes only when a cookie came along; a visit to another site must not make guests.
+  if (request.method !== "GET" && isCrossSite(services.env, request))
+    return refuse(services, new AppError("forbidden", "The request comes from another site."));
   try {
     const response = await authOf(services).handler(request);
     return response.status === 500 ? refuse(services, await explain(services)) : response;

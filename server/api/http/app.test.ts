@@ -3,13 +3,15 @@ import {
   openGuest,
   openOwner,
   testOrigin,
+  testPassword,
   type TestOwner,
   type TestServices,
 } from "@atelier/testing/services";
 import type { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { schema } from "../../db/index.ts";
 import { maxJsonBytes } from "../read-limited.ts";
-import { createHttpApp, handleTrpc } from "../index.ts";
+import { createHttpApp, handleAuth, handleTrpc } from "../index.ts";
 import { httpRoutes } from "./routes/index.ts";
 
 let fixture: TestServices;
@@ -134,6 +136,27 @@ describe("S5 requests forged by another site", () => {
       headers: { origin: testOrigin, host, cookie: cookie() },
     });
     expect(await own.json()).toMatchObject({ cancelled: true, status: "cancelled" });
+  });
+
+  const firstContacts = ["/sign-in/anonymous", "/sign-in/email", "/sign-up/email", "/sign-out"];
+  test.each(firstContacts)("%s makes neither guest nor session for another site", async (path) => {
+    const { users, sessions } = schema;
+    const { db } = fixture.services;
+    const before = [await db.$count(users), await db.$count(sessions)];
+    const body = JSON.stringify({ email: "owner@example.com", password: testPassword, name: "Forged" });
+    const foreign: Record<string, string>[] = [
+      { origin: "https://evil.example" },
+      { "sec-fetch-site": "cross-site" },
+    ];
+    for (const headers of foreign) {
+      const request = new Request(`${testOrigin}/api/auth${path}`, {
+        method: "POST",
+        headers: { ...json, ...headers, host },
+        body,
+      });
+      expect((await handleAuth(fixture.services, request)).status).toBe(403);
+    }
+    expect([await db.$count(users), await db.$count(sessions)]).toEqual(before);
   });
 
   test("an API key needs no Origin", async () => {

@@ -8,7 +8,7 @@ import { openApiDocument } from "./openapi.ts";
 import { problemResponse } from "./problem.ts";
 import { httpRoutes } from "./routes/index.ts";
 
-export const httpBasePath = "/api/v1";
+const httpBasePath = "/api/v1";
 
 function logRequest(services: Services, context: Context, startedAtMs: number): void {
   const durationMs = Math.round(performance.now() - startedAtMs);

@@ -4,7 +4,7 @@ import { maxJsonBytes, readLimited } from "../read-limited.ts";
 import { createContext } from "./context.ts";
 import { appRouter } from "./router.ts";
 
-export const trpcEndpoint = "/api/trpc";
+const trpcEndpoint = "/api/trpc";
 
 function refuse(status: number, message: string): Response {
   return Response.json({ error: message }, { status });

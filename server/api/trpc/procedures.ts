@@ -15,8 +15,3 @@ export const memberProcedure = publicProcedure.use(({ ctx, next }) => {
   if (!ctx.caller) throw new AppError("unauthorized");
   return next({ ctx: { caller: ctx.caller } });
 });
-
-export const adminProcedure = memberProcedure.use(({ ctx, next }) => {
-  if (!ctx.caller.isAdmin) throw new AppError("forbidden");
-  return next();
-});

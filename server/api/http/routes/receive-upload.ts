@@ -7,7 +7,7 @@ import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { uploadLimits } from "../../../images/index.ts";
 import { AppError } from "../../../platform/index.ts";
 
-export interface ReceivedFile {
+interface ReceivedFile {
   readonly path: string;
   /** As sent; not to be trusted. */
   readonly name: string;
