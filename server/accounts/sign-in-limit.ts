@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import type { Db } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 
-export const signInWindowMs = 60_000;
+const signInWindowMs = 60_000;
 export const signInTries = 10;
 
 /**

@@ -1,4 +1,5 @@
 import { readSample } from "@atelier/testing/pictures";
+import type * as sharpModule from "sharp";
 import { expect, test, vi } from "vitest";
 import { makeMaskFiles, makeUploadFiles } from "./index.ts";
 
@@ -6,7 +7,7 @@ const { compressedInputs } = vi.hoisted(() => ({ compressedInputs: [] as unknown
 
 // Sees every pipeline that starts from a file's bytes; those that start from decoded pixels say so by `raw`.
 vi.mock("sharp", async (importOriginal) => {
-  const { default: sharp } = await importOriginal<typeof import("sharp")>();
+  const { default: sharp } = await importOriginal<typeof sharpModule>();
   const counted = (input: unknown, options?: { raw?: unknown }) => {
     if (!options?.raw) compressedInputs.push(input);
     return sharp(input as Buffer, options as object);

@@ -408,7 +408,7 @@ test("a guest keeps at most the configured number, also when uploads race, and m
 test("A5 a row that cannot be inserted takes its objects along", async () => {
   const before = await listObjects(opened.services);
   const nobody = { ownerId: "nobody", role: "upload", bytes: await readSample("coffee.png") } as const;
-  await expect(ingest(opened.services, nobody)).rejects.toThrow();
+  await expect(ingest(opened.services, nobody)).rejects.toMatchObject({ cause: { code: "23503" } });
   expect(await listObjects(opened.services)).toEqual(before);
 });
 

@@ -6,7 +6,7 @@ const extensions = {
   "image/webp": "webp",
 } as const satisfies Record<StoredMime, string>;
 
-export function isStoredMime(mime: string): mime is StoredMime {
+function isStoredMime(mime: string): mime is StoredMime {
   return Object.hasOwn(extensions, mime);
 }
 

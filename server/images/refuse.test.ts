@@ -246,7 +246,9 @@ test("a header that claims 3.6 gigapixels costs no memory", async () => {
   let peak = before;
   const watch = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 1);
   for (let round = 0; round < 20; round += 1)
-    await expect(ingest(opened.services, { ownerId, role: "upload", bytes })).rejects.toThrow();
+    await expect(ingest(opened.services, { ownerId, role: "upload", bytes })).rejects.toMatchObject({
+      code: "upload_too_many_pixels",
+    });
   clearInterval(watch);
   expect(peak - before).toBeLessThan(50_000_000);
 });

@@ -1,0 +1,149 @@
+import { access, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { listObjects, pngChunk, readSample, withPngChunk } from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import sharp from "sharp";
+import { thumbHashToRGBA } from "thumbhash";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { jobKinds, type JobKind } from "../engines/index.ts";
+import { newId } from "../platform/index.ts";
+import { digitalSourceTypes, readDigitalSourceType } from "../safety/index.ts";
+import {
+  discardOutput,
+  readOriginalTo,
+  storeOutput,
+  type StoredMime,
+  type StoreOutputInput,
+} from "./index.ts";
+import { sha256 } from "./put-files.ts";
+
+let opened: TestServices;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+afterEach(async () => {
+  for (const key of await listObjects(opened.services))
+    await discardOutput(opened.services, path.posix.dirname(key));
+});
+
+async function output(
+  bytes: Buffer,
+  kind: JobKind = "upscale",
+  mime: StoredMime = "image/png",
+): Promise<StoreOutputInput> {
+  const file = path.join(opened.services.env.ATELIER_DATA_DIR, newId());
+  await writeFile(file, bytes);
+  return { ownerId: "owner", jobId: newId(), attempt: 2, kind, position: 0, path: file, mime };
+}
+
+const read = async (key: string) => Buffer.from(await opened.services.disk.getBytes(key));
+const pixels = (bytes: Buffer) => sharp(bytes).raw().toBuffer();
+
+test("a result is stored under its job and attempt, with everything that its row needs", async () => {
+  const input = await output(await readSample("astronaut.png"));
+  const stored = await storeOutput(opened.services, input);
+  expect(stored.storageKey).toBe(`jobs/${input.jobId}/2/0`);
+  expect(await listObjects(opened.services)).toEqual(
+    ["original.png", "preview.webp", "thumbnail.webp"].map((name) => `${stored.storageKey}/${name}`),
+  );
+  const original = await read(`${stored.storageKey}/original.png`);
+  expect(stored).toMatchObject({
+    mime: "image/png",
+    widthPx: 512,
+    heightPx: 512,
+    sizeBytes: original.length,
+  });
+  expect(stored.storedSha256).toBe(sha256(original));
+  expect(thumbHashToRGBA(Buffer.from(stored.thumbhash, "base64"))).toMatchObject({ w: 32, h: 32 });
+});
+
+test("the pixels are exactly those of the engine's file, transparent ones included", async () => {
+  const opaque = await sharp(await readSample("coffee.png"))
+    .ensureAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  for (let at = 3; at < opaque.data.length; at += 4) opaque.data[at] = at % 256;
+  const { width, height } = opaque.info;
+  const cutOut = await sharp(opaque.data, { raw: { width, height, channels: 4 } })
+    .png()
+    .toBuffer();
+  const stored = await storeOutput(opened.services, await output(cutOut, "remove_background"));
+  const original = await read(`${stored.storageKey}/original.png`);
+  expect((await pixels(original)).equals(opaque.data)).toBe(true);
+});
+
+test.each(["image/jpeg", "image/webp"] as const)(
+  "a result of type %s becomes a PNG of the same pixels",
+  async (mime) => {
+    const bytes = await sharp(await readSample("chelsea.png"))
+      .toFormat(mime === "image/jpeg" ? "jpeg" : "webp")
+      .toBuffer();
+    const stored = await storeOutput(opened.services, await output(bytes, "upscale", mime));
+    expect(stored.mime).toBe("image/png");
+    expect((await pixels(await read(`${stored.storageKey}/original.png`))).equals(await pixels(bytes))).toBe(
+      true,
+    );
+  },
+);
+
+test.each(jobKinds)("S8 all files of a %s say how it was made", async (kind) => {
+  const stored = await storeOutput(opened.services, await output(await readSample("chelsea.png"), kind));
+  for (const name of ["original.png", "preview.webp", "thumbnail.webp"])
+    expect(await readDigitalSourceType(await read(`${stored.storageKey}/${name}`))).toBe(
+      digitalSourceTypes[kind],
+    );
+});
+
+test("edits of a photo are marked as composites, generated pictures as generated", () => {
+  const vocabulary = "http://cv.iptc.org/newscodes/digitalsourcetype";
+  for (const kind of ["outfit_change", "inpaint", "upscale"] as const)
+    expect(digitalSourceTypes[kind]).toBe(`${vocabulary}/compositeWithTrainedAlgorithmicMedia`);
+  expect(digitalSourceTypes.text_to_image).toBe(`${vocabulary}/trainedAlgorithmicMedia`);
+});
+
+test("S3 what the engine wrote beside the pixels is left out", async () => {
+  const secret = "the workflow with its prompt";
+  const named = await sharp(await readSample("chelsea.png"))
+    .withExif({ IFD0: { Artist: secret } })
+    .png()
+    .toBuffer();
+  const bytes = withPngChunk(named, pngChunk("tEXt", Buffer.from(`prompt\0${secret}`)));
+  const stored = await storeOutput(opened.services, await output(bytes));
+  const original = await read(`${stored.storageKey}/original.png`);
+  expect(bytes.includes(secret)).toBe(true);
+  expect(original.includes(secret)).toBe(false);
+  expect((await sharp(original).metadata()).exif).toBeUndefined();
+});
+
+test("A5 a file that is no picture fails as the engine's fault and leaves nothing", async () => {
+  const broken = (await readSample("coffee.png")).subarray(0, 30_000);
+  await expect(storeOutput(opened.services, await output(broken))).rejects.toMatchObject({
+    code: "engine_failed",
+  });
+  expect(await listObjects(opened.services)).toEqual([]);
+});
+
+test("A5 a discarded result is gone with its folders, and discarding it twice is no error", async () => {
+  const input = await output(await readSample("chelsea.png"));
+  const { storageKey } = await storeOutput(opened.services, input);
+  await discardOutput(opened.services, storageKey);
+  await discardOutput(opened.services, storageKey);
+  expect(await listObjects(opened.services)).toEqual([]);
+  const folder = path.join(opened.services.env.ATELIER_DATA_DIR, "files/jobs", input.jobId);
+  await expect(access(folder)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("an original can be copied to a local file, and a missing one is named so", async () => {
+  const stored = await storeOutput(opened.services, await output(await readSample("chelsea.png")));
+  const target = path.join(opened.services.env.ATELIER_DATA_DIR, "copy.png");
+  await readOriginalTo(opened.services, stored, target);
+  expect(sha256(await sharp(target).toBuffer())).toBe(
+    sha256(await sharp(await read(`${stored.storageKey}/original.png`)).toBuffer()),
+  );
+  await discardOutput(opened.services, stored.storageKey);
+  await expect(readOriginalTo(opened.services, stored, target)).rejects.toMatchObject({
+    code: "input_missing",
+  });
+});
