@@ -1,0 +1,117 @@
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addImage, addNode, addOwner, readJob, type TestOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import type { Bells } from "../queue/index.ts";
+import { cancel } from "./cancel.ts";
+import { retry } from "./retry.ts";
+import { submit } from "./submit.ts";
+import { sweep } from "./sweep.ts";
+
+describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+  let opened: TestServices;
+  let owner: TestOwner;
+
+  beforeAll(async () => {
+    opened = await createTestServices({ backend, config: { limits: { openJobs: 5 } } });
+    owner = await addOwner(opened.services);
+  });
+  afterAll(() => opened.close());
+
+  const requestOf = (imageId: string) => ({ kind: "upscale", inputs: { image: imageId } });
+  const jobsOf = async (ownerId: string) =>
+    opened.services.db.select().from(schema.jobs).where(eq(schema.jobs.ownerId, ownerId));
+
+  test("A4 twenty submits with one idempotency key make one job", async () => {
+    const { services } = opened;
+    const submitter = await addOwner(services);
+    const submits = Array.from({ length: 20 }, () =>
+      submit(services, requestOf(submitter.imageId), { submitter, idempotencyKey: "one" }),
+    );
+    const ids = new Set((await Promise.all(submits)).map((submitted) => submitted.id));
+    expect(ids.size).toBe(1);
+    expect(await jobsOf(submitter.userId)).toHaveLength(1);
+  });
+
+  test("A4 the same key with another body is a mismatch, and stores nothing", async () => {
+    const { services } = opened;
+    const submitter = await addOwner(services);
+    const other = await addImage(services, submitter.userId);
+    const options = { submitter, idempotencyKey: "two" };
+    await submit(services, requestOf(submitter.imageId), options);
+    await expect(submit(services, requestOf(other), options)).rejects.toMatchObject({
+      code: "idempotency_mismatch",
+    });
+    expect(await jobsOf(submitter.userId)).toHaveLength(1);
+  });
+
+  test("A4 a refused submit keeps no key: the same request passes later", async () => {
+    const { services } = opened;
+    const submitter = await addOwner(services);
+    const options = { submitter, idempotencyKey: "three" };
+    const request = requestOf(newId());
+    await expect(submit(services, request, options)).rejects.toMatchObject({ code: "not_found" });
+    expect(await submit(services, requestOf(submitter.imageId), options)).toMatchObject({
+      status: "pending",
+    });
+  });
+
+  test("twenty submits at once keep to the owner's limit of open jobs", async () => {
+    const { services } = opened;
+    const submitter = await addOwner(services);
+    const submits = Array.from({ length: 20 }, () =>
+      submit(services, requestOf(submitter.imageId), { submitter }),
+    );
+    const settled = await Promise.allSettled(submits);
+    expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(5);
+    const refused = settled.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+    expect(refused.every((error) => error.code === "quota_exceeded")).toBe(true);
+    expect(await jobsOf(submitter.userId)).toHaveLength(5);
+  });
+
+  test("F9 a job whose bell never rang is accepted, and the sweep rings", async () => {
+    const { services } = opened;
+    const rung: string[] = [];
+    const mute: Bells = { ...services.bells, ring: () => Promise.reject(new Error("mute")) };
+    const submitter = await addOwner(services);
+    const { id } = await submit({ ...services, bells: mute }, requestOf(submitter.imageId), { submitter });
+    expect((await readJob(services, id)).status).toMatch(/pending|queued/);
+    const bells: Bells = {
+      ...services.bells,
+      ring: (_queue, calls) => Promise.resolve(void rung.push(...calls.map((bell) => bell.jobId))),
+    };
+    await addNode(services, { slots: 50 });
+    const timing = { ...services.config.timing, reringMs: 1 };
+    await sweep({ ...services, bells, config: { ...services.config, timing } });
+    expect(rung).toContain(id);
+  });
+
+  test("E8 retry makes a new job; two clicks, at once or while it is open, make one", async () => {
+    const { services } = opened;
+    const { id } = await submit(services, requestOf(owner.imageId), { submitter: owner });
+    await expect(retry(services, { submitter: owner, id })).rejects.toMatchObject({ code: "conflict" });
+    await cancel(services, { ownerId: owner.userId, id });
+    const clicks = Array.from({ length: 8 }, () => retry(services, { submitter: owner, id }));
+    const ids = new Set((await Promise.all(clicks)).map((submitted) => submitted.id));
+    expect(ids.size).toBe(1);
+    const [retryId = ""] = ids;
+    expect((await retry(services, { submitter: owner, id })).id).toBe(retryId);
+    expect(await readJob(services, retryId)).toMatchObject({ retryOf: id, retryNumber: 1, attempt: 0 });
+    expect((await readJob(services, id)).status).toBe("cancelled");
+    await cancel(services, { ownerId: owner.userId, id: retryId });
+    const second = await retry(services, { submitter: owner, id });
+    expect(await readJob(services, second.id)).toMatchObject({ retryOf: id, retryNumber: 2 });
+  });
+
+  test("E8 another's job cannot be retried or cancelled, and is answered like an unknown one", async () => {
+    const { services } = opened;
+    const stranger = await addOwner(services);
+    const { id } = await submit(services, requestOf(owner.imageId), { submitter: owner });
+    await expect(retry(services, { submitter: stranger, id })).rejects.toMatchObject({ code: "not_found" });
+    await expect(cancel(services, { ownerId: stranger.userId, id })).rejects.toMatchObject({
+      code: "not_found",
+    });
+  });
+});

@@ -1,0 +1,2 @@
+export { type EngineScript, type PausePoint } from "./script.ts";
+export { startTestWorker, type TestWorker, type TestWorkerOptions } from "./start-test-worker.ts";

@@ -1,0 +1,24 @@
+import { loadConfig, parseEnv } from "@atelier/server/platform";
+import { openServices } from "@atelier/server/services";
+import { work } from "@atelier/worker/work";
+import pino from "pino";
+import { pauseAt } from "./pause.ts";
+import { ordersName, type WorkerOrders } from "./script.ts";
+import { createSimulatedEngine } from "./simulated-engine.ts";
+
+/** The product's worker with a simulated engine, started by `startTestWorker`. */
+async function main(): Promise<void> {
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const { env, problems } = parseEnv(process.env);
+  if (!env) throw new Error(`wrong environment of the test worker: ${JSON.stringify(problems)}`);
+  const orders: WorkerOrders = JSON.parse(process.env[ordersName] ?? "");
+  const log = pino({ level: env.LOG_LEVEL });
+  const config = await loadConfig(env.ATELIER_CONFIG);
+  const opened = await openServices({ env, config, name: "test worker", log });
+  const engine = createSimulatedEngine(orders.script, say);
+  const { services, engine: used } = pauseAt(orders.pauseAt, { services: opened, engine, say });
+  await work(services, [used]);
+  say("left in order");
+}
+
+await main();

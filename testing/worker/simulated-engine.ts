@@ -1,0 +1,91 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { jobKinds, localEngine } from "@atelier/server/engines";
+import { AppError } from "@atelier/server/platform";
+import type { Engine, EngineContext, EngineOutput, EngineTask } from "@atelier/worker/engines";
+import sharp from "sharp";
+import type { EngineScript } from "./script.ts";
+
+const defaultRunMs = 20;
+const resultPx = 8;
+
+/** Prints one line for the test that started the process. */
+export type Say = (line: string) => void;
+
+/**
+ * A SIMULATOR that stands in for the local engine: no picture is worked on, the result is one plain colour. It takes
+ * over the local engine's name, because jobs are placed on that engine.
+ */
+export function createSimulatedEngine(standing: EngineScript, say: Say): Engine {
+  const runsByJob = new Map<string, number>();
+  return {
+    name: localEngine.name,
+    kinds: jobKinds,
+    async run(task, context) {
+      const run = (runsByJob.get(task.jobId) ?? 0) + 1;
+      runsByJob.set(task.jobId, run);
+      say(`engine-start ${task.jobId}`);
+      try {
+        const outputs = await act({ ...standing, ...readScript(task) }, run, { task, context });
+        say(`engine-done ${task.jobId}`);
+        return outputs;
+      } catch (error) {
+        say(`engine-stopped ${task.jobId}`);
+        throw error;
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function readScript({ params }: EngineTask): EngineScript {
+  // Safe: tests alone write this param, through `addJob`, which takes an EngineScript.
+  return (params["simulate"] ?? {}) as EngineScript;
+}
+
+interface Run {
+  readonly task: EngineTask;
+  readonly context: EngineContext;
+}
+
+async function act(
+  script: EngineScript,
+  run: number,
+  { task, context }: Run,
+): Promise<readonly EngineOutput[]> {
+  const { signal } = context;
+  context.onProgress(0.1, "upscaling");
+  if (script.die) process.kill(process.pid, "SIGKILL");
+  if (script.blockMs) blockMainThread(script.blockMs);
+  await rest(script.hang ? null : (script.runMs ?? defaultRunMs), signal);
+  if (script.failCode && run <= (script.failTimes ?? Infinity)) throw new AppError(script.failCode);
+  context.onProgress(0.9, "upscaling");
+  return [await makeResult(task)];
+}
+
+function blockMainThread(blockMs: number): void {
+  const endMs = performance.now() + blockMs;
+  while (performance.now() < endMs);
+}
+
+async function rest(restMs: number | null, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(restMs ?? 2 ** 31 - 1, undefined, { signal });
+  } catch {
+    throw signal.reason;
+  }
+}
+
+async function makeResult({ workDir, jobId }: EngineTask): Promise<EngineOutput> {
+  const file = path.join(workDir, "result.png");
+  const hue = Number.parseInt(jobId.slice(-2), 16);
+  const create = {
+    width: resultPx,
+    height: resultPx,
+    channels: 3 as const,
+    background: { r: hue, g: 90, b: 60 },
+  };
+  await writeFile(file, await sharp({ create }).png().toBuffer());
+  return { path: file, mime: "image/png", facts: { simulated: true } };
+}

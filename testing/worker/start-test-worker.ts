@@ -1,0 +1,91 @@
+import path from "node:path";
+import type { Services } from "@atelier/server/services";
+import { runNode } from "../processes/index.ts";
+import { ordersName, type EngineScript, type PausePoint, type WorkerOrders } from "./script.ts";
+
+const main = path.join(import.meta.dirname, "main.ts");
+const configs = {
+  /** Lease times at a tenth. */
+  fast: path.join(import.meta.dirname, "../config/fast.config.ts"),
+  real: path.join(import.meta.dirname, "../../atelier.config.ts"),
+};
+
+export interface TestWorkerOptions {
+  readonly config?: keyof typeof configs;
+  readonly name?: string;
+  readonly slots?: number;
+  readonly pauseAt?: PausePoint;
+  /** For all of its jobs; a job's own script goes before. */
+  readonly script?: EngineScript;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A worker process of its own, with the database, files and queue of the given services. */
+export interface TestWorker {
+  readonly pid: number;
+  /** All that it has printed. */
+  output(): string;
+  /** Waits until the output matches; throws with the output after 30 s. */
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
+  /** How many lines match. */
+  count(line: string): number;
+  kill9(): Promise<void>;
+  /** SIGSTOP, and SIGCONT. */
+  stop(): void;
+  cont(): void;
+  /** SIGTERM; resolves with the exit code. */
+  term(): Promise<number | null>;
+  /** Exit code, null when a signal ended it. */
+  readonly exited: Promise<number | null>;
+}
+
+/** Starts a worker and returns once it is registered and takes jobs. */
+export async function startTestWorker(
+  services: Pick<Services, "env">,
+  options: TestWorkerOptions = {},
+): Promise<TestWorker> {
+  const { config = "fast", name = "worker", slots = 1 } = options;
+  const orders: WorkerOrders = { script: options.script ?? {}, pauseAt: options.pauseAt ?? null };
+  const run = runNode([main], {
+    ...textOf(services.env),
+    NODE_ENV: "test",
+    PATH: process.env["PATH"],
+    LOG_LEVEL: "info",
+    ATELIER_CONFIG: configs[config],
+    WORKER_NAME: name,
+    WORKER_CPU_SLOTS: String(slots),
+    [ordersName]: JSON.stringify(orders),
+    ...options.env,
+  });
+  process.once("exit", () => run.child.kill("SIGKILL"));
+  await run.seen(/node registered/);
+  return {
+    pid: run.child.pid ?? 0,
+    output: run.output,
+    waitFor: run.seen,
+    count: (line) =>
+      run
+        .output()
+        .split("\n")
+        .filter((printed) => printed === line).length,
+    kill9: async () => {
+      run.child.kill("SIGKILL");
+      await run.ended;
+    },
+    stop: () => void run.child.kill("SIGSTOP"),
+    cont: () => void run.child.kill("SIGCONT"),
+    term: () => {
+      run.child.kill("SIGTERM");
+      return run.ended;
+    },
+    exited: run.ended,
+  };
+}
+
+/** The environment as texts, as a process gets it. */
+function textOf(env: Services["env"]): Record<string, string> {
+  const set = Object.entries(env).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    set.map(([name, value]) => [name, Array.isArray(value) ? value.join(",") : String(value)]),
+  );
+}
