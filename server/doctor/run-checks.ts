@@ -2,7 +2,6 @@ import { failed, type CheckResult } from "./check-result.ts";
 import { checkDatabase, checkListen } from "./check-database.ts";
 import { checkConfigFile, checkDataDir, checkDiskSpace, checkNode } from "./check-host.ts";
 import { checkRedis } from "./check-redis.ts";
-import { checkBucket } from "./check-bucket.ts";
 import { inspectEnv, type Env } from "../platform/index.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {
@@ -11,13 +10,11 @@ async function checkHost(env: Env): Promise<CheckResult[]> {
   return [checkNode(), folder, ...space, await checkConfigFile(env.ATELIER_CONFIG)];
 }
 
-function checkServices(env: Env, wrong: ReadonlySet<string>): Promise<CheckResult>[] {
+function checkServices(env: Env): Promise<CheckResult>[] {
   const checks: Promise<CheckResult>[] = [];
   if (env.DATABASE_URL) checks.push(checkDatabase("DATABASE_URL", env.DATABASE_URL));
   if (env.DATABASE_DIRECT_URL) checks.push(checkDatabase("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL));
   if (env.REDIS_URL) checks.push(checkRedis(env.REDIS_URL));
-  const isS3Right = ![...wrong].some((name) => name.startsWith("S3_"));
-  if (env.S3_BUCKET && isS3Right) checks.push(checkBucket(env));
   return checks;
 }
 
@@ -29,8 +26,7 @@ export async function runChecks(
   source: Readonly<Record<string, string | undefined>>,
 ): Promise<CheckResult[]> {
   const { env, problems } = inspectEnv(source);
-  const wrong = new Set(problems.map(({ name }) => name));
-  const results = await Promise.all([checkHost(env), Promise.all(checkServices(env, wrong))]);
+  const results = await Promise.all([checkHost(env), Promise.all(checkServices(env))]);
   return [...problems.map(({ name, message }) => failed(name, message)), ...results.flat()];
 }
 

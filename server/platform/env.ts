@@ -26,11 +26,6 @@ const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
   REDIS_URL: redisUrl.optional(),
-  S3_ENDPOINT: webUrl.optional(),
-  S3_REGION: optionalText,
-  S3_BUCKET: optionalText,
-  S3_ACCESS_KEY_ID: optionalText,
-  S3_SECRET_ACCESS_KEY: optionalText,
   APP_URL: webUrl.optional(),
   HOST: text.default("127.0.0.1"),
   PORT: integer(0, 65_535).default(3000),
@@ -64,27 +59,8 @@ function dropBlank(source: Source): Source {
 
 /** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */
 function findConflicts(source: Source): ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const hasS3 = ["S3_ENDPOINT", "S3_REGION", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"].some(
-    (name) => source[name],
-  );
-  if (hasS3 && !source["S3_BUCKET"]) {
-    problems.push({
-      name: "S3_BUCKET",
-      message:
-        "is missing although other S3_ names are set; name the bucket, or remove them all to keep files in the data folder",
-    });
-  }
-  if (source["DATABASE_DIRECT_URL"] && !source["DATABASE_URL"]) {
-    problems.push({ name: "DATABASE_URL", message: "is missing although DATABASE_DIRECT_URL is set" });
-  }
-  const keys = ["S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"] as const;
-  for (const [name, other] of [keys, [keys[1], keys[0]]]) {
-    if (name && other && !source[name] && source[other]) {
-      problems.push({ name, message: `is missing although ${other} is set` });
-    }
-  }
-  return problems;
+  if (!source["DATABASE_DIRECT_URL"] || source["DATABASE_URL"]) return [];
+  return [{ name: "DATABASE_URL", message: "is missing although DATABASE_DIRECT_URL is set" }];
 }
 
 /**
