@@ -54,14 +54,15 @@ export async function startZeroWork(stage: Stage, events: ZeroWorkEvents): Promi
     last = next.catch(() => {});
     return next;
   };
+  // As the worker does: each bell is answered with claims until there is nothing left.
   const consumer: BellConsumer = services.bells.consume(queue, events.slots, async () => {
-    const job = await claimNext();
-    if (!job) return;
-    const lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
-    events.onStarted?.(job.id);
-    await start(services, lease);
-    await complete(services, { lease, outputs: [], facts: {} });
-    events.onCompleted?.(job.id);
+    for (let job = await claimNext(); job; job = await claimNext()) {
+      const lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
+      events.onStarted?.(job.id);
+      await start(services, lease);
+      await complete(services, { lease, outputs: [], facts: {} });
+      events.onCompleted?.(job.id);
+    }
   });
   return {
     async accept() {

@@ -46,6 +46,7 @@ export async function claim(services: Services, { nodeId, queue, kinds }: Claima
   });
   if (!job) return null;
   hint(services, [job]);
-  await letNextOut(services, queue);
+  // Not awaited: the run need not wait for the next ones.
+  void letNextOut(services, queue);
   return job;
 }

@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
-import { livePlaces } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import { jobFromRow, type Job } from "./job.ts";
@@ -27,13 +26,12 @@ export async function dispatch(services: Services, queue: string): Promise<Job[]
 async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
   const room = await readRoom(tx, queue);
   const picked: string[] = [];
-  let open = [...room].filter(([, places]) => places > 0).map(([kind]) => kind);
-  while (open.length > 0) {
-    const next = await pickNext(tx, { queue, kinds: open, except: picked });
+  for (;;) {
+    const kinds = [...room].filter(([, places]) => places > 0).map(([kind]) => kind);
+    const next = kinds.length > 0 ? await pickNext(tx, { queue, kinds, except: picked }) : null;
     if (!next) break;
     picked.push(next.id);
     room.set(next.kind, (room.get(next.kind) ?? 0) - 1);
-    open = [...room].filter(([, places]) => places > 0).map(([kind]) => kind);
   }
   if (picked.length === 0) return [];
   return transitionAll(tx, {
@@ -50,17 +48,20 @@ async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
   });
 }
 
-/** Free places in the window by kind, for the kinds that are in the line. */
+/** How many rows of each kind in the line may come out: the free places of the window, or the rows where they are fewer. */
 async function readRoom(tx: Tx, queue: string): Promise<Map<string, number>> {
-  const result = await tx.execute<{ kind: string; waiting: number; unclaimed: number }>(sql`
-    select kind, count(*) filter (where status = 'pending')::int as waiting, count(*) filter (where status = 'queued')::int as unclaimed
-    from ${schema.jobs} where queue = ${queue} and status in ('pending', 'queued') group by kind`);
-  const inLine = result.rows.filter((row) => row.waiting > 0);
-  if (inLine.length === 0) return new Map();
-  const places = await livePlaces(tx);
-  const slotsOf = (kind: string) =>
-    places.find((place) => place.queue === queue && place.kind === kind)?.slots ?? 1;
-  return new Map(inLine.map((row) => [row.kind, Math.max(1, slotsOf(row.kind)) - row.unclaimed]));
+  const { jobs, nodes } = schema;
+  const result = await tx.execute<{ kind: string; places: number }>(sql`
+    select line.kind, least(line.waiting, greatest(1, coalesce(sum(n.slots), 0)) - line.unclaimed)::int as places
+    from (
+      select kind, count(*) filter (where status = 'pending' and (not_before is null or not_before <= now())) as waiting,
+        count(*) filter (where status = 'queued') as unclaimed
+      from ${jobs} where queue = ${queue} and status in ('pending', 'queued') group by kind
+    ) line
+    left join ${nodes} n on n.state = 'active' and ${queue} = any(n.queues) and n.capability -> 'kinds' ? line.kind
+    where line.waiting > 0
+    group by line.kind, line.waiting, line.unclaimed`);
+  return new Map(result.rows.map(({ kind, places }) => [kind, places]));
 }
 
 /** The fair pick: highest tier, then the owner served longest ago in this queue, then that owner's oldest due job. */

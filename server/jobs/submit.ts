@@ -41,7 +41,8 @@ export async function submit(services: Services, input: unknown, options: Submit
   if (accepted.known) return accepted.known;
   hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }]);
   services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
-  await letNextOut(services, accepted.queue);
+  // Not awaited: the job is accepted, and what starts it cannot fail it.
+  void letNextOut(services, accepted.queue);
   return { id, status: "pending" };
 }
 
@@ -79,9 +80,11 @@ async function readStatus(tx: Tx, id: string): Promise<Submitted> {
   return { id, status: result.rows[0]?.status ?? "completed" };
 }
 
+/** The row, its story's first line and its links in one statement. */
 async function insertJob(tx: Tx, job: Acceptance & { queue: string; inputs: InputImages }): Promise<void> {
   const { id, request, options, queue, inputs } = job;
-  await tx.insert(schema.jobs).values({
+  const { jobs, jobEvents, jobInputs } = schema;
+  const row = tx.insert(jobs).values({
     id,
     ownerId: options.submitter.userId,
     kind: request.kind,
@@ -94,9 +97,15 @@ async function insertJob(tx: Tx, job: Acceptance & { queue: string; inputs: Inpu
     retryOf: options.retry?.of ?? null,
     retryNumber: options.retry?.number ?? null,
   });
-  await tx
-    .insert(schema.jobEvents)
-    .values({ jobId: id, revision: 1, type: "created", status: "pending", data: { queue } });
+  const inserted = tx.$with("inserted").as(row.returning({ id: jobs.id }));
+  const event = { jobId: id, revision: 1, type: "created", status: "pending", data: { queue } } as const;
   const links = [...inputs].map(([role, image]) => ({ jobId: id, role, imageId: image.id }));
-  if (links.length > 0) await tx.insert(schema.jobInputs).values(links);
+  if (links.length === 0) {
+    await tx.with(inserted).insert(jobEvents).values(event);
+    return;
+  }
+  const logged = tx
+    .$with("logged")
+    .as(tx.insert(jobEvents).values(event).returning({ jobId: jobEvents.jobId }));
+  await tx.with(inserted, logged).insert(jobInputs).values(links);
 }
