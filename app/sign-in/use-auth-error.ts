@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 
 /** As the server has it; said before, checked there. */
-export const minPasswordLength = 8;
+export const minPasswordLength = 10;
 
 const known: Readonly<Record<string, "wrong" | "taken" | "short" | "tooMany" | "email">> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
