@@ -1,0 +1,58 @@
+import { bringOutfit } from "../steps/bring-outfit.ts";
+import { record } from "../steps/record.ts";
+import { submitJob } from "../steps/submit-job.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { beGuest } from "../steps/be-guest.ts";
+import { expect, test } from "../test.ts";
+
+test("A5 A11 D7 E8 a person and a garment become a result, seen live from waiting to done", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await page.goto("/");
+  const documents = await page.evaluateHandle(() => ({ same: true }));
+  const result = page.getByRole("region", { name: "Result" });
+  await bringOutfit(page);
+
+  // Another job keeps the worker busy, so that this one has to wait in line.
+  const portrait = await uploadSample(page, "astronaut.png");
+  await submitJob(page, { kind: "remove_background", inputs: { image: portrait } });
+  await expect(page.getByRole("button", { name: /1 job running/ })).toBeVisible();
+
+  const statuses = await record(result, { selector: "[role=status]" });
+  const run = page.getByRole("button", { name: "Change outfit" });
+  await run.click();
+  await expect(page.getByRole("alert").filter({ hasText: "Please confirm this first" })).toBeVisible();
+  await page.getByRole("checkbox", { name: /shows an adult who agrees/ }).click();
+  await run.click();
+  await expect(result.getByRole("status")).toHaveText(/Waiting/);
+  await expect(result.getByText(/Preview composite/)).toBeVisible();
+
+  const slider = result.getByRole("slider", { name: "Before and after" });
+  await expect(slider).toBeVisible({ timeout: 45_000 });
+  const seen = await statuses();
+  expect(seen[0]).toMatch(/Waiting in line|Waiting for a worker/);
+  expect(
+    seen.some((text) => /Finding|Fitting|Cutting|Putting/.test(text)),
+    seen.join(", "),
+  ).toBe(true);
+  expect(await documents.evaluate(({ same }) => same)).toBe(true);
+
+  await slider.press("ArrowLeft");
+  await expect(slider).toHaveAttribute("aria-valuenow", "45");
+  await slider.press("Home");
+  await expect(slider).toHaveAttribute("aria-valuenow", "0");
+  const box = await result.getByRole("img", { name: "The person in the new outfit" }).boundingBox();
+  if (box === null) throw new Error("The result is not shown.");
+  const middle = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * 0.25, middle);
+  await page.mouse.down();
+  await expect(slider).toHaveAttribute("aria-valuenow", "25");
+  await page.mouse.move(box.x + box.width * 0.75, middle, { steps: 4 });
+  await page.mouse.up();
+  await expect(slider).toHaveAttribute("aria-valuenow", "75");
+  await expect(result.getByText("Made by an engine")).toBeVisible();
+
+  await page.getByRole("link", { name: "Gallery" }).click();
+  await expect(page.getByRole("button", { name: /^Change of outfit, / })).toBeVisible();
+});
