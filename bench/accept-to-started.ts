@@ -1,6 +1,7 @@
 import { newId } from "@atelier/server/platform";
 import { startNaive } from "./naive.ts";
 import { interleave, quantile, show, showRatio, summarise } from "./rounds.ts";
+import { createSignals } from "./signals.ts";
 import { openStage, type Backend } from "./stage.ts";
 import { startZeroWork } from "./zero-work.ts";
 
@@ -14,31 +15,20 @@ interface Times {
   readonly startedMs: number[];
 }
 
-/** P1: durable accept to started against a bare INSERT and `queue.add`, one job at a time, in interleaved rounds. */
+/** P1: durable accept to started against a bare INSERT and `queue.add`, one job after the other, in interleaved rounds. */
 export async function benchAcceptToStarted(backend: Backend): Promise<string[]> {
   const stage = await openStage(backend);
-  const started = new Map<string, (atMs: number) => void>();
-  const early = new Map<string, number>();
-  const note = (id: string) => {
-    const waiting = started.get(id);
-    if (waiting) waiting(performance.now());
-    else early.set(id, performance.now());
-  };
-  const whenStarted = (id: string) =>
-    new Promise<number>((resolve) => {
-      const atMs = early.get(id);
-      if (atMs !== undefined) resolve(atMs);
-      else started.set(id, resolve);
-    });
-  const product = await startZeroWork(stage, { slots: 1, onStarted: note });
-  const naive = await startNaive(stage, 1, note);
+  const [started, ended] = [createSignals(), createSignals()];
+  const product = await startZeroWork(stage, { slots: 1, onStarted: started.note, onCompleted: ended.note });
+  const naive = await startNaive(stage, { slots: 1, onJob: started.note, onCompleted: ended.note });
   const run = async (accept: () => Promise<string>): Promise<Times> => {
     const times: Times = { acceptMs: [], startedMs: [] };
     for (let count = 0; count < jobsPerRound; count += 1) {
       const beganMs = performance.now();
       const id = await accept();
       times.acceptMs.push(performance.now() - beganMs);
-      times.startedMs.push((await whenStarted(id)) - beganMs);
+      times.startedMs.push((await started.when(id)) - beganMs);
+      await ended.when(id);
     }
     return times;
   };

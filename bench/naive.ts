@@ -12,23 +12,31 @@ export interface Naive {
 }
 
 const name = "naive";
-const options = { removeOnComplete: true, removeOnFail: true };
+const jobOptions = { removeOnComplete: true, removeOnFail: true };
 
-export async function startNaive(stage: Stage, slots: number, onJob: (id: string) => void): Promise<Naive> {
+export interface NaiveOptions {
+  readonly slots: number;
+  onJob(id: string): void;
+  onCompleted?(id: string): void;
+}
+
+export async function startNaive(stage: Stage, options: NaiveOptions): Promise<Naive> {
+  const { slots } = options;
   const pool = new pg.Pool({ connectionString: stage.databaseUrl, max: 10 });
   await pool.query(
     "create table if not exists naive_tasks (id uuid primary key, status text not null, payload jsonb not null)",
   );
   const processor: Processor = async (job) => {
-    onJob(job.data.id);
+    options.onJob(job.data.id);
     await Promise.resolve();
   };
-  const { queue, worker } = stage.redisUrl
+  const { queue, worker, disconnect } = stage.redisUrl
     ? onRedis(stage.redisUrl, slots, processor)
     : onPostgres(stage.databaseUrl, slots, processor);
   worker.on("error", () => {});
+  worker.on("completed", (job) => options.onCompleted?.(job.data.id));
   const add = async (id: string) => {
-    await queue.add("task", { id }, { ...options, jobId: `t-${id}` });
+    await queue.add("task", { id }, { ...jobOptions, jobId: `t-${id}` });
   };
   return {
     add,
@@ -39,16 +47,22 @@ export async function startNaive(stage: Stage, slots: number, onJob: (id: string
     async close() {
       await worker.close();
       await queue.close();
+      disconnect();
       await pool.end();
     },
   };
 }
 
 function onRedis(url: string, slots: number, processor: Processor) {
-  const connect = () => new Redis(url, { maxRetriesPerRequest: null });
+  const connection = new Redis(url, { maxRetriesPerRequest: null });
+  const blocking = connection.duplicate();
   return {
-    queue: new Queue(name, { connection: connect() }),
-    worker: new Worker(name, processor, { connection: connect(), concurrency: slots }),
+    queue: new Queue(name, { connection }),
+    worker: new Worker(name, processor, { connection: blocking, concurrency: slots }),
+    disconnect() {
+      connection.disconnect();
+      blocking.disconnect();
+    },
   };
 }
 
@@ -58,5 +72,6 @@ function onPostgres(url: string, slots: number, processor: Processor) {
   return {
     queue: new bound.Queue(name, { connection }),
     worker: new bound.Worker(name, processor, { connection, concurrency: slots }),
+    disconnect: () => {},
   };
 }

@@ -10,7 +10,7 @@ export interface BellBackend {
   close(): Promise<void>;
 }
 
-export type QueueHandle = Pick<Queue, "addBulk" | "close"> & Pick<NodeJS.EventEmitter, "on">;
+export type QueueHandle = Pick<Queue, "add" | "addBulk" | "close"> & Pick<NodeJS.EventEmitter, "on">;
 
 export interface WorkerHandle {
   readonly worker: Pick<Worker, "close"> & Pick<NodeJS.EventEmitter, "on">;

@@ -14,6 +14,13 @@ function toJob(bell: Bell) {
   return { name: "bell", data: bell, opts: { ...bellOptions, jobId } };
 }
 
+/** A single bell, which is the rule, costs a fraction of a bulk of one (PostgreSQL: 3 ms instead of 10). */
+async function add(queue: QueueHandle, jobs: readonly ReturnType<typeof toJob>[]): Promise<void> {
+  const [job, ...others] = jobs;
+  if (job && others.length === 0) await queue.add(job.name, job.data, job.opts);
+  else await queue.addBulk([...jobs]);
+}
+
 /** Opens the bells of a process. Queues connect on the first ring, workers when they consume. */
 export function createBells(connection: QueueConnection, onError: OnConnectionError): Bells {
   const open = connection.backend === "redis" ? redisBells : postgresBells;
@@ -32,7 +39,7 @@ export function createBells(connection: QueueConnection, onError: OnConnectionEr
       if (bells.length === 0) return;
       // Rather than wait for its return: a submit must not, and the sweep rings again.
       if (backend.isAway()) throw new Error("the queue is away");
-      await queueOf(name).addBulk(bells.map(toJob));
+      await add(queueOf(name), bells.map(toJob));
     },
     consume(name, slots, onBell) {
       const underWay = new Set<Promise<void>>();
