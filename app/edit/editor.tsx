@@ -15,7 +15,7 @@ import { useEditor } from "./use-editor.ts";
 import { useVersions } from "./use-versions.ts";
 
 const room =
-  "stage -mb-36 flex h-dvh flex-col pb-[calc(57px+env(safe-area-inset-bottom))] wide:-mb-16 wide:pb-0";
+  "stage room -mb-36 flex h-dvh flex-col pb-[calc(57px+env(safe-area-inset-bottom))] wide:-mb-16 wide:pb-0";
 
 /** A picture on the dark stage, its tools, and every version of it. */
 export function Editor({ imageId }: { readonly imageId: string }) {
@@ -44,17 +44,19 @@ export function Editor({ imageId }: { readonly imageId: string }) {
         <>
           <EditHeader image={image} />
           <div className="flex min-h-0 flex-1 max-wide:flex-col">
-            <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
-              <ToolColumn session={session} />
-              {versions.baseId === null ? (
-                <EditStage key={image.id} image={image} session={session} />
-              ) : (
-                <CompareStage image={image} baseId={versions.baseId} />
-              )}
+            <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+              <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
+                <ToolColumn session={session} />
+                {versions.baseId === null ? (
+                  <EditStage key={image.id} image={image} session={session} />
+                ) : (
+                  <CompareStage image={image} baseId={versions.baseId} />
+                )}
+              </div>
+              <HistoryStrip versions={versions} />
             </div>
             <EditPanel image={image} session={session} jobId={jobId} onJob={setJobId} />
           </div>
-          <HistoryStrip versions={versions} />
         </>
       )}
     </div>

@@ -13,7 +13,7 @@ export function SideNav() {
   return (
     <nav
       aria-label={t("navigation")}
-      className="fixed inset-y-0 left-0 z-20 hidden w-[200px] flex-col border-r border-line px-3 py-5 wide:flex"
+      className="fixed inset-y-0 left-0 z-20 hidden w-[200px] flex-col border-r border-line bg-paper px-3 py-5 wide:flex"
     >
       <Link href="/" className="mb-7 self-start rounded-control px-2" aria-label={t("home")}>
         <Logo />

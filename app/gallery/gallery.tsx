@@ -38,7 +38,13 @@ export function Gallery() {
         {query.isPending ? <SheetSkeleton /> : null}
         {images?.length === 0 ? <GalleryEmpty filters={filters} /> : null}
         {images === undefined || images.length === 0 ? null : (
-          <Sheet images={images} selection={selection} onOpen={viewer.open} query={query} />
+          <Sheet
+            images={images}
+            selection={selection}
+            openId={viewer.imageId}
+            onOpen={viewer.open}
+            query={query}
+          />
         )}
       </div>
       <SelectionBar selection={selection} />

@@ -20,6 +20,15 @@ test("the last row keeps the target height instead of being blown up", () => {
   expect(row?.widthsPx).toEqual([150]);
 });
 
+test("a short last row is as high as the row before it", () => {
+  const rows = justify(
+    Array.from({ length: 7 }, () => picture(300, 300)),
+    options,
+  );
+  expect(rows).toHaveLength(2);
+  expect(rows[1]?.heightPx).toBe(rows[0]?.heightPx);
+});
+
 test("every picture is there once, in its order", () => {
   const items = Array.from({ length: 23 }, (_, index) => ({ ...picture(400, 300), index }));
   expect(justify(items, options).flatMap((row) => row.items.map(({ index }) => index))).toEqual(

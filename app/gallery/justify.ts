@@ -29,8 +29,8 @@ function toRow<Item extends Sized>(items: readonly Item[], heightPx: number): Ro
 }
 
 /**
- * Rows of pictures that fill the width exactly, like a contact sheet. Only the last row may stay short: it keeps the
- * target height.
+ * Rows of pictures that fill the width exactly, like a contact sheet. Only the last row may stay short: it is as high
+ * as the row before it, or as the target.
  */
 export function justify<Item extends Sized>(
   items: readonly Item[],
@@ -48,6 +48,6 @@ export function justify<Item extends Sized>(
     row = [];
     proportions = 0;
   }
-  if (row.length > 0) rows.push(toRow(row, targetHeightPx));
+  if (row.length > 0) rows.push(toRow(row, rows.at(-1)?.heightPx ?? targetHeightPx));
   return rows;
 }

@@ -7,10 +7,11 @@ interface Props {
   readonly row: Row<ImageView>;
   readonly gapPx: number;
   readonly selection: Selection;
+  readonly openId: string | null;
   readonly onOpen: (id: string) => void;
 }
 
-export function SheetRow({ row, gapPx, selection, onOpen }: Props) {
+export function SheetRow({ row, gapPx, selection, openId, onOpen }: Props) {
   return (
     <div className="flex h-full" style={{ gap: gapPx }}>
       {row.items.map((image, index) => (
@@ -20,6 +21,7 @@ export function SheetRow({ row, gapPx, selection, onOpen }: Props) {
           widthPx={row.widthsPx[index] ?? 0}
           isSelected={selection.ids.has(image.id)}
           isSelecting={selection.ids.size > 0}
+          isOpen={image.id === openId}
           onToggle={selection.toggle}
           onOpen={onOpen}
         />

@@ -12,6 +12,7 @@ import type { Selection } from "./use-selection.ts";
 interface Props {
   readonly images: readonly ImageView[];
   readonly selection: Selection;
+  readonly openId: string | null;
   readonly onOpen: (id: string) => void;
   readonly query: { readonly hasNextPage: boolean; readonly isFetching: boolean; fetchNextPage(): unknown };
 }
@@ -20,7 +21,7 @@ const gapPx = 4;
 const linesAhead = 6;
 
 /** The contact sheet: only the rows near the view are in the document. */
-export function Sheet({ images, selection, onOpen, query }: Props) {
+export function Sheet({ images, selection, openId, onOpen, query }: Props) {
   const t = useTranslations("gallery");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const { width } = useBoxSize(element);
@@ -74,7 +75,7 @@ export function Sheet({ images, selection, onOpen, query }: Props) {
             {line.type === "day" ? (
               <DayHeader day={line.day} />
             ) : (
-              <SheetRow row={line} gapPx={gapPx} selection={selection} onOpen={onOpen} />
+              <SheetRow row={line} gapPx={gapPx} selection={selection} openId={openId} onOpen={onOpen} />
             )}
           </div>
         );

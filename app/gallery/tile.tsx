@@ -14,18 +14,30 @@ interface Props {
   readonly widthPx: number;
   readonly isSelected: boolean;
   readonly isSelecting: boolean;
+  /** Its picture stands in the viewer now. */
+  readonly isOpen: boolean;
   readonly onToggle: (id: string, isRange: boolean) => void;
   readonly onOpen: (id: string) => void;
 }
 
 /** One picture of the sheet: a click opens it, its check (or shift) selects it. */
-export const Tile = memo(function Tile({ image, widthPx, isSelected, isSelecting, onToggle, onOpen }: Props) {
+export const Tile = memo(function Tile(props: Props) {
+  const { image, widthPx, isSelected, isSelecting, isOpen, onToggle, onOpen } = props;
   const t = useTranslations("gallery");
   const name = useImageName()(image);
   const click = (event: MouseEvent) => {
     if (event.shiftKey || event.ctrlKey || event.metaKey) onToggle(image.id, event.shiftKey);
     else onOpen(image.id);
   };
+  const picture = (
+    <Picture
+      imageId={image.id}
+      variant="thumbnail"
+      thumbhash={image.thumbhash}
+      alt=""
+      className="size-full"
+    />
+  );
   return (
     <div className="group relative h-full shrink-0 bg-well" style={{ width: widthPx }}>
       <button
@@ -39,15 +51,13 @@ export const Tile = memo(function Tile({ image, widthPx, isSelected, isSelecting
           isSelected && "p-2.5",
         )}
       >
-        <ViewTransition name={`picture-${image.id}`} share="picture" default="none">
-          <Picture
-            imageId={image.id}
-            variant="thumbnail"
-            thumbhash={image.thumbhash}
-            alt=""
-            className="size-full"
-          />
-        </ViewTransition>
+        {isOpen ? (
+          picture
+        ) : (
+          <ViewTransition name={`picture-${image.id}`} share="picture" default="none">
+            {picture}
+          </ViewTransition>
+        )}
       </button>
       <button
         type="button"

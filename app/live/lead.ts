@@ -28,7 +28,8 @@ export function lead({ store, channel, open }: Options): () => void {
     if (store.connection() !== "live") share("live");
   }
 
-  noteBreak();
+  // A page that has just opened has lost nothing yet.
+  if (store.connection() !== "connecting") noteBreak();
   const close = keepStream({
     open,
     since: () => store.state().at,

@@ -5,6 +5,7 @@ import { useMe } from "../data/use-me.ts";
 import { AccountSection } from "./account/account-section.tsx";
 import { GuestSection } from "./account/guest-section.tsx";
 import { ApiKeysSection } from "./api-keys/api-keys-section.tsx";
+import { EnginesSection } from "./engines/engines-section.tsx";
 import { SettingsSection } from "./settings-section.tsx";
 import { ThemeChoice } from "./theme-choice.tsx";
 
@@ -20,6 +21,7 @@ export function Settings() {
         <ThemeChoice />
       </SettingsSection>
       {me !== undefined && me !== null && !me.isGuest ? <ApiKeysSection /> : null}
+      <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
         <ShortcutTable />
       </SettingsSection>

@@ -14,11 +14,11 @@ export function SignInCard() {
   const isNew = useSearchParams().has("new");
   const [mode, setMode] = useState<SignInMode>(isNew ? "create" : "signIn");
   return (
-    <div className="relative flex min-h-dvh items-center justify-center px-4 py-10 max-wide:-mb-36 max-wide:pb-24 wide:-mb-16">
+    <div className="relative flex min-h-dvh items-center overflow-hidden justify-center px-4 py-10 max-wide:-mb-36 max-wide:pb-24 wide:-mb-16">
       <img
         src="/samples/coffee.png"
         alt=""
-        className="absolute inset-0 size-full scale-105 object-cover opacity-35 blur-2xl saturate-50"
+        className="absolute inset-0 size-full scale-105 object-cover blur-[6px] brightness-90 saturate-[0.85]"
       />
       <section
         aria-labelledby="sign-in-title"

@@ -43,7 +43,7 @@ export function EmptyFrame({ slot, onFile }: Props) {
         <Button
           size="small"
           look="quiet"
-          className="hidden pointer-coarse:inline-flex"
+          className="pointer-fine:hidden"
           onClick={() => pick({ camera: true })}
         >
           <Camera aria-hidden />

@@ -2,8 +2,13 @@
 import { useTranslations } from "next-intl";
 import { useCapability } from "../data/use-capabilities.ts";
 
-/** Which engine will do it and what that means. */
-export function EngineLine() {
+interface Props {
+  /** A result is shown, so the line says what it is instead of what it will be. */
+  readonly isDone: boolean;
+}
+
+/** Which engine does it and what that means. */
+export function EngineLine({ isDone }: Props) {
   const t = useTranslations("studio");
   const capability = useCapability("outfit_change");
   if (capability === undefined) return <p className="h-[18px]" />;
@@ -11,7 +16,7 @@ export function EngineLine() {
   return (
     <p className="text-xs text-quiet">
       {capability.engine === "local"
-        ? t("engineLocal")
+        ? t(isDone ? "engineLocalDone" : "engineLocal")
         : t("engineOther", { engine: capability.engine ?? "" })}
     </p>
   );

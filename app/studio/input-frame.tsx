@@ -17,6 +17,7 @@ import type { SlotState } from "./use-slot.ts";
 interface Props {
   readonly slot: Slot;
   readonly state: SlotState;
+  readonly proportion: number;
   readonly children: ReactNode;
 }
 
@@ -34,13 +35,13 @@ function FrameContent({ slot, state }: Pick<Props, "slot" | "state">) {
       alt={image?.title || t(`slots.${slot}`)}
       fit="contain"
       eager
-      className="size-full"
+      className="size-full min-h-0"
     />
   );
 }
 
 /** The frame of the person or of the garment, with what belongs to it below. */
-export function InputFrame({ slot, state, children }: Props) {
+export function InputFrame({ slot, state, proportion, children }: Props) {
   const t = useTranslations("studio");
   const isEmpty = state.imageId === null && state.upload === undefined;
   const paste = (event: ClipboardEvent) => {
@@ -58,7 +59,7 @@ export function InputFrame({ slot, state, children }: Props) {
           </IconButton>
         )}
       </FrameHeader>
-      <Mat isEmpty={isEmpty} onFile={state.put}>
+      <Mat isEmpty={isEmpty} proportion={proportion} onFile={state.put}>
         <FrameContent slot={slot} state={state} />
       </Mat>
       {children}

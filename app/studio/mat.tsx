@@ -5,12 +5,14 @@ import { carriesFiles, filesOf } from "../uploads/take-files.ts";
 
 interface Props {
   readonly isEmpty: boolean;
+  /** Width by height. */
+  readonly proportion: number;
   readonly onFile?: (file: File) => void;
   readonly children: ReactNode;
 }
 
 /** The ground a picture hangs on; takes a dropped one. */
-export function Mat({ isEmpty, onFile, children }: Props) {
+export function Mat({ isEmpty, proportion, onFile, children }: Props) {
   const [isOver, setOver] = useState(false);
   const takesDrops = onFile !== undefined;
   const over = (event: DragEvent) => {
@@ -28,9 +30,12 @@ export function Mat({ isEmpty, onFile, children }: Props) {
       onDragOver={over}
       onDragLeave={() => setOver(false)}
       onDrop={drop}
+      style={{ aspectRatio: proportion }}
       className={cx(
-        "relative flex h-[min(116vw,480px)] items-center justify-center overflow-hidden rounded-card transition-colors duration-150 wide:h-[clamp(340px,calc(100dvh-346px),760px)]",
-        isEmpty ? "border border-dashed border-edge/60 bg-well/60" : "border border-line bg-surface",
+        "relative flex w-full items-center justify-center overflow-hidden rounded-card transition-colors duration-150 wide:max-h-[max(380px,calc(100dvh-300px))] wide:min-h-[320px]",
+        isEmpty
+          ? "border border-dashed border-edge/60 bg-well/60 max-wide:aspect-auto! max-wide:min-h-56"
+          : "border border-line bg-surface p-2.5 max-wide:max-h-[130vw]",
         isOver && "border-solid border-accent bg-accent-tint",
       )}
     >

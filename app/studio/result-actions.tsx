@@ -11,32 +11,44 @@ import { useRetryJob } from "../jobs/use-job-actions.ts";
 import { IconButton } from "../ui/icon-button.tsx";
 import { studio } from "./studio-store.ts";
 
+interface Props {
+  readonly job: JobView;
+  /** The result of what lies on the table, so that the next step is another garment. */
+  readonly isCurrent: boolean;
+}
+
 /** What can be done with a finished result. */
-export function ResultActions({ job }: { readonly job: JobView }) {
+export function ResultActions({ job, isCurrent }: Props) {
   const t = useTranslations("studio");
   const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
   const imageId = job.outputs[0]?.imageId;
   if (imageId === undefined) return null;
   return (
-    <div role="group" aria-label={t("resultActions")} className="flex flex-wrap items-center gap-2">
-      <a href={downloadUrl(imageId)} download className={buttonStyle("plain", "small")}>
-        <Download aria-hidden />
-        {t("download")}
-      </a>
-      <Link href={`/edit/${imageId}`} className={buttonStyle("plain", "small")}>
-        <Pencil aria-hidden />
-        {t("edit")}
-      </Link>
-      <Button size="small" onClick={() => studio.set({ garmentId: null, jobId: null })}>
+    <div role="group" aria-label={t("resultActions")} className="flex flex-col gap-3">
+      <div className="flex items-center gap-2">
+        <a href={downloadUrl(imageId)} download className={buttonStyle("plain", "small")}>
+          <Download aria-hidden />
+          {t("download")}
+        </a>
+        <Link href={`/edit/${imageId}`} className={buttonStyle("plain", "small")}>
+          <Pencil aria-hidden />
+          {t("edit")}
+        </Link>
+        <span className="ml-auto flex">
+          <StarButton imageId={imageId} />
+          <IconButton label={t("retry")} disabled={retry.isPending} onClick={() => retry.mutate()}>
+            <RotateCcw aria-hidden />
+          </IconButton>
+        </span>
+      </div>
+      <Button
+        look={isCurrent ? "primary" : "plain"}
+        size={isCurrent ? "large" : "medium"}
+        onClick={() => studio.set({ garmentId: null, jobId: null })}
+      >
         <Shirt aria-hidden />
         {t("tryAnother")}
       </Button>
-      <span className="ml-auto flex">
-        <StarButton imageId={imageId} />
-        <IconButton label={t("retry")} disabled={retry.isPending} onClick={() => retry.mutate()}>
-          <RotateCcw aria-hidden />
-        </IconButton>
-      </span>
     </div>
   );
 }

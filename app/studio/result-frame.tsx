@@ -8,6 +8,7 @@ import { ResultContent } from "./result-content.tsx";
 
 interface Props {
   readonly jobId: string | null;
+  readonly proportion: number;
   readonly children: ReactNode;
 }
 
@@ -24,7 +25,7 @@ function useScrollToResult(jobId: string | null) {
   return ref;
 }
 
-export function ResultFrame({ jobId, children }: Props) {
+export function ResultFrame({ jobId, proportion, children }: Props) {
   const t = useTranslations("studio");
   const ref = useScrollToResult(jobId);
   const { job, isMissing } = useJob(jobId);
@@ -33,7 +34,7 @@ export function ResultFrame({ jobId, children }: Props) {
     <section aria-labelledby="frame-result" ref={ref} className="flex min-w-0 scroll-my-20 flex-col gap-3">
       <FrameHeader id="frame-result" title={t("slots.result")} />
       <div className="flex flex-col gap-3 max-wide:flex-col-reverse">
-        <Mat isEmpty={shown === undefined}>
+        <Mat isEmpty={shown === undefined} proportion={proportion}>
           <ResultContent job={shown} />
         </Mat>
         {children}

@@ -19,14 +19,14 @@ export function ResultRunning({ job }: { readonly job: JobView }) {
   const seconds = useElapsedSeconds(job.createdAt, job.endedAt);
   const cancel = useCancelJob(job.id);
   const personId = job.inputs.find((input) => input.role === "person")?.imageId;
-  const ground = now.preview ?? (personId === undefined ? null : imageUrl(personId, "thumbnail"));
+  const ground = now.preview ?? (personId === undefined ? null : imageUrl(personId, "preview"));
   return (
     <>
       {ground === null ? null : (
         <img
           src={ground}
           alt=""
-          className="absolute inset-0 size-full scale-[1.02] object-contain opacity-55 blur-[10px] saturate-50 transition-[filter] duration-200"
+          className="absolute inset-2.5 size-[calc(100%-20px)] object-contain opacity-60 blur-[6px] saturate-50 transition-[filter] duration-200"
         />
       )}
       <BorderProgress value={now.progress} label={t("progress")} />

@@ -4,7 +4,6 @@ import { useEffect } from "react";
 import { Button } from "../ui/button.tsx";
 import { Kbd } from "../ui/kbd.tsx";
 import { Spinner } from "../ui/spinner.tsx";
-import { EngineLine } from "./engine-line.tsx";
 
 interface Props {
   readonly canRun: boolean;
@@ -28,24 +27,21 @@ export function RunButton({ canRun, isBusy, onRun }: Props) {
   const t = useTranslations("studio");
   useRunKey(onRun);
   return (
-    <div className="flex flex-col gap-2">
-      <Button
-        look="primary"
-        size="large"
-        disabled={!canRun || isBusy}
-        onClick={onRun}
-        aria-keyshortcuts="Control+Enter"
-        className="w-full"
-      >
-        {isBusy ? <Spinner /> : null}
-        {t("run")}
-        {isBusy ? null : (
-          <span className="hidden opacity-75 pointer-fine:inline">
-            <Kbd keys="Control+Enter" ground="accent" />
-          </span>
-        )}
-      </Button>
-      <EngineLine />
-    </div>
+    <Button
+      look="primary"
+      size="large"
+      disabled={!canRun || isBusy}
+      onClick={onRun}
+      aria-keyshortcuts="Control+Enter"
+      className="w-full"
+    >
+      {isBusy ? <Spinner /> : null}
+      {t("run")}
+      {isBusy ? null : (
+        <span className="hidden pointer-fine:inline">
+          <Kbd keys="Control+Enter" ground="button" />
+        </span>
+      )}
+    </Button>
   );
 }

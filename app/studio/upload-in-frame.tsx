@@ -37,7 +37,11 @@ export function UploadInFrame({ upload, onCancel }: Props) {
   }
   return (
     <>
-      <img src={upload.previewUrl} alt="" className="absolute inset-0 size-full object-contain opacity-45" />
+      <img
+        src={upload.previewUrl}
+        alt=""
+        className="absolute inset-2.5 size-[calc(100%-20px)] object-contain opacity-45"
+      />
       <div className="relative flex w-56 flex-col items-center gap-3 rounded-card bg-raised p-4 shadow-float">
         <p className="text-xs font-medium">{t("sending")}</p>
         <Progress label={t("sending")} value={upload.progress} className="w-full" />

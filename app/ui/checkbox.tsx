@@ -13,12 +13,12 @@ interface Props {
 /** A checkbox with its words; a click on the words counts too. */
 export function Checkbox({ checked, onChange, disabled, children }: Props) {
   return (
-    <label className="flex items-start gap-2.5 text-xs text-quiet has-data-disabled:opacity-45">
+    <label className="flex items-start gap-2.5 text-xs text-quiet has-data-disabled:cursor-default">
       <Base.Root
         checked={checked}
         onCheckedChange={onChange}
         disabled={disabled}
-        className="mt-px flex size-[18px] shrink-0 items-center justify-center rounded-[4px] border border-edge bg-surface transition-colors duration-120 data-checked:border-ink data-checked:bg-ink"
+        className="mt-px flex size-[18px] shrink-0 items-center justify-center rounded-[4px] border border-edge bg-surface transition-colors duration-120 data-checked:border-ink data-checked:bg-ink data-disabled:opacity-45"
       >
         <Base.Indicator className="text-paper">
           <Check className="size-3.5" strokeWidth={3} aria-hidden />

@@ -17,13 +17,13 @@ interface Props {
 const grounds = {
   paper: "border-line text-quiet",
   ink: "border-paper/35 text-paper",
-  accent: "border-on-accent/40 text-on-accent",
+  button: "border-current/40",
 };
 
 export function Kbd({ keys, ground = "paper" }: Props) {
   return (
     <kbd aria-hidden className="inline-flex items-center gap-1 font-sans">
-      {keys.split(/[+ ]/).map((key, index) => (
+      {keys.split(/(?<=.)[+ ](?=.)/).map((key, index) => (
         <span
           key={`${key}-${index}`}
           className={cx(

@@ -2,6 +2,7 @@
 import type { ImageView } from "@atelier/server/images";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
+import { useEngineName } from "../../jobs/use-engine-name.ts";
 import { TitleField } from "./title-field.tsx";
 import { useSourceImage } from "./use-source-image.ts";
 
@@ -9,6 +10,7 @@ function useRows(image: ImageView) {
   const t = useTranslations("viewer");
   const jobs = useTranslations("jobs");
   const format = useFormatter();
+  const engineName = useEngineName();
   const { job } = useSourceImage(image);
   const moment = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "short" });
   const rows: (readonly [string, string])[] = [
@@ -17,10 +19,10 @@ function useRows(image: ImageView) {
       t("facts.file"),
       `${image.mime.replace("image/", "").toUpperCase()}, ${format.number(image.sizeBytes / 1_048_576, { maximumFractionDigits: 1 })} MB`,
     ],
-    [t("facts.made"), moment(image.createdAt)],
+    [t(image.kind === null ? "facts.added" : "facts.made"), moment(image.createdAt)],
   ];
   if (job === undefined) return rows;
-  rows.push([t("facts.kind"), jobs(`kinds.${job.kind}`)], [t("facts.engine"), job.engine]);
+  rows.push([t("facts.kind"), jobs(`kinds.${job.kind}`)], [t("facts.engine"), engineName(job.engine)]);
   if (job.node !== null) rows.push([t("facts.node"), job.node]);
   const { category } = job.params;
   if (typeof category === "string") rows.push([t("facts.category"), category]);

@@ -8,9 +8,9 @@ import { AiBadge } from "../../pictures/ai-badge.tsx";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
 import { Picture } from "../../pictures/picture.tsx";
 import { useImageName } from "../../pictures/use-image-name.ts";
-import { fitBox } from "../../ui/fit-box.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { useBoxSize } from "../../ui/use-box-size.ts";
+import { viewerBox } from "./viewer-box.ts";
 
 interface Props {
   readonly image: ImageView;
@@ -24,7 +24,7 @@ export function ViewerPicture({ image, compareWith, previous, next, onMove }: Pr
   const t = useTranslations("viewer");
   const name = useImageName()(image);
   const [box, setBox] = useState<HTMLDivElement | null>(null);
-  const size = fitBox(useBoxSize(box), image);
+  const size = viewerBox(useBoxSize(box), image);
   return (
     <div className="relative min-h-0 flex-1">
       <div

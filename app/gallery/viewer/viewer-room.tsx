@@ -29,6 +29,7 @@ export function ViewerRoom({ image, images, address }: Props) {
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <ViewerToolbar
           image={image}
+          place={at === -1 ? null : { number: at + 1, count: images.length }}
           canCompare={sourceId !== null}
           isComparing={isComparing}
           isInfoOpen={isInfoOpen}

@@ -6,12 +6,15 @@ import Link from "next/link";
 import { downloadUrl } from "../../data/image-url.ts";
 import { QuickActions } from "../../pictures/quick-actions.tsx";
 import { StarButton } from "../../pictures/star-button.tsx";
+import { useImageName } from "../../pictures/use-image-name.ts";
 import { useRemoveImages } from "../../pictures/use-remove-images.ts";
 import { buttonStyle } from "../../ui/button-style.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
 
 interface Props {
   readonly image: ImageView;
+  /** Which of how many pictures of the sheet this is; null when the sheet does not hold it. */
+  readonly place: { readonly number: number; readonly count: number } | null;
   readonly canCompare: boolean;
   readonly isComparing: boolean;
   readonly isInfoOpen: boolean;
@@ -22,8 +25,9 @@ interface Props {
 }
 
 export function ViewerToolbar(props: Props) {
-  const { image, canCompare, isComparing, isInfoOpen, onCompare, onInfo, onClose, onRemoved } = props;
+  const { image, place, canCompare, isComparing, isInfoOpen, onCompare, onInfo, onClose, onRemoved } = props;
   const t = useTranslations("viewer");
+  const name = useImageName()(image);
   const remove = useRemoveImages();
   return (
     <div
@@ -34,7 +38,10 @@ export function ViewerToolbar(props: Props) {
       <IconButton label={t("close")} keys="Escape" onClick={onClose}>
         <X aria-hidden />
       </IconButton>
-      <span className="flex-1" />
+      <p className="min-w-0 flex-1 truncate pl-1 text-xs text-quiet max-sm:invisible">
+        {name}
+        {place === null ? null : <span className="tabular ml-3">{t("place", place)}</span>}
+      </p>
       <QuickActions image={image} />
       <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
         <Pencil aria-hidden />

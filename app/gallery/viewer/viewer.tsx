@@ -29,7 +29,7 @@ export function Viewer({ images, address }: Props) {
       <Dialog.Portal>
         <Dialog.Popup
           finalFocus={() => tile() ?? true}
-          className="stage fixed inset-0 z-50 flex flex-col outline-none wide:flex-row"
+          className="stage room fixed inset-0 z-50 flex flex-col outline-none wide:flex-row"
         >
           <Dialog.Title className="sr-only">{t("title")}</Dialog.Title>
           {image === undefined ? null : (

@@ -6,29 +6,35 @@ import { memo } from "react";
 import { JobAction } from "../job-action.tsx";
 import { JobStateLine } from "../job-state-line.tsx";
 import { JobThumbnail } from "../job-thumbnail.tsx";
+import { useEngineName } from "../use-engine-name.ts";
 
 export const JobListRow = memo(function JobListRow({ job }: { readonly job: JobView }) {
   const t = useTranslations("jobs");
   const format = useFormatter();
+  const engineName = useEngineName();
   const made = new Date(job.createdAt);
   return (
-    <li className="flex items-center gap-2">
+    <li className="flex items-center gap-2 transition-colors duration-120 hover:bg-hover/50">
       <Link
         href={`/jobs/${job.id}`}
-        className="-mx-2 flex min-w-0 flex-1 items-center gap-4 rounded-control px-2 py-3 transition-colors duration-120 hover:bg-hover/60"
+        className="grid min-w-0 flex-1 grid-cols-[56px_minmax(0,1fr)] items-center gap-x-4 gap-y-1 rounded-control py-2.5 sm:grid-cols-[56px_minmax(0,1fr)_auto] wide:grid-cols-[56px_minmax(180px,1fr)_minmax(280px,1.4fr)_minmax(160px,1fr)_140px] wide:gap-x-8"
       >
-        <JobThumbnail job={job} size="medium" />
-        <span className="flex min-w-0 flex-1 flex-col gap-1">
-          <span className="flex items-baseline gap-3">
-            <span className="truncate text-sm font-medium">{t(`kinds.${job.kind}`)}</span>
-            <time dateTime={job.createdAt} className="tabular ml-auto shrink-0 text-xs text-quiet">
-              {format.dateTime(made, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" })}
-            </time>
-          </span>
+        <span className="max-wide:row-span-2">
+          <JobThumbnail job={job} size="medium" />
+        </span>
+        <span className="truncate text-sm font-medium">{t(`kinds.${job.kind}`)}</span>
+        <span className="min-w-0 max-wide:col-start-2 max-wide:row-start-2 sm:max-wide:col-span-2">
           <JobStateLine job={job} />
         </span>
+        <span className="truncate text-xs text-quiet max-wide:hidden">{engineName(job.engine)}</span>
+        <time
+          dateTime={job.createdAt}
+          className="tabular text-right text-xs text-quiet max-sm:hidden sm:max-wide:row-start-1"
+        >
+          {format.dateTime(made, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" })}
+        </time>
       </Link>
-      <span className="flex w-9 justify-center">
+      <span className="flex w-9 shrink-0 justify-center">
         <JobAction job={job} />
       </span>
     </li>

@@ -41,7 +41,11 @@ export function JobsList() {
           </Link>
         </EmptyState>
       ) : null}
-      <ul aria-label={t("list")} aria-busy={query.isPending} className="max-w-[880px] divide-y divide-line">
+      <ul
+        aria-label={t("list")}
+        aria-busy={query.isPending}
+        className="divide-y divide-line border-y border-line empty:border-0"
+      >
         {jobs?.map((job) => (
           <JobListRow key={job.id} job={job} />
         ))}

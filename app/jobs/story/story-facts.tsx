@@ -1,5 +1,6 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useFormatter, useTranslations } from "next-intl";
+import { useEngineName } from "../use-engine-name.ts";
 
 interface Props {
   readonly job: JobView;
@@ -15,10 +16,11 @@ function asText(value: unknown): string {
 export function StoryFacts({ job, facts }: Props) {
   const t = useTranslations("story");
   const format = useFormatter();
+  const engineName = useEngineName();
   const moment = (iso: string | null) =>
     iso === null ? "–" : format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "medium" });
   const rows: readonly (readonly [string, string])[] = [
-    [t("facts.engine"), job.engine],
+    [t("facts.engine"), engineName(job.engine)],
     [t("facts.node"), job.node ?? "–"],
     [t("facts.queue"), job.queue],
     [t("facts.attempt"), String(job.attempt)],

@@ -1,0 +1,45 @@
+"use client";
+import type { JobView } from "@atelier/server/jobs";
+import { hasEnded } from "../live/live-state.ts";
+import { useJob } from "../live/use-job.ts";
+import { EngineLine } from "./engine-line.tsx";
+import { ResultActions } from "./result-actions.tsx";
+import { RunButton } from "./run-button.tsx";
+import { useStudio } from "./use-studio.ts";
+
+interface Props {
+  readonly jobId: string | null;
+  readonly canRun: boolean;
+  readonly isSubmitting: boolean;
+  readonly onRun: () => void;
+}
+
+/** Whether a job was about exactly what lies on the table now. */
+function useIsCurrent(job: JobView | undefined): boolean {
+  const { personId, garmentId, category } = useStudio();
+  if (job === undefined) return false;
+  const inputOf = (role: string) => job.inputs.find((input) => input.role === role)?.imageId;
+  return (
+    inputOf("person") === personId && inputOf("garment") === garmentId && job.params.category === category
+  );
+}
+
+/** Under the result: the one thing to do next. */
+export function RunActions({ jobId, canRun, isSubmitting, onRun }: Props) {
+  const { job } = useJob(jobId);
+  const isCurrent = useIsCurrent(job);
+  const isDone = job?.status === "completed" && job.outputs.length > 0;
+  return (
+    <div className="flex flex-col gap-3">
+      {isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
+      {isDone && isCurrent ? null : (
+        <RunButton
+          canRun={canRun}
+          isBusy={isSubmitting || (job !== undefined && !hasEnded(job))}
+          onRun={onRun}
+        />
+      )}
+      <EngineLine isDone={isDone && isCurrent} />
+    </div>
+  );
+}
