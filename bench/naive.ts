@@ -30,9 +30,10 @@ export async function startNaive(stage: Stage, options: NaiveOptions): Promise<N
     options.onJob(job.data.id);
     await Promise.resolve();
   };
-  const { queue, worker, disconnect } = stage.redisUrl
+  const parts = stage.redisUrl
     ? onRedis(stage.redisUrl, slots, processor)
     : onPostgres(stage.databaseUrl, slots, processor);
+  const { queue, worker } = parts;
   worker.on("error", () => {});
   worker.on("completed", (job) => options.onCompleted?.(job.data.id));
   const add = async (id: string) => {
@@ -47,7 +48,7 @@ export async function startNaive(stage: Stage, options: NaiveOptions): Promise<N
     async close() {
       await worker.close();
       await queue.close();
-      disconnect();
+      parts.disconnect();
       await pool.end();
     },
   };

@@ -1,6 +1,6 @@
 /** Resolves waits for things that happen to ids, whichever comes first: the wait or the event. */
 export interface Signals {
-  note(id: string): void;
+  readonly note: (id: string) => void;
   /** When it happened, by `performance.now()`. */
   when(id: string): Promise<number>;
 }
