@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  addJob,
+  addNode,
+  addOwner,
+  insertJob,
+  readJob,
+  readStory,
+  testQueue,
+  type TestOwner,
+} from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { schema, type JobStatus } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
+import type { HintMessage } from "../queue/index.ts";
+import { cancel, confirmCancel, findStops } from "./cancel.ts";
+import { claim } from "./claim.ts";
+import { complete } from "./complete.ts";
+import { fail } from "./fail.ts";
+import { handBack } from "./hand-back.ts";
+import type { Lease } from "./lease.ts";
+import { recover } from "./recover.ts";
+import { start } from "./start.ts";
+
+describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
+  let opened: TestServices;
+  let owner: TestOwner;
+  let nodeId: string;
+
+  beforeAll(async () => {
+    opened = await createTestServices({ backend });
+    owner = await addOwner(opened.services);
+  });
+  afterAll(() => opened.close());
+  beforeEach(async () => {
+    await opened.services.db.delete(schema.jobs);
+    await opened.services.db.delete(schema.nodes);
+    nodeId = await addNode(opened.services);
+  });
+
+  const cancelOwn = (id: string) => cancel(opened.services, { ownerId: owner.userId, id });
+  const claimNext = () => claim(opened.services, { nodeId, queue: testQueue, kinds: ["upscale"] });
+
+  async function claimed(): Promise<Lease> {
+    const id = await addJob(opened.services, { owner });
+    expect(await claimNext()).toMatchObject({ id });
+    return { jobId: id, attempt: 1, nodeId };
+  }
+
+  async function running(): Promise<Lease> {
+    const lease = await claimed();
+    await start(opened.services, lease);
+    return lease;
+  }
+
+  test.each([
+    ["pending", insertJob],
+    ["queued", addJob],
+  ] as const)("D6 a %s job is cancelled at once", async (status, add) => {
+    const id = await add(opened.services, { owner });
+    expect((await readJob(opened.services, id)).status).toBe(status);
+    expect(await cancelOwn(id)).toEqual({ cancelled: true, status: "cancelled" });
+    expect(await readJob(opened.services, id)).toMatchObject({ status: "cancelled", attempt: 0 });
+    expect(await claimNext()).toBeNull();
+  });
+
+  test.each([
+    ["waiting_for_engine", claimed],
+    ["processing", running],
+  ] as const)("D6 the worker of a %s job is told, and its word ends the job", async (status, begin) => {
+    const { services } = opened;
+    const lease = await begin();
+    const told: HintMessage[] = [];
+    const published = { ...services.hints, publish: (message: HintMessage) => void told.push(message) };
+    const answer = await cancel(
+      { ...services, hints: published },
+      { ownerId: owner.userId, id: lease.jobId },
+    );
+    expect(answer).toEqual({ cancelled: true, status });
+    expect(told).toContainEqual({ type: "cancel", jobId: lease.jobId });
+    expect((await findStops(services, [lease])).cancelled).toEqual(new Set([lease.jobId]));
+    expect(await confirmCancel(services, lease)).toBe(true);
+    expect(await readJob(services, lease.jobId)).toMatchObject({ status: "cancelled", charged: 0 });
+    expect(await claimed()).toMatchObject({ nodeId });
+  });
+
+  test.each([
+    ["completed", (lease: Lease) => complete(opened.services, { lease, outputs: [], facts: {} })],
+    ["failed", (lease: Lease) => fail(opened.services, lease, new AppError("output_too_large"))],
+  ] as const)("D6 a job that has %s answers false and stays as it is", async (status, end) => {
+    const lease = await running();
+    await end(lease);
+    const before = await readJob(opened.services, lease.jobId);
+    expect(await cancelOwn(lease.jobId)).toEqual({ cancelled: false, status });
+    expect(await readJob(opened.services, lease.jobId)).toEqual(before);
+  });
+
+  test("D6 asking again for a running or cancelled job changes nothing and answers true", async () => {
+    const lease = await running();
+    await cancelOwn(lease.jobId);
+    const { revision } = await readJob(opened.services, lease.jobId);
+    expect(await cancelOwn(lease.jobId)).toEqual({ cancelled: true, status: "processing" });
+    expect((await readJob(opened.services, lease.jobId)).revision).toBe(revision);
+    await confirmCancel(opened.services, lease);
+    expect(await cancelOwn(lease.jobId)).toMatchObject({ status: "cancelled" });
+    expect((await readJob(opened.services, lease.jobId)).revision).toBe(revision + 1);
+  });
+
+  test.each([
+    ["a hand-back", (lease: Lease) => handBack(opened.services, lease)],
+    ["a failed try", (lease: Lease) => fail(opened.services, lease, new AppError("engine_failed"))],
+    [
+      "the death of its worker",
+      async () => {
+        await opened.services.db.update(schema.nodes).set({ state: "lost" });
+        await recover(opened.services);
+      },
+    ],
+  ] as const)("F36 a request survives %s: the job is cancelled, not started again", async (_end, end) => {
+    const lease = await running();
+    await cancelOwn(lease.jobId);
+    await end(lease);
+    expect((await readJob(opened.services, lease.jobId)).status).toBe("cancelled");
+  });
+
+  /** The one end of a job, which its story and everybody's answers agree on. */
+  async function expectOneEnd(id: string, allowed: readonly JobStatus[]): Promise<JobStatus> {
+    const job = await readJob(opened.services, id);
+    expect(allowed).toContain(job.status);
+    const story = await readStory(opened.services, id);
+    const ends = story.filter(({ status }) => ["completed", "failed", "cancelled"].includes(status));
+    expect(ends.map((line) => line.status)).toEqual([job.status]);
+    expect(story.at(-1)?.revision).toBe(job.revision);
+    return job.status;
+  }
+
+  test("F36 E7 cancel against complete, 20 racers, 20 times: one end, never both", async () => {
+    const { services } = opened;
+    for (let round = 0; round < 20; round += 1) {
+      const lease = await running();
+      const racers = Array.from({ length: 20 }, async (_, at) => {
+        // Each round gives another order a chance.
+        if ((at + round) % 3 === 0)
+          return Boolean(await complete(services, { lease, outputs: [], facts: {} }));
+        if ((at + round) % 3 === 1) return confirmCancel(services, lease);
+        return cancelOwn(lease.jobId);
+      });
+      await Promise.all(racers);
+      await expectOneEnd(lease.jobId, ["completed", "cancelled"]);
+    }
+  });
+
+  test("F36 E7 cancel against claim, 20 racers, 20 times: cancelled at once or claimed and asked, never lost", async () => {
+    const { services } = opened;
+    for (let round = 0; round < 20; round += 1) {
+      const id = await addJob(services, { owner });
+      const racers = Array.from({ length: 20 }, (_, at) =>
+        (at + round) % 2 === 0 ? claimNext() : cancelOwn(id),
+      );
+      await Promise.all(racers);
+      const job = await readJob(services, id);
+      if (job.status !== "cancelled") {
+        expect(job.cancelRequestedAt).not.toBeNull();
+        expect(await confirmCancel(services, { jobId: id, attempt: 1, nodeId })).toBe(true);
+      }
+      await expectOneEnd(id, ["cancelled"]);
+    }
+  });
+});
