@@ -1,4 +1,4 @@
-import { findStops, handBackUnknown, readActivity, sweep, tidy } from "@atelier/server/jobs";
+import { findStops, handBackUnknown, readActivity, rering, sweep, tidy } from "@atelier/server/jobs";
 import { sweepOrphanObjects } from "@atelier/server/images";
 import { createNodeWatch } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
@@ -50,13 +50,18 @@ function startWatch(
 
 function startSweep(services: Services, { incarnation, runs, oneAtATime }: LoopsInput, activity: Activity) {
   const { timing } = services.config;
+  let greeted: string | null = null;
   return startLoop(services.log, "sweep", async () => {
-    await oneAtATime(async () => {
-      const node = incarnation.current();
+    const node = await oneAtATime(async () => {
+      const current = incarnation.current();
       const running = runs.leases().map((lease) => lease.jobId);
-      if (node) await handBackUnknown(services, { nodeId: node.id, running });
+      if (current) await handBackUnknown(services, { nodeId: current.id, running });
+      return current;
     });
     await sweep(services);
+    // A predecessor may have died with the bells in its hands: a new node need not wait until they are old.
+    if (node && node.id !== greeted) await rering(services, 0);
+    greeted = node?.id ?? null;
     const jitter = 0.9 + Math.random() * 0.2;
     return (activity.isIdle() ? timing.sweepIdleMs : timing.sweepMs) * jitter;
   });

@@ -7,14 +7,16 @@ import { ring } from "./ring.ts";
 /**
  * Rings again for queued rows whose bell is old, so that a flushed queue or a lost bell delays a job by one sweep.
  * Only while a node that can run the row has a free slot: otherwise bells would pile up before busy nodes.
- * Not a change of the job: neither revision nor story moves.
+ * Not a change of the job: neither revision nor story moves. With `olderThanMs` 0 it rings for all of them.
  */
-export async function rering(services: Services): Promise<number> {
+export async function rering(
+  services: Services,
+  olderThanMs = services.config.timing.reringMs,
+): Promise<number> {
   const { jobs, nodes } = schema;
-  const { reringMs } = services.config.timing;
   const result = await services.db.execute<Record<string, unknown>>(sql`
     update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
-    where status = 'queued' and rung_at < clock_timestamp() - ${reringMs} * interval '1 millisecond'
+    where status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
       and exists (select 1 from ${nodes} n
         where n.state = 'active' and ${jobs.queue} = any(n.queues) and n.capability -> 'kinds' ? ${jobs.kind}
           and n.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.status in ('waiting_for_engine', 'processing')))
