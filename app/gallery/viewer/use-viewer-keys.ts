@@ -13,6 +13,13 @@ interface Options {
   readonly onRemoved: () => void;
 }
 
+/** What moves by arrows itself. */
+const ownArrows = "[role=slider], [role=menu]";
+
+function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
+  return key.startsWith("Arrow") && target instanceof Element && target.closest(ownArrows) !== null;
+}
+
 export function useViewerKeys({ image, previous, next, onMove, onRemoved }: Options): void {
   const star = useStar();
   const remove = useRemoveImages();
@@ -27,10 +34,11 @@ export function useViewerKeys({ image, previous, next, onMove, onRemoved }: Opti
       },
     };
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+      if (isTyping(event) || event.ctrlKey || event.metaKey || belongsElsewhere(event)) return;
       keys[event.key]?.();
     };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
+    // On the way down: the dialog lets no arrow key through on the way up.
+    window.addEventListener("keydown", press, { capture: true });
+    return () => window.removeEventListener("keydown", press, { capture: true });
   }, [image, next, onMove, onRemoved, previous, remove, star]);
 }
