@@ -13,7 +13,10 @@ export function useUploadBatch(): (files: readonly File[]) => void {
   return useCallback(
     (files) => {
       if (files.length > maxUploadsAtOnce) {
-        toastFailure(t("tooManyTitle", { max: maxUploadsAtOnce }), t("tooManyText", { count: files.length, max: maxUploadsAtOnce }));
+        toastFailure(
+          t("tooManyTitle", { max: maxUploadsAtOnce }),
+          t("tooManyText", { count: files.length, max: maxUploadsAtOnce }),
+        );
         return;
       }
       for (const file of files) {
