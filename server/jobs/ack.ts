@@ -16,9 +16,3 @@ export async function ack(services: Services, address: JobAddress): Promise<{ re
   await removeJob(services, job.id);
   return { removed: true };
 }
-
-/** A complete answer about an ended job was handed out; starts the time after which an ephemeral one goes. */
-export async function noteAnswer({ db }: Pick<Services, "db">, id: string): Promise<void> {
-  await db.execute(sql`
-    update ${schema.jobs} set answered_at = coalesce(answered_at, now()) where id = ${id} and retention = 'ephemeral' and ended_at is not null`);
-}

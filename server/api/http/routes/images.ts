@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import { z } from "zod";
 import { jobKinds } from "../../../engines/index.ts";
 import {
@@ -10,8 +9,10 @@ import {
   variants,
   type ImageView,
 } from "../../../images/index.ts";
+import { noteServed } from "../../../jobs/index.ts";
 import { AppError } from "../../../platform/index.ts";
 import { defineRoute } from "../route.ts";
+import { servedStream } from "../served-stream.ts";
 
 const imageSchema = z.object({
   id: z.uuid(),
@@ -107,8 +108,10 @@ const getImageFileRoute = defineRoute({
     const { headers, open } = await openFile(services, { id, ownerId: caller.userId, ...query, ifNoneMatch });
     if (!open) return new Response(null, { status: 304, headers });
     if (request.method === "HEAD") return new Response(null, { headers });
-    // Node's and the DOM's types of the same stream differ in name only.
-    return new Response(Readable.toWeb(await open()) as ReadableStream, { headers });
+    const onServed = async () => {
+      if (query.variant === "original") await noteServed(services, id);
+    };
+    return new Response(servedStream(await open(), onServed), { headers });
   },
 });
 

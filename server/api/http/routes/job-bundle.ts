@@ -1,7 +1,7 @@
-import { Readable } from "node:stream";
 import { z } from "zod";
-import { openBundle } from "../../../jobs/index.ts";
+import { noteAnswer, openBundle } from "../../../jobs/index.ts";
 import { defineRoute } from "../route.ts";
+import { servedStream } from "../served-stream.ts";
 
 export const jobBundleRoute = defineRoute({
   method: "get",
@@ -15,13 +15,16 @@ export const jobBundleRoute = defineRoute({
   responses: { 200: { description: "The zip.", contentType: "application/zip" } },
   async handle({ services, caller, params: { id } }) {
     const zip = await openBundle(services, { ownerId: caller.userId, id });
-    return new Response(Readable.toWeb(zip) as ReadableStream<Uint8Array>, {
-      headers: {
-        "Content-Type": "application/zip",
-        "Content-Disposition": `attachment; filename="job-${id}.zip"`,
-        "Cache-Control": "private, no-store",
-        "X-Content-Type-Options": "nosniff",
+    return new Response(
+      servedStream(zip, () => noteAnswer(services, id)),
+      {
+        headers: {
+          "Content-Type": "application/zip",
+          "Content-Disposition": `attachment; filename="job-${id}.zip"`,
+          "Cache-Control": "private, no-store",
+          "X-Content-Type-Options": "nosniff",
+        },
       },
-    });
+    );
   },
 });
