@@ -21,7 +21,7 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
       trigger={
         <button type="button" className={buttonStyle("quiet", "small")}>
           <Sparkles aria-hidden />
-          {t("process")}
+          <span className="max-sm:sr-only">{t("process")}</span>
         </button>
       }
     >

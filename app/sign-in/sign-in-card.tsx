@@ -18,7 +18,7 @@ export function SignInCard() {
       <img
         src="/samples/coffee.png"
         alt=""
-        className="absolute inset-0 size-full scale-105 object-cover blur-[6px] brightness-90 saturate-[0.85]"
+        className="absolute inset-0 size-full scale-105 object-cover opacity-40 blur-[3px] saturate-[0.7]"
       />
       <section
         aria-labelledby="sign-in-title"

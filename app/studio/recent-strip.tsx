@@ -23,26 +23,31 @@ export function RecentStrip({ slot, chosenId, onChoose }: Props) {
   });
   if (data === undefined || data.items.length === 0) return null;
   return (
-    <ul aria-label={t(`recent.${slot}`)} className="no-scrollbar -m-1 flex gap-1.5 overflow-x-auto p-1">
-      {data.items.map((image, index) => (
-        <li key={image.id} className="shrink-0">
-          <button
-            type="button"
-            aria-label={t(`useRecent.${slot}`, { number: index + 1 })}
-            aria-pressed={image.id === chosenId}
-            onClick={() => onChoose(image.id)}
-            className="block size-12 overflow-hidden rounded-control ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink aria-pressed:ring-2 aria-pressed:ring-accent"
-          >
-            <Picture
-              imageId={image.id}
-              variant="thumbnail"
-              thumbhash={image.thumbhash}
-              alt=""
-              className="size-full"
-            />
-          </button>
-        </li>
-      ))}
-    </ul>
+    <div className="mt-1 flex flex-col gap-2">
+      <p aria-hidden className="text-xs text-quiet">
+        {t(`recent.${slot}`)}
+      </p>
+      <ul aria-label={t(`recent.${slot}`)} className="no-scrollbar -m-1 flex gap-1.5 overflow-x-auto p-1">
+        {data.items.map((image, index) => (
+          <li key={image.id} className="shrink-0">
+            <button
+              type="button"
+              aria-label={t(`useRecent.${slot}`, { number: index + 1 })}
+              aria-pressed={image.id === chosenId}
+              onClick={() => onChoose(image.id)}
+              className="block size-12 overflow-hidden rounded-control ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink aria-pressed:ring-2 aria-pressed:ring-accent"
+            >
+              <Picture
+                imageId={image.id}
+                variant="thumbnail"
+                thumbhash={image.thumbhash}
+                alt=""
+                className="size-full"
+              />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import { type ReactNode, useEffect, useRef } from "react";
 import { useJob } from "../live/use-job.ts";
+import { cx } from "../ui/cx.ts";
 import { FrameHeader } from "./frame-header.tsx";
 import { Mat } from "./mat.tsx";
 import { ResultContent } from "./result-content.tsx";
@@ -33,7 +34,7 @@ export function ResultFrame({ jobId, proportion, children }: Props) {
   return (
     <section aria-labelledby="frame-result" ref={ref} className="flex min-w-0 scroll-my-20 flex-col gap-3">
       <FrameHeader id="frame-result" title={t("slots.result")} />
-      <div className="flex flex-col gap-3 max-wide:flex-col-reverse">
+      <div className={cx("flex flex-col gap-3", shown === undefined && "max-wide:flex-col-reverse")}>
         <Mat isEmpty={shown === undefined} proportion={proportion}>
           <ResultContent job={shown} />
         </Mat>

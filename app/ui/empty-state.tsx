@@ -30,7 +30,7 @@ export function EmptyState({ title, text, children }: Props) {
     <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[14dvh] pb-24 text-center">
       <BareFrame />
       <h2 className="display text-xl">{title}</h2>
-      <p className="text-sm text-quiet">{text}</p>
+      <p className="text-sm text-balance text-quiet">{text}</p>
       {children === undefined ? null : (
         <div className="mt-3 flex flex-wrap justify-center gap-2">{children}</div>
       )}

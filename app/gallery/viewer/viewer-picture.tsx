@@ -10,6 +10,7 @@ import { Picture } from "../../pictures/picture.tsx";
 import { useImageName } from "../../pictures/use-image-name.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { useBoxSize } from "../../ui/use-box-size.ts";
+import { useSwipe } from "./use-swipe.ts";
 import { viewerBox } from "./viewer-box.ts";
 
 interface Props {
@@ -24,17 +25,23 @@ export function ViewerPicture({ image, compareWith, previous, next, onMove }: Pr
   const t = useTranslations("viewer");
   const name = useImageName()(image);
   const [box, setBox] = useState<HTMLDivElement | null>(null);
+  const swipe = useSwipe(
+    () => next !== undefined && onMove(next),
+    () => previous !== undefined && onMove(previous),
+  );
   const size = viewerBox(useBoxSize(box), image);
   return (
     <div className="relative min-h-0 flex-1">
       <div
         ref={setBox}
-        className="absolute inset-x-0 inset-y-0 flex items-center justify-center sm:inset-x-14 sm:bottom-6"
+        {...(compareWith === null ? swipe : {})}
+        className="absolute inset-x-0 inset-y-0 flex touch-pan-y items-center justify-center sm:inset-x-14 sm:bottom-6"
       >
         <div className="relative" style={size}>
           {compareWith === null ? (
             <ViewTransition name={`picture-${image.id}`} share="picture" default="none">
               <Picture
+                key={image.id}
                 imageId={image.id}
                 variant="preview"
                 thumbhash={image.thumbhash}
@@ -46,6 +53,7 @@ export function ViewerPicture({ image, compareWith, previous, next, onMove }: Pr
             </ViewTransition>
           ) : (
             <CompareSlider
+              key={image.id}
               beforeUrl={imageUrl(compareWith, "preview")}
               afterUrl={imageUrl(image.id, "preview")}
               afterAlt={name}

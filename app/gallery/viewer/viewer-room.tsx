@@ -15,7 +15,8 @@ interface Props {
 }
 
 export function ViewerRoom({ image, images, address }: Props) {
-  const [isComparing, setComparing] = useState(false);
+  const [comparedId, setComparedId] = useState<string | null>(null);
+  const isComparing = comparedId === image.id;
   const [isInfoOpen, setInfoOpen] = useState(false);
   const { sourceId } = useSourceImage(image);
   const at = images.findIndex((one) => one.id === image.id);
@@ -33,7 +34,7 @@ export function ViewerRoom({ image, images, address }: Props) {
           canCompare={sourceId !== null}
           isComparing={isComparing}
           isInfoOpen={isInfoOpen}
-          onCompare={() => setComparing((on) => !on)}
+          onCompare={() => setComparedId(isComparing ? null : image.id)}
           onInfo={() => setInfoOpen((on) => !on)}
           onClose={address.close}
           onRemoved={afterRemoval}
@@ -46,7 +47,7 @@ export function ViewerRoom({ image, images, address }: Props) {
           onMove={address.move}
         />
       </div>
-      {isInfoOpen ? <ViewerInfo image={image} /> : null}
+      {isInfoOpen ? <ViewerInfo key={image.id} image={image} /> : null}
     </>
   );
 }

@@ -33,7 +33,7 @@ export function ViewerToolbar(props: Props) {
     <div
       role="toolbar"
       aria-label={t("toolbar")}
-      className="no-scrollbar flex h-14 shrink-0 items-center gap-1 overflow-x-auto px-2 sm:px-3"
+      className="no-scrollbar flex h-14 shrink-0 items-center gap-1 overflow-x-auto px-2 max-sm:gap-0.5 sm:px-3"
     >
       <IconButton label={t("close")} keys="Escape" onClick={onClose}>
         <X aria-hidden />
@@ -45,7 +45,7 @@ export function ViewerToolbar(props: Props) {
       <QuickActions image={image} />
       <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
         <Pencil aria-hidden />
-        {t("edit")}
+        <span className="max-sm:sr-only">{t("edit")}</span>
       </Link>
       <span aria-hidden className="mx-1 h-5 w-px shrink-0 bg-line" />
       {canCompare ? (

@@ -32,9 +32,7 @@ export function Viewer({ images, address }: Props) {
           className="stage room fixed inset-0 z-50 flex flex-col outline-none wide:flex-row"
         >
           <Dialog.Title className="sr-only">{t("title")}</Dialog.Title>
-          {image === undefined ? null : (
-            <ViewerRoom key={image.id} image={image} images={images} address={address} />
-          )}
+          {image === undefined ? null : <ViewerRoom image={image} images={images} address={address} />}
           {isError && image === undefined ? (
             <div className="m-auto flex flex-col items-center gap-4 text-sm">
               <p>{t("missing")}</p>

@@ -26,8 +26,8 @@ export function JobStory({ id }: { readonly id: string }) {
           {t("back")}
         </Link>
       </PageHeader>
-      <div className="grid gap-x-12 gap-y-8 px-4 sm:px-6 wide:grid-cols-[minmax(0,1fr)_320px] wide:px-8">
-        <div className="flex max-w-[720px] flex-col gap-8">
+      <div className="grid gap-x-12 gap-y-8 px-4 sm:px-6 wide:grid-cols-[minmax(0,720px)_320px] xl:gap-x-20 wide:px-8">
+        <div className="flex min-w-0 flex-col gap-8">
           <JobStateLine job={job} />
           <StoryPictures job={job} />
           <StoryTimeline events={data?.events ?? []} job={job} />

@@ -7,9 +7,8 @@ interface Props {
   readonly facts: Readonly<Record<string, unknown>> | null;
 }
 
-function asText(value: unknown): string {
-  if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toFixed(3);
-  return typeof value === "string" || typeof value === "boolean" ? String(value) : JSON.stringify(value);
+function rounded(_name: string, value: unknown): unknown {
+  return typeof value === "number" && !Number.isInteger(value) ? Number(value.toFixed(3)) : value;
 }
 
 /** Where and how it ran, as a quiet table. */
@@ -28,7 +27,6 @@ export function StoryFacts({ job, facts }: Props) {
     [t("facts.started"), moment(job.startedAt)],
     [t("facts.ended"), moment(job.endedAt)],
     [t("facts.id"), job.id],
-    ...Object.entries(facts ?? {}).map(([name, value]) => [name, asText(value)] as const),
   ];
   return (
     <section aria-labelledby="story-facts">
@@ -43,6 +41,18 @@ export function StoryFacts({ job, facts }: Props) {
           </div>
         ))}
       </dl>
+      {facts === null ? null : (
+        <details className="mt-4 text-xs">
+          <summary className="text-quiet hover:text-ink">{t("factsOfEngine")}</summary>
+          <pre
+            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+            tabIndex={0}
+            className="tabular mt-2 max-h-80 overflow-auto rounded-control bg-well p-3 text-xs"
+          >
+            {JSON.stringify(facts, rounded, 2)}
+          </pre>
+        </details>
+      )}
     </section>
   );
 }
