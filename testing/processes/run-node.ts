@@ -6,13 +6,13 @@ import { waitUntil } from "../../scripts/process/wait-until.ts";
 export interface NodeRun {
   readonly child: ChildProcess;
   readonly output: () => string;
-  /** Waits until the output matches and returns the match; throws with the output after 30 s. */
+  /** Waits until the output matches and returns the match; throws with the output after a minute. */
   readonly seen: (pattern: RegExp) => Promise<RegExpExecArray>;
   /** Exit code once it has ended; null when a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
 /** Runs node with these arguments. */
 export function runNode(args: readonly string[], env: NodeJS.ProcessEnv = process.env): NodeRun {

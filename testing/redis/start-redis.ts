@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { findFreePort } from "../../scripts/process/free-port.ts";
 import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { killAtExit } from "../processes/index.ts";
 import { sendCommand } from "./send-command.ts";
 
 const readyMs = 10_000;
@@ -48,6 +49,7 @@ async function answersPing(port: number): Promise<boolean> {
 
 async function launchReady(port: number, folder: string): Promise<ChildProcess> {
   const child = launch(port, folder);
+  killAtExit(child);
   child.once("error", () => undefined); // Shown below as "did not start".
   await waitUntil(async () => hasEnded(child) || (await answersPing(port)), readyMs);
   if (hasEnded(child)) throw new Error("redis-server did not start; is it installed?");
@@ -58,7 +60,6 @@ export async function startRedis(): Promise<TestRedis> {
   const port = await findFreePort();
   const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-test-redis-"));
   let child = await launchReady(port, folder);
-  process.once("exit", () => child.kill("SIGKILL"));
   return {
     url: `redis://127.0.0.1:${port}`,
     stop: () => end(child, "SIGTERM"),

@@ -1,13 +1,15 @@
+import os from "node:os";
 import path from "node:path";
 import type { Services } from "@atelier/server/services";
-import { runNode } from "../processes/index.ts";
+import { killAtExit, runNode } from "../processes/index.ts";
 import { ordersName, type EngineScript, type PausePoint, type WorkerOrders } from "./script.ts";
 
 const main = path.join(import.meta.dirname, "main.ts");
 const configs = {
   /** Lease times at a tenth. */
   fast: path.join(import.meta.dirname, "../config/fast.config.ts"),
-  real: path.join(import.meta.dirname, "../../atelier.config.ts"),
+  /** The product's own. */
+  real: path.join(import.meta.dirname, "../config/real.config.ts"),
 };
 
 export interface TestWorkerOptions {
@@ -25,7 +27,7 @@ export interface TestWorker {
   readonly pid: number;
   /** All that it has printed. */
   output(): string;
-  /** Waits until the output matches; throws with the output after 30 s. */
+  /** Waits until the output matches; throws with the output after a minute. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   /** How many lines match. */
   count(line: string): number;
@@ -50,6 +52,8 @@ export async function startTestWorker(
     ...textOf(services.env),
     NODE_ENV: "test",
     PATH: process.env["PATH"],
+    // Most of a start is compiling; tests start many workers on few cores.
+    NODE_COMPILE_CACHE: path.join(os.tmpdir(), "atelier-test-compile-cache"),
     LOG_LEVEL: "info",
     ATELIER_CONFIG: configs[config],
     WORKER_NAME: name,
@@ -57,7 +61,7 @@ export async function startTestWorker(
     [ordersName]: JSON.stringify(orders),
     ...options.env,
   });
-  process.once("exit", () => run.child.kill("SIGKILL"));
+  killAtExit(run.child);
   await run.seen(/node registered/);
   return {
     pid: run.child.pid ?? 0,

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { listObjects } from "../pictures/index.ts";
+import { addJob, readJob, readStory, until, untilAll } from "../jobs/index.ts";
+import { backends, openScene, realTimeMs } from "./scene.ts";
+
+/** How long the requirement stops the first worker. */
+const stopMs = 20_000;
+/** Its run would have ended while it was stopped, so it tries to complete as soon as it goes on. */
+const runMs = 15_000;
+
+test.concurrent.for(backends)(
+  "F10 E7 two workers hold one job on %s: the one that was stopped for 20 s writes nothing and serves on as a new node",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const late = await scene.startWorker({ config: "real", name: "late", script: { runMs } });
+    const id = await addJob(services, { owner });
+    await late.waitFor(new RegExp(`engine-start ${id}`));
+    const other = await scene.startWorker({ config: "real", name: "other" });
+    late.stop();
+    const stoppedMs = performance.now();
+    await untilAll(services, [id], { statuses: ["completed"], patienceMs: stopMs });
+    await sleep(stopMs - (performance.now() - stoppedMs));
+    const before = [await readJob(services, id), await readStory(services, id), await listObjects(services)];
+    late.cont();
+    await late.waitFor(/this node was called lost/);
+    await late.waitFor(/"outcome":"fenced"/);
+    await late.waitFor(/node registered[^]*node registered/);
+    const after = [await readJob(services, id), await readStory(services, id), await listObjects(services)];
+    expect(after).toEqual(before);
+    expect(await readJob(services, id)).toMatchObject({ attempt: 2, charged: 1 });
+    await other.kill9();
+    const next = await addJob(services, { owner, simulate: { runMs: 20 } });
+    const { nodeId, attempt } = await until(services, next, "completed");
+    expect(nodeId).not.toBe((await readStory(services, id))[2]?.data["nodeId"]);
+    expect(attempt).toBe(1);
+    expect(late.output()).toContain(`engine-done ${next}`);
+    expect(await scene.faults()).toEqual([]);
+  },
+);
+
+test.concurrent.for(backends)(
+  "F10 A3 a worker stopped for 5 s on %s loses nothing and is charged nothing",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const worker = await scene.startWorker({ config: "real", name: "stopped", script: { runMs: runMs } });
+    const id = await addJob(services, { owner });
+    await worker.waitFor(new RegExp(`engine-start ${id}`));
+    await scene.startWorker({ config: "real", name: "watching" });
+    const { nodeId } = await readJob(services, id);
+    worker.stop();
+    await sleep(5_000);
+    worker.cont();
+    expect(await until(services, id, "completed")).toMatchObject({ nodeId, attempt: 1, charged: 0 });
+    expect(await scene.faults()).toEqual([]);
+  },
+);
