@@ -1,0 +1,39 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { readOpacity } from "../steps/read-opacity.ts";
+import { shownImageId } from "../steps/shown-image-id.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("D1 a person is cut out, the ground becomes transparent", async ({ page }) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "astronaut.png");
+  await page.goto(`/edit/${id}`);
+  await page.getByRole("button", { name: "Cut out" }).click();
+  const versions = page.getByRole("list", { name: "Versions" });
+  await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true", {
+    timeout: 45_000,
+  });
+
+  const picture = page.getByRole("img", { name: "The picture you edit" });
+  const resultId = await shownImageId(picture);
+  expect(resultId).not.toBe(id);
+  const face = { x: 225, y: 110 };
+  const ground = { x: 490, y: 60 };
+  expect(await readOpacity(page, resultId, [face, ground])).toEqual([255, 0]);
+  await expect(page.getByText("Made by an engine")).toBeAttached();
+
+  await page.getByRole("button", { name: "Compare" }).click();
+  await expect(page.getByRole("slider", { name: "Before and after" })).toBeVisible();
+});
+
+test("D1 D8 a picture without a person is refused in words", async ({ page }) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await page.goto(`/edit/${id}`);
+  const actions = page.getByRole("complementary", { name: "Actions" });
+  await actions.getByRole("button", { name: "Cut out" }).click();
+  const refusal = actions.getByRole("region", { name: "Cut-out" });
+  await expect(refusal.getByText("No person found")).toBeVisible({ timeout: 45_000 });
+  await expect(refusal.getByText(/Choose a photo that shows one person/)).toBeVisible();
+  await expect(refusal.getByRole("button", { name: "Try again" })).toHaveCount(0);
+});

@@ -1,0 +1,48 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { countChanges } from "../steps/count-changes.ts";
+import { paintLine } from "../steps/paint-line.ts";
+import { shownImageId } from "../steps/shown-image-id.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+const pictureWidth = 600;
+const spoon = { from: { x: 400, y: 300 }, to: { x: 470, y: 250 }, pictureWidth };
+const corner = { from: { x: 60, y: 60 }, to: { x: 130, y: 60 }, pictureWidth };
+
+test("D1 an object is painted over and goes; undone and erased marks leave no trace", async ({ page }) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await page.goto(`/edit/${id}`);
+  const tools = page.getByRole("toolbar", { name: "Tools" });
+  const remove = page.getByRole("button", { name: "Remove object" });
+  await expect(page.getByRole("button", { name: "Brush", exact: true })).toHaveAttribute(
+    "aria-pressed",
+    "true",
+  );
+  await expect(remove).toBeDisabled();
+
+  await paintLine(page, corner);
+  await expect(remove).toBeEnabled();
+  await tools.getByRole("button", { name: "Undo" }).click();
+  await expect(remove).toBeDisabled();
+  await tools.getByRole("button", { name: "Redo" }).click();
+  await expect(remove).toBeEnabled();
+
+  await paintLine(page, spoon);
+  await tools.getByRole("button", { name: "Eraser" }).click();
+  const wider = { from: { x: 40, y: 60 }, to: { x: 150, y: 60 }, pictureWidth };
+  await paintLine(page, wider);
+  await paintLine(page, { ...wider, from: { x: 40, y: 50 }, to: { x: 150, y: 70 } });
+  await remove.click();
+
+  const versions = page.getByRole("list", { name: "Versions" });
+  await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true", {
+    timeout: 45_000,
+  });
+  const after = await shownImageId(page.getByRole("img", { name: "The picture you edit" }));
+  const marked = { x: 425, y: 265, width: 20, height: 20 };
+  expect(await countChanges(page, { before: id, after, box: marked })).toBeGreaterThan(200);
+  const unmarked = { x: 0, y: 0, width: 300, height: 400 };
+  expect(await countChanges(page, { before: id, after, box: unmarked })).toBe(0);
+  await expect(remove, "marks belong to the version they were made on").toBeDisabled();
+});
