@@ -12,16 +12,27 @@ export function GallerySearch() {
   const t = useTranslations("gallery");
   const { params, set } = useSearchFilter();
   const input = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState(params.get("search") ?? "");
+  const asked = params.get("search") ?? "";
+  const [text, setText] = useState(asked);
+  const sent = useRef(asked);
   const wasAsked = useRef(params.has("search") && params.get("search") === "");
 
   useEffect(() => {
     if (wasAsked.current) input.current?.focus();
   }, []);
   useEffect(() => {
-    const timer = setTimeout(() => set("search", text.trim()), quietMs);
+    const timer = setTimeout(() => {
+      sent.current = text.trim();
+      set("search", sent.current);
+    }, quietMs);
     return () => clearTimeout(timer);
   }, [set, text]);
+  // A link or Back changed the address.
+  useEffect(() => {
+    if (asked === sent.current) return;
+    sent.current = asked;
+    setText(asked);
+  }, [asked]);
 
   return (
     <div className="relative w-40 sm:w-56">

@@ -5,11 +5,10 @@ interface Sized {
 
 const whenEmpty = 0.8;
 const tallest = 0.66;
+const widest = 1.5;
 
-/** Width by height of the three frames: that of the tallest picture on the table, between 2:3 and square. */
-export function frameProportion(pictures: readonly (Sized | undefined)[]): number {
-  const known = pictures.filter((picture) => picture !== undefined);
-  if (known.length === 0) return whenEmpty;
-  const least = Math.min(...known.map(({ widthPx, heightPx }) => widthPx / heightPx));
-  return Math.min(1, Math.max(tallest, least));
+/** Width by height of a frame: that of its picture, between 2:3 and 3:2. */
+export function frameProportion(picture: Sized | undefined): number {
+  if (picture === undefined) return whenEmpty;
+  return Math.min(widest, Math.max(tallest, picture.widthPx / picture.heightPx));
 }

@@ -7,6 +7,7 @@ import { Picture } from "../pictures/picture.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
 import { filesOf } from "../uploads/take-files.ts";
 import { EmptyFrame } from "./empty-frame.tsx";
+import { frameProportion } from "./frame-proportion.ts";
 import { FrameHeader } from "./frame-header.tsx";
 import { Mat } from "./mat.tsx";
 import { RecentStrip } from "./recent-strip.tsx";
@@ -17,7 +18,6 @@ import type { SlotState } from "./use-slot.ts";
 interface Props {
   readonly slot: Slot;
   readonly state: SlotState;
-  readonly proportion: number;
   readonly children: ReactNode;
 }
 
@@ -41,8 +41,9 @@ function FrameContent({ slot, state }: Pick<Props, "slot" | "state">) {
 }
 
 /** The frame of the person or of the garment, with what belongs to it below. */
-export function InputFrame({ slot, state, proportion, children }: Props) {
+export function InputFrame({ slot, state, children }: Props) {
   const t = useTranslations("studio");
+  const { data: image } = useImage(state.imageId);
   const isEmpty = state.imageId === null && state.upload === undefined;
   const paste = (event: ClipboardEvent) => {
     const [file] = filesOf(event.clipboardData);
@@ -59,7 +60,7 @@ export function InputFrame({ slot, state, proportion, children }: Props) {
           </IconButton>
         )}
       </FrameHeader>
-      <Mat isEmpty={isEmpty} proportion={proportion} onFile={state.put}>
+      <Mat isEmpty={isEmpty} proportion={frameProportion(image)} onFile={state.put}>
         <FrameContent slot={slot} state={state} />
       </Mat>
       {children}

@@ -19,7 +19,7 @@ export function Studio() {
   const person = useSlot("person");
   const garment = useSlot("garment");
   const { run, canRun, isSubmitting, isConsentMissed } = useRun(person.imageId, garment.imageId);
-  const proportion = frameProportion([useImage(person.imageId).data, useImage(garment.imageId).data]);
+  const { data: personImage } = useImage(person.imageId);
 
   const uploadBatch = useUploadBatch();
   // More than the frames can take go to the gallery.
@@ -40,13 +40,13 @@ export function Studio() {
 
   return (
     <div className="grid gap-x-6 gap-y-10 px-4 pt-2 sm:px-6 wide:grid-cols-[1fr_1fr_1.35fr] wide:px-8 xl:gap-x-8">
-      <InputFrame slot="person" state={person} proportion={proportion}>
+      <InputFrame slot="person" state={person}>
         <ConsentCheck personId={person.imageId} isMissed={isConsentMissed} />
       </InputFrame>
-      <InputFrame slot="garment" state={garment} proportion={proportion}>
+      <InputFrame slot="garment" state={garment}>
         <CategoryChoice />
       </InputFrame>
-      <ResultFrame jobId={jobId} proportion={proportion}>
+      <ResultFrame jobId={jobId} proportion={frameProportion(personImage)}>
         <RunActions jobId={jobId} canRun={canRun} isSubmitting={isSubmitting} onRun={run} />
       </ResultFrame>
     </div>

@@ -16,12 +16,14 @@ import { viewerBox } from "./viewer-box.ts";
 interface Props {
   readonly image: ImageView;
   readonly compareWith: string | null;
+  /** Shares its place with its tile while the viewer opens and closes. */
+  readonly grows: boolean;
   readonly previous: string | undefined;
   readonly next: string | undefined;
   readonly onMove: (id: string) => void;
 }
 
-export function ViewerPicture({ image, compareWith, previous, next, onMove }: Props) {
+export function ViewerPicture({ image, compareWith, grows, previous, next, onMove }: Props) {
   const t = useTranslations("viewer");
   const name = useImageName()(image);
   const [box, setBox] = useState<HTMLDivElement | null>(null);
@@ -30,6 +32,18 @@ export function ViewerPicture({ image, compareWith, previous, next, onMove }: Pr
     () => previous !== undefined && onMove(previous),
   );
   const size = viewerBox(useBoxSize(box), image);
+  const picture = (
+    <Picture
+      key={image.id}
+      imageId={image.id}
+      variant="preview"
+      thumbhash={image.thumbhash}
+      alt={name}
+      fit="contain"
+      eager
+      className="checker size-full"
+    />
+  );
   return (
     <div className="relative min-h-0 flex-1">
       <div
@@ -38,20 +52,13 @@ export function ViewerPicture({ image, compareWith, previous, next, onMove }: Pr
         className="absolute inset-x-0 inset-y-0 flex touch-pan-y items-center justify-center sm:inset-x-14 sm:bottom-6"
       >
         <div className="relative" style={size}>
-          {compareWith === null ? (
+          {compareWith === null && grows ? (
             <ViewTransition name={`picture-${image.id}`} share="picture" default="none">
-              <Picture
-                key={image.id}
-                imageId={image.id}
-                variant="preview"
-                thumbhash={image.thumbhash}
-                alt={name}
-                fit="contain"
-                eager
-                className="checker size-full"
-              />
+              {picture}
             </ViewTransition>
-          ) : (
+          ) : null}
+          {compareWith === null && !grows ? picture : null}
+          {compareWith === null ? null : (
             <CompareSlider
               key={image.id}
               beforeUrl={imageUrl(compareWith, "preview")}

@@ -11,10 +11,11 @@ import { ViewerToolbar } from "./viewer-toolbar.tsx";
 interface Props {
   readonly image: ImageView;
   readonly images: readonly ImageView[];
+  readonly grows: boolean;
   readonly address: ViewerAddress;
 }
 
-export function ViewerRoom({ image, images, address }: Props) {
+export function ViewerRoom({ image, images, grows, address }: Props) {
   const [comparedId, setComparedId] = useState<string | null>(null);
   const isComparing = comparedId === image.id;
   const [isInfoOpen, setInfoOpen] = useState(false);
@@ -42,6 +43,7 @@ export function ViewerRoom({ image, images, address }: Props) {
         <ViewerPicture
           image={image}
           compareWith={isComparing ? sourceId : null}
+          grows={grows}
           previous={previous}
           next={next}
           onMove={address.move}

@@ -21,7 +21,8 @@ export function JobsDock() {
   const [isOpen, setOpen] = useState(false);
   const jobs = useLiveJobs();
   const uploads = useUploads();
-  if (jobs.length + uploads.length === 0) return null;
+  const isEmpty = jobs.length + uploads.length === 0;
+  if (isEmpty && !isOpen) return null;
   const openCount = jobs.filter((job) => !hasEnded(job)).length;
   if (!isOpen) {
     return <DockPill openCount={openCount} uploads={uploads} onOpen={() => setOpen(true)} />;
@@ -37,6 +38,7 @@ export function JobsDock() {
           <ChevronDown aria-hidden />
         </IconButton>
       </div>
+      {isEmpty ? <p className="px-4 py-5 text-xs text-quiet">{t("trayEmpty")}</p> : null}
       <ul className="overflow-y-auto py-1">
         {uploads.map((upload) => (
           <UploadRow key={upload.id} upload={upload} />
