@@ -1,9 +1,17 @@
 import { channelName, type TabMessage } from "./channel.ts";
 
+let isOnItsWay = false;
+
 /** Another person uses this browser now: every tab loads anew, so that nothing of the former one stays. */
 export function announceAccountChange(goTo: string): void {
+  isOnItsWay = true;
   const channel = new BroadcastChannel(channelName);
   channel.postMessage({ type: "account-changed" } satisfies TabMessage);
   channel.close();
   window.location.assign(goTo);
+}
+
+/** Loads this tab anew. The tab that announced hears itself too, and a reload would keep it where it is. */
+export function followAccountChange(): void {
+  if (!isOnItsWay) window.location.reload();
 }
