@@ -100,6 +100,7 @@ export function docsPage(document: OpenApiDocument): Html {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${document.info.title}</title>
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
         <style>
           ${raw(docsStyle)}
         </style>
