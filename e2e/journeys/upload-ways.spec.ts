@@ -1,0 +1,31 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { chooseFiles } from "../steps/choose-files.ts";
+import { dropFiles } from "../steps/drop-files.ts";
+import { pastePicture } from "../steps/paste-picture.ts";
+import { samplePath } from "../steps/samples.ts";
+import { expect, test } from "../test.ts";
+
+test("A15 pictures come by picker, drop and paste; the same bytes are stored once", async ({ page }) => {
+  await beGuest(page);
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const tiles = sheet.getByRole("button");
+  const upload = page.getByRole("button", { name: "Upload", exact: true });
+  await expect(page.getByText("Bare walls")).toBeVisible();
+
+  await chooseFiles(upload.first(), [samplePath("rocket.jpg"), samplePath("chelsea.png")]);
+  await expect(tiles).toHaveCount(2);
+
+  await dropFiles(page.getByRole("heading", { name: "Gallery" }), [samplePath("coffee.png")]);
+  await expect(tiles).toHaveCount(3);
+
+  await pastePicture(page, "/samples/astronaut.png");
+  await expect(tiles).toHaveCount(4);
+
+  const answered = page.waitForResponse("**/api/v1/uploads");
+  await chooseFiles(upload, samplePath("rocket.jpg"));
+  expect((await answered).status()).toBe(201);
+  await page.reload();
+  await expect(sheet.getByRole("button", { name: "rocket", exact: true })).toHaveCount(1);
+  await expect(tiles).toHaveCount(4);
+});
