@@ -1,0 +1,24 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { submitJob } from "../steps/submit-job.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("D6 E8 a running job is cancelled; trying again makes a new job that ends well", async ({ page }) => {
+  await beGuest(page);
+  const image = await uploadSample(page, "astronaut.png");
+  await page.goto("/jobs");
+  await submitJob(page, { kind: "remove_background", inputs: { image } });
+  const rows = page.getByRole("list", { name: "Jobs" }).getByRole("listitem");
+  await expect(rows.getByRole("progressbar")).toBeVisible({ timeout: 30_000 });
+  await rows.getByRole("button", { name: "Cancel: Cut-out" }).click();
+  await expect(rows.getByText("Cancelled")).toBeVisible();
+
+  await rows.getByRole("button", { name: "Try again: Cut-out" }).click();
+  await expect(rows).toHaveCount(2);
+  await expect(rows.first().getByText("Done")).toBeVisible({ timeout: 45_000 });
+  await expect(rows.last().getByText("Cancelled")).toBeVisible();
+
+  await rows.last().getByRole("link").click();
+  await expect(page.getByRole("heading", { name: "What happened" })).toBeVisible();
+  await expect(page.getByText("It was cancelled.")).toBeVisible();
+});

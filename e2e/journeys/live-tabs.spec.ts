@@ -1,0 +1,47 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { countStreams } from "../steps/count-streams.ts";
+import { submitJob } from "../steps/submit-job.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+const tabCount = 8;
+const handoverMs = 2_000;
+
+test("D7 eight tabs share one stream; when its tab closes another takes over within two seconds", async ({
+  page: first,
+  context,
+}) => {
+  const streams = countStreams(context);
+  await beGuest(first);
+  const image = await uploadSample(first, "coffee.png");
+  await first.goto("/jobs");
+  await expect.poll(streams.openCount).toBe(1);
+  const others = [];
+  for (let tab = 1; tab < tabCount; tab += 1) {
+    const page = await context.newPage();
+    await page.goto("/jobs");
+    await expect(page.getByText("No jobs here")).toBeVisible();
+    others.push(page);
+  }
+  expect(streams.openCount()).toBe(1);
+  expect(streams.openedCount()).toBe(1);
+
+  await submitJob(first, { kind: "remove_background", inputs: { image } });
+  for (const page of [first, ...others]) {
+    await expect(page.getByRole("list", { name: "Jobs" }).getByText("No person found")).toBeVisible({
+      timeout: 30_000,
+    });
+  }
+
+  await first.close();
+  await expect.poll(streams.openCount, { timeout: handoverMs, intervals: [20] }).toBe(1);
+  const [second] = others;
+  if (second === undefined) throw new Error("There is no second tab.");
+  await submitJob(second, { kind: "remove_background", inputs: { image } });
+  for (const page of others) {
+    await expect(page.getByRole("list", { name: "Jobs" }).getByText("No person found")).toHaveCount(2, {
+      timeout: 30_000,
+    });
+  }
+  expect(streams.openedCount()).toBe(2);
+});

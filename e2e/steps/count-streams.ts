@@ -1,0 +1,24 @@
+import type { BrowserContext, Request } from "@playwright/test";
+
+export interface Streams {
+  readonly openCount: () => number;
+  readonly openedCount: () => number;
+}
+
+/** Counts the streams of live updates that the tabs of a browser hold. */
+export function countStreams(context: BrowserContext): Streams {
+  const open = new Set<Request>();
+  let opened = 0;
+  context.on("request", (request) => {
+    if (!request.url().includes("/api/trpc/jobs.watch")) return;
+    opened += 1;
+    open.add(request);
+  });
+  const close = (request: Request) => void open.delete(request);
+  context.on("requestfinished", close);
+  context.on("requestfailed", close);
+  return {
+    openCount: () => [...open].filter((request) => !request.frame().page().isClosed()).length,
+    openedCount: () => opened,
+  };
+}
