@@ -1,5 +1,5 @@
 "use client";
-import { RotateCcw, X } from "lucide-react";
+import { CircleAlert, RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useFailureText } from "../../data/use-failure-text.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
@@ -14,7 +14,17 @@ export function UploadRow({ upload }: { readonly upload: Upload }) {
   const name = upload.file.name;
   return (
     <li className="flex items-center gap-3 px-3 py-2">
-      <img src={upload.previewUrl} alt="" className="size-10 shrink-0 rounded-control bg-well object-cover" />
+      {failure === null ? (
+        <img
+          src={upload.previewUrl}
+          alt=""
+          className="size-10 shrink-0 rounded-control bg-well object-cover"
+        />
+      ) : (
+        <span className="flex size-10 shrink-0 items-center justify-center rounded-control bg-well">
+          <CircleAlert className="size-4 text-fail" aria-hidden />
+        </span>
+      )}
       <div className="flex min-w-0 flex-1 flex-col gap-1">
         <p className="truncate text-xs font-medium">{name}</p>
         {failure === null ? (
