@@ -6,6 +6,7 @@ import type { StageView } from "./use-view.ts";
 
 export function ZoomControls({ stage }: { readonly stage: StageView }) {
   const t = useTranslations("edit");
+  const percent = `${Math.round(stage.view.scale * 100)} %`;
   return (
     <div className="absolute bottom-3 left-1/2 flex -translate-x-1/2 items-center rounded-full bg-raised shadow-float">
       <IconButton
@@ -20,10 +21,10 @@ export function ZoomControls({ stage }: { readonly stage: StageView }) {
       <button
         type="button"
         onClick={stage.fit}
-        aria-label={t("fit")}
+        aria-label={`${percent}, ${t("fit")}`}
         className="tabular h-9 min-w-14 rounded-control text-xs font-medium text-quiet hover:text-ink"
       >
-        {`${Math.round(stage.view.scale * 100)} %`}
+        {percent}
       </button>
       <IconButton
         label={t("zoomIn")}
