@@ -8,7 +8,11 @@ export interface ViewerAddress {
   /** Goes to another picture without a new step in the history. */
   readonly move: (id: string) => void;
   readonly close: () => void;
+  /** What the address says now; while one picture changes into the next it is ahead of what is drawn. */
+  readonly currentId: () => string | null;
 }
+
+const currentId = () => new URLSearchParams(window.location.search).get("image");
 
 function address(imageId: string | null): string {
   const params = new URLSearchParams(window.location.search);
@@ -24,5 +28,5 @@ export function useViewerAddress(): ViewerAddress {
   const open = useCallback((id: string) => window.history.pushState(null, "", address(id)), []);
   const move = useCallback((id: string) => window.history.replaceState(null, "", address(id)), []);
   const close = useCallback(() => window.history.replaceState(null, "", address(null)), []);
-  return useMemo(() => ({ imageId, open, move, close }), [close, imageId, move, open]);
+  return useMemo(() => ({ imageId, open, move, close, currentId }), [close, imageId, move, open]);
 }

@@ -7,9 +7,7 @@ import { useStar } from "../../pictures/use-star.ts";
 
 interface Options {
   readonly image: ImageView;
-  readonly previous: string | undefined;
-  readonly next: string | undefined;
-  readonly onMove: (id: string) => void;
+  readonly onStep: (by: number) => void;
   readonly onRemoved: () => void;
 }
 
@@ -20,13 +18,13 @@ function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
   return key.startsWith("Arrow") && target instanceof Element && target.closest(ownArrows) !== null;
 }
 
-export function useViewerKeys({ image, previous, next, onMove, onRemoved }: Options): void {
+export function useViewerKeys({ image, onStep, onRemoved }: Options): void {
   const star = useStar();
   const remove = useRemoveImages();
   useEffect(() => {
     const keys: Record<string, () => void> = {
-      ArrowLeft: () => previous !== undefined && onMove(previous),
-      ArrowRight: () => next !== undefined && onMove(next),
+      ArrowLeft: () => onStep(-1),
+      ArrowRight: () => onStep(1),
       s: () => star.mutate({ ids: [image.id], starred: !image.starred }),
       Delete: () => {
         remove([image.id]);
@@ -40,5 +38,5 @@ export function useViewerKeys({ image, previous, next, onMove, onRemoved }: Opti
     // On the way down: the dialog lets no arrow key through on the way up.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [image, next, onMove, onRemoved, previous, remove, star]);
+  }, [image, onRemoved, onStep, remove, star]);
 }

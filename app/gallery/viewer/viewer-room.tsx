@@ -25,7 +25,12 @@ export function ViewerRoom({ image, images, grows, address }: Props) {
   const next = at === -1 ? undefined : images[at + 1]?.id;
   const neighbour = next ?? previous;
   const afterRemoval = () => (neighbour === undefined ? address.close() : address.move(neighbour));
-  useViewerKeys({ image, previous, next, onMove: address.move, onRemoved: afterRemoval });
+  const step = (by: number) => {
+    const from = images.findIndex((one) => one.id === address.currentId());
+    const to = from === -1 ? undefined : images[from + by]?.id;
+    if (to !== undefined) address.move(to);
+  };
+  useViewerKeys({ image, onStep: step, onRemoved: afterRemoval });
   return (
     <>
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
