@@ -1,0 +1,31 @@
+import { createAccount } from "../steps/create-account.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("A16 S9 an API key is shown once, opens the HTTP API, and is worth nothing once revoked", async ({
+  page,
+  baseURL,
+}) => {
+  await createAccount(page);
+  await uploadSample(page, "rocket.jpg");
+  await page.goto("/settings");
+  await page.getByRole("textbox", { name: "Name of the key" }).fill("My script");
+  await page.getByRole("button", { name: "Create key" }).click();
+  const shown = page.getByRole("status").filter({ hasText: "It is not shown again." });
+  const key = (await shown.getByRole("code").textContent()) ?? "";
+  expect(key).toMatch(/^atelier_\w{20,}/);
+
+  const listImages = () => fetch(`${baseURL}/api/v1/images`, { headers: { Authorization: `Bearer ${key}` } });
+  const listed = await listImages();
+  expect(listed.status).toBe(200);
+  const { items }: { items: unknown[] } = await listed.json();
+  expect(items).toHaveLength(1);
+
+  await page.reload();
+  const keys = page.getByRole("list", { name: "API keys" });
+  await expect(keys.getByText("My script")).toBeVisible();
+  await expect(page.getByText(key)).toHaveCount(0);
+  await keys.getByRole("button", { name: "Revoke My script" }).click();
+  await expect(page.getByText("My script")).toHaveCount(0);
+  expect((await listImages()).status).toBe(401);
+});

@@ -1,0 +1,18 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { sameSite } from "../steps/same-site.ts";
+import { expect, test } from "../test.ts";
+
+test("A4 a picture from words is offered, and refused with the engine to connect", async ({ page }) => {
+  await page.goto("/api/v1/docs");
+  await expect(page.getByText("text_to_image").first()).toBeVisible();
+
+  await beGuest(page);
+  const answer = await page.request.post("/api/v1/jobs", {
+    data: { kind: "text_to_image", params: { prompt: "a lighthouse at dusk" }, inputs: {} },
+    ...sameSite(),
+  });
+  expect(answer.status()).toBeGreaterThanOrEqual(400);
+  const problem: { code: string; detail: string } = await answer.json();
+  expect(problem.code).toBe("no_engine");
+  expect(problem.detail).toMatch(/needs a ComfyUI server or a cloud provider/);
+});
