@@ -1,5 +1,6 @@
 import { drizzle, type NodePgDatabase } from "drizzle-orm/node-postgres";
-import pg from "pg";
+import type pg from "pg";
+import { LastingPool } from "./lasting-pool.ts";
 import * as schema from "./schema/index.ts";
 
 export type Db = NodePgDatabase<typeof schema>;
@@ -23,7 +24,7 @@ export interface DatabaseOptions {
 
 /** Opens a pool; nothing connects until the first query. A lost connection is replaced by the next query. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool({
+  const pool = new LastingPool({
     connectionString: options.url,
     application_name: options.applicationName,
     max: options.maxConnections ?? 5,

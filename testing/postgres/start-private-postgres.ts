@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { migrate } from "@atelier/server/db";
 import { openPostgres, type EmbeddedPostgres } from "../../scripts/embedded/open-postgres.ts";
 import { findFreePort } from "../../scripts/process/free-port.ts";
@@ -13,15 +13,35 @@ export interface PrivatePostgres {
   stop(): Promise<void>;
   /** Starts it again on the same port; returns once it takes connections. */
   start(): Promise<void>;
-  /** SIGKILL to the server's first process; returns once it is gone. */
+  /** SIGSTOP to all of its processes: connections stay open and nothing answers. */
+  freeze(): void;
+  /** SIGCONT to all of them. */
+  thaw(): void;
+  /** SIGKILL to all of them; returns once the server is gone. */
   kill9(): Promise<void>;
   /** Stops it for good and removes its files. */
   destroy(): Promise<void>;
 }
 
-async function kill(server: EmbeddedPostgres): Promise<void> {
+/** The first process is stopped first, so that no child is born between its listing and its signal. */
+function signalAll(server: EmbeddedPostgres, signal: NodeJS.Signals): void {
   const pid = server.pid();
-  if (pid !== null) process.kill(pid, "SIGKILL");
+  if (pid === null) return;
+  process.kill(pid, "SIGSTOP");
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+  for (const each of [pid, ...children.map(Number)]) sendIfAlive(each, signal);
+}
+
+function sendIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has just ended.
+  }
+}
+
+async function kill(server: EmbeddedPostgres): Promise<void> {
+  signalAll(server, "SIGKILL");
   await waitUntil(() => !server.isRunning(), 10_000);
 }
 
@@ -39,6 +59,8 @@ export async function startPrivatePostgres(): Promise<PrivatePostgres> {
       await server.close();
       server = await openPostgres({ dataDir, port });
     },
+    freeze: () => signalAll(server, "SIGSTOP"),
+    thaw: () => signalAll(server, "SIGCONT"),
     kill9: () => kill(server),
     destroy: async () => {
       await server.close();
