@@ -1,7 +1,7 @@
-import os from "node:os";
 import path from "node:path";
 import type { Services } from "@atelier/server/services";
 import { killAtExit, runNode } from "../processes/index.ts";
+import { processEnv } from "./process-env.ts";
 import { ordersName, type EngineScript, type PausePoint, type WorkerOrders } from "./script.ts";
 
 const main = path.join(import.meta.dirname, "main.ts");
@@ -49,11 +49,7 @@ export async function startTestWorker(
   const { config = "fast", name = "worker", slots = 1 } = options;
   const orders: WorkerOrders = { script: options.script ?? {}, pauseAt: options.pauseAt ?? null };
   const run = runNode([main], {
-    ...textOf(services.env),
-    NODE_ENV: "test",
-    PATH: process.env["PATH"],
-    // Most of a start is compiling; tests start many workers on few cores.
-    NODE_COMPILE_CACHE: path.join(os.tmpdir(), "atelier-test-compile-cache"),
+    ...processEnv(services),
     LOG_LEVEL: "info",
     ATELIER_CONFIG: configs[config],
     WORKER_NAME: name,
@@ -84,12 +80,4 @@ export async function startTestWorker(
     },
     exited: run.ended,
   };
-}
-
-/** The environment as texts, as a process gets it. */
-function textOf(env: Services["env"]): Record<string, string> {
-  const set = Object.entries(env).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    set.map(([name, value]) => [name, Array.isArray(value) ? value.join(",") : String(value)]),
-  );
 }

@@ -1,0 +1,38 @@
+import path from "node:path";
+import { schema } from "@atelier/server/db";
+import { expect, test } from "vitest";
+import { readJob, untilAll } from "../jobs/index.ts";
+import { runNode } from "../processes/index.ts";
+import { processEnv } from "../worker/index.ts";
+import { backends, openScene, realTimeMs, type Scene } from "./scene.ts";
+import { ordersName, type DeathPoint, type SubmitOrders } from "./submit-orders.ts";
+
+/** The bound of F9, in the product's own times. */
+const patienceMs = 15_000;
+const cases = backends.flatMap((backend) =>
+  (["accepted", "queued"] as const).map((point) => ({ backend, point })),
+);
+
+/** Resolves with the job's id once the process that took it in was killed. */
+async function submitAndDie({ services, owner }: Scene, point: DeathPoint): Promise<string> {
+  const request = { kind: "upscale", inputs: { image: owner.imageId } };
+  const orders: SubmitOrders = { submitter: owner, request, point };
+  const main = path.join(import.meta.dirname, "submit-and-die.ts");
+  const run = runNode([main], { ...processEnv(services), [ordersName]: JSON.stringify(orders) });
+  expect([await run.ended, run.child.signalCode]).toEqual([null, "SIGKILL"]);
+  const [job] = await services.db.select().from(schema.jobs);
+  return job?.id ?? "";
+}
+
+test.concurrent.for(cases)(
+  "F9 A6 a submit killed with -9 after the job was $point, before the bell: the sweep starts it, on $backend",
+  { timeout: realTimeMs },
+  async ({ backend, point }, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    await scene.startWorker({ config: "real" });
+    const id = await submitAndDie(scene, point);
+    await untilAll(scene.services, [id], { statuses: ["completed"], patienceMs });
+    expect(await readJob(scene.services, id)).toMatchObject({ attempt: 1, charged: 0 });
+    expect(await scene.faults()).toEqual([]);
+  },
+);
