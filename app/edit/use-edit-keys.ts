@@ -3,6 +3,13 @@ import { useEffect } from "react";
 import { isTyping } from "../frame/shortcuts/is-typing.ts";
 import type { EditorSession } from "./use-editor.ts";
 
+/** `b`, `Shift+z`, `Control+z`: the same with caps lock; brackets need Shift on some keyboards, so it counts for letters alone. */
+function nameOf(event: KeyboardEvent): string {
+  const control = event.ctrlKey || event.metaKey ? "Control+" : "";
+  const isLetter = /^[a-z]$/i.test(event.key);
+  return `${control}${isLetter && event.shiftKey ? "Shift+" : ""}${event.key.toLowerCase()}`;
+}
+
 /** Keys of the tools; zooming and painting belong to the stage. */
 export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSession): void {
   useEffect(() => {
@@ -13,14 +20,14 @@ export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSes
       "[": shrinkBrush,
       "]": growBrush,
       z: () => step({ type: "undo" }),
-      Z: () => step({ type: "redo" }),
+      "Shift+z": () => step({ type: "redo" }),
       "Control+z": () => step({ type: "undo" }),
-      "Control+Z": () => step({ type: "redo" }),
+      "Control+Shift+z": () => step({ type: "redo" }),
       "Control+y": () => step({ type: "redo" }),
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
-      const act = keys[`${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.key}`];
+      const act = keys[nameOf(event)];
       if (act === undefined) return;
       event.preventDefault();
       act();

@@ -5,9 +5,9 @@ import { useCallback } from "react";
 /** As the server has it; said before, checked there. */
 export const minPasswordLength = 10;
 
-const known: Readonly<Record<string, "wrong" | "taken" | "short" | "tooMany" | "email">> = {
+const known: Readonly<Record<string, "wrong" | "wrongCurrent" | "taken" | "short" | "tooMany" | "email">> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
-  INVALID_PASSWORD: "wrong",
+  INVALID_PASSWORD: "wrongCurrent",
   INVALID_EMAIL: "email",
   USER_ALREADY_EXISTS: "taken",
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "taken",

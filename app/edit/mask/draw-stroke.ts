@@ -7,13 +7,17 @@ export function drawStroke(context: Context, { mode, sizePx, points }: Stroke, c
   const [first, ...rest] = points;
   if (first === undefined) return;
   context.globalCompositeOperation = mode === "paint" ? "source-over" : "destination-out";
+  context.fillStyle = colour;
   context.strokeStyle = colour;
   context.lineWidth = sizePx;
   context.lineCap = "round";
   context.lineJoin = "round";
+  // A canvas draws no line without length, so a single touch needs its dot.
+  context.beginPath();
+  context.arc(first.x, first.y, sizePx / 2, 0, 2 * Math.PI);
+  context.fill();
   context.beginPath();
   context.moveTo(first.x, first.y);
-  // A line to itself with round caps is a dot.
-  for (const point of rest.length === 0 ? [first] : rest) context.lineTo(point.x, point.y);
+  for (const point of rest) context.lineTo(point.x, point.y);
   context.stroke();
 }

@@ -22,7 +22,7 @@ export function EditPanel({ image, session, jobId, onJob }: Props) {
   return (
     <aside
       aria-label={t("actions")}
-      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:pb-16 max-wide:border-t wide:w-[264px] wide:border-l"
+      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:border-t wide:w-[264px] wide:border-l"
     >
       <BrushOptions session={session} />
       <EditActions image={image} session={session} isBusy={isRunning} onJob={onJob} />

@@ -9,6 +9,7 @@ import { useSourceImage } from "./use-source-image.ts";
 function useRows(image: ImageView) {
   const t = useTranslations("viewer");
   const jobs = useTranslations("jobs");
+  const categories = useTranslations("studio.categories");
   const format = useFormatter();
   const engineName = useEngineName();
   const { job } = useSourceImage(image);
@@ -25,7 +26,8 @@ function useRows(image: ImageView) {
   rows.push([t("facts.kind"), jobs(`kinds.${job.kind}`)], [t("facts.engine"), engineName(job.engine)]);
   if (job.node !== null) rows.push([t("facts.node"), job.node]);
   const { category } = job.params;
-  if (typeof category === "string") rows.push([t("facts.category"), category]);
+  if (typeof category === "string" && categories.has(category as "auto"))
+    rows.push([t("facts.category"), categories(category as "auto")]);
   if (job.startedAt !== null && job.endedAt !== null) {
     const seconds = (Date.parse(job.endedAt) - Date.parse(job.startedAt)) / 1_000;
     rows.push([t("facts.time"), `${seconds.toFixed(1)} s`]);
