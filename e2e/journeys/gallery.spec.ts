@@ -1,0 +1,74 @@
+import { readFile } from "node:fs/promises";
+import { beGuest } from "../steps/be-guest.ts";
+import { submitJob } from "../steps/submit-job.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { waitForResult } from "../steps/wait-for-result.ts";
+import { expect, test } from "../test.ts";
+
+test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and take it back", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  const portrait = await uploadSample(page, "astronaut.png");
+  const job = await submitJob(page, { kind: "remove_background", inputs: { image: portrait } });
+  await waitForResult(page, job);
+  await page.goto("/gallery");
+
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const result = sheet.getByRole("button", { name: /^Cut-out, / });
+  const rocket = sheet.getByRole("button", { name: "rocket", exact: true });
+  await result.focus();
+  await page.keyboard.press("Enter");
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await expect(viewer.getByRole("img", { name: /^Cut-out, / })).toBeVisible();
+  await expect(viewer.getByText("Made by an engine")).toBeAttached();
+
+  await expect(viewer.getByRole("button", { name: "Close" })).toBeFocused();
+  await page.keyboard.press("ArrowRight");
+  await expect(viewer.getByRole("img", { name: "astronaut" })).toBeVisible();
+  await expect(viewer.getByText("Made by an engine")).toHaveCount(0);
+  await page.keyboard.press("ArrowRight");
+  await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await expect(viewer.getByRole("img", { name: /^Cut-out, / })).toBeVisible();
+
+  const started = page.waitForEvent("download");
+  await viewer.getByRole("button", { name: "Download" }).press("Enter");
+  const download = await started;
+  expect(download.suggestedFilename()).toMatch(/\.(png|webp)$/);
+  expect((await readFile(await download.path())).byteLength).toBeGreaterThan(10_000);
+
+  await page.keyboard.press("s");
+  await expect(viewer.getByRole("button", { name: "Remove the star" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(viewer).toHaveCount(0);
+  await expect(result).toBeFocused();
+  await page
+    .getByRole("group", { name: "Filter the pictures" })
+    .getByRole("button", { name: "Starred" })
+    .click();
+  await expect(rocket).toHaveCount(0);
+  await expect(result).toBeVisible();
+  await page
+    .getByRole("group", { name: "Filter the pictures" })
+    .getByRole("button", { name: "Starred" })
+    .click();
+  await expect(rocket).toBeVisible();
+
+  await rocket.focus();
+  await page.keyboard.press("Delete");
+  await expect(rocket).toHaveCount(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(rocket).toBeVisible();
+  await page.reload();
+  await expect(rocket).toBeVisible();
+
+  await rocket.focus();
+  await page.keyboard.press("Delete");
+  await expect(page.getByText("Picture deleted")).toBeVisible();
+  await page.reload();
+  await expect(result).toBeVisible();
+  await expect(rocket).toHaveCount(0);
+});

@@ -1,0 +1,30 @@
+import type { Page } from "@playwright/test";
+import type { furnish } from "./furnish.ts";
+
+type Furnished = Awaited<ReturnType<typeof furnish>>;
+
+export interface Stop {
+  readonly address: string;
+  /** Shown once the page is complete. */
+  readonly landmark: (page: Page) => ReturnType<Page["getByRole"]>;
+}
+
+/** Every page of the studio with something on it, each with what shows that it is there. */
+export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
+  return [
+    { address: "/", landmark: (page) => page.getByRole("button", { name: "Use the sample: hoodie" }) },
+    { address: "/gallery", landmark: (page) => page.getByRole("button", { name: "rocket", exact: true }) },
+    {
+      address: `/gallery?image=${resultId}`,
+      landmark: (page) => page.getByRole("dialog").getByRole("img", { name: /^Cut-out/ }),
+    },
+    {
+      address: `/edit/${imageId}`,
+      landmark: (page) => page.getByRole("img", { name: "The picture you edit" }),
+    },
+    { address: "/jobs", landmark: (page) => page.getByRole("list", { name: "Jobs" }).getByRole("listitem") },
+    { address: `/jobs/${jobId}`, landmark: (page) => page.getByRole("heading", { name: "What happened" }) },
+    { address: "/settings", landmark: (page) => page.getByRole("button", { name: "Change password" }) },
+    { address: "/sign-in", landmark: (page) => page.getByRole("heading", { name: "Welcome back" }) },
+  ];
+}
