@@ -21,10 +21,7 @@ test.concurrent.for(cases)(
     onTestFinished(() => postgres.destroy());
     const scene = await openScene(onTestFinished, { backend, env: { DATABASE_URL: postgres.url } });
     const { services, owner } = scene;
-    await Promise.all([
-      scene.startWorker({ config: "real", name: "one" }),
-      scene.startWorker({ config: "real", name: "two" }),
-    ]);
+    await Promise.all([scene.startWorker({ name: "one" }), scene.startWorker({ name: "two" })]);
     const ids: string[] = [];
     for (const runMs of runsMs) ids.push(await addJob(services, { owner, simulate: { runMs } }));
     await untilAll(services, ids, { statuses: ["processing"] });

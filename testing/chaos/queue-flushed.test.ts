@@ -32,7 +32,7 @@ test.concurrent(
     const redis = await startRedis();
     onTestFinished(() => redis.destroy());
     const scene = await openScene(onTestFinished, { env: { REDIS_URL: redis.url } });
-    const options = { config: "real", slots: 2, script: { runMs } } as const;
+    const options = { slots: 2, script: { runMs } } as const;
     const workers = await Promise.all([
       scene.startWorker({ ...options, name: "one" }),
       scene.startWorker({ ...options, name: "two" }),
@@ -63,7 +63,7 @@ test.concurrent(
     const redis = await startRedis();
     onTestFinished(() => redis.destroy());
     const scene = await openScene(onTestFinished, { env: { REDIS_URL: redis.url } });
-    const worker = await scene.startWorker({ config: "real", script: { runMs } });
+    const worker = await scene.startWorker({ script: { runMs } });
     const ids = await submitMany(scene, 5);
     await untilAll(scene.services, ids.slice(0, 1), { statuses: ["completed"] });
     await redis.kill9();

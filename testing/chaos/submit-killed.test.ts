@@ -29,7 +29,7 @@ test.concurrent.for(cases)(
   { timeout: realTimeMs },
   async ({ backend, point }, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
-    await scene.startWorker({ config: "real" });
+    await scene.startWorker();
     const id = await submitAndDie(scene, point);
     await untilAll(scene.services, [id], { statuses: ["completed"], patienceMs });
     expect(await readJob(scene.services, id)).toMatchObject({ attempt: 1, charged: 0 });

@@ -15,10 +15,10 @@ test.concurrent.for(backends)(
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
-    const late = await scene.startWorker({ config: "real", name: "late", script: { runMs } });
+    const late = await scene.startWorker({ name: "late", script: { runMs } });
     const id = await addJob(services, { owner });
     await late.waitFor(new RegExp(`engine-start ${id}`));
-    const other = await scene.startWorker({ config: "real", name: "other" });
+    const other = await scene.startWorker({ name: "other" });
     late.stop();
     const stoppedMs = performance.now();
     await untilAll(services, [id], { statuses: ["completed"], patienceMs: stopMs });
@@ -47,10 +47,10 @@ test.concurrent.for(backends)(
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
     const { services, owner } = scene;
-    const worker = await scene.startWorker({ config: "real", name: "stopped", script: { runMs: runMs } });
+    const worker = await scene.startWorker({ name: "stopped", script: { runMs } });
     const id = await addJob(services, { owner });
     await worker.waitFor(new RegExp(`engine-start ${id}`));
-    await scene.startWorker({ config: "real", name: "watching" });
+    await scene.startWorker({ name: "watching" });
     const { nodeId } = await readJob(services, id);
     worker.stop();
     await sleep(5_000);

@@ -18,12 +18,12 @@ const lost = {
 
 /** Kills a worker at the point and returns once its successor is on its way. */
 async function killAt(scene: Scene, point: PausePoint, rescuer: (typeof rescuers)[number]): Promise<string> {
-  const doomed = await scene.startWorker({ config: "real", name: "doomed", pauseAt: point });
+  const doomed = await scene.startWorker({ name: "doomed", pauseAt: point });
   const id = await addJob(scene.services, { owner: scene.owner });
   await doomed.waitFor(new RegExp(`paused ${point}`));
-  if (rescuer === "another worker") await scene.startWorker({ config: "real", name: "other" });
+  if (rescuer === "another worker") await scene.startWorker({ name: "other" });
   await doomed.kill9();
-  if (rescuer === "the restarted worker") void scene.startWorker({ config: "real", name: "doomed" });
+  if (rescuer === "the restarted worker") void scene.startWorker({ name: "doomed" });
   return id;
 }
 

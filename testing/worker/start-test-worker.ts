@@ -6,10 +6,10 @@ import { ordersName, type EngineScript, type PausePoint, type WorkerOrders } fro
 
 const main = path.join(import.meta.dirname, "main.ts");
 const configs = {
-  /** Lease times at a tenth. */
-  fast: path.join(import.meta.dirname, "../config/fast.config.ts"),
   /** The product's own. */
   real: path.join(import.meta.dirname, "../config/real.config.ts"),
+  /** The product's own, but it hands back three seconds after SIGTERM. */
+  shortGrace: path.join(import.meta.dirname, "../config/short-grace.config.ts"),
 };
 
 export interface TestWorkerOptions {
@@ -46,7 +46,7 @@ export async function startTestWorker(
   services: Pick<Services, "env">,
   options: TestWorkerOptions = {},
 ): Promise<TestWorker> {
-  const { config = "fast", name = "worker", slots = 1 } = options;
+  const { config = "real", name = "worker", slots = 1 } = options;
   const orders: WorkerOrders = { script: options.script ?? {}, pauseAt: options.pauseAt ?? null };
   const run = runNode([main], {
     ...processEnv(services),

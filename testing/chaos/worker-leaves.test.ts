@@ -1,0 +1,86 @@
+import { schema } from "@atelier/server/db";
+import { cancel, submit } from "@atelier/server/jobs";
+import { expect, test } from "vitest";
+import { addJob, readJob, readStory, until } from "../jobs/index.ts";
+import { backends, openScene, realTimeMs } from "./scene.ts";
+
+/** When a cancelled run must have given its place to the next job (F36). */
+const freeMs = 2_000;
+
+test.concurrent.for(backends)(
+  "A17 SIGTERM on %s: a run that would take too long is handed back uncharged and completed elsewhere, exit code 0",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const leaving = await scene.startWorker({
+      config: "shortGrace",
+      name: "leaving",
+      script: { hang: true },
+    });
+    const id = await addJob(services, { owner });
+    await leaving.waitFor(new RegExp(`engine-start ${id}`));
+    await scene.startWorker({ config: "shortGrace", name: "staying" });
+    expect(await leaving.term()).toBe(0);
+    expect(leaving.output()).toContain("left in order");
+    expect(await until(services, id, "completed")).toMatchObject({ attempt: 2, charged: 0 });
+    const story = (await readStory(services, id)).map((line) => line.type);
+    expect(story.filter((type) => type !== "progress")).toEqual([
+      "created",
+      "queued",
+      "claimed",
+      "started",
+      "handed_back",
+      "queued",
+      "claimed",
+      "started",
+      "completed",
+    ]);
+    const nodes = await services.db.select().from(schema.nodes);
+    expect(Object.fromEntries(nodes.map(({ name, state }) => [name, state]))).toEqual({
+      leaving: "gone",
+      staying: "active",
+    });
+    expect(await scene.faults()).toEqual([]);
+  },
+);
+
+test.concurrent.for(backends)(
+  "A17 SIGTERM on %s: a short run is ended first, nothing new is begun, exit code 0",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const worker = await scene.startWorker({ config: "shortGrace" });
+    const id = await addJob(services, { owner, simulate: { runMs: 1_000 } });
+    const next = await addJob(services, { owner });
+    await worker.waitFor(new RegExp(`engine-start ${id}`));
+    expect(await worker.term()).toBe(0);
+    expect(await readJob(services, id)).toMatchObject({ status: "completed", attempt: 1, charged: 0 });
+    expect(await readJob(services, next)).toMatchObject({ attempt: 0, charged: 0 });
+    expect(await scene.faults()).toEqual([]);
+  },
+);
+
+test.concurrent.for(backends)(
+  "D6 F36 cancel of a running job on %s stops its engine and frees the place within 2 s",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const worker = await scene.startWorker();
+    const id = await addJob(services, { owner, simulate: { hang: true } });
+    await worker.waitFor(new RegExp(`engine-start ${id}`));
+    const request = { kind: "upscale", inputs: { image: owner.imageId } };
+    const next = await submit(services, request, { submitter: owner });
+    expect(await cancel(services, { ownerId: owner.userId, id })).toMatchObject({ cancelled: true });
+    const cancelled = await until(services, id, "cancelled");
+    await worker.waitFor(new RegExp(`engine-stopped ${id}[^]*engine-start ${next.id}`));
+    const begun = await until(services, next.id, "processing", "completed");
+    const asked = cancelled.cancelRequestedAt?.getTime() ?? 0;
+    expect((begun.startedAt?.getTime() ?? Infinity) - asked).toBeLessThan(freeMs);
+    await until(services, next.id, "completed");
+    expect(await readJob(services, id)).toMatchObject({ status: "cancelled", charged: 0 });
+    expect(await scene.faults()).toEqual([]);
+  },
+);
