@@ -3,20 +3,22 @@ import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-test("D6 E8 a running job is cancelled; trying again makes a new job that ends well", async ({ page }) => {
+test("D6 E8 a running job is cancelled; trying again makes a new job that runs", async ({ page }) => {
   await beGuest(page);
   const image = await uploadSample(page, "astronaut.png");
   await page.goto("/jobs");
-  await submitJob(page, { kind: "remove_background", inputs: { image } });
+  await submitJob(page, { kind: "upscale", inputs: { image } });
   const rows = page.getByRole("list", { name: "Jobs" }).getByRole("listitem");
   await expect(rows.getByRole("progressbar")).toBeVisible({ timeout: 30_000 });
-  await rows.getByRole("button", { name: "Cancel: Cut-out" }).click();
+  await rows.getByRole("button", { name: "Cancel: Upscale ×2" }).click();
   await expect(rows.getByText("Cancelled")).toBeVisible();
 
-  await rows.getByRole("button", { name: "Try again: Cut-out" }).click();
+  await rows.getByRole("button", { name: "Try again: Upscale ×2" }).click();
   await expect(rows).toHaveCount(2);
-  await expect(rows.first().getByText("Done")).toBeVisible({ timeout: 45_000 });
+  await expect(rows.first().getByRole("progressbar")).toBeVisible({ timeout: 30_000 });
   await expect(rows.last().getByText("Cancelled")).toBeVisible();
+  await rows.first().getByRole("button", { name: "Cancel: Upscale ×2" }).click();
+  await expect(rows.getByText("Cancelled")).toHaveCount(2);
 
   await rows.last().getByRole("link").click();
   await expect(page.getByRole("heading", { name: "What happened" })).toBeVisible();
