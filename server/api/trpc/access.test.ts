@@ -7,7 +7,7 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import superjson from "superjson";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApiKey, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
 import { newId } from "../../platform/index.ts";
 import { appRouter, handleTrpc } from "../index.ts";
@@ -119,46 +119,41 @@ test("S1 every procedure has a declared case, and every case a procedure", () =>
   expect(Object.keys(cases).toSorted()).toEqual(procedures.map(({ path }) => path).toSorted());
 });
 
-describe.each(procedures)("S1 $type $path", ({ path }) => {
-  const known = cases[path];
+const known = Object.entries(cases).map(([path, how]) => ({ path, how }));
+const guarded = known.filter(({ how }) => how.access !== "public");
+const withResource = known.flatMap(({ path, how }) => ("resource" in how ? [{ path, how }] : []));
+const open = known.filter(({ how }) => how.access === "member" || how.access === "public");
 
-  test.skipIf(known?.access === "public")("refuses callers without valid credentials", async () => {
-    if (!known) throw new Error("no case");
-    const bodies = new Set<string>();
-    for (const headers of [new Headers(), ...revoked]) {
-      const answer = await call(path, inputOf(known, newId()), headers);
-      expect(answer.status).toBe(401);
-      bodies.add(answer.body);
-    }
-    expect(bodies.size).toBe(1);
-    expect([...bodies][0]).toContain('"appCode":"unauthorized"');
-  });
+test.each(guarded)("S1 $path refuses callers without valid credentials", async ({ path, how }) => {
+  const bodies = new Set<string>();
+  for (const headers of [new Headers(), ...revoked]) {
+    const answer = await call(path, inputOf(how, newId()), headers);
+    expect(answer.status).toBe(401);
+    bodies.add(answer.body);
+  }
+  expect(bodies.size).toBe(1);
+  expect([...bodies][0]).toContain('"appCode":"unauthorized"');
+});
 
-  test.skipIf(known?.access !== "owned" && known?.access !== "filtered")(
-    "answers another's id like an unknown one",
-    async () => {
-      if (!known || !("resource" in known)) throw new Error("no case");
-      const ask = async (id: string) => {
-        const { status, body } = await call(path, known.input(id), stranger);
-        // Repeating what the caller sent tells nothing.
-        return { status, body: body.replaceAll(id, "<id>") };
-      };
-      const foreign = await ask(owner[known.resource]);
-      expect(foreign).toEqual(await ask(newId()));
-      expect(foreign.status).toBe(known.access === "owned" ? 404 : 200);
-    },
-  );
+test.each(withResource)("S1 $path answers another's id like an unknown one", async ({ path, how }) => {
+  const ask = async (id: string) => {
+    const { status, body } = await call(path, how.input(id), stranger);
+    // Repeating what the caller sent tells nothing.
+    return { status, body: body.replaceAll(id, "<id>") };
+  };
+  const foreign = await ask(owner[how.resource]);
+  expect(foreign).toEqual(await ask(newId()));
+  expect(foreign.status).toBe(how.access === "owned" ? 404 : 200);
+});
 
-  test.skipIf(known?.access !== "member" && known?.access !== "public")("answers an account", async () => {
-    if (!known) throw new Error("no case");
-    expect((await call(path, inputOf(known, ""), stranger)).status).toBe(200);
-  });
+test.each(open)("S1 $path answers an account", async ({ path, how }) => {
+  expect((await call(path, inputOf(how, ""), stranger)).status).toBe(200);
 });
 
 test("the owner reaches what others cannot", async () => {
-  for (const [path, known] of Object.entries(cases)) {
-    if (known.access !== "owned" || path === "jobs.retry" || path === "apiKeys.revoke") continue;
-    const answer = await call(path, known.input(owner[known.resource]), owner.browser.headers);
+  for (const { path, how } of known) {
+    if (how.access !== "owned" || path === "jobs.retry" || path === "apiKeys.revoke") continue;
+    const answer = await call(path, how.input(owner[how.resource]), owner.browser.headers);
     expect([path, answer.status]).toEqual([path, 200]);
   }
 });
