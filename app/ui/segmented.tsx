@@ -27,7 +27,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
         <Radio.Root
           key={option.value}
           value={option.value}
-          className="flex cursor-pointer items-center rounded-[4px] px-2.5 text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink data-checked:bg-surface data-checked:text-ink data-checked:shadow-[0_0_0_1px_var(--line)]"
+          className="flex cursor-pointer items-center rounded-[4px] px-2.5 text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink data-checked:bg-raised data-checked:text-ink data-checked:shadow-[0_0_0_1px_var(--line)]"
         >
           {option.label}
         </Radio.Root>
