@@ -28,7 +28,7 @@ test.concurrent.for(backends)(
     for (let at = 0; at < 4; at += 1) later.push(await addJob(services, { owner }));
     const over = new AbortController();
     const starts = supervise(scene, over.signal);
-    await untilAll(services, [poison], { statuses: ["failed"], patienceMs: 60_000 });
+    await untilAll(services, [poison], { statuses: ["failed"], patienceMs: 120_000 });
     const neighbours = await untilAll(services, [...beside, ...later], { statuses: ["completed"] });
     over.abort();
     expect(await starts).toBe(4);
