@@ -13,6 +13,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
   return (
     <div
       role="toolbar"
+      data-selection-bar
       aria-label={t("selection")}
       className="stage fixed bottom-[calc(68px+env(safe-area-inset-bottom))] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 shadow-float wide:bottom-5"
     >

@@ -29,7 +29,7 @@ export function DockPill({ openCount, uploads, onOpen }: Props) {
       onClick={onOpen}
       aria-expanded={false}
       aria-label={t("openTray", { state: text })}
-      className="fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] z-40 flex h-10 items-center gap-2 rounded-full bg-raised px-4 text-xs font-medium shadow-float transition-colors duration-120 hover:bg-hover max-wide:in-[:root:has(.room)]:top-16 max-wide:in-[:root:has(.room)]:bottom-auto wide:right-5 wide:bottom-5"
+      className="fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] z-40 flex h-10 items-center gap-2 rounded-full bg-raised px-4 text-xs font-medium shadow-float transition-colors duration-120 hover:bg-hover max-wide:in-[:root:has(.room)]:top-16 max-wide:in-[:root:has(.room)]:bottom-auto max-wide:in-[:root:has([data-selection-bar])]:bottom-[calc(128px+env(safe-area-inset-bottom))] wide:right-5 wide:bottom-5"
     >
       {hasFailed ? <CircleAlert className="size-4 text-fail" aria-hidden /> : null}
       {!hasFailed && isBusy ? <Spinner /> : null}
