@@ -39,8 +39,6 @@ export async function openScene(onFinished: OnFinished, options: TestServicesOpt
     startWorker(workerOptions) {
       const started = startTestWorker(services, workerOptions);
       workers.push(started);
-      // Whoever does not wait for the start sees the lack of a worker instead.
-      started.catch(() => undefined);
       return started;
     },
     faults: () => findBrokenInvariants(services),
