@@ -26,7 +26,9 @@ export function Checkbox({ checked, onChange, disabled, children }: Props) {
           <Check className="size-3.5" strokeWidth={3} aria-hidden />
         </Base.Indicator>
       </Base.Root>
-      <span id={wordsId}>{children}</span>
+      <span id={wordsId} className="text-balance">
+        {children}
+      </span>
     </label>
   );
 }
