@@ -52,10 +52,15 @@ const server = {
   gracefulShutdown: { signal: "SIGTERM", timeout: 60_000 },
 } as const;
 
+/** The pages as they were, without a film of them, which would cost as much as the browser itself. */
+const trace = { mode: "retain-on-failure", screenshots: false, snapshots: true } as const;
+
 export default defineConfig({
   testDir: "e2e",
   workers: 1,
-  timeout: 60_000,
+  // Generous, since a job shares the cores with everything else; each wait ends as soon as its condition holds.
+  timeout: 120_000,
+  expect: { timeout: 10_000 },
   forbidOnly: Boolean(process.env.CI),
   webServer: [
     { ...server, name: "web", command: `"${process.execPath}" scripts/start.ts`, url: baseURL },
@@ -66,7 +71,7 @@ export default defineConfig({
       wait: { stdout: /The worker is running/ },
     },
   ],
-  use: { baseURL, trace: "retain-on-failure", launchOptions: await chooseBrowser() },
+  use: { baseURL, trace, launchOptions: await chooseBrowser() },
   projects: [
     { name: "desktop", grepInvert: /@phone/, use: { viewport: { width: 1680, height: 1050 } } },
     {

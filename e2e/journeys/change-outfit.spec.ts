@@ -52,6 +52,10 @@ test("A5 A11 D7 E8 a person and a garment become a result, seen live from waitin
   await expect(slider).toHaveAttribute("aria-valuenow", "75");
   await expect(result.getByText("Made by an engine")).toBeVisible();
 
+  await result.getByRole("button", { name: "Try another garment" }).click();
+  await expect(page.getByRole("region", { name: "Garment" }).getByText("What do they wear?")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Person" }).getByRole("img")).toBeVisible();
+
   await page.getByRole("link", { name: "Gallery" }).click();
   await expect(page.getByRole("button", { name: /^Change of outfit, / })).toBeVisible();
 });
