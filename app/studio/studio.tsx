@@ -39,7 +39,7 @@ export function Studio() {
   useFileTarget(takeFiles);
 
   return (
-    <div className="grid gap-x-6 gap-y-10 px-4 pt-2 sm:px-6 wide:grid-cols-[1fr_1fr_1.35fr] wide:px-8 xl:gap-x-8">
+    <div className="grid gap-x-6 gap-y-10 px-4 pt-2 sm:px-6 sm:grid-cols-2 wide:grid-cols-[1fr_1fr_1.35fr] wide:px-8 xl:gap-x-8">
       <InputFrame slot="person" state={person}>
         <ConsentCheck personId={person.imageId} isMissed={isConsentMissed} />
       </InputFrame>

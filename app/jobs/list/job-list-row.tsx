@@ -17,19 +17,21 @@ export const JobListRow = memo(function JobListRow({ job }: { readonly job: JobV
     <li className="flex items-center gap-2 transition-colors duration-120 hover:bg-hover/50">
       <Link
         href={`/jobs/${job.id}`}
-        className="grid min-w-0 flex-1 grid-cols-[56px_minmax(0,1fr)] items-center gap-x-4 gap-y-1 rounded-control py-2.5 sm:grid-cols-[56px_minmax(0,1fr)_auto] wide:grid-cols-[56px_minmax(180px,1fr)_minmax(280px,1.4fr)_minmax(160px,1fr)_140px] wide:gap-x-8"
+        className="grid min-w-0 flex-1 grid-cols-[56px_minmax(0,1fr)] items-center gap-x-4 gap-y-1 rounded-control py-2.5 sm:grid-cols-[56px_minmax(0,1fr)_auto] xl:grid-cols-[56px_minmax(180px,1fr)_minmax(280px,1.4fr)_minmax(160px,1fr)_140px] xl:gap-x-8"
       >
-        <span className="max-wide:row-span-2">
+        <span className="max-xl:col-start-1 max-xl:row-span-2 max-xl:row-start-1">
           <JobThumbnail job={job} size="medium" />
         </span>
-        <span className="truncate text-sm font-medium">{t(`kinds.${job.kind}`)}</span>
-        <span className="min-w-0 max-wide:col-start-2 max-wide:row-start-2 sm:max-wide:col-span-2">
+        <span className="truncate text-sm font-medium max-xl:col-start-2 max-xl:row-start-1">
+          {t(`kinds.${job.kind}`)}
+        </span>
+        <span className="min-w-0 max-xl:col-start-2 max-xl:row-start-2 sm:max-xl:col-span-2">
           <JobStateLine job={job} />
         </span>
-        <span className="truncate text-xs text-quiet max-wide:hidden">{engineName(job.engine)}</span>
+        <span className="truncate text-xs text-quiet max-xl:hidden">{engineName(job.engine)}</span>
         <time
           dateTime={job.createdAt}
-          className="tabular text-right text-xs text-quiet max-sm:hidden sm:max-wide:row-start-1"
+          className="tabular text-right text-xs text-quiet max-sm:hidden sm:max-xl:col-start-3 sm:max-xl:row-start-1"
         >
           {format.dateTime(made, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" })}
         </time>
