@@ -59,3 +59,20 @@ test.concurrent.for(backends)(
     expect(await scene.faults()).toEqual([]);
   },
 );
+
+test.concurrent.for(backends)(
+  "F10 D9 a worker on %s whose main thread is blocked for 8 s is not called lost",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const worker = await scene.startWorker({ name: "blocked", script: { blockMs: 8_000 } });
+    const id = await addJob(services, { owner });
+    await worker.waitFor(new RegExp(`engine-start ${id}`));
+    await scene.startWorker({ name: "watching" });
+    const { nodeId } = await readJob(services, id);
+    expect(await until(services, id, "completed")).toMatchObject({ nodeId, attempt: 1, charged: 0 });
+    expect(worker.output()).not.toContain("this node was called lost");
+    expect(await scene.faults()).toEqual([]);
+  },
+);
