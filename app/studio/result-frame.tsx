@@ -18,7 +18,10 @@ interface Props {
 function useScrollToResult(runningId: string | null) {
   const ref = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (runningId !== null) ref.current?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    const frame = ref.current;
+    if (runningId === null || frame === null) return;
+    const isCut = frame.getBoundingClientRect().bottom > window.innerHeight;
+    frame.scrollIntoView({ block: isCut ? "start" : "nearest", behavior: "smooth" });
   }, [runningId]);
   return ref;
 }
@@ -32,7 +35,7 @@ export function ResultFrame({ jobId, proportion, children }: Props) {
     <section
       aria-labelledby="frame-result"
       ref={ref}
-      className="flex min-w-0 scroll-my-20 flex-col gap-3 sm:max-wide:col-span-2"
+      className="flex min-w-0 scroll-my-6 flex-col gap-3 sm:max-wide:col-span-2"
     >
       <FrameHeader id="frame-result" title={t("slots.result")} />
       <div className={cx("flex flex-col gap-3", shown === undefined && "max-wide:flex-col-reverse")}>
