@@ -30,7 +30,8 @@ export function AccountForm({ mode }: { readonly mode: SignInMode }) {
     enter.mutate();
   };
   return (
-    <form onSubmit={submit} className="mt-5 flex flex-col gap-4">
+    // POST: sent before the page is hydrated, a password must not end in the address.
+    <form method="post" onSubmit={submit} className="mt-5 flex flex-col gap-4">
       {isNew ? (
         <Field
           name="name"

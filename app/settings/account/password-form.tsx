@@ -33,7 +33,8 @@ export function PasswordForm() {
     change.mutate();
   };
   return (
-    <form className="flex max-w-[420px] flex-col gap-4" onSubmit={submit}>
+    // POST: sent before the page is hydrated, a password must not end in the address.
+    <form method="post" className="flex max-w-[420px] flex-col gap-4" onSubmit={submit}>
       <Field
         name="current-password"
         label={t("currentPassword")}
