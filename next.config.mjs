@@ -12,7 +12,6 @@ const serverPackages = [
   "pino",
   "pino-roll",
   "sharp",
-  "@aws-sdk/client-s3",
 ];
 
 /** The content security policy stands in proxy.ts, since its nonce is new for each request. */

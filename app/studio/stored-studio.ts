@@ -1,19 +1,17 @@
-import { z } from "zod/mini";
-
 export type Slot = "person" | "garment";
 
-const schema = z.object({
-  personId: z.nullable(z.string()),
-  garmentId: z.nullable(z.string()),
-  category: z.enum(["auto", "top", "bottom", "dress"]),
-  /** The job whose result is shown. */
-  jobId: z.nullable(z.string()),
-  /** Photos for which it was said that the adult on it agrees. */
-  consentedIds: z.array(z.string()),
-});
+const categories = ["auto", "top", "bottom", "dress"] as const;
+export type Category = (typeof categories)[number];
 
-export type StudioState = z.infer<typeof schema>;
-export type Category = StudioState["category"];
+export interface StudioState {
+  readonly personId: string | null;
+  readonly garmentId: string | null;
+  readonly category: Category;
+  /** The job whose result is shown. */
+  readonly jobId: string | null;
+  /** Photos for which it was said that the adult on it agrees. */
+  readonly consentedIds: readonly string[];
+}
 
 const storageKey = "atelier-studio";
 const consentsKept = 200;
@@ -26,9 +24,22 @@ function parse(text: string | null): unknown {
   }
 }
 
+/** Written out: a schema library would be a megabyte more of modules in the page's development build. */
+function isState(value: unknown): value is StudioState {
+  if (typeof value !== "object" || value === null) return false;
+  const { personId, garmentId, category, jobId, consentedIds } = value as Record<string, unknown>;
+  const isIdOrNull = (id: unknown) => id === null || typeof id === "string";
+  return (
+    [personId, garmentId, jobId].every(isIdOrNull) &&
+    categories.some((known) => known === category) &&
+    Array.isArray(consentedIds) &&
+    consentedIds.every((id) => typeof id === "string")
+  );
+}
+
 export function readStored(fallback: StudioState): StudioState {
-  const parsed = schema.safeParse(parse(localStorage.getItem(storageKey)));
-  return parsed.success ? parsed.data : fallback;
+  const stored = parse(localStorage.getItem(storageKey));
+  return isState(stored) ? stored : fallback;
 }
 
 export function writeStored(state: StudioState): void {
