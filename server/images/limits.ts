@@ -7,6 +7,8 @@ export const uploadLimits = {
   files: 20,
   /** What compressed text and colour profiles inside a file may grow to, together. */
   inflatedMetadataBytes: 8 * 1_048_576,
+  /** Chunks, segments or boxes of a file; 25 MiB in the usual 8 KiB chunks of a PNG are 3,200. */
+  parts: 20_000,
   /** Scans of a progressive JPEG; each costs a pass over the whole picture. */
   jpegScans: 64,
   decodeSeconds: 30,

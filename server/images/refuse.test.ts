@@ -34,6 +34,8 @@ const flat = (widthPx: number, heightPx: number) =>
 const html = Buffer.from("<!DOCTYPE html><html><script>alert(1)</script></html>");
 const zip = Buffer.concat([Buffer.from("PK\x03\x04not really"), Buffer.from("PK\x05\x06"), Buffer.alloc(18)]);
 const bomb = (inflatedBytes: number) => deflateSync(Buffer.alloc(inflatedBytes), { level: 1 });
+/** As many as one too many; each a valid piece of its format. */
+const tooMany = (part: Buffer) => Buffer.concat(Array<Buffer>(uploadLimits.parts + 1).fill(part));
 const onePixel = () => pngChunk("IDAT", bomb(4));
 
 function animatedWebp(): Promise<Buffer> {
@@ -158,6 +160,40 @@ const badInputs: Record<string, [ErrorCode, () => Promise<Buffer> | Buffer]> = {
         ),
         onePixel(),
       ),
+  ],
+  "a PNG with damaged texts that inflate to 7 MB each": [
+    "upload_unreadable",
+    () => {
+      const text = Buffer.concat([Buffer.from("a\0\0"), bomb(7e6)]);
+      text.writeUInt8(text.readUInt8(text.length - 1) ^ 1, text.length - 1);
+      return pngFile(pngHeader(1, 1), ...Array<Buffer>(50).fill(pngChunk("zTXt", text)), onePixel());
+    },
+  ],
+  "a PNG of 20,001 chunks": [
+    "upload_unreadable",
+    async () => withPngChunk(await png(), tooMany(pngChunk("tEXt", Buffer.from("a\0b")))),
+  ],
+  "a JPEG of 20,001 segments": [
+    "upload_unreadable",
+    async () => {
+      const bytes = await jpeg();
+      const comments = tooMany(Buffer.from([0xff, 0xfe, 0, 3, 0x61]));
+      return Buffer.concat([bytes.subarray(0, 2), comments, bytes.subarray(2)]);
+    },
+  ],
+  "a WebP of 20,001 chunks": [
+    "upload_unreadable",
+    async () => {
+      const webp = await flat(9, 9).webp().toBuffer();
+      const bytes = Buffer.concat([webp, tooMany(Buffer.from("XTRA\0\0\0\0", "latin1"))]);
+      bytes.writeUInt32LE(bytes.length - 8, 4);
+      return bytes;
+    },
+  ],
+  "an AVIF of 20,001 boxes": [
+    "upload_unreadable",
+    async () =>
+      Buffer.concat([await flat(64, 64).avif().toBuffer(), tooMany(Buffer.from("\0\0\0\x08free", "latin1"))]),
   ],
   "a JPEG of 100 scans": [
     "upload_unreadable",

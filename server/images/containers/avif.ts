@@ -1,4 +1,4 @@
-import { unreadable, unsupported, type Container } from "./container.ts";
+import { assertFewParts, unreadable, unsupported, type Container } from "./container.ts";
 
 interface Box {
   readonly type: string;
@@ -39,6 +39,7 @@ function outerBoxes(bytes: Buffer): Box[] {
     }
     const type = bytes.toString("latin1", offset + 4, offset + 8);
     boxes.push({ type, data: bytes.subarray(offset + 8, end), end });
+    assertFewParts(boxes.length);
     offset = end;
   }
   return boxes;

@@ -1,4 +1,5 @@
 import { AppError } from "../../platform/index.ts";
+import { uploadLimits } from "../limits.ts";
 
 export type SourceFormat = "jpeg" | "png" | "webp" | "avif";
 
@@ -11,6 +12,11 @@ export interface Container {
   readonly isLossless: boolean;
   /** Everything in the file that is not compressed pixels, bytes after the picture's end included. */
   readonly extras: readonly Buffer[];
+}
+
+/** Refuses a file that is cut into more parts than any program writes: each costs time however small it is. */
+export function assertFewParts(parts: number): void {
+  if (parts > uploadLimits.parts) throw unreadable("too many parts");
 }
 
 export function unreadable(reason: string): AppError {

@@ -1,5 +1,5 @@
 import { uploadLimits } from "../limits.ts";
-import { unreadable, unsupported, type Container } from "./container.ts";
+import { assertFewParts, unreadable, unsupported, type Container } from "./container.ts";
 
 const marker = { soi: 0xd8, eoi: 0xd9, sos: 0xda, app0: 0xe0, comment: 0xfe } as const;
 
@@ -17,7 +17,8 @@ export function readJpeg(bytes: Buffer): Container {
   let size: { widthPx: number; heightPx: number } | null = null;
   let scans = 0;
   let offset = 2;
-  for (;;) {
+  for (let segments = 1; ; segments += 1) {
+    assertFewParts(segments);
     const segment = nextSegment(bytes, offset);
     offset = segment.end;
     if (segment.marker === marker.eoi) break;

@@ -1,6 +1,6 @@
 import { inflateSync } from "node:zlib";
 import { uploadLimits } from "../limits.ts";
-import { unreadable, type Container } from "./container.ts";
+import { assertFewParts, unreadable, type Container } from "./container.ts";
 
 export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
@@ -33,8 +33,11 @@ export function readPng(bytes: Buffer): Container {
   let isAnimated = false;
   let inflatedBytes = 0;
   let end = 0;
+  let chunks = 0;
   for (const chunk of pngChunks(bytes)) {
     end = chunk.end;
+    chunks += 1;
+    assertFewParts(chunks);
     if (chunk.type === "IDAT") continue;
     if (!size) size = headerSize(chunk);
     else if (chunk.type === "acTL") isAnimated = true;
@@ -56,12 +59,9 @@ function inflatedSize(chunk: PngChunk, budgetBytes: number): number {
   if (!compressed) return 0;
   try {
     return inflateSync(compressed, { maxOutputLength: Math.max(1, budgetBytes) }).length;
-  } catch (error) {
-    // Damaged text is harmless, since decoders skip it; what does not fit the budget is a bomb.
-    if (error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE") {
-      throw unreadable("metadata too large");
-    }
-    return 0;
+  } catch {
+    // Too large or damaged. Damaged data may have inflated up to the budget before that was noticed, chunk after chunk.
+    throw unreadable("metadata too large or damaged");
   }
 }
 

@@ -1,4 +1,4 @@
-import { unreadable, type Container } from "./container.ts";
+import { assertFewParts, unreadable, type Container } from "./container.ts";
 
 interface WebpChunk {
   readonly type: string;
@@ -41,6 +41,7 @@ function riffChunks(bytes: Buffer, end: number): WebpChunk[] {
     if (offset + 8 + size > end) throw unreadable("truncated");
     const type = bytes.toString("latin1", offset, offset + 4);
     chunks.push({ type, data: bytes.subarray(offset + 8, offset + 8 + size) });
+    assertFewParts(chunks.length);
     offset += 8 + size + (size % 2);
   }
   return chunks;
