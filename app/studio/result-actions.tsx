@@ -1,5 +1,5 @@
 "use client";
-import { Download, Pencil, RotateCcw, Shirt } from "lucide-react";
+import { Download, Pencil, Shirt } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { JobView } from "@atelier/server/jobs";
@@ -7,8 +7,6 @@ import { downloadUrl } from "../data/image-url.ts";
 import { StarButton } from "../pictures/star-button.tsx";
 import { Button } from "../ui/button.tsx";
 import { buttonStyle } from "../ui/button-style.ts";
-import { useRetryJob } from "../jobs/use-job-actions.ts";
-import { IconButton } from "../ui/icon-button.tsx";
 import { studio } from "./studio-store.ts";
 
 interface Props {
@@ -20,7 +18,6 @@ interface Props {
 /** What can be done with a finished result. */
 export function ResultActions({ job, isCurrent }: Props) {
   const t = useTranslations("studio");
-  const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
   const imageId = job.outputs[0]?.imageId;
   if (imageId === undefined) return null;
   return (
@@ -36,9 +33,6 @@ export function ResultActions({ job, isCurrent }: Props) {
         </Link>
         <span className="ml-auto flex">
           <StarButton imageId={imageId} />
-          <IconButton label={t("retry")} disabled={retry.isPending} onClick={() => retry.mutate()}>
-            <RotateCcw aria-hidden />
-          </IconButton>
         </span>
       </div>
       <Button
