@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import { Button } from "../ui/button.tsx";
 import { Kbd } from "../ui/kbd.tsx";
 import { Spinner } from "../ui/spinner.tsx";
+import { isRunKey } from "./is-run-key.ts";
 
 interface Props {
   readonly canRun: boolean;
@@ -11,26 +12,27 @@ interface Props {
   readonly onRun: () => void;
 }
 
-function useRunKey(onRun: () => void): void {
+function useRunKey(canStart: boolean, onRun: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      if (!isRunKey(event)) return;
       event.preventDefault();
-      onRun();
+      if (canStart) onRun();
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [onRun]);
+  }, [canStart, onRun]);
 }
 
 export function RunButton({ canRun, isBusy, onRun }: Props) {
   const t = useTranslations("studio");
-  useRunKey(onRun);
+  const canStart = canRun && !isBusy;
+  useRunKey(canStart, onRun);
   return (
     <Button
       look="primary"
       size="large"
-      disabled={!canRun || isBusy}
+      disabled={!canStart}
       onClick={onRun}
       aria-keyshortcuts="Control+Enter"
       className="w-full"
