@@ -24,7 +24,8 @@ interface Props {
 function FrameContent({ slot, state }: Pick<Props, "slot" | "state">) {
   const t = useTranslations("studio");
   const { data: image } = useImage(state.imageId);
-  if (state.upload !== undefined) return <UploadInFrame upload={state.upload} onCancel={state.clear} />;
+  if (state.upload !== undefined)
+    return <UploadInFrame upload={state.upload} onCancel={state.cancelUpload} />;
   if (state.imageId === null) return <EmptyFrame slot={slot} onFile={state.put} />;
   return (
     <Picture

@@ -15,23 +15,22 @@ import { useStudio } from "./use-studio.ts";
 
 /** Person, garment, result: the three frames of the studio. */
 export function Studio() {
-  const { jobId } = useStudio();
+  const { jobId, personId } = useStudio();
   const person = useSlot("person");
   const garment = useSlot("garment");
   const { run, canRun, isSubmitting, isConsentMissed } = useRun(person.imageId, garment.imageId);
-  const { data: personImage } = useImage(person.imageId);
+  const { data: personImage } = useImage(personId);
 
   const uploadBatch = useUploadBatch();
   // More than the frames can take go to the gallery.
   const takeFiles = useCallback(
     (files: File[]) => {
-      const personIsFree = person.imageId === null;
-      if (files.length > (personIsFree ? 2 : 1)) {
+      if (files.length > (person.isFree ? 2 : 1)) {
         uploadBatch(files);
         return;
       }
       const [first, second] = files;
-      if (first !== undefined) (personIsFree ? person : garment).put(first);
+      if (first !== undefined) (person.isFree ? person : garment).put(first);
       if (second !== undefined) garment.put(second);
     },
     [person, garment, uploadBatch],
