@@ -6,11 +6,21 @@ import { followAccountChange } from "./account-change.ts";
 import { live } from "./live.ts";
 import { openJobStream } from "./open-job-stream.ts";
 import { startLive } from "./start-live.ts";
+import { useConnection } from "./use-live-jobs.ts";
 
-/** Keeps the live stream for as long as the page stands, and freshens the lists that an ended job changed. */
+/** Keeps the live stream for as long as the page stands, and freshens what an ended job changed or an outage broke. */
 export function LiveConnection() {
   const queries = useQueryClient();
-  useEffect(() => startLive({ store: live, open: openJobStream, onAccountChange: followAccountChange }), []);
+  useEffect(
+    () =>
+      startLive({
+        store: live,
+        open: openJobStream,
+        onAccountChange: followAccountChange,
+        locks: navigator.locks,
+      }),
+    [],
+  );
   useEffect(
     () =>
       live.onEnd((job) => {
@@ -20,5 +30,10 @@ export function LiveConnection() {
       }),
     [queries],
   );
+  const isLive = useConnection() === "live";
+  useEffect(() => {
+    if (!isLive) return;
+    void queries.refetchQueries({ type: "active", predicate: ({ state }) => state.status === "error" });
+  }, [isLive, queries]);
   return null;
 }
