@@ -76,6 +76,18 @@ test("D7 progress of an earlier try or of an ended job is not shown", () => {
   expect(store.progress("job")).toBeUndefined();
 });
 
+test("a request to cancel draws the list anew, though the status stays; mere progress does not", () => {
+  const store = createLiveStore();
+  const onList = vi.fn<() => void>();
+  store.watchList(onList);
+  store.apply(jobsUpdate(jobAt(4)));
+  store.apply(jobsUpdate(jobAt(5, { stage: "upscaling", progress: 0.5 })));
+  expect(onList).toHaveBeenCalledTimes(1);
+  store.apply(jobsUpdate(jobAt(6, { cancelRequested: true })));
+  expect(onList).toHaveBeenCalledTimes(2);
+  expect(store.list()).toEqual([expect.objectContaining({ revision: 6, cancelRequested: true })]);
+});
+
 test("F33 a new stream resumes at the last moment that an update told of", () => {
   const store = createLiveStore();
   expect(store.state().at).toBeNull();

@@ -1,4 +1,6 @@
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
+import { createJobTable } from "./job-table.ts";
+import { createListeners, createListenersById } from "./listeners.ts";
 import {
   hasEnded,
   type Connection,
@@ -6,6 +8,7 @@ import {
   type LiveState,
   type ProgressUpdate,
 } from "./live-state.ts";
+import { createProgressTable } from "./progress-table.ts";
 
 type Listener = () => void;
 type EndListener = (job: JobView) => void;
@@ -14,13 +17,12 @@ type EndListener = (job: JobView) => void;
 export interface LiveStore {
   readonly apply: (update: JobsUpdate) => void;
   readonly put: (job: JobView) => void;
-  readonly forget: (ids: readonly string[]) => void;
   readonly adopt: (state: LiveState) => void;
   readonly state: () => LiveState;
   readonly setConnection: (connection: Connection) => void;
   readonly job: (id: string) => JobView | undefined;
   readonly progress: (id: string) => LiveProgress | undefined;
-  /** Newest first; the same array until a job comes, goes or changes its status. */
+  /** Newest first; the same array until a job comes or what its row shows changes. */
   readonly list: () => readonly JobView[];
   readonly connection: () => Connection;
   readonly watchJob: (id: string, listener: Listener) => () => void;
@@ -29,104 +31,72 @@ export interface LiveStore {
   readonly onEnd: (listener: EndListener) => () => void;
 }
 
-export function createLiveStore(): LiveStore {
-  const jobs = new Map<string, JobView>();
-  const progressById = new Map<string, LiveProgress>();
-  const jobListeners = new Map<string, Set<Listener>>();
-  const listListeners = new Set<Listener>();
-  const endListeners = new Set<EndListener>();
-  let connection: Connection = "connecting";
-  let at: string | null = null;
-  let list: readonly JobView[] = [];
-
-  const tell = (listeners: Iterable<Listener> | undefined) => {
-    for (const listener of listeners ?? []) listener();
-  };
-  const relist = () => {
-    list = [...jobs.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
-    tell(listListeners);
-  };
+/** The tables and who watches them. */
+function createJobs() {
+  const table = createJobTable();
+  const progress = createProgressTable();
+  const jobListeners = createListenersById();
+  const listListeners = createListeners<[]>();
+  const endListeners = createListeners<[JobView]>();
 
   /** True when the list must be drawn anew. */
   function accept(job: JobView): boolean {
-    const known = jobs.get(job.id);
-    if (known !== undefined && known.revision >= job.revision) return false;
-    jobs.set(job.id, job);
-    if (hasEnded(job) || known?.attempt !== job.attempt) progressById.delete(job.id);
-    tell(jobListeners.get(job.id));
-    if (known !== undefined && !hasEnded(known) && hasEnded(job)) {
-      for (const listener of endListeners) listener(job);
-    }
-    return known?.status !== job.status;
+    const accepted = table.accept(job);
+    if (accepted === null) return false;
+    const { known, changesRow } = accepted;
+    if (hasEnded(job) || known?.attempt !== job.attempt) progress.drop(job.id);
+    jobListeners.tell(job.id);
+    if (known !== undefined && !hasEnded(known) && hasEnded(job)) endListeners.tell(job);
+    return changesRow;
   }
 
   function acceptAll(changed: readonly JobView[]): void {
     const redraw = changed.map(accept).some(Boolean);
-    if (redraw) relist();
+    if (!redraw) return;
+    table.relist();
+    listListeners.tell();
   }
 
   function acceptProgress(update: ProgressUpdate): void {
-    const job = jobs.get(update.jobId);
-    if (job === undefined || hasEnded(job) || update.attempt < job.attempt) return;
-    const known = progressById.get(update.jobId);
-    const preview = update.preview ?? (known?.attempt === update.attempt ? known.preview : null);
-    progressById.set(update.jobId, {
-      attempt: update.attempt,
-      progress: update.progress,
-      stage: update.stage,
-      preview,
-    });
-    tell(jobListeners.get(update.jobId));
+    if (progress.accept(update, table.get(update.jobId))) jobListeners.tell(update.jobId);
   }
 
-  function apply(update: JobsUpdate): void {
-    if (update.type === "progress") {
-      acceptProgress(update);
-      return;
-    }
-    at = update.at;
-    if (update.type !== "alive") acceptAll(update.jobs);
+  return { table, progress, jobListeners, listListeners, endListeners, acceptAll, acceptProgress };
+}
+
+export function createLiveStore(): LiveStore {
+  const { table, progress, jobListeners, listListeners, endListeners, acceptAll, acceptProgress } =
+    createJobs();
+  let connection: Connection = "connecting";
+  let at: string | null = null;
+
+  function setConnection(next: Connection): void {
+    if (next === connection) return;
+    connection = next;
+    listListeners.tell();
   }
 
   return {
-    apply,
-    put: (job) => acceptAll([job]),
-    forget(ids) {
-      for (const id of ids) jobs.delete(id);
-      relist();
+    apply(update) {
+      if (update.type === "progress") return acceptProgress(update);
+      at = update.at;
+      if (update.type !== "alive") acceptAll(update.jobs);
     },
+    put: (job) => acceptAll([job]),
     adopt(state) {
       acceptAll(state.jobs);
       for (const [jobId, live] of state.progress) acceptProgress({ type: "progress", jobId, ...live });
       at = state.at ?? at;
-      connection = state.connection;
-      tell(listListeners);
+      setConnection(state.connection);
     },
-    state: () => ({ jobs: [...jobs.values()], progress: [...progressById], connection, at }),
-    setConnection(next) {
-      if (next === connection) return;
-      connection = next;
-      tell(listListeners);
-    },
-    job: (id) => jobs.get(id),
-    progress: (id) => progressById.get(id),
-    list: () => list,
+    state: () => ({ jobs: table.all(), progress: progress.entries(), connection, at }),
+    setConnection,
+    job: table.get,
+    progress: progress.get,
+    list: table.list,
     connection: () => connection,
-    watchJob(id, listener) {
-      const listeners = jobListeners.get(id) ?? new Set();
-      jobListeners.set(id, listeners.add(listener));
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) jobListeners.delete(id);
-      };
-    },
-    watchList(listener) {
-      listListeners.add(listener);
-      return () => listListeners.delete(listener);
-    },
-    onEnd(listener) {
-      endListeners.add(listener);
-      return () => endListeners.delete(listener);
-    },
+    watchJob: jobListeners.watch,
+    watchList: listListeners.watch,
+    onEnd: endListeners.watch,
   };
 }

@@ -1,52 +1,89 @@
-import { expect, test, vi } from "vitest";
+import type { JobsUpdate } from "@atelier/server/jobs";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { keepStream, type OpenStream } from "./stream.ts";
 
-function openings() {
-  const opened: { since: string | null; handlers: Parameters<OpenStream>[1]; closed: boolean }[] = [];
-  const open: OpenStream = (since, handlers) => {
-    const stream = { since, handlers, closed: false };
-    opened.push(stream);
-    return () => {
-      stream.closed = true;
-    };
-  };
-  return { opened, open };
+type Handlers = Parameters<OpenStream>[1];
+
+interface OpenedStream {
+  readonly since: string | null;
+  readonly handlers: Handlers;
+  isClosed: boolean;
 }
 
-test("a stream that ends, in order or not, is opened again where it stood", async () => {
-  const { opened, open } = openings();
+const startAt = "2026-01-01T00:00:00.000Z";
+
+/** Streams that the test itself speaks for and cuts. */
+function createSource() {
+  const streams: OpenedStream[] = [];
   let at: string | null = null;
+  const updates: JobsUpdate[] = [];
   const onLost = vi.fn<() => void>();
   const close = keepStream({
-    open,
+    open: (since, handlers) => {
+      const stream: OpenedStream = { since, handlers, isClosed: false };
+      streams.push(stream);
+      return () => void (stream.isClosed = true);
+    },
     since: () => at,
-    onUpdate: vi.fn<() => void>(),
-    onOpen: vi.fn<() => void>(),
+    onOpen: () => undefined,
     onLost,
+    onUpdate: (update) => {
+      updates.push(update);
+      if (update.type !== "progress") at = update.at;
+    },
   });
-  at = "2026-11-21T10:00:00.000Z";
-  opened[0]?.handlers.onLost();
-  opened[0]?.handlers.onLost();
-  await vi.waitFor(() => expect(opened).toHaveLength(2));
-  expect(opened.map(({ since }) => since)).toEqual([null, at]);
-  expect(opened[0]?.closed).toBe(true);
-  expect(onLost).toHaveBeenCalledOnce();
-  close();
-  expect(opened[1]?.closed).toBe(true);
+  const last = () => streams.at(-1) as OpenedStream;
+  return { streams, updates, onLost, close, last };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("D7 F33 fifty cuts: each time one new stream, from the moment of the last update", () => {
+  const source = createSource();
+  expect(source.last().since).toBeNull();
+  for (let cut = 1; cut <= 50; cut += 1) {
+    const at = new Date(Date.parse(startAt) + cut).toISOString();
+    source.last().handlers.onUpdate({ type: "alive", at });
+    source.last().handlers.onLost();
+    // A link may tell of one loss twice: as an error and as an end.
+    source.last().handlers.onLost();
+    expect(source.last().isClosed).toBe(true);
+    vi.advanceTimersByTime(300);
+    expect(source.streams).toHaveLength(cut + 1);
+    expect(source.last().since).toBe(at);
+    expect(source.onLost).toHaveBeenCalledTimes(cut);
+  }
+  source.close();
+  expect(source.last().isClosed).toBe(true);
 });
 
-test("a stream that was closed stays closed", () => {
-  const { opened, open } = openings();
-  const onLost = vi.fn<() => void>();
-  const close = keepStream({
-    open,
-    since: () => null,
-    onUpdate: vi.fn<() => void>(),
-    onOpen: vi.fn<() => void>(),
-    onLost,
-  });
-  close();
-  opened[0]?.handlers.onLost();
-  expect(onLost).not.toHaveBeenCalled();
-  expect(opened).toHaveLength(1);
+test("a server that stays away is asked ever more rarely, at least every five seconds, and often again after its return", () => {
+  const source = createSource();
+  for (const waitMs of [300, 600, 1_200, 2_400, 4_800, 5_000, 5_000]) {
+    const known = source.streams.length;
+    source.last().handlers.onLost();
+    vi.advanceTimersByTime(waitMs - 1);
+    expect(source.streams).toHaveLength(known);
+    vi.advanceTimersByTime(1);
+    expect(source.streams).toHaveLength(known + 1);
+  }
+  source.last().handlers.onUpdate({ type: "alive", at: startAt });
+  source.last().handlers.onLost();
+  const known = source.streams.length;
+  vi.advanceTimersByTime(300);
+  expect(source.streams).toHaveLength(known + 1);
+});
+
+test("after its close nothing is opened any more, whether a stream stood or was being waited for", () => {
+  const standing = createSource();
+  standing.close();
+  expect(standing.last().isClosed).toBe(true);
+  standing.last().handlers.onLost();
+  expect(standing.onLost).not.toHaveBeenCalled();
+  const waiting = createSource();
+  waiting.last().handlers.onLost();
+  waiting.close();
+  vi.advanceTimersByTime(60_000);
+  expect([standing.streams.length, waiting.streams.length]).toEqual([1, 1]);
 });
