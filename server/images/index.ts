@@ -1,4 +1,4 @@
-export { deleteUnusedRows } from "./delete-rows.ts";
+export { deleteUnusedRows, lockRows } from "./delete-rows.ts";
 export { discardObjects, discardOutput } from "./discard-output.ts";
 export { getImage } from "./get.ts";
 export type { ImageView } from "./image-view.ts";

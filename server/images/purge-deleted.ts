@@ -4,7 +4,7 @@ import type { Services } from "../services/index.ts";
 import { deleteUnusedRows } from "./delete-rows.ts";
 import { discardObjects } from "./discard-output.ts";
 
-const { images, jobInputs, jobs } = schema;
+const { images, jobInputs, jobOutputs, jobs } = schema;
 
 /** Pictures of one transaction. */
 const batchSize = 100;
@@ -43,6 +43,7 @@ async function purgeBatch(services: Pick<Services, "config">, tx: Tx): Promise<s
   const ids = due.map(({ id }) => id);
   if (ids.length === 0) return [];
   await tx.delete(jobInputs).where(and(inArray(jobInputs.imageId, ids), exists(jobOf(tx, "ended"))));
+  await tx.delete(jobOutputs).where(inArray(jobOutputs.imageId, ids));
   return deleteUnusedRows(tx, ids);
 }
 

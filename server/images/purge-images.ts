@@ -2,7 +2,7 @@ import type { Services } from "../services/index.ts";
 import { deleteUnusedRows } from "./delete-rows.ts";
 import { discardObjects } from "./discard-output.ts";
 
-/** Removes pictures for good, rows first; those that a job still has as input stay. Returns how many went. */
+/** Removes pictures for good, rows first; those that a job still has, or that bear a star, stay. Returns how many went. */
 export async function purgeImages(
   services: Pick<Services, "db" | "disk" | "log">,
   ids: readonly string[],

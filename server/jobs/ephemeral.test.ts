@@ -8,7 +8,7 @@ import { addJob, addNode, addOwner, readJob, testQueue, type TestOwner } from "@
 import { listObjects } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema, type Retention } from "../db/index.ts";
-import { storeOutput } from "../images/index.ts";
+import { starImage, storeOutput } from "../images/index.ts";
 import { AppError } from "../platform/index.ts";
 import { ack } from "./ack.ts";
 import { cancel } from "./cancel.ts";
@@ -172,6 +172,43 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect(await readJob(services, second)).toMatchObject({ status: "completed" });
     await ackOwn(second);
     expect(await readLeft()).toEqual(nothing);
+  });
+
+  test("A8 a removal that fails half way leaves the job and its pictures whole for the next pass", async () => {
+    const { services } = opened;
+    const id = await completed("ephemeral");
+    const before = await readLeft();
+    await setAgo(id, "ended_at", 8 * 24 * 60 * minuteMs);
+    await services.db.execute(sql`
+      create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`);
+    await services.db.execute(
+      sql`create trigger refuse before delete on ${images} for each row execute function refuse()`,
+    );
+    expect(await expireEphemeral(services)).toEqual([]);
+    expect(await readLeft()).toEqual(before);
+    await services.db.execute(sql`drop function refuse cascade`);
+    expect(await expireEphemeral(services)).toEqual([id]);
+    expect(await readLeft()).toEqual(nothing);
+  });
+
+  test("A8 the result of a kept job stays when an ephemeral job took it as input", async () => {
+    const { services } = opened;
+    const kept = await completed("keep");
+    const [result] = await services.db.select().from(jobOutputs).where(eq(jobOutputs.jobId, kept));
+    const resultId = result?.imageId ?? "";
+    const before = await readLeft();
+    const id = await addJob(services, { owner: { ...owner, imageId: resultId }, retention: "ephemeral" });
+    await cancel(services, { ownerId: owner.userId, id });
+    expect(await ackOwn(id)).toEqual({ removed: true });
+    expect(await readLeft()).toEqual(before);
+  });
+
+  test("A8 a starred picture stays when its ephemeral job goes", async () => {
+    const { services } = opened;
+    const id = await completed("ephemeral");
+    const starred = await starImage(services, { ownerId: owner.userId, id: owner.imageId, starred: true });
+    await ackOwn(id);
+    expect(await services.db.select({ id: images.id }).from(images)).toEqual([{ id: starred.id }]);
   });
 
   test("A7 A8 twenty acks and sweeps at once remove a job once, and none of them fails", async () => {

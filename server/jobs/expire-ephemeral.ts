@@ -1,6 +1,6 @@
-import { eq, inArray, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import { purgeImages } from "../images/index.ts";
+import { eq, sql } from "drizzle-orm";
+import { schema, type Tx } from "../db/index.ts";
+import { deleteUnusedRows, discardObjects, lockRows } from "../images/index.ts";
 import type { Services } from "../services/index.ts";
 
 /**
@@ -30,18 +30,26 @@ export async function expireEphemeral(services: Services): Promise<string[]> {
   return removed;
 }
 
-/** Removes one ended job with its pictures; the rows go first, the objects after their commit. */
+/**
+ * Removes one job with its pictures that nothing else uses: all rows in one transaction, so that a process that dies
+ * leaves either everything or only objects without a row, which the sweep of orphans removes. Idempotent.
+ */
 export async function removeJob(services: Services, id: string): Promise<void> {
-  const { jobs, jobInputs, jobOutputs } = schema;
-  const pictureIds = await services.db.transaction(async (tx) => {
-    const inputs = await tx.select({ id: jobInputs.imageId }).from(jobInputs).where(eq(jobInputs.jobId, id));
-    const outputs = await tx
-      .select({ id: jobOutputs.imageId })
-      .from(jobOutputs)
-      .where(eq(jobOutputs.jobId, id));
-    await tx.delete(jobs).where(inArray(jobs.id, [id]));
-    return [...inputs, ...outputs].map((link) => link.id);
-  });
-  await purgeImages(services, pictureIds);
+  const storageKeys = await services.db.transaction((tx) => deleteJobRows(tx, id));
+  if (!storageKeys) return;
+  await discardObjects(services, storageKeys);
   services.log.info({ jobId: id }, "ephemeral job removed after delivery");
+}
+
+/** Null when the job is gone already. Locked in the order job, pictures, links, as everywhere, so that none deadlocks. */
+async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
+  const { jobs, jobInputs, jobOutputs } = schema;
+  const [job] = await tx.select({ id: jobs.id }).from(jobs).where(eq(jobs.id, id)).for("update");
+  if (!job) return null;
+  const inputs = tx.select({ id: jobInputs.imageId }).from(jobInputs).where(eq(jobInputs.jobId, id));
+  const outputs = tx.select({ id: jobOutputs.imageId }).from(jobOutputs).where(eq(jobOutputs.jobId, id));
+  const pictureIds = (await inputs.union(outputs)).map((link) => link.id);
+  await lockRows(tx, pictureIds);
+  await tx.delete(jobs).where(eq(jobs.id, id));
+  return deleteUnusedRows(tx, pictureIds);
 }
