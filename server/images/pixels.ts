@@ -20,6 +20,16 @@ export function decodeMask(bytes: Buffer): Promise<Pixels> {
   return decode(openFile(bytes).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
 }
 
+/** How many pixels an engine's file says it has; nothing is decoded. Throws `engine_failed` when it is no picture. */
+export async function countOutputPixels(bytes: Buffer): Promise<number> {
+  try {
+    const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();
+    return width * height;
+  } catch (cause) {
+    throw new AppError("engine_failed", undefined, { cause });
+  }
+}
+
 /** Decodes what an engine made; at most `maxPixels`. Throws `engine_failed` when that is no picture. */
 export async function decodeOutput(bytes: Buffer, maxPixels: number): Promise<Pixels> {
   try {

@@ -15,6 +15,7 @@ import {
   type StoredMime,
   type StoreOutputInput,
 } from "./index.ts";
+import { withSpaceFor } from "./decode-slot.ts";
 import { sha256 } from "./put-files.ts";
 
 let opened: TestServices;
@@ -133,6 +134,24 @@ test("A5 a discarded result is gone with its folders, and discarding it twice is
   expect(await listObjects(opened.services)).toEqual([]);
   const folder = path.join(opened.services.env.ATELIER_DATA_DIR, "files/jobs", input.jobId);
   await expect(access(folder)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("of the large pictures one is decoded at a time, results too, and small ones pass them", async () => {
+  const large = await sharp({ create: { width: 7_000, height: 3_000, channels: 3, background: "red" } })
+    .png()
+    .toBuffer();
+  const held = Promise.withResolvers<void>();
+  const other = withSpaceFor(30_000_000, () => held.promise);
+  const largeInput = await output(large);
+  const storing = storeOutput(opened.services, largeInput);
+  for (let round = 0; round < 20; round += 1)
+    await storeOutput(opened.services, await output(await readSample("chelsea.png")));
+  expect((await listObjects(opened.services)).filter((key) => key.includes(largeInput.jobId))).toEqual([]);
+  held.resolve();
+  await Promise.all([other, storing]);
+  expect((await listObjects(opened.services)).filter((key) => key.includes(largeInput.jobId))).toHaveLength(
+    3,
+  );
 });
 
 test("an original can be copied to a local file, and a missing one is named so", async () => {

@@ -4,11 +4,11 @@ import { newId } from "../platform/index.ts";
 import { provenanceXmp } from "../safety/index.ts";
 import type { Services } from "../services/index.ts";
 import { withPngXmp } from "./containers/png-xmp.ts";
-import { withDecodeSlot } from "./decode-slot.ts";
+import { withDecodeSlot, withSpaceFor } from "./decode-slot.ts";
 import { discardOutput } from "./discard-output.ts";
 import type { ImageFiles } from "./make-files.ts";
 import { outputKey } from "./object-keys.ts";
-import { decodeOutput, openPixels } from "./pixels.ts";
+import { countOutputPixels, decodeOutput, openPixels } from "./pixels.ts";
 import { putFiles, sha256 } from "./put-files.ts";
 import { makeSmallFiles } from "./small-files.ts";
 import type { StoredOutput, StoreOutputInput } from "./stored-image.ts";
@@ -39,8 +39,12 @@ export async function storeOutput(services: Services, input: StoreOutputInput): 
   };
 }
 
-async function makeOutputFiles({ path, mime, kind }: StoreOutputInput): Promise<ImageFiles> {
-  const bytes = await readFile(path);
+async function makeOutputFiles(input: StoreOutputInput): Promise<ImageFiles> {
+  const bytes = await readFile(input.path);
+  return withSpaceFor(await countOutputPixels(bytes), () => encodeOutput(bytes, input));
+}
+
+async function encodeOutput(bytes: Buffer, { mime, kind }: StoreOutputInput): Promise<ImageFiles> {
   const pixels = await decodeOutput(bytes, maxOutputPixels);
   const xmp = provenanceXmp(kind);
   const [png, small] = await Promise.all([
