@@ -47,6 +47,18 @@ test("colours of a wide profile are converted to sRGB", async () => {
   expect(Math.round(raw.channels[0]?.mean ?? 0)).not.toBe(60);
 });
 
+test("an AVIF with a side that WebP cannot hold is stored as PNG", async () => {
+  const bytes = await sharp({ create: { width: 16_384, height: 16, channels: 3, background: "red" } })
+    .avif({ effort: 0 })
+    .toBuffer();
+  const image = await upload(bytes);
+  expect(image).toMatchObject({ mime: "image/png", widthPx: 16_384, heightPx: 16 });
+  expect(await sharp(await readFile(image, "original")).metadata()).toMatchObject({
+    format: "png",
+    width: 16_384,
+  });
+});
+
 test("a PNG with transparency keeps its pixels and its alpha exactly", async () => {
   const bytes = await sharp(await readSample("coffee.png"))
     .resize(200)

@@ -36,6 +36,9 @@ export async function makeMaskFiles(bytes: Buffer): Promise<ImageFiles> {
   });
 }
 
+/** The longest side that WebP can hold; AVIF holds longer ones. */
+const webpSidePx = 16_383;
+
 interface Original {
   readonly original: Buffer;
   readonly mime: StoredMime;
@@ -43,6 +46,8 @@ interface Original {
 
 async function encodeOriginal(pixels: Pixels, container: Container): Promise<Original> {
   const picture = openPixels(pixels);
+  if (Math.max(pixels.widthPx, pixels.heightPx) > webpSidePx && container.format !== "jpeg")
+    return { original: await picture.png().toBuffer(), mime: "image/png" };
   switch (container.format) {
     case "jpeg":
       return {
