@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { isTyping } from "../frame/shortcuts/is-typing.ts";
 import { useRemoveImages } from "../pictures/use-remove-images.ts";
 import { useStar } from "../pictures/use-star.ts";
+import { keepShown } from "./keep-shown.ts";
 import { rangeBetween } from "./range-between.ts";
 
 export interface Selection {
@@ -23,7 +24,10 @@ function focusedTile(): string | undefined {
 
 /** Which pictures are chosen, and what is done with them; the keys work only while the sheet is in front. */
 export function useSelection(images: readonly ImageView[], isInFront: boolean): Selection {
-  const [ids, setIds] = useState(none);
+  const [chosenIds, setIds] = useState(none);
+  const ids = useMemo(() => keepShown(chosenIds, images), [chosenIds, images]);
+  // What a filter hid stays unchosen when it comes back.
+  if (ids !== chosenIds) setIds(ids);
   const anchor = useRef<string | null>(null);
   const star = useStar();
   const removeImages = useRemoveImages();
@@ -51,7 +55,11 @@ export function useSelection(images: readonly ImageView[], isInFront: boolean): 
       images: chosen,
       toggle,
       clear: () => setIds(none),
-      star: () => star.mutate({ ids: [...ids], starred: chosen.some((image) => !image.starred) }),
+      star: () =>
+        star.mutate({
+          ids: chosen.map((image) => image.id),
+          starred: chosen.some((image) => !image.starred),
+        }),
       remove: () => {
         removeImages([...ids]);
         setIds(none);
