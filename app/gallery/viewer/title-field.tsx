@@ -8,6 +8,9 @@ import { keys } from "../../data/keys.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
 import { Field } from "../../ui/field.tsx";
 
+/** Where the server cuts it. */
+const titleCharacters = 120;
+
 export function TitleField({ image }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
   const queries = useQueryClient();
@@ -29,7 +32,7 @@ export function TitleField({ image }: { readonly image: ImageView }) {
       name="title"
       label={t("titleLabel")}
       placeholder={t("titleHint")}
-      maxLength={200}
+      maxLength={titleCharacters}
       value={title}
       onValueChange={setTitle}
       onBlur={save}
