@@ -24,4 +24,18 @@ export async function admit(tx: Tx, config: Config, { ownerId, isGuest, queue }:
       `You have ${own} open jobs, which is the limit. Wait until some are done.`,
     );
   if (waiting >= config.limits.maxWaiting) throw new AppError("queue_full");
+  if (isGuest) await admitGuest(tx, config, queue);
+}
+
+/** Guests cost nothing to make, so all together they may fill a part of a line only. */
+async function admitGuest(tx: Tx, { limits }: Config, queue: string): Promise<void> {
+  const { jobs, users } = schema;
+  const result = await tx.execute<{ waiting: number }>(sql`
+    select count(*)::int as waiting from ${jobs} j join ${users} u on u.id = j.owner_id
+    where j.queue = ${queue} and j.status = 'pending' and u.is_anonymous`);
+  if ((result.rows[0]?.waiting ?? 0) < Math.floor(limits.maxWaiting * limits.guestShareOfLine)) return;
+  throw new AppError(
+    "queue_full",
+    "The places of guests in the line are taken at the moment. Try again in a few minutes, or sign in.",
+  );
 }

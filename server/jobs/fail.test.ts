@@ -89,6 +89,28 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     },
   );
 
+  test.each(["storage_unavailable", "database_unavailable"] as const)(
+    "A13 D8 %s that never ends waits longer each time and then fails with its own code",
+    async (code) => {
+      const { services } = opened;
+      const id = await addJob(services, { owner });
+      const waitsMs: number[] = [];
+      for (let lease = await tryAgain(); lease; lease = await tryAgain()) {
+        await fail(services, lease, new AppError(code));
+        const { rows } = await services.db.execute<{ waitMs: number }>(sql`
+          select round(extract(epoch from j.not_before - e.created_at))::int * 1000 as "waitMs"
+          from ${schema.jobs} j join ${schema.jobEvents} e on e.job_id = j.id and e.revision = j.revision
+          where j.status = 'pending'`);
+        waitsMs.push(...rows.map((row) => row.waitMs));
+      }
+      const doubling = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
+      const { maxAttempts } = services.config.limits;
+      expect(waitsMs).toEqual([...doubling, ...Array<number>(maxAttempts - 7).fill(60_000)]);
+      const failed = { status: "failed", attempt: maxAttempts, charged: 0, errorCode: code };
+      expect(await readJob(services, id)).toMatchObject(failed);
+    },
+  );
+
   test("A13 a failed try waits before the next and says why in the story", async () => {
     const { services } = opened;
     const id = await addJob(services, { owner });

@@ -1,5 +1,5 @@
-import { sql } from "drizzle-orm";
-import { ruleOf, type AppError } from "../platform/index.ts";
+import { sql, type SQL } from "drizzle-orm";
+import { ruleOf, type AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
@@ -10,7 +10,8 @@ import { transition } from "./transition.ts";
 
 /**
  * Ends a try that failed. The error's row in the table decides: validation fails at once, anything else goes back to
- * the line until the job has spent its charged tries. Null when the lease is no longer the current one.
+ * the line until the job has spent its charged tries, or its tries of any kind: what is out of order for so long will not
+ * come right by waiting. Null when the lease is no longer the current one.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
   const rule = ruleOf(error.code);
@@ -31,23 +32,30 @@ async function finish(services: Services, job: Job): Promise<Job> {
 async function requeue(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
   const rule = ruleOf(error.code);
   if (rule.strategy === "fail") return null;
-  const { maxCharged } = services.config.limits;
+  const { maxCharged, maxAttempts } = services.config.limits;
   const charge = rule.charged ? 1 : 0;
   return transition(services.db, {
     from: claimedStatuses,
     to: "pending",
-    where: sql`${heldBy(lease)} and charged + ${charge} < ${maxCharged}`,
+    where: sql`${heldBy(lease)} and charged + ${charge} < ${maxCharged} and attempt < ${maxAttempts}`,
     set: {
       charged: sql`charged + ${charge}`,
       nodeId: null,
       progress: 0,
       stage: null,
-      notBefore: sql`now() + ${services.config.timing.retryDelayMs} * interval '1 millisecond'`,
+      notBefore: nextTryAt(services.config),
     },
     honourCancel: true,
     event: "requeued",
     data: { code: error.code, charged: rule.charged },
   });
+}
+
+/** The wait doubles with each try; the exponent is bounded, since a number of any size must not overflow. */
+function nextTryAt({ timing }: Config): SQL {
+  const { retryDelayMs, maxRetryDelayMs } = timing;
+  const waitMs = sql`least(${maxRetryDelayMs}::float8, ${retryDelayMs}::float8 * power(2, least(attempt, 30) - 1))`;
+  return sql`now() + ${waitMs} * interval '1 millisecond'`;
 }
 
 async function end(services: Services, lease: Lease, error: AppError): Promise<Job | null> {

@@ -71,6 +71,42 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect(await jobsOf(submitter.userId)).toHaveLength(5);
   });
 
+  describe("the line is short", () => {
+    let short: TestServices;
+
+    beforeAll(async () => {
+      short = await createTestServices({ backend, config: { limits: { maxWaiting: 6 } } });
+    });
+    afterAll(() => short.close());
+
+    async function addSubmitter(isGuest: boolean) {
+      const { db } = short.services;
+      const { userId, imageId } = await addOwner(short.services);
+      await db.update(schema.users).set({ isAnonymous: isGuest }).where(eq(schema.users.id, userId));
+      return () => submit(short.services, requestOf(imageId), { submitter: { userId, isGuest } });
+    }
+
+    test("guests together fill half of it and never keep out who has an account", async () => {
+      const [account, ...guests] = [
+        await addSubmitter(false),
+        await addSubmitter(true),
+        await addSubmitter(true),
+      ];
+      const first = await account();
+      // With the one place of the window taken, all further jobs wait.
+      await sweep(short.services);
+      expect((await readJob(short.services, first.id)).status).toBe("queued");
+      for (const at of [0, 1, 0]) expect(await guests[at]?.()).toMatchObject({ status: "pending" });
+      for (const guest of guests)
+        await expect(guest()).rejects.toMatchObject({
+          code: "queue_full",
+          message: expect.stringMatching(/guests.*sign in/),
+        });
+      for (let at = 0; at < 3; at += 1) expect(await account()).toMatchObject({ status: "pending" });
+      await expect(account()).rejects.toMatchObject({ code: "queue_full" });
+    });
+  });
+
   test("F9 a job whose bell never rang is accepted, and the sweep rings", async () => {
     const { services } = opened;
     const rung: string[] = [];

@@ -30,18 +30,23 @@ const timingSchema = z.object({
   progressPersistMs: ms.default(5_000),
   /** An engine that takes longer than this is stopped. */
   runLimitMs: ms.default(600_000),
-  /** Wait before a charged retry. */
+  /** Wait before the second try of a job; doubled with each further one, up to `maxRetryDelayMs`. */
   retryDelayMs: ms.default(1_000),
+  maxRetryDelayMs: ms.default(60_000),
 });
 
 const limitsSchema = z.object({
   /** Charged tries after which a job fails. */
   maxCharged: z.number().int().min(1).default(3),
+  /** Tries of any kind after which a job fails; with the waits between them it outlives a quarter of an hour. */
+  maxAttempts: z.number().int().min(1).default(20),
   /** Open jobs of one user; guests have fewer. */
   openJobs: z.number().int().min(1).default(200),
   openJobsGuest: z.number().int().min(1).default(20),
   /** Rows that may wait in one queue. */
   maxWaiting: z.number().int().min(1).default(1_000),
+  /** The part of them that guests may fill all together, so that they never keep out who has an account. */
+  guestShareOfLine: z.number().min(0).max(1).default(0.5),
   /** Pictures that a guest may keep. */
   guestImages: z.number().int().min(1).default(200),
   /** Requests per minute of one API key. */
