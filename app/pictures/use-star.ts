@@ -17,8 +17,12 @@ export function useStar() {
       Promise.all(ids.map((id) => api.images.star.mutate({ id, starred }))),
     onSuccess: (images) => {
       for (const image of images) queries.setQueryData(keys.image(image.id), image);
-      return queries.invalidateQueries({ queryKey: ["images", "list"] });
     },
-    onError,
+    onError: (error, { ids }) => {
+      onError(error);
+      // One of them failed; the others may have their star.
+      for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.imageLists }),
   });
 }
