@@ -12,7 +12,8 @@ function field(value: unknown, name: string): unknown {
 
 /** Reads a failure from what tRPC, the HTTP API or the network threw. */
 export function failureOf(error: unknown): Failure {
-  const code = field(field(error, "data"), "appCode") ?? field(error, "code");
+  const code =
+    field(field(error, "data"), "appCode") ?? field(error, "code") ?? field(field(error, "cause"), "code");
   const message = field(error, "message") ?? field(error, "detail");
   if (typeof code !== "string" || typeof message !== "string") return { code: "offline", message: "" };
   // The table is closed on the server; a code that this page does not know yet is shown with its sentence.

@@ -1,23 +1,37 @@
+import { announceAccountChange } from "../live/account-change.ts";
 import { authClient } from "./auth-client.ts";
+import { settleSession } from "./settle-session.ts";
 
 let ready: Promise<void> | null = null;
+let hadAccount = false;
 
-/** Two tabs that open at the same time must not become two guests. */
-async function signInUnlessSomebodyIs(): Promise<void> {
-  const { data } = await authClient.getSession();
-  if (data === null) await authClient.signIn.anonymous();
+function settle(): Promise<void> {
+  return settleSession(hadAccount, {
+    getSession: () => authClient.getSession(),
+    enterAsGuest: () => authClient.signIn.anonymous(),
+    goToSignIn: () => announceAccountChange("/sign-in"),
+  });
+}
+
+/** Two tabs that open at the same time must not become two guests; without locks, outside secure contexts, they may. */
+async function settleInTurn(): Promise<void> {
+  const locks: LockManager | undefined = navigator.locks;
+  if (locks === undefined) return settle();
+  await locks.request("atelier-guest", settle);
 }
 
 /** Resolves when this browser has a session: its own, or a new guest's. */
 export function ensureGuest(): Promise<void> {
-  ready ??= navigator.locks
-    .request("atelier-guest", signInUnlessSomebodyIs)
-    .then(() => undefined)
-    .catch((error: unknown) => {
-      ready = null;
-      throw error;
-    });
+  ready ??= settleInTurn().catch((error: unknown) => {
+    ready = null;
+    throw error;
+  });
   return ready;
+}
+
+/** Who this page is for: a person with an account must sign in again once the session is over. */
+export function noteAccount(hasAccount: boolean): void {
+  hadAccount = hasAccount;
 }
 
 /** The server no longer knows the session: the next call starts anew. */

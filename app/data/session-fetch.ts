@@ -1,6 +1,6 @@
 import { ensureGuest, forgetSession } from "./guest.ts";
 
-/** `fetch` with a session: signs in as a guest first, and once more when the session turns out to be over. */
+/** `fetch` with a session: whoever has none becomes a guest first, and a session that is over is settled once more. */
 export async function sessionFetch(input: RequestInfo | URL | string, init?: RequestInit): Promise<Response> {
   await ensureGuest();
   const response = await fetch(input, init);

@@ -1,14 +1,23 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import type { JobKind } from "@atelier/server/engines";
+import type { Capabilities } from "@atelier/server/jobs";
 import { api } from "./api.ts";
 import { keys } from "./keys.ts";
+
+const askAgainMs = 10_000;
+
+/** Whether something can be asked for but waits for a worker, which may come at any moment. */
+function waitsForWorker(capabilities: Capabilities | undefined): boolean {
+  return capabilities?.items.some(({ available, reason }) => available && reason !== null) ?? false;
+}
 
 export function useCapabilities() {
   return useQuery({
     queryKey: keys.capabilities,
     queryFn: () => api.jobs.capabilities.query(),
     staleTime: 60_000,
+    refetchInterval: ({ state }) => waitsForWorker(state.data) && askAgainMs,
   }).data;
 }
 

@@ -2,9 +2,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { api } from "./api.ts";
+import { noteAccount } from "./guest.ts";
 import { keys } from "./keys.ts";
 
 const never = () => () => undefined;
+
+async function askWho() {
+  const me = await api.account.me.query();
+  noteAccount(me !== null && !me.isGuest);
+  return me;
+}
 
 /**
  * Who uses this browser; undefined until it is known. Frame and page hydrate apart: the answer to the first must not
@@ -18,7 +25,7 @@ export function useMe() {
   );
   const { data } = useQuery({
     queryKey: keys.me,
-    queryFn: () => api.account.me.query(),
+    queryFn: askWho,
     staleTime: Infinity,
   });
   return isHydrated ? data : undefined;

@@ -4,6 +4,7 @@ let isOnItsWay = false;
 
 /** Another person uses this browser now: every tab loads anew, so that nothing of the former one stays. */
 export function announceAccountChange(goTo: string): void {
+  if (isOnItsWay) return;
   isOnItsWay = true;
   const channel = new BroadcastChannel(channelName);
   channel.postMessage({ type: "account-changed" } satisfies TabMessage);

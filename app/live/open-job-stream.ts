@@ -1,5 +1,5 @@
 import { api } from "../data/api.ts";
-import { ensureGuest } from "../data/guest.ts";
+import { ensureGuest, forgetSession } from "../data/guest.ts";
 import type { OpenStream } from "./stream.ts";
 
 /** The subscription `jobs.watch` as a stream. */
@@ -8,6 +8,11 @@ export const openJobStream: OpenStream = (since, handlers) => {
   let wasOpen = false;
   let unsubscribe: () => void = () => undefined;
 
+  // A refused stream does not say why: the session may be over.
+  function lose(): void {
+    if (!wasOpen) forgetSession();
+    handlers.onLost();
+  }
   function subscribe(): void {
     if (closed) return;
     const subscription = api.jobs.watch.subscribe(since === null ? {} : { since }, {
@@ -16,11 +21,11 @@ export const openJobStream: OpenStream = (since, handlers) => {
         handlers.onOpen();
       },
       onData: handlers.onUpdate,
-      onError: handlers.onLost,
-      onComplete: handlers.onLost,
+      onError: lose,
+      onComplete: lose,
       onConnectionStateChange: (state) => {
         const broke = state.state === "connecting" && (wasOpen || state.error !== null);
-        if (broke) handlers.onLost();
+        if (broke) lose();
       },
     });
     unsubscribe = () => subscription.unsubscribe();

@@ -1,4 +1,4 @@
-import { ensureGuest } from "../data/guest.ts";
+import { ensureGuest, forgetSession } from "../data/guest.ts";
 import { failureOf, type Failure } from "../data/failure.ts";
 
 export interface UploadedImage {
@@ -45,12 +45,19 @@ function post({ file, name, role, signal, onProgress }: SendOptions): Promise<Se
   });
 }
 
-/** Sends one picture. XMLHttpRequest, because `fetch` does not tell how much was sent. */
-export async function sendFile(options: SendOptions): Promise<SendResult> {
+async function sendOnce(options: SendOptions): Promise<SendResult> {
   try {
     await ensureGuest();
-  } catch {
-    return offline;
+  } catch (error) {
+    return { ok: false, failure: failureOf(error) };
   }
   return options.signal.aborted ? offline : post(options);
+}
+
+/** Sends one picture. XMLHttpRequest, because `fetch` does not tell how much was sent. */
+export async function sendFile(options: SendOptions): Promise<SendResult> {
+  const sent = await sendOnce(options);
+  if (sent.ok || sent.failure.code !== "unauthorized") return sent;
+  forgetSession();
+  return sendOnce(options);
 }

@@ -1,4 +1,5 @@
 import type { Failure } from "../data/failure.ts";
+import { newId } from "../data/new-id.ts";
 import { checkFile } from "./check-file.ts";
 import { sendFile, type UploadedImage } from "./send-file.ts";
 
@@ -62,7 +63,7 @@ function sendNext(): void {
 
 /** Takes a picture into the line; what cannot be sent is there at once with its reason. */
 export function addUpload(file: File, onDone?: DoneListener): string {
-  const id = crypto.randomUUID();
+  const id = newId();
   const failure = checkFile(file);
   if (onDone !== undefined) doneById.set(id, onDone);
   uploads.set(id, {
