@@ -10,7 +10,7 @@ export { makeMaskFiles, makeUploadFiles, type ImageFiles } from "./make-files.ts
 export { openFile, type OpenedFile, type OpenFileInput } from "./open-file.ts";
 export { purgeDeleted } from "./purge-deleted.ts";
 export { purgeImages } from "./purge-images.ts";
-export { openOriginal, readOriginalTo } from "./read-original.ts";
+export { requireOriginal, openOriginal, readOriginalTo } from "./read-original.ts";
 export { removeImages } from "./remove.ts";
 export { renameImage } from "./rename.ts";
 export { restoreImages } from "./restore.ts";

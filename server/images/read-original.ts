@@ -7,12 +7,16 @@ import { findObject, storageFailure } from "../storage/index.ts";
 import { objectKey } from "./object-keys.ts";
 import type { StoredObject } from "./stored-image.ts";
 
+/** Throws `input_missing` when the stored original is gone, `storage_unavailable`. */
+export async function requireOriginal(services: Pick<Services, "disk">, image: StoredObject): Promise<void> {
+  if (!(await findObject(services.disk, objectKey(image, "original")))) throw new AppError("input_missing");
+}
+
 /** A stream of the stored original. Throws `input_missing` when the object is gone, `storage_unavailable`. */
 export async function openOriginal(services: Pick<Services, "disk">, image: StoredObject): Promise<Readable> {
-  const key = objectKey(image, "original");
-  if (!(await findObject(services.disk, key))) throw new AppError("input_missing");
+  await requireOriginal(services, image);
   try {
-    return await services.disk.getStream(key);
+    return await services.disk.getStream(objectKey(image, "original"));
   } catch (error) {
     throw storageFailure(error);
   }
