@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull } from "drizzle-orm";
+import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { kindInputs } from "../engines/index.ts";
 import { AppError, isId } from "../platform/index.ts";
@@ -27,12 +27,12 @@ export async function retry(
   }
   const last = await findLastRetry(services, id);
   if (last && !isFinal(last.status)) return { id: last.id, status: last.status };
-  const number = (last?.retryNumber ?? 0) + 1;
+  const number = Math.max(last?.retryNumber ?? 0, await findLastNumber(services, job)) + 1;
   const { kind, params, retention } = job;
   const request = { kind, params, inputs: await readInputIds(services, job), retention };
   return submit(services, request, {
     submitter,
-    idempotencyKey: `retry:${id}:${number}`,
+    idempotencyKey: `${keyPrefix(id)}${number}`,
     retry: { of: id, number },
   });
 }
@@ -46,6 +46,19 @@ async function findLastRetry({ db }: Services, id: string): Promise<Job | null> 
     .orderBy(desc(jobs.retryNumber))
     .limit(1);
   return last ?? null;
+}
+
+const keyPrefix = (id: string) => `retry:${id}:`;
+
+/** The number of the last retry by its key, which outlives an ephemeral job. */
+async function findLastNumber({ db }: Services, { id, ownerId }: Job): Promise<number> {
+  const { idempotencyKeys: keys } = schema;
+  const number = sql<number>`coalesce(max(substring(${keys.key} from ':([0-9]{1,6})$')::int), 0)`;
+  const [last] = await db
+    .select({ number })
+    .from(keys)
+    .where(and(eq(keys.ownerId, ownerId), sql`starts_with(${keys.key}, ${keyPrefix(id)})`));
+  return last?.number ?? 0;
 }
 
 async function readInputIds({ db }: Services, job: Job): Promise<Record<string, string>> {

@@ -5,6 +5,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Bells } from "../queue/index.ts";
+import { ack } from "./ack.ts";
 import { cancel } from "./cancel.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
@@ -138,6 +139,36 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect((await readJob(services, id)).status).toBe("cancelled");
     await cancel(services, { ownerId: owner.userId, id: retryId });
     const second = await retry(services, { submitter: owner, id });
+    expect(await readJob(services, second.id)).toMatchObject({ retryOf: id, retryNumber: 2 });
+  });
+
+  test("A4 a key whose job is gone is answered with a conflict, never with a job that is not there", async () => {
+    const { services } = opened;
+    const submitter = await addOwner(services);
+    const options = { submitter, idempotencyKey: "gone" };
+    const request = { ...requestOf(submitter.imageId), retention: "ephemeral" };
+    // Another job keeps the picture.
+    await submit(services, requestOf(submitter.imageId), { submitter });
+    const { id } = await submit(services, request, options);
+    const address = { ownerId: submitter.userId, id };
+    await cancel(services, address);
+    expect(await submit(services, request, options)).toEqual({ id, status: "cancelled" });
+    await ack(services, address);
+    await expect(submit(services, request, options)).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  test("E8 a job whose retry was acknowledged and is gone can be run again, as a new job", async () => {
+    const { services } = opened;
+    const submitter = await addOwner(services);
+    const { userId: ownerId, imageId } = submitter;
+    const request = { ...requestOf(imageId), retention: "ephemeral" };
+    const { id } = await submit(services, request, { submitter });
+    await cancel(services, { ownerId, id });
+    const first = await retry(services, { submitter, id });
+    await cancel(services, { ownerId, id: first.id });
+    await ack(services, { ownerId, id: first.id });
+    const second = await retry(services, { submitter, id });
+    expect(second.id).not.toBe(first.id);
     expect(await readJob(services, second.id)).toMatchObject({ retryOf: id, retryNumber: 2 });
   });
 

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { schema, tiers, type JobStatus, type Tx } from "../db/index.ts";
 import { localEngine } from "../engines/index.ts";
-import { newId } from "../platform/index.ts";
+import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety/index.ts";
 import { chooseQueue } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
@@ -32,7 +32,7 @@ export interface Submitted {
 /**
  * Accepts a job: everything is checked and stored in one transaction, then the work is started. Throws AppError with
  * `bad_request`, `consent_required`, `not_found`, `no_engine`, `mask_size`, `output_too_large`, `quota_exceeded`,
- * `queue_full` or `idempotency_mismatch`; nothing is stored then.
+ * `queue_full`, `idempotency_mismatch` or `conflict` (the key's job is gone); nothing is stored then.
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
   const request = parseSubmit(input);
@@ -72,12 +72,18 @@ async function accept(
   return { known: null, queue };
 }
 
-/** A key outlives its job: a job that is gone was completed, answered and acknowledged. */
+/** A key outlives its job: how a job that is gone ended is not known any more, and its result is gone with it. */
 async function readStatus(tx: Tx, id: string): Promise<Submitted> {
   const result = await tx.execute<{ status: JobStatus }>(
     sql`select status from ${schema.jobs} where id = ${id}`,
   );
-  return { id, status: result.rows[0]?.status ?? "completed" };
+  const [job] = result.rows;
+  if (!job)
+    throw new AppError(
+      "conflict",
+      "The job of this Idempotency-Key has ended and was removed. Use a new key to run it again.",
+    );
+  return { id, status: job.status };
 }
 
 /** The row, its story's first line and its links in one statement. */
