@@ -6,7 +6,7 @@ import { openDatabase } from "./open-database.ts";
 async function run(action: (services: Services) => Promise<void>): Promise<void> {
   const { env, close } = await openDatabase();
   try {
-    await migrate(env.DATABASE_URL);
+    await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL);
     const config = await loadConfig(env.ATELIER_CONFIG);
     const services = await openServices({ env: { ...env, LOG_LEVEL: "silent" }, config, name: "cli" });
     try {

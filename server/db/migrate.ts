@@ -1,4 +1,5 @@
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { runMigrations } from "bullmq";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
@@ -8,15 +9,37 @@ import pg from "pg";
 const migrationsFolder = () => path.join(import.meta.dirname, "../../drizzle/migrations");
 const migrationLock = 742_001;
 
-/** Brings a database to the current schema, ours and that of the queue. Safe to run from several processes at once. */
-export async function migrate(databaseUrl: string): Promise<void> {
+/** Another process that migrates is waited for this long; a first start on a slow disk takes seconds. */
+const lockWaitMs = 60_000;
+const lockRetryMs = 250;
+
+/**
+ * Brings a database to the current schema, ours and that of the queue. Safe to run from several processes at once.
+ * Needs the server itself: a pooler in transaction mode would take the lock in another session.
+ * Throws when another process holds the lock for longer than `waitMs`.
+ */
+export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {}): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
-    await client.query("select pg_advisory_lock($1)", [migrationLock]);
+    await takeLock(client, waitMs);
     await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
     await runMigrations(client);
   } finally {
     await client.end();
+  }
+}
+
+/** Asks again and again: a statement that waits in the server would hold up the index builds of others. */
+async function takeLock(client: pg.Client, waitMs: number): Promise<void> {
+  const endMs = performance.now() + waitMs;
+  for (;;) {
+    const { rows } = await client.query("select pg_try_advisory_lock($1) as taken", [migrationLock]);
+    if (rows[0]?.taken) return;
+    if (performance.now() > endMs)
+      throw new Error(
+        "Another process is bringing the database up to date and does not end. Stop it, or end its session in the database, and start again.",
+      );
+    await sleep(lockRetryMs);
   }
 }
