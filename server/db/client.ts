@@ -22,6 +22,12 @@ export interface DatabaseOptions {
   readonly onError?: (error: Error) => void;
 }
 
+/** Sent with the start of each connection; a pooler refuses it unless it is told to ignore them. */
+export const sessionLimits = {
+  idle_in_transaction_session_timeout: 15_000,
+  statement_timeout: 30_000,
+} as const;
+
 /** Opens a pool; nothing connects until the first query. A lost connection is replaced by the next query. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new LastingPool({
@@ -30,8 +36,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.maxConnections ?? 5,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 30_000,
-    idle_in_transaction_session_timeout: 15_000,
-    statement_timeout: 30_000,
+    ...sessionLimits,
     keepAlive: true,
   });
   pool.on("error", (error) => options.onError?.(error));

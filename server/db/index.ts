@@ -1,4 +1,11 @@
-export { openDatabase, type Database, type DatabaseOptions, type Db, type Tx } from "./client.ts";
+export {
+  openDatabase,
+  sessionLimits,
+  type Database,
+  type DatabaseOptions,
+  type Db,
+  type Tx,
+} from "./client.ts";
 export { isDatabaseAway } from "./is-database-away.ts";
 export { migrate } from "./migrate.ts";
 export * as schema from "./schema/index.ts";

@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { sessionLimits } from "../db/index.ts";
 import { failed, passed, reasonOf, withoutPassword, type CheckResult } from "./check-result.ts";
 
 const connectMs = 5_000;
@@ -8,7 +9,12 @@ const oldestVersion = 160_000;
 
 async function withClient<T>(url: string, action: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectMs });
+  // Connects as the product does, so that a pooler that refuses these parameters shows here.
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectMs,
+    ...sessionLimits,
+  });
   client.on("error", () => undefined); // A drop shows as the failure of the query that waits.
   try {
     await client.connect();
@@ -25,6 +31,15 @@ async function readVersion(client: Client): Promise<{ number: number; text: stri
   return answer.rows[0];
 }
 
+/** A pooler refuses parameters of the start that it does not know with this state, as PostgreSQL itself never does here. */
+const refusedParameter = "08P01";
+
+function adviceFor(error: unknown): string {
+  if (error instanceof Error && "code" in error && error.code === refusedParameter)
+    return `a pooler must let these through: ignore_startup_parameters = ${Object.keys(sessionLimits).join(",")}`;
+  return "start the server, correct the address, or remove it to use the embedded database";
+}
+
 /** Whether the database answers and is new enough. */
 export async function checkDatabase(name: string, url: string): Promise<CheckResult> {
   try {
@@ -32,8 +47,10 @@ export async function checkDatabase(name: string, url: string): Promise<CheckRes
     if (version.number >= oldestVersion) return passed(name, `PostgreSQL ${version.text}`);
     return failed(name, `is PostgreSQL ${version.text}; Atelier needs version 16 or newer`);
   } catch (error) {
-    const advice = "start the server, correct the address, or remove it to use the embedded database";
-    return failed(name, `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${advice}`);
+    return failed(
+      name,
+      `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${adviceFor(error)}`,
+    );
   }
 }
 
