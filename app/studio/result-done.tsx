@@ -3,6 +3,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { imageUrl } from "../data/image-url.ts";
+import { useIsGone } from "../data/use-is-gone.ts";
 import { AiBadge } from "../pictures/ai-badge.tsx";
 import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { fitBox } from "../ui/fit-box.ts";
@@ -15,7 +16,8 @@ export function ResultDone({ job }: { readonly job: JobView }) {
   const size = useBoxSize(box);
   const [output] = job.outputs;
   const personId = job.inputs.find((input) => input.role === "person")?.imageId;
-  if (output === undefined || personId === undefined)
+  const isGone = useIsGone(output?.imageId ?? null);
+  if (output === undefined || personId === undefined || isGone)
     return <p className="text-sm text-quiet">{t("resultGone")}</p>;
   const shown = fitBox(size, output);
   return (

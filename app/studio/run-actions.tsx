@@ -1,5 +1,6 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
+import { useIsGone } from "../data/use-is-gone.ts";
 import { hasEnded } from "../live/live-state.ts";
 import { useJob } from "../live/use-job.ts";
 import { EngineLine } from "./engine-line.tsx";
@@ -24,14 +25,19 @@ function useIsCurrent(job: JobView | undefined): boolean {
   );
 }
 
+function useIsDone(job: JobView | undefined): boolean {
+  const isGone = useIsGone(job?.outputs[0]?.imageId ?? null);
+  return job?.status === "completed" && job.outputs.length > 0 && !isGone;
+}
+
 /** Under the result: the one thing to do next. */
 export function RunActions({ jobId, canRun, isSubmitting, onRun }: Props) {
   const { job } = useJob(jobId);
   const isCurrent = useIsCurrent(job);
-  const isDone = job?.status === "completed" && job.outputs.length > 0;
+  const isDone = useIsDone(job);
   return (
     <div className="flex flex-col gap-3">
-      {isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
+      {job !== undefined && isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
       {isDone && isCurrent ? null : (
         <RunButton
           canRun={canRun}

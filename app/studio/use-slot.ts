@@ -1,7 +1,6 @@
 "use client";
 import { useCallback, useState } from "react";
-import { failureOf } from "../data/failure.ts";
-import { useImage } from "../data/use-image.ts";
+import { useIsGone } from "../data/use-is-gone.ts";
 import { addUpload, dropUpload, type Upload } from "../uploads/upload-store.ts";
 import { useUpload } from "../uploads/use-uploads.ts";
 import { readSlot } from "./read-slot.ts";
@@ -30,8 +29,7 @@ export function useSlot(slot: Slot): SlotState {
   const storedId = useStudio()[fieldOf[slot]];
   const [uploadId, setUploadId] = useState<string | null>(() => uploadIdBySlot.get(slot) ?? null);
   const upload = useUpload(uploadId);
-  const { error } = useImage(storedId);
-  const isGone = error !== null && failureOf(error).code === "not_found";
+  const isGone = useIsGone(storedId);
 
   const cancelUpload = useCallback(() => {
     const running = uploadIdBySlot.get(slot);
