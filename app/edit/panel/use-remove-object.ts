@@ -1,7 +1,10 @@
 "use client";
 import type { ImageView } from "@atelier/server/images";
 import { useMutation } from "@tanstack/react-query";
+import { useRef } from "react";
 import { api } from "../../data/api.ts";
+import { newId } from "../../data/new-id.ts";
+import { failureOf } from "../../data/failure.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
 import { sendFile } from "../../uploads/send-file.ts";
 import { exportMask } from "../mask/export-mask.ts";
@@ -14,15 +17,39 @@ async function uploadMask(image: ImageView, strokes: readonly Stroke[]): Promise
   return sent.image.id;
 }
 
-/** Sends the marked area and starts the removal. */
+interface Prepared {
+  readonly image: ImageView;
+  readonly strokes: readonly Stroke[];
+  readonly mask: string;
+  readonly idempotencyKey: string;
+}
+
+/** Sends the marked area and starts the removal; the same marks sent again after a lost answer are the same request. */
 export function useRemoveObject(image: ImageView, onJob: (jobId: string) => void) {
-  const onError = useFailureToast();
+  const showFailure = useFailureToast();
+  const prepared = useRef<Prepared | null>(null);
   return useMutation({
     mutationFn: async (strokes: readonly Stroke[]) => {
-      const mask = await uploadMask(image, strokes);
-      return api.jobs.submit.mutate({ kind: "inpaint", inputs: { image: image.id, mask } });
+      const last = prepared.current;
+      const request =
+        last?.image.id === image.id && last.strokes === strokes
+          ? last
+          : { image, strokes, mask: await uploadMask(image, strokes), idempotencyKey: newId() };
+      prepared.current = request;
+      const { mask, idempotencyKey } = request;
+      const job = await api.jobs.submit.mutate({
+        kind: "inpaint",
+        inputs: { image: image.id, mask },
+        idempotencyKey,
+      });
+      prepared.current = null;
+      return job;
     },
     onSuccess: (job) => onJob(job.id),
-    onError,
+    onError: (error) => {
+      // Whatever the server refused, its mask may be gone too.
+      if (failureOf(error).code !== "offline") prepared.current = null;
+      showFailure(error);
+    },
   });
 }
