@@ -26,7 +26,7 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
       }
     >
       <MenuItem
-        disabled={upscale.reason !== null}
+        disabled={!upscale.isPossible}
         onSelect={() => submit.mutate({ kind: "upscale", inputs: { image: image.id } })}
       >
         <Maximize2 aria-hidden />
@@ -40,7 +40,10 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
         onSelect={() => submit.mutate({ kind: "remove_background", inputs: { image: image.id } })}
       >
         <Scissors aria-hidden />
-        {t("cutOut")}
+        <span>
+          {t("cutOut")}
+          <span className="block text-xs text-quiet empty:hidden">{cutOut?.reason}</span>
+        </span>
       </MenuItem>
     </Menu>
   );

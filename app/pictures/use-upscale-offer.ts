@@ -1,22 +1,31 @@
 "use client";
 import type { ImageView } from "@atelier/server/images";
 import { useTranslations } from "next-intl";
-import { useCapabilities } from "../data/use-capabilities.ts";
+import { useCapabilities, useCapability } from "../data/use-capabilities.ts";
 
 const scale = 2;
 
-/** How large a picture becomes when it is upscaled, and why it cannot be, if it cannot. */
-export function useUpscaleOffer(image: Pick<ImageView, "widthPx" | "heightPx"> | undefined) {
+type Picture = Pick<ImageView, "widthPx" | "heightPx">;
+
+interface UpscaleOffer {
+  /** What it becomes. */
+  readonly size: string;
+  readonly isPossible: boolean;
+  /** Why it cannot be done, or has to wait. */
+  readonly reason: string | null;
+}
+
+/** How large a picture becomes when it is upscaled, and whether it can be. */
+export function useUpscaleOffer(image: Picture): UpscaleOffer {
   const t = useTranslations("pictures");
-  const capabilities = useCapabilities();
-  const width = (image?.widthPx ?? 0) * scale;
-  const height = (image?.heightPx ?? 0) * scale;
-  const maxPixels = capabilities?.limits.maxOutputPixels ?? Infinity;
-  const capability = capabilities?.items.find((item) => item.kind === "upscale");
+  const capability = useCapability("upscale");
+  const maxPixels = useCapabilities()?.limits.maxOutputPixels ?? Infinity;
+  const width = image.widthPx * scale;
+  const height = image.heightPx * scale;
   const size = t("size", { width, height });
-  if (capability?.available === false) return { size, reason: capability.reason ?? t("noEngine") };
-  if (width * height > maxPixels) {
-    return { size, reason: t("tooLarge", { size, max: Math.round(maxPixels / 1_000_000) }) };
-  }
-  return { size, reason: null };
+  const reason = capability?.reason ?? null;
+  if (capability?.available === false) return { size, isPossible: false, reason: reason ?? t("noEngine") };
+  if (width * height <= maxPixels) return { size, isPossible: true, reason };
+  const max = Math.round(maxPixels / 1_000_000);
+  return { size, isPossible: false, reason: t("tooLarge", { size, max }) };
 }

@@ -12,7 +12,9 @@ export function EngineLine({ isDone }: Props) {
   const t = useTranslations("studio");
   const capability = useCapability("outfit_change");
   if (capability === undefined) return <p className="h-[18px]" />;
-  if (!capability.available) return <p className="text-xs text-warn">{capability.reason ?? t("noEngine")}</p>;
+  const reason = capability.reason ?? (capability.available ? null : t("noEngine"));
+  const isOfNoConcern = isDone && capability.available;
+  if (reason !== null && !isOfNoConcern) return <p className="text-xs text-warn">{reason}</p>;
   return (
     <p className="text-xs text-quiet">
       {capability.engine === "local"

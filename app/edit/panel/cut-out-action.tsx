@@ -10,11 +10,10 @@ export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
   const capability = useCapability("remove_background");
-  const reason = capability?.available === false ? capability.reason : null;
   return (
-    <ActionRow hint={reason ?? t("cutOutHint")}>
+    <ActionRow hint={capability?.reason ?? t("cutOutHint")}>
       <Button
-        disabled={isBusy || submit.isPending || reason !== null}
+        disabled={isBusy || submit.isPending || capability?.available === false}
         onClick={() => submit.mutate({ kind: "remove_background", inputs: { image: image.id } })}
       >
         <Scissors aria-hidden />

@@ -16,12 +16,11 @@ export function RemoveAction({ image, history, isBusy, onJob }: Props) {
   const remove = useRemoveObject(image, onJob);
   const capability = useCapability("inpaint");
   const isMarked = hasPaint(history);
-  const reason = capability?.available === false ? capability.reason : null;
   return (
-    <ActionRow hint={reason ?? (isMarked ? null : t("removeHint"))}>
+    <ActionRow hint={capability?.reason ?? (isMarked ? null : t("removeHint"))}>
       <Button
         look="primary"
-        disabled={isBusy || remove.isPending || !isMarked || reason !== null}
+        disabled={isBusy || remove.isPending || !isMarked || capability?.available === false}
         onClick={() => remove.mutate(history.strokes)}
       >
         <Eraser aria-hidden />

@@ -13,7 +13,7 @@ export function UpscaleAction({ image, isBusy, onJob }: ActionProps) {
   return (
     <ActionRow hint={offer.reason ?? t("upscaleTo", { size: offer.size })}>
       <Button
-        disabled={isBusy || submit.isPending || offer.reason !== null}
+        disabled={isBusy || submit.isPending || !offer.isPossible}
         onClick={() => submit.mutate({ kind: "upscale", inputs: { image: image.id } })}
       >
         <Maximize2 aria-hidden />
