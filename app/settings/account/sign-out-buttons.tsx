@@ -12,7 +12,7 @@ export function SignOutButtons() {
   const signOut = useMutation({
     mutationFn: async (everywhere: boolean) => {
       if (everywhere) await authClient.revokeSessions({ fetchOptions: { throw: true } });
-      await authClient.signOut();
+      await authClient.signOut({ fetchOptions: { throw: true } });
     },
     onSuccess: () => announceAccountChange("/sign-in"),
     onError,
