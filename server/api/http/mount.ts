@@ -37,7 +37,7 @@ function handlerFor(services: Services, route: HttpRoute) {
   return async (context: Context): Promise<Response> => {
     const request = context.req.raw;
     const caller = await requireCaller(services, request);
-    return route.handle({
+    const response = await route.handle({
       services,
       caller,
       request,
@@ -46,7 +46,14 @@ function handlerFor(services: Services, route: HttpRoute) {
       headers: parse(route.headers, context.req.header()),
       body: route.body && parse(route.body, await readJson(request)),
     });
+    return request.method === "HEAD" ? withoutBody(response) : response;
   };
+}
+
+/** Hono drops the body of an answer to HEAD as it is, which would leave its source open. */
+async function withoutBody(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return new Response(null, response);
 }
 
 /** Adds a route of the table to the app: caller first, then params, query and body by its schemas. */

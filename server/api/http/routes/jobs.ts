@@ -63,10 +63,11 @@ const getJob = defineRoute({
   resource: "job",
   params,
   responses: { 200: { description: "The job as it is now.", schema: jobSchema } },
-  async handle({ services, caller, params: { id } }) {
+  async handle({ services, caller, params: { id }, request }) {
     const job = await get(services, { ownerId: caller.userId, id });
     // A job without a result is answered in full by this; one with a result when its file was sent.
-    if (job.status === "failed" || job.status === "cancelled") await noteAnswer(services, job.id);
+    const isWhole = request.method !== "HEAD" && (job.status === "failed" || job.status === "cancelled");
+    if (isWhole) await noteAnswer(services, job.id);
     return Response.json(toHttpJob(job));
   },
 });
