@@ -1,11 +1,9 @@
 import { resolveCaller } from "../../accounts/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
+import { streamLimits } from "../stream-limits.ts";
 import { appErrorOf, toTrpcError } from "./error-mapping.ts";
 import type { TrpcContext } from "./context.ts";
 import { t } from "./init.ts";
-
-/** A stream asks again who calls after this time, so that it does not outlive its session or key. */
-const recheckMs = 30_000;
 
 interface Call {
   readonly ctx: TrpcContext;
@@ -42,7 +40,7 @@ async function* watched(call: Call, source: AsyncIterable<unknown>): AsyncGenera
   let failure: unknown;
   try {
     for await (const value of source) {
-      const isDue = performance.now() - checkedAtMs > recheckMs;
+      const isDue = performance.now() - checkedAtMs > streamLimits.recheckMs;
       if (isDue) {
         await recheck(call.ctx);
         checkedAtMs = performance.now();
