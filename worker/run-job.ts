@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { discardOutput, storeOutput, type StoredOutput } from "@atelier/server/images";
 import { complete, confirmCancel, fail, handBack, start, type Job, type Lease } from "@atelier/server/jobs";
 import { countRun } from "@atelier/server/nodes";
 import { isDatabaseAway } from "@atelier/server/db";
-import { AppError, toAppError, type Logger } from "@atelier/server/platform";
+import { AppError, toAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
+import { withTempFolder } from "@atelier/server/storage";
 import type { Engine, EngineOutput } from "./engines/index.ts";
 import { fetchInputs } from "./fetch-inputs.ts";
 import { persist } from "./persist.ts";
@@ -32,23 +30,12 @@ export async function runJob(services: Services, input: RunInput): Promise<void>
   const startedMs = performance.now();
   let outcome: Outcome;
   try {
-    outcome = await withWorkDir(log, (workDir) => work(services, input, workDir));
+    outcome = await withTempFolder(services.env, (workDir) => work(services, input, workDir));
   } catch (error) {
     outcome = await endBadly({ ...services, log }, lease, error);
   }
   log.info({ outcome, durationMs: Math.round(performance.now() - startedMs) }, "run ended");
   await count(services, lease, outcome);
-}
-
-async function withWorkDir<T>(log: Logger, run: (workDir: string) => Promise<T>): Promise<T> {
-  const workDir = await mkdtemp(path.join(os.tmpdir(), "atelier-job-"));
-  try {
-    return await run(workDir);
-  } finally {
-    await rm(workDir, { recursive: true, force: true, maxRetries: 2 }).catch((error: unknown) =>
-      log.warn({ err: error, workDir }, "work folder not removed"),
-    );
-  }
 }
 
 /** Runs that somebody stopped say nothing about the node. */

@@ -207,3 +207,17 @@ test("temporary files of a killed process go after their time", async () => {
   await sweepOrphanObjects(opened.services);
   expect(await listTempFiles(opened.services)).toEqual(["work-new/0"]);
 });
+
+test("D12 the folder of a run that may last for hours is never swept under it", async () => {
+  const { services } = opened;
+  const timing = { ...services.config.timing, runLimitMs: 4 * 3_600_000 };
+  const folder = path.join(services.env.ATELIER_DATA_DIR, "tmp", "work-live");
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, "image"), "x");
+  const at = new Date(Date.now() - 5 * 3_600_000);
+  await utimes(folder, at, at);
+  await sweepOrphanObjects({ ...services, config: { ...services.config, timing } });
+  expect(await listTempFiles(services)).toEqual(["work-live/image"]);
+  await sweepOrphanObjects(services);
+  expect(await listTempFiles(services)).toEqual([]);
+});

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { inArray } from "drizzle-orm";
 import { schema, type Db } from "../db/index.ts";
+import type { Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { findObject, listObjectKeys, removePrefix, sweepTempFolders } from "../storage/index.ts";
 
@@ -17,7 +18,7 @@ const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/\d+\/\
 export async function sweepOrphanObjects(
   services: Pick<Services, "db" | "disk" | "log" | "config" | "env">,
 ): Promise<number> {
-  await sweepTempFolders(services.env, services.config.retention.orphanObjectMs);
+  await sweepTempFolders(services.env, tempFolderMs(services.config));
   let removed = 0;
   for await (const batch of batchesOf(prefixes(services), batchSize)) {
     const known = await knownPrefixes(services.db, batch.keys().toArray());
@@ -26,6 +27,11 @@ export async function sweepOrphanObjects(
     }
   }
   return removed;
+}
+
+/** A run that still works in its folder is younger than this: twice its limit leaves time to fetch and to store. */
+function tempFolderMs({ retention, timing }: Config): number {
+  return Math.max(retention.orphanObjectMs, 2 * timing.runLimitMs);
 }
 
 /** Each prefix of a picture with the keys below it. */

@@ -15,11 +15,12 @@ export async function withTempFolder<T>(env: DataFolder, work: (folder: string) 
   try {
     return await work(folder);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    // What stays is left to the sweep; it must not hide how the work ended.
+    await rm(folder, { recursive: true, force: true, maxRetries: 2 }).catch(() => undefined);
   }
 }
 
-/** Removes the folders that a killed process left behind. */
+/** Removes the folders that a killed process left behind: `olderThanMs` must be longer than any work with one lasts. */
 export async function sweepTempFolders(env: DataFolder, olderThanMs: number): Promise<void> {
   const names = await readdir(root(env)).catch(ignoreAbsent);
   for (const name of names ?? []) {
