@@ -1,7 +1,7 @@
-import { createTestDatabase } from "@atelier/testing/postgres";
+import { migrate } from "@atelier/server/db";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { migrate } from "./migrate.ts";
+import { createTestDatabase } from "./create-test-database.ts";
 
 test("A1 a migration that another process holds up ends with a plain sentence, and runs when it is free", async () => {
   const database = await createTestDatabase();
