@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { Failure } from "./failure.ts";
+import { hasOwnAdvice } from "./has-own-advice.ts";
 
 export interface FailureText {
   readonly title: string;
@@ -15,7 +16,10 @@ export function useFailureText(): (failure: Failure) => FailureText {
   return useCallback(
     (failure) => {
       const key = failure.code as "internal";
-      if (t.has(`${key}.title`)) return { title: t(`${key}.title`), advice: t(`${key}.advice`) };
+      if (t.has(`${key}.title`)) {
+        const advice = hasOwnAdvice(failure) ? failure.message : t(`${key}.advice`);
+        return { title: t(`${key}.title`), advice };
+      }
       return { title: t("internal.title"), advice: failure.message || t("internal.advice") };
     },
     [t],

@@ -1,7 +1,7 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { useFailureText } from "../data/use-failure-text.ts";
+import { useJobFailureText } from "./use-job-failure-text.ts";
 import { hasEnded } from "../live/live-state.ts";
 import { Progress } from "../ui/progress.tsx";
 import { formatSeconds } from "./duration.ts";
@@ -11,7 +11,7 @@ import { useElapsedSeconds } from "./use-elapsed.ts";
 
 function useStateText(job: JobView): string {
   const t = useTranslations("jobs");
-  const textOf = useFailureText();
+  const textOf = useJobFailureText();
   const now = useJobNow(job);
   if (job.status === "failed" && job.error !== null) return textOf(job.error).title;
   return hasEnded(job) ? t(`status.${job.status}`) : now.text;

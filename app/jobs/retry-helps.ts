@@ -8,6 +8,8 @@ const finalCodes: ReadonlySet<string> = new Set([
   "mask_size",
   "output_too_large",
   "consent_required",
+  "upload_unreadable",
+  "bad_request",
 ]);
 
 export function retryHelps(code: string): boolean {

@@ -1,7 +1,7 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { useFailureText } from "../data/use-failure-text.ts";
+import { useJobFailureText } from "../jobs/use-job-failure-text.ts";
 import { useRetryJob } from "../jobs/use-job-actions.ts";
 import { Button } from "../ui/button.tsx";
 import { retryHelps } from "../jobs/retry-helps.ts";
@@ -11,7 +11,7 @@ import { studio } from "./studio-store.ts";
 export function ResultRefused({ job }: { readonly job: JobView }) {
   const t = useTranslations("studio");
   const jobs = useTranslations("jobs");
-  const textOf = useFailureText();
+  const textOf = useJobFailureText();
   const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
   const words =
     job.error === null ? { title: jobs("status.cancelled"), advice: t("cancelledText") } : textOf(job.error);

@@ -1,7 +1,7 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { useFailureText } from "../../data/use-failure-text.ts";
+import { useJobFailureText } from "../../jobs/use-job-failure-text.ts";
 import { useCancelJob, useRetryJob } from "../../jobs/use-job-actions.ts";
 import { JobStateLine } from "../../jobs/job-state-line.tsx";
 import { retryHelps } from "../../jobs/retry-helps.ts";
@@ -16,7 +16,7 @@ interface Props {
 /** The job of this session: how far it is, or why there is no result. */
 export function EditJob({ job, onJob }: Props) {
   const t = useTranslations("jobs");
-  const textOf = useFailureText();
+  const textOf = useJobFailureText();
   const cancel = useCancelJob(job.id);
   const retry = useRetryJob(job.id, onJob);
   if (job.status === "completed") return null;

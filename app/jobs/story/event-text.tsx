@@ -1,7 +1,7 @@
 "use client";
 import type { JobEventView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { useFailureText } from "../../data/use-failure-text.ts";
+import { useJobFailureText } from "../use-job-failure-text.ts";
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
@@ -11,7 +11,7 @@ function text(value: unknown): string {
 export function EventText({ event }: { readonly event: JobEventView }) {
   const t = useTranslations("story.events");
   const stages = useTranslations("stages");
-  const textOf = useFailureText();
+  const textOf = useJobFailureText();
   const { data, type } = event;
   if (type === "progress") {
     const stage = text(data.stage) as "reading";

@@ -1,0 +1,6 @@
+import type { Failure } from "./failure.ts";
+
+/** Whether a failure's own sentence says more than its code: what is wrong with this very picture. */
+export function hasOwnAdvice({ code, message }: Failure): boolean {
+  return code.endsWith("_unsuitable") && message !== "";
+}
