@@ -1,6 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useEffect } from "react";
+import { isBehindDialog } from "../frame/shortcuts/is-behind-dialog.ts";
 import { Button } from "../ui/button.tsx";
 import { Kbd } from "../ui/kbd.tsx";
 import { Spinner } from "../ui/spinner.tsx";
@@ -15,7 +16,7 @@ interface Props {
 function useRunKey(canStart: boolean, onRun: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (!isRunKey(event)) return;
+      if (!isRunKey(event) || isBehindDialog()) return;
       event.preventDefault();
       if (canStart) onRun();
     };

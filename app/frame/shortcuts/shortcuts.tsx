@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { useEffect, useSyncExternalStore } from "react";
+import { useLayoutEffect, useSyncExternalStore } from "react";
 import { Dialog } from "../../ui/dialog.tsx";
 import { navItems } from "../nav-items.ts";
 import { isTyping } from "./is-typing.ts";
@@ -21,7 +21,8 @@ export function Shortcuts() {
   const t = useTranslations("shortcuts");
   const router = useRouter();
   const isOpen = useSyncExternalStore(shortcutsOpen.watch, shortcutsOpen.get, () => false);
-  useEffect(() => {
+  // Before the listeners of a page, which must not hear the second key of a pair.
+  useLayoutEffect(() => {
     let goUntil = 0;
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -34,7 +35,7 @@ export function Shortcuts() {
         event.preventDefault();
         if (!focusSearch()) router.push("/gallery?search=");
       } else return;
-      event.stopPropagation();
+      event.stopImmediatePropagation();
     };
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });

@@ -40,6 +40,7 @@ export function Viewer({ images, address }: Props) {
     <Dialog.Root open={imageId !== null} onOpenChange={(open) => open || close()}>
       <Dialog.Portal>
         <Dialog.Popup
+          data-viewer
           finalFocus={() => tile() ?? true}
           className="stage room fixed inset-0 z-50 flex flex-col outline-none wide:flex-row"
         >
