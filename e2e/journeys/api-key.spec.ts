@@ -26,6 +26,11 @@ test("A16 S9 an API key is shown once, opens the HTTP API, and is worth nothing 
   await expect(keys.getByText("My script")).toBeVisible();
   await expect(page.getByText(key)).toHaveCount(0);
   await keys.getByRole("button", { name: "Revoke My script" }).click();
+  const question = page.getByRole("dialog", { name: "Revoke “My script”?" });
+  await question.getByRole("button", { name: "Keep it" }).click();
+  expect((await listImages()).status).toBe(200);
+  await keys.getByRole("button", { name: "Revoke My script" }).press("Enter");
+  await question.getByRole("button", { name: "Revoke key" }).press("Enter");
   await expect(page.getByText("My script")).toHaveCount(0);
   expect((await listImages()).status).toBe(401);
 });

@@ -4,7 +4,9 @@ import { useFormatter, useTranslations } from "next-intl";
 import { api } from "../../data/api.ts";
 import { keys } from "../../data/keys.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
+import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
+import { RevokeDialog } from "./revoke-dialog.tsx";
 
 interface Props {
   readonly apiKey: {
@@ -21,6 +23,7 @@ export function ApiKeyRow({ apiKey }: Props) {
   const format = useFormatter();
   const queries = useQueryClient();
   const onError = useFailureToast();
+  const [isAsking, setAsking] = useState(false);
   const revoke = useMutation({
     mutationFn: () => api.apiKeys.revoke.mutate({ id: apiKey.id }),
     onSuccess: () => queries.invalidateQueries({ queryKey: keys.apiKeys }),
@@ -44,10 +47,19 @@ export function ApiKeyRow({ apiKey }: Props) {
         look="danger"
         disabled={revoke.isPending}
         aria-label={t("revokeNamed", { name: apiKey.name })}
-        onClick={() => revoke.mutate()}
+        onClick={() => setAsking(true)}
       >
         {t("revoke")}
       </Button>
+      <RevokeDialog
+        name={apiKey.name}
+        isOpen={isAsking}
+        onOpenChange={setAsking}
+        onConfirm={() => {
+          setAsking(false);
+          revoke.mutate();
+        }}
+      />
     </li>
   );
 }

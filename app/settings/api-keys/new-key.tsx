@@ -1,6 +1,7 @@
 "use client";
 import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
+import { useRef } from "react";
 import { Button } from "../../ui/button.tsx";
 import { toastDone, toastFailure } from "../../ui/toasts.ts";
 
@@ -12,15 +13,24 @@ interface Props {
 /** A fresh key, shown this once. */
 export function NewKey({ value, onDone }: Props) {
   const t = useTranslations("apiKeys");
-  const copy = () =>
-    void navigator.clipboard.writeText(value).then(
-      () => toastDone(t("copied")),
-      () => toastFailure(t("copyFailed")),
-    );
+  const shown = useRef<HTMLElement>(null);
+  const selectIt = () => {
+    if (shown.current !== null) window.getSelection()?.selectAllChildren(shown.current);
+    toastFailure(t("copyFailed"));
+  };
+  const copy = () => {
+    // Missing outside secure contexts, as over plain http on a LAN address.
+    const clipboard: Clipboard | undefined = navigator.clipboard;
+    if (clipboard === undefined) return selectIt();
+    clipboard.writeText(value).then(() => toastDone(t("copied")), selectIt);
+  };
   return (
     <div role="status" className="flex flex-col gap-3 rounded-card border border-edge/60 bg-well p-4">
       <p className="text-xs font-medium">{t("shownOnce")}</p>
-      <code className="rounded-control border border-line bg-surface px-3 py-2 text-xs break-all select-all">
+      <code
+        ref={shown}
+        className="rounded-control border border-line bg-surface px-3 py-2 text-xs break-all select-all"
+      >
         {value}
       </code>
       <div className="flex gap-2">
