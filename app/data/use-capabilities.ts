@@ -12,13 +12,18 @@ function waitsForWorker(capabilities: Capabilities | undefined): boolean {
   return capabilities?.items.some(({ available, reason }) => available && reason !== null) ?? false;
 }
 
-export function useCapabilities() {
+/** The answer with its state, for a place that must tell waiting from failing. */
+export function useCapabilitiesQuery() {
   return useQuery({
     queryKey: keys.capabilities,
     queryFn: () => api.jobs.capabilities.query(),
     staleTime: 60_000,
     refetchInterval: ({ state }) => waitsForWorker(state.data) && askAgainMs,
-  }).data;
+  });
+}
+
+export function useCapabilities() {
+  return useCapabilitiesQuery().data;
 }
 
 /** What can be done about one kind of job; undefined until it is known. */

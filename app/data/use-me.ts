@@ -13,6 +13,8 @@ async function askWho() {
   return me;
 }
 
+const whoQuery = { queryKey: keys.me, queryFn: askWho, staleTime: Infinity } as const;
+
 /**
  * Who uses this browser; undefined until it is known. Frame and page hydrate apart: the answer to the first must not
  * change what the second expects of the server's HTML.
@@ -23,10 +25,12 @@ export function useMe() {
     () => true,
     () => false,
   );
-  const { data } = useQuery({
-    queryKey: keys.me,
-    queryFn: askWho,
-    staleTime: Infinity,
-  });
+  const { data } = useQuery(whoQuery);
   return isHydrated ? data : undefined;
+}
+
+/** Why it is not known who uses this browser, and how to ask again. */
+export function useMeFailure() {
+  const { error, refetch } = useQuery(whoQuery);
+  return { error, retry: () => void refetch() };
 }

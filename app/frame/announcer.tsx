@@ -3,6 +3,9 @@ import { useTranslations } from "next-intl";
 import { useEffect, useState } from "react";
 import { live } from "../live/live.ts";
 
+/** Makes the same words a new text, since a screen reader speaks only of what changed. */
+const unheard = "\u00a0";
+
 /** Tells screen readers how a job ended. */
 export function Announcer() {
   const t = useTranslations("jobs");
@@ -11,7 +14,8 @@ export function Announcer() {
     () =>
       live.onEnd((job) => {
         const status = job.status === "completed" || job.status === "failed" ? job.status : "cancelled";
-        setText(t(`announce.${status}`, { kind: t(`kinds.${job.kind}`) }));
+        const next = t(`announce.${status}`, { kind: t(`kinds.${job.kind}`) });
+        setText((shown) => (shown === next ? next + unheard : next));
       }),
     [t],
   );
