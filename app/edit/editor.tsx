@@ -1,9 +1,8 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
 import { LoadFailed } from "../frame/load-failed.tsx";
 import { useImage } from "../data/use-image.ts";
-import { useJob } from "../live/use-job.ts";
 import { CompareStage } from "./compare-stage.tsx";
 import { EditHeader } from "./edit-header.tsx";
 import { HistoryStrip } from "./history-strip.tsx";
@@ -11,6 +10,7 @@ import { EditPanel } from "./panel/edit-panel.tsx";
 import { EditStage } from "./stage/edit-stage.tsx";
 import { ToolColumn } from "./tool-column.tsx";
 import { useEditKeys } from "./use-edit-keys.ts";
+import { useEditRun } from "./use-edit-run.ts";
 import { useEditor } from "./use-editor.ts";
 import { useVersions } from "./use-versions.ts";
 
@@ -21,18 +21,11 @@ const room =
 export function Editor({ imageId }: { readonly imageId: string }) {
   const t = useTranslations("edit");
   const versions = useVersions(imageId);
-  const [jobId, setJobId] = useState<string | null>(null);
   const session = useEditor();
   useEditKeys(session);
   const { data: image, isError, error, refetch } = useImage(versions.currentId);
-
-  const { job } = useJob(jobId);
-  const resultId = job?.status === "completed" ? job.outputs[0]?.imageId : undefined;
-  const { add } = versions;
+  const run = useEditRun(versions, session.history.strokes);
   const { step } = session;
-  useEffect(() => {
-    if (resultId !== undefined) add(resultId);
-  }, [add, resultId]);
   // What is marked belongs to the version that is in front.
   useEffect(() => step({ type: "clear" }), [step, versions.currentId]);
 
@@ -55,7 +48,7 @@ export function Editor({ imageId }: { readonly imageId: string }) {
               </div>
               <HistoryStrip versions={versions} />
             </div>
-            <EditPanel image={image} session={session} jobId={jobId} onJob={setJobId} />
+            <EditPanel image={image} session={session} run={run} />
           </div>
         </>
       )}

@@ -8,12 +8,17 @@ interface Versions {
   readonly baseId: string | null;
 }
 
+function withId(ids: readonly string[], id: string): readonly string[] {
+  return ids.includes(id) ? ids : [...ids, id];
+}
+
 /** The picture and what became of it in this session, oldest first. */
 export function useVersions(firstId: string) {
   const [versions, setVersions] = useState<Versions>({ ids: [firstId], currentId: firstId, baseId: null });
-  const add = useCallback(
-    (id: string) =>
-      setVersions(({ ids }) => ({ ids: ids.includes(id) ? ids : [...ids, id], currentId: id, baseId: null })),
+  const add = useCallback((id: string) => setVersions((now) => ({ ...now, ids: withId(now.ids, id) })), []);
+  /** Adds it, too, when it is not there yet. */
+  const show = useCallback(
+    (id: string) => setVersions(({ ids }) => ({ ids: withId(ids, id), currentId: id, baseId: null })),
     [],
   );
   /** While comparing, a click on a version puts it on the left. */
@@ -34,7 +39,7 @@ export function useVersions(firstId: string) {
       }),
     [],
   );
-  return { ...versions, add, choose, toggleCompare };
+  return { ...versions, add, show, choose, toggleCompare };
 }
 
 export type VersionHistory = ReturnType<typeof useVersions>;

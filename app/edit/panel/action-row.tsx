@@ -1,12 +1,14 @@
 import type { ImageView } from "@atelier/server/images";
 import type { ReactNode } from "react";
+import type { Stroke } from "../mask/stroke.ts";
 
 /** What every action of the panel gets. */
 export interface ActionProps {
   readonly image: ImageView;
   /** Another job of this session runs. */
   readonly isBusy: boolean;
-  readonly onJob: (jobId: string) => void;
+  /** `spent` are the marks that went with it. */
+  readonly onJob: (jobId: string, spent?: readonly Stroke[]) => void;
 }
 
 interface Props {

@@ -10,15 +10,15 @@ import { Button } from "../../ui/button.tsx";
 
 interface Props {
   readonly job: JobView;
-  readonly onJob: (jobId: string) => void;
+  readonly onRetried: (jobId: string) => void;
 }
 
 /** The job of this session: how far it is, or why there is no result. */
-export function EditJob({ job, onJob }: Props) {
+export function EditJob({ job, onRetried }: Props) {
   const t = useTranslations("jobs");
   const textOf = useJobFailureText();
   const cancel = useCancelJob(job.id);
-  const retry = useRetryJob(job.id, onJob);
+  const retry = useRetryJob(job.id, onRetried);
   if (job.status === "completed") return null;
   return (
     <section

@@ -9,6 +9,7 @@ import { useFailureToast } from "../../data/use-failure-toast.ts";
 import { sendFile } from "../../uploads/send-file.ts";
 import { exportMask } from "../mask/export-mask.ts";
 import type { Stroke } from "../mask/stroke.ts";
+import type { ActionProps } from "./action-row.tsx";
 
 async function uploadMask(image: ImageView, strokes: readonly Stroke[]): Promise<string> {
   const file = await exportMask(strokes, image);
@@ -25,7 +26,7 @@ interface Prepared {
 }
 
 /** Sends the marked area and starts the removal; the same marks sent again after a lost answer are the same request. */
-export function useRemoveObject(image: ImageView, onJob: (jobId: string) => void) {
+export function useRemoveObject(image: ImageView, onJob: ActionProps["onJob"]) {
   const showFailure = useFailureToast();
   const prepared = useRef<Prepared | null>(null);
   return useMutation({
@@ -45,7 +46,7 @@ export function useRemoveObject(image: ImageView, onJob: (jobId: string) => void
       prepared.current = null;
       return job;
     },
-    onSuccess: (job) => onJob(job.id),
+    onSuccess: (job, strokes) => onJob(job.id, strokes),
     onError: (error) => {
       // Whatever the server refused, its mask may be gone too.
       if (failureOf(error).code !== "offline") prepared.current = null;
