@@ -8,7 +8,7 @@ import { drawStroke } from "../mask/draw-stroke.ts";
 import type { Stroke } from "../mask/stroke.ts";
 import type { EditorSession } from "../use-editor.ts";
 import { BrushRing } from "./brush-ring.tsx";
-import { MaskCanvas, pictureContext, tintColour } from "./mask-canvas.tsx";
+import { drawTint, MaskCanvas, pictureContext, tintColour } from "./mask-canvas.tsx";
 import { useStageKeys } from "./use-stage-keys.ts";
 import { useStagePointers } from "./use-stage-pointers.ts";
 import { useView } from "./use-view.ts";
@@ -31,8 +31,18 @@ export function EditStage({ image, session }: Props) {
     const context = canvas.current === null ? null : pictureContext(canvas.current, image.widthPx);
     if (context !== null) drawStroke(context, stroke, tintColour);
   };
+  const onDrop = () => {
+    if (canvas.current !== null) drawTint(canvas.current, image, history.strokes);
+  };
   const keyboard = useStageKeys({ stage, brush, picture: image, onStroke });
-  const pointers = useStagePointers({ stage, brush, isPanning: keyboard.isPanning, onDraw, onStroke });
+  const pointers = useStagePointers({
+    stage,
+    brush,
+    isPanning: keyboard.isPanning,
+    onDraw,
+    onDrop,
+    onStroke,
+  });
   const { view } = stage;
   const paints = !pointers.pans;
   const ring =

@@ -23,17 +23,27 @@ export function pictureContext(canvas: HTMLCanvasElement, widthPx: number): Canv
   return context;
 }
 
+type Picture = Pick<Props, "widthPx" | "heightPx">;
+
+/** Draws the tint anew from strokes alone. */
+export function drawTint(
+  canvas: HTMLCanvasElement,
+  { widthPx, heightPx }: Picture,
+  strokes: readonly Stroke[],
+) {
+  const context = pictureContext(canvas, widthPx);
+  if (context === null) return;
+  context.clearRect(0, 0, widthPx, heightPx);
+  for (const stroke of strokes) drawStroke(context, stroke, tintColour);
+}
+
 /** What is marked, as a tint over the picture. */
 export function MaskCanvas({ ref, widthPx, heightPx, strokes }: Props) {
   const shrink = Math.min(1, longestEdgePx / Math.max(widthPx, heightPx));
   const width = Math.round(widthPx * shrink);
   const height = Math.round(heightPx * shrink);
   useEffect(() => {
-    const canvas = ref.current;
-    const context = canvas === null ? null : pictureContext(canvas, widthPx);
-    if (context === null) return;
-    context.clearRect(0, 0, widthPx, heightPx);
-    for (const stroke of strokes) drawStroke(context, stroke, tintColour);
+    if (ref.current !== null) drawTint(ref.current, { widthPx, heightPx }, strokes);
   }, [heightPx, ref, strokes, width, widthPx]);
   return (
     <canvas

@@ -10,6 +10,8 @@ interface Options {
   readonly brush: Brush;
   readonly isPanning: boolean;
   readonly onDraw: (stroke: Stroke) => void;
+  /** What was drawn of the present stroke does not count. */
+  readonly onDrop: () => void;
   readonly onStroke: (stroke: Stroke) => void;
 }
 
@@ -22,18 +24,23 @@ const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y +
 const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
 
 /** One pointer paints or pans, two pinch. */
-export function useStagePointers({ stage, brush, isPanning, onDraw, onStroke }: Options) {
+export function useStagePointers({ stage, brush, isPanning, onDraw, onDrop, onStroke }: Options) {
   const fingers = useRef(new Map<number, Point>());
   const stroke = useRef<Stroke | null>(null);
   const [hover, setHover] = useState<Point | null>(null);
   const pans = isPanning || brush.tool === "pan";
 
+  function drop(): void {
+    if (stroke.current === null) return;
+    stroke.current = null;
+    onDrop();
+  }
   function begin(event: PointerEvent<HTMLElement>): void {
     if (event.button > 1) return;
     const at = placeOf(event);
     event.currentTarget.setPointerCapture(event.pointerId);
     fingers.current.set(event.pointerId, at);
-    if (fingers.current.size > 1) stroke.current = null;
+    if (fingers.current.size > 1) drop();
     else if (!pans && event.button === 0) {
       const mode = brush.tool === "eraser" ? "erase" : "paint";
       stroke.current = { mode, sizePx: brush.sizePx, points: [toPicture(stage.view, at)] };
