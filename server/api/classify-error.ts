@@ -1,21 +1,5 @@
-import { DrizzleQueryError } from "drizzle-orm/errors";
+import { isDatabaseAway } from "../db/index.ts";
 import { AppError, isAppError } from "../platform/index.ts";
-
-const lostConnectionCodes = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOTFOUND",
-  "EPIPE",
-  "ETIMEDOUT",
-  // Admin shutdown, crash shutdown, cannot connect now, too many connections, and the class of connection errors.
-  "57P01",
-  "57P02",
-  "57P03",
-  "53300",
-  "08000",
-  "08003",
-  "08006",
-]);
 
 function* causesOf(error: unknown): Generator<Error> {
   let current = error;
@@ -25,20 +9,11 @@ function* causesOf(error: unknown): Generator<Error> {
   }
 }
 
-function isLostDatabase(error: unknown): boolean {
-  const causes = [...causesOf(error)];
-  const query = causes.find((cause) => cause instanceof DrizzleQueryError);
-  if (!query) return false;
-  const root = causes.at(-1);
-  // The pool's own errors (no free connection in time, connection ended) carry no code; those of a statement do.
-  return root !== undefined && (!("code" in root) || lostConnectionCodes.has(String(root.code)));
-}
-
 /** The AppError that a caller sees: the first of the chain of causes, `database_unavailable`, or `internal`. */
 export function classifyError(error: unknown): AppError {
-  const known = [...causesOf(error)].find(isAppError);
+  const causes = [...causesOf(error)];
+  const known = causes.find(isAppError);
   if (known) return known;
-  return new AppError(isLostDatabase(error) ? "database_unavailable" : "internal", undefined, {
-    cause: error,
-  });
+  const code = causes.some(isDatabaseAway) ? "database_unavailable" : "internal";
+  return new AppError(code, undefined, { cause: error });
 }

@@ -5,6 +5,9 @@ const passingClasses = ["08", "53", "57"];
 /** Deadlock, serialization, and a session that was ended for idling in its transaction. */
 const passingStates = ["40001", "40P01", "25P03"];
 
+/** Of the network alone: a full or missing folder is nothing that the database could mend. */
+const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;
+
 function readCode(error: Error): string | null {
   return "code" in error && typeof error.code === "string" ? error.code : null;
 }
@@ -24,6 +27,8 @@ export function isDatabaseAway(error: unknown): boolean {
 function isPassing(error: Error): boolean {
   const code = readCode(error);
   if (code === null) return true;
-  if (!/^[0-9A-Z]{5}$/.test(code)) return /^E[A-Z]+$/.test(code);
+  if (networkCodes.test(code)) return true;
+  // A socket in the file system that is not there, or not yet.
+  if ("syscall" in error && error.syscall === "connect") return true;
   return passingClasses.includes(code.slice(0, 2)) || passingStates.includes(code);
 }

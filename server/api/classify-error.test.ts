@@ -1,0 +1,74 @@
+import { mkdir } from "node:fs/promises";
+import { createTestDatabase } from "@atelier/testing/postgres";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
+import { classifyError } from "./classify-error.ts";
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const open = (url: string) => openDatabase({ url, applicationName: "test", maxConnections: 1 });
+
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+test.each(["postgres://127.0.0.1:1/absent", "postgres://absent.invalid/absent"])(
+  "a query and a transaction on %s find the database away",
+  async (url) => {
+    const away = open(url);
+    const failures = [
+      await failureOf(away.db.execute(sql`select 1`)),
+      await failureOf(away.db.transaction((tx) => tx.execute(sql`select 1`))),
+    ];
+    expect(failures.map((error) => classifyError(error).code)).toEqual([
+      "database_unavailable",
+      "database_unavailable",
+    ]);
+    await away.close();
+  },
+);
+
+test("a query and a transaction that get no connection of a full pool find the database away", async () => {
+  const full = open(database.url);
+  const held = Promise.withResolvers<void>();
+  const holding = full.db.transaction(async (tx) => {
+    await tx.execute(sql`select 1`);
+    await held.promise;
+  });
+  const failures = await Promise.all([
+    failureOf(full.db.execute(sql`select 1`)),
+    failureOf(full.db.transaction((tx) => tx.execute(sql`select 1`))),
+  ]);
+  held.resolve();
+  await holding;
+  expect(failures.map((error) => classifyError(error).code)).toEqual([
+    "database_unavailable",
+    "database_unavailable",
+  ]);
+  await full.close();
+});
+
+test("a wrong statement, a folder that is not there and an unknown error are internal", async () => {
+  const own = open(database.url);
+  const failures = [
+    await failureOf(own.db.execute(sql`select nothing from nowhere`)),
+    await failureOf(mkdir("/dev/null/absent")),
+    new Error("unknown"),
+  ];
+  expect(failures.map((error) => classifyError(error).code)).toEqual(["internal", "internal", "internal"]);
+  await own.close();
+});
+
+test("an error of the product stays what it is, however deep it lies", () => {
+  const deep = new Error("outer", { cause: new AppError("queue_full") });
+  expect(classifyError(deep).code).toBe("queue_full");
+});
