@@ -1,19 +1,8 @@
 import "server-only";
-import { loadConfig, parseEnv, type ConfigProblem } from "@atelier/server/platform";
+import { loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
-
-/** The configuration is wrong; what is wrong stands in `problems`. */
-export class ConfigurationError extends Error {
-  readonly problems: readonly ConfigProblem[];
-
-  constructor(problems: readonly ConfigProblem[]) {
-    super(
-      `The configuration is wrong: ${problems.map(({ name, message }) => `${name} ${message}`).join("; ")}`,
-    );
-    this.name = "ConfigurationError";
-    this.problems = problems;
-  }
-}
+import { ConfigurationError } from "./configuration-error.ts";
+import { startFailureLine } from "./start-failure.ts";
 
 declare global {
   /** On globalThis, because hot reload makes this module anew and each copy would open its own connections. */
@@ -39,6 +28,7 @@ async function open(): Promise<Services> {
 export function getServices(): Promise<Services> {
   globalThis.atelierServices ??= open().catch((error: unknown) => {
     globalThis.atelierServices = undefined;
+    process.stderr.write(startFailureLine(error, new Date()));
     throw error;
   });
   return globalThis.atelierServices;
