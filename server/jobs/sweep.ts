@@ -1,11 +1,15 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { purgeDeleted } from "../images/index.ts";
+import { pruneEnded } from "../nodes/index.ts";
 import type { Services } from "../services/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { expireEphemeral } from "./expire-ephemeral.ts";
+import { expireGuests } from "./expire-guests.ts";
 import { moveStranded } from "./move-stranded.ts";
 import { pruneEvents } from "./prune-events.ts";
+import { pruneKeys } from "./prune-keys.ts";
+import { pruneSignIns } from "./prune-sign-ins.ts";
 import { recover } from "./recover.ts";
 import { rering } from "./rering.ts";
 
@@ -21,7 +25,11 @@ export async function sweep(services: Services): Promise<void> {
 export async function tidy(services: Services): Promise<void> {
   await expireEphemeral(services);
   await purgeDeleted(services);
+  await expireGuests(services);
   await pruneEvents(services);
+  await pruneKeys(services);
+  await pruneSignIns(services);
+  await pruneEnded(services);
 }
 
 async function queuesInLine({ db }: Services): Promise<string[]> {

@@ -62,9 +62,12 @@ const retentionSchema = z.object({
   undoDeleteMs: ms.default(30 * 60_000),
   /** Objects without a row are removed when older than this. */
   orphanObjectMs: ms.default(3_600_000),
-  /** Guests without a visit expire after this time. */
+  /** Guests without a visit go after this time, with their pictures. */
   guestMs: ms.default(30 * 86_400_000),
+  /** Stories of ended jobs, idempotency keys and rows of ended workers go after these times. */
   eventsMs: ms.default(30 * 86_400_000),
+  keysMs: ms.default(30 * 86_400_000),
+  nodesMs: ms.default(30 * 86_400_000),
 });
 
 const queueSchema = z.object({
