@@ -1,36 +1,25 @@
 "use client";
-import { useMutation } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
-import { authClient } from "../../data/auth-client.ts";
 import { minPasswordLength, useAuthError } from "../../sign-in/use-auth-error.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { toastDone } from "../../ui/toasts.ts";
+import { useChangePassword } from "./use-change-password.ts";
 
 export function PasswordForm() {
   const t = useTranslations("settings");
   const textOf = useAuthError();
   const [currentPassword, setCurrent] = useState("");
   const [newPassword, setNew] = useState("");
-  const change = useMutation({
-    mutationFn: async () => {
-      const { error } = await authClient.changePassword({
-        currentPassword,
-        newPassword,
-        revokeOtherSessions: true,
-      });
-      if (error !== null) throw error;
-    },
-    onSuccess: () => {
-      setCurrent("");
-      setNew("");
-      toastDone(t("passwordChanged"));
-    },
+  const change = useChangePassword(() => {
+    setCurrent("");
+    setNew("");
+    toastDone(t("passwordChanged"));
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    change.mutate();
+    change.mutate({ currentPassword, newPassword });
   };
   return (
     // POST: sent before the page is hydrated, a password must not end in the address.
