@@ -41,7 +41,7 @@ export function RunButton({ canRun, isBusy, onRun }: Props) {
       {isBusy ? <Spinner /> : null}
       {t("run")}
       {isBusy ? null : (
-        <span className="hidden pointer-fine:inline">
+        <span className="hidden sm:pointer-fine:inline">
           <Kbd keys="Control+Enter" ground="button" />
         </span>
       )}

@@ -15,7 +15,7 @@ export function BrushOptions({ session }: { readonly session: EditorSession }) {
           {t("brushSize")}
         </h2>
         <span className="tabular flex items-center gap-2 text-xs text-quiet">
-          <span className="hidden pointer-fine:inline">
+          <span className="hidden sm:pointer-fine:inline">
             <Kbd keys="[ ]" />
           </span>
           {`${brush.sizePx} px`}
