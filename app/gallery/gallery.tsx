@@ -1,6 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useMemo } from "react";
+import { askAgain } from "../data/may-ask-for-more.ts";
 import { LoadFailed } from "../frame/load-failed.tsx";
 import { PageHeader } from "../frame/page-header.tsx";
 import { useSearchFilter } from "../frame/use-search-filter.ts";
@@ -34,7 +35,6 @@ export function Gallery() {
       </PageHeader>
       <div className="px-4 sm:px-6 wide:px-8">
         <FilterBar filters={filters} />
-        {query.isError ? <LoadFailed error={query.error} onRetry={() => void query.refetch()} /> : null}
         {query.isPending ? <SheetSkeleton /> : null}
         {images?.length === 0 ? <GalleryEmpty filters={filters} /> : null}
         {images === undefined || images.length === 0 ? null : (
@@ -46,6 +46,7 @@ export function Gallery() {
             query={query}
           />
         )}
+        {query.isError ? <LoadFailed error={query.error} onRetry={() => askAgain(query)} /> : null}
       </div>
       <SelectionBar selection={selection} />
       <Viewer images={images ?? []} address={viewer} />

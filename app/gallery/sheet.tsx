@@ -5,6 +5,7 @@ import { useTranslations } from "next-intl";
 import { useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/use-box-size.ts";
 import { DayHeader } from "./day-header.tsx";
+import { type MoreQuery, mayAskForMore } from "../data/may-ask-for-more.ts";
 import { SheetRow } from "./sheet-row.tsx";
 import { sheetLines } from "./sheet-lines.ts";
 import type { Selection } from "./use-selection.ts";
@@ -14,7 +15,7 @@ interface Props {
   readonly selection: Selection;
   readonly openId: string | null;
   readonly onOpen: (id: string) => void;
-  readonly query: { readonly hasNextPage: boolean; readonly isFetching: boolean; fetchNextPage(): unknown };
+  readonly query: MoreQuery;
 }
 
 const gapPx = 4;
@@ -47,7 +48,7 @@ export function Sheet({ images, selection, openId, onOpen, query }: Props) {
 
   const shown = virtual.getVirtualItems();
   const isNearEnd = (shown.at(-1)?.index ?? 0) >= lines.length - linesAhead;
-  const needsMore = isNearEnd && lines.length > 0 && query.hasNextPage && !query.isFetching;
+  const needsMore = isNearEnd && lines.length > 0 && mayAskForMore(query);
   useEffect(() => {
     if (needsMore) void query.fetchNextPage();
   }, [needsMore, query]);

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { api } from "../../data/api.ts";
 import { keys } from "../../data/keys.ts";
+import { askAgain, mayAskForMore } from "../../data/may-ask-for-more.ts";
 import { LoadFailed } from "../../frame/load-failed.tsx";
 import { useSearchFilter } from "../../frame/use-search-filter.ts";
 import { useLiveJobs } from "../../live/use-live-jobs.ts";
@@ -27,13 +28,12 @@ export function JobsList() {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
   });
-  const endRef = useNearEnd(() => void query.fetchNextPage(), query.hasNextPage && !query.isFetching);
+  const endRef = useNearEnd(() => void query.fetchNextPage(), mayAskForMore(query));
   const loaded = query.data?.pages.flatMap((page) => page.items);
   const jobs = loaded === undefined ? undefined : withLive(loaded, live, filters);
   return (
     <div className="px-4 sm:px-6 wide:px-8">
       <JobFilterBar filters={filters} />
-      {query.isError ? <LoadFailed error={query.error} onRetry={() => void query.refetch()} /> : null}
       {jobs?.length === 0 ? (
         <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
           <Link href="/" className={buttonStyle("plain")}>
@@ -50,6 +50,7 @@ export function JobsList() {
           <JobListRow key={job.id} job={job} />
         ))}
       </ul>
+      {query.isError ? <LoadFailed error={query.error} onRetry={() => askAgain(query)} /> : null}
       <div ref={endRef} className="h-8" />
     </div>
   );
