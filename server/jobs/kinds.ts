@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { kindInputs, type InputRole, type JobKind } from "../engines/index.ts";
+import { isStorable } from "../platform/index.ts";
 
 const imageId = z.uuid();
 
@@ -10,7 +11,8 @@ const outfitChangeParams = z.strictObject({
 });
 const upscaleParams = z.strictObject({ scale: z.literal(2).default(2) });
 const noParams = z.strictObject({});
-const textToImageParams = z.strictObject({ prompt: z.string().trim().min(1).max(4_000) });
+const prompt = z.string().trim().min(1).max(4_000).refine(isStorable, "must be plain text");
+const textToImageParams = z.strictObject({ prompt });
 
 /** Params of each kind; the same schemas serve tRPC, the HTTP API and OpenAPI. */
 export const kindParams = {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../platform/index.ts";
+import { AppError, issuesOf } from "../platform/index.ts";
 import { requireConsent } from "../safety/index.ts";
 import { submitSchema, type SubmitRequest } from "./kinds.ts";
 
@@ -11,6 +11,6 @@ export function parseSubmit(input: unknown): SubmitRequest {
   const result = submitSchema.safeParse(input);
   if (result.success) return result.data;
   throw new AppError("bad_request", z.prettifyError(result.error), {
-    details: { issues: result.error.issues },
+    details: { issues: issuesOf(result.error) },
   });
 }

@@ -1,8 +1,7 @@
 import type { Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError } from "../../platform/index.ts";
+import { AppError, issuesOf } from "../../platform/index.ts";
 import type { Services } from "../../services/index.ts";
-import { issuesOf } from "../issues.ts";
 import { maxJsonBytes, readLimited } from "../read-limited.ts";
 import { requireCaller } from "./auth.ts";
 import type { HttpRoute } from "./route.ts";

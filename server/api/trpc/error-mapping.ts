@@ -1,8 +1,7 @@
 import { TRPCError } from "@trpc/server";
 import { z } from "zod";
-import { AppError, isAppError, ruleOf, type ErrorCode } from "../../platform/index.ts";
+import { AppError, isAppError, issuesOf, ruleOf, type ErrorCode } from "../../platform/index.ts";
 import { classifyError } from "../classify-error.ts";
-import { issuesOf } from "../issues.ts";
 
 type TrpcCode = TRPCError["code"];
 

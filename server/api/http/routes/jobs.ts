@@ -11,6 +11,7 @@ import {
   submitSchema,
 } from "../../../jobs/index.ts";
 import { jobStatuses } from "../../../db/index.ts";
+import { lineOfText } from "../../../platform/index.ts";
 import { defineRoute, type HttpRoute } from "../route.ts";
 import { jobPageSchema, jobSchema, submittedSchema, toHttpJob } from "./job-schemas.ts";
 
@@ -25,7 +26,7 @@ const submitJob = defineRoute({
   description:
     "Answers at once with the job's id. With an `Idempotency-Key` a repeated request makes no second job; the same key with another body is a conflict.",
   tag,
-  headers: z.object({ "idempotency-key": z.string().min(1).max(200).optional() }),
+  headers: z.object({ "idempotency-key": lineOfText.min(1).max(200).optional() }),
   // The verb parses the body itself, so that a missing consent keeps its own code.
   body: z.unknown(),
   bodyDescription: submitSchema,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createApiKey, listApiKeys, maxKeyNameLength, revokeApiKey } from "../../../accounts/index.ts";
-import { AppError } from "../../../platform/index.ts";
+import { AppError, lineOfText } from "../../../platform/index.ts";
 import { t } from "../init.ts";
 import { memberProcedure } from "../procedures.ts";
 
@@ -17,11 +17,11 @@ export const apiKeysRouter = t.router({
   })),
   /** The answer's `key` is shown this once. */
   create: accountProcedure
-    .input(z.strictObject({ name: z.string().trim().min(1).max(maxKeyNameLength) }))
+    .input(z.strictObject({ name: lineOfText.trim().min(1).max(maxKeyNameLength) }))
     .mutation(({ ctx, input }) =>
       createApiKey(ctx.services, { userId: ctx.caller.userId, name: input.name }),
     ),
-  revoke: accountProcedure.input(z.strictObject({ id: z.string() })).mutation(async ({ ctx, input }) => {
+  revoke: accountProcedure.input(z.strictObject({ id: lineOfText })).mutation(async ({ ctx, input }) => {
     await revokeApiKey(ctx.services, { userId: ctx.caller.userId, id: input.id });
     return { id: input.id };
   }),

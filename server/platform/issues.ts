@@ -7,6 +7,7 @@ export interface FieldIssue {
   readonly message: string;
 }
 
+/** The wrong fields as callers see them. */
 export function issuesOf(error: z.ZodError): FieldIssue[] {
   return error.issues.map((issue) => ({ path: issue.path.join("."), message: issue.message }));
 }
