@@ -17,7 +17,7 @@ export type { InputImage } from "./load-inputs.ts";
 export { list, listJobsSchema, type JobPage, type ListJobsInput } from "./list.ts";
 export { noteAnswer, noteServed } from "./note-answer.ts";
 export { readCapabilities, type Capabilities, type Capability } from "./capabilities.ts";
-export { recentInputIds } from "./recent-inputs.ts";
+export { recentInputs } from "./recent-inputs.ts";
 export { streamEvents } from "./stream-events.ts";
 export { watch, type WatchInput } from "./watch.ts";
 export { recover } from "./recover.ts";

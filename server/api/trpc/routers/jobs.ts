@@ -1,22 +1,23 @@
 import { z } from "zod";
-import { getImage, type ImageView } from "../../../images/index.ts";
+import type { ImageView } from "../../../images/index.ts";
 import {
   cancel,
   getStory,
   list,
   listJobsSchema,
   readCapabilities,
-  recentInputIds,
+  recentInputs,
   retry,
   submit,
   watch,
   type SubmitInput,
 } from "../../../jobs/index.ts";
+import { lineOfText } from "../../../platform/index.ts";
 import { t } from "../init.ts";
 import { memberProcedure, publicProcedure } from "../procedures.ts";
 
 const jobId = z.object({ id: z.string() });
-const idempotencyKey = z.string().min(1).max(200).optional();
+const idempotencyKey = lineOfText.min(1).max(200).optional();
 
 /** Parsed by the verb itself, so that a missing consent keeps its own code; typed for the callers here. */
 const submitInput = z.custom<SubmitInput & { idempotencyKey?: string }>(
@@ -51,12 +52,9 @@ export const jobsRouter = t.router({
     .input(
       z.object({ role: z.enum(["person", "garment"]), limit: z.number().int().min(1).max(50).default(20) }),
     )
-    .query(async ({ ctx, input }): Promise<{ items: ImageView[] }> => {
-      const ids = await recentInputIds(ctx.services, { ownerId: ctx.caller.userId, ...input });
-      return {
-        items: await Promise.all(ids.map((id) => getImage(ctx.services, { ownerId: ctx.caller.userId, id }))),
-      };
-    }),
+    .query(async ({ ctx, input }): Promise<{ items: ImageView[] }> => ({
+      items: await recentInputs(ctx.services, { ownerId: ctx.caller.userId, ...input }),
+    })),
   watch: memberProcedure
     .input(z.object({ since: z.iso.datetime().optional() }).optional())
     .subscription(async function* ({ ctx, input, signal }) {
