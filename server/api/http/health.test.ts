@@ -1,3 +1,6 @@
+import { rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { listObjects } from "@atelier/testing/pictures";
 import { startPrivatePostgres } from "@atelier/testing/postgres";
 import { createTestServices, openOwner, testOrigin, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -44,6 +47,18 @@ describe("A3 health", () => {
     expect(well).toMatchObject({ status: 200, body: { status: "ok", workers: { ok: true, active: 1 } } });
     const { latencyMs } = well.body.database as { latencyMs: number };
     expect(latencyMs).toBeGreaterThanOrEqual(0);
+  });
+
+  test("says that the store takes nothing, leaves nothing in it, and is well when it takes files again", async () => {
+    const { env } = fixture.services;
+    const files = path.join(env.ATELIER_DATA_DIR, "files");
+    await health();
+    expect(await listObjects(fixture.services)).toEqual([]);
+    await rm(files, { recursive: true, force: true });
+    await writeFile(files, "no folder");
+    expect((await health()).body).toMatchObject({ status: "degraded", storage: { ok: false } });
+    await rm(files);
+    expect((await health()).body).toMatchObject({ storage: { ok: true } });
   });
 
   test("is ready when the database answers", async () => {

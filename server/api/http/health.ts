@@ -1,11 +1,10 @@
 import { count, inArray, sql } from "drizzle-orm";
 import { schema } from "../../db/index.ts";
 import type { Services } from "../../services/index.ts";
+import { probeDisk } from "../../storage/index.ts";
 
 /** A part that answers later than this counts as down. */
 const probeTimeoutMs = 3_000;
-/** No live worker counts as a warning: pictures wait, nothing is lost. */
-const probeKey = "health-probe";
 
 export interface PartHealth {
   readonly ok: boolean;
@@ -39,6 +38,7 @@ async function probe<T>(services: Services, part: string, ask: () => Promise<T>)
   }
 }
 
+/** None alive counts as a warning only: pictures wait, nothing is lost. */
 async function countWorkers({ db }: Services): Promise<number> {
   const { nodes } = schema;
   const rows = await db
@@ -53,7 +53,7 @@ export async function checkHealth(services: Services): Promise<Health> {
   const [database, queue, storage, workers] = await Promise.all([
     probe(services, "database", () => services.db.execute(sql`select 1`)),
     probe(services, "queue", () => services.bells.ping()),
-    probe(services, "storage", () => services.disk.exists(probeKey)),
+    probe(services, "storage", () => probeDisk(services.disk)),
     probe(services, "workers", () => countWorkers(services)),
   ]);
   const active = workers.value ?? 0;
