@@ -9,6 +9,7 @@ import { show } from "./rounds.ts";
 
 const idleMs = 30_000;
 const limitMs = 60_000;
+const outerServices = ["DATABASE_URL", "DATABASE_DIRECT_URL", "REDIS_URL", "APP_URL"];
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
@@ -65,6 +66,8 @@ export async function benchColdStart(): Promise<string[]> {
     ...process.env,
     NODE_ENV: "production" as const,
     PORT: String(port),
+    // Blank is unset, and unlike unset it is not filled in from a .env file: the services are the embedded ones.
+    ...Object.fromEntries(outerServices.map((name) => [name, ""])),
     ATELIER_DATA_DIR: dataDir,
   };
   const beganMs = performance.now();

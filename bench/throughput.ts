@@ -20,7 +20,7 @@ export async function benchThroughput(backend: Backend): Promise<string[]> {
     if (left === 0) done();
   };
   const product = await startZeroWork(stage, { slots, onCompleted: note });
-  const naive = await startNaive(stage, { slots, onJob: note });
+  const naive = await startNaive(stage, { slots, onJob: () => {}, onCompleted: note });
   const run = async (accept: () => Promise<unknown>): Promise<number> => {
     const finished = new Promise<void>((resolve) => {
       done = resolve;
