@@ -6,7 +6,6 @@ export interface HintTransport {
   send(text: string): Promise<void>;
   /** Called once, on the first subscription. */
   listen(onText: (text: string) => void): void;
-  isListening(): boolean;
   /** Largest text it carries, in bytes. */
   readonly maxBytes: number;
   close(): Promise<void>;
@@ -51,7 +50,6 @@ export function createHintChannel(transport: HintTransport, onError: (error: Err
       }
       return () => listeners.delete(listener);
     },
-    isListening: () => transport.isListening(),
     async close() {
       jobs.flush();
       listeners.clear();

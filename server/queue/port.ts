@@ -48,7 +48,5 @@ export type HintMessage =
 export interface Hints {
   publish(message: HintMessage): void;
   subscribe(listener: (message: HintMessage) => void): () => void;
-  /** False while the listening connection is down; readers then ask more often. */
-  isListening(): boolean;
   close(): Promise<void>;
 }

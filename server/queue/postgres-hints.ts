@@ -15,7 +15,7 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     statement_timeout: 5_000,
   });
   pool.on("error", onError);
-  const listener = { client: null as pg.Client | null, up: false, closed: false, retryMs: firstRetryMs };
+  const listener = { client: null as pg.Client | null, closed: false, retryMs: firstRetryMs };
 
   async function connect(onText: (text: string) => void): Promise<void> {
     if (listener.closed) return;
@@ -23,7 +23,6 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     const retry = () => {
       if (listener.client !== client) return;
       listener.client = null;
-      listener.up = false;
       if (listener.closed) return;
       const waitMs = listener.retryMs;
       listener.retryMs = Math.min(lastRetryMs, waitMs * 2);
@@ -39,7 +38,6 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
-      listener.up = true;
       listener.retryMs = firstRetryMs;
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)));
@@ -54,7 +52,6 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
       await pool.query("select pg_notify($1, $2)", [channel, text]);
     },
     listen: (onText) => void connect(onText),
-    isListening: () => listener.up,
     async close() {
       listener.closed = true;
       await Promise.all([listener.client?.end(), pool.end()]);

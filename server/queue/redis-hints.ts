@@ -31,7 +31,6 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
       });
       subscriber.connect().catch(onError);
     },
-    isListening: () => subscriber.status === "ready",
     async close() {
       publisher.disconnect();
       subscriber.disconnect();
