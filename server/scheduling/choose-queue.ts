@@ -24,7 +24,7 @@ export async function chooseQueue(db: Db | Tx, config: Config, kind: JobKind): P
   return result.rows[0]?.queue ?? leastDemandingQueue(config);
 }
 
-/** The queue that every node can serve. */
+/** The queue that asks for the fewest cores. */
 function leastDemandingQueue(config: Config): string {
   const sorted = Object.entries(config.queues).toSorted(([, a], [, b]) => a.minCores - b.minCores);
   const first = sorted[0];
@@ -32,7 +32,7 @@ function leastDemandingQueue(config: Config): string {
   return first[0];
 }
 
-/** Why a kind cannot run, and what to connect; null when it can. */
+/** Says why a kind that no connected engine can run does not run, and what to connect. */
 export function missingEngineReason(kind: JobKind): string {
   return kind === "text_to_image"
     ? "Making pictures from text needs a ComfyUI server or a cloud provider; none is connected. The engine of this computer only edits pictures."
