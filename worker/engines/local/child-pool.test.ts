@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { createChildPool } from "./child-pool.ts";
 import { forkChild, type EngineChild } from "./engine-child.ts";
@@ -51,14 +50,17 @@ describe("child pool", () => {
 
   it("ends a child that nobody used for a while, not one that was taken again", async () => {
     const { pool } = createPool({ idleMs: 100 });
-    const child = pool.take();
+    const { pool: witness } = createPool({ idleMs: 100 });
+    const [child, unused] = [pool.take(), witness.take()];
     pool.giveBack(child);
     expect(pool.take()).toBe(child);
-    await wait(200);
+    // Rests later and for as long: when it is gone, the child's time would be over too.
+    witness.giveBack(unused);
+    await vi.waitFor(() => expect(isGone(unused)).toBe(true), { timeout: 5_000 });
     expect(isGone(child)).toBe(false);
     pool.giveBack(child);
     await vi.waitFor(() => expect(isGone(child)).toBe(true), { timeout: 5_000 });
-    await pool.close();
+    await Promise.all([pool.close(), witness.close()]);
   });
 
   it("passes over an idle child that died by itself", async () => {

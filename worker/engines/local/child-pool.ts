@@ -44,11 +44,16 @@ export function createChildPool<Child extends PooledChild>(options: PoolOptions<
     idleTimer = setTimeout(() => void end(child), options.idleMs).unref();
   }
 
+  /** For a child that may be damaged: nobody gets it again. */
+  function discard(child: Child): void {
+    void end(child);
+  }
+
   async function close(): Promise<void> {
     isClosed = true;
     clearTimeout(idleTimer);
     await Promise.all([...live].map((child) => end(child)));
   }
 
-  return { take, giveBack, close };
+  return { take, giveBack, discard, close };
 }

@@ -4,6 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { forkChild, type EngineChild } from "./engine-child.ts";
 import { createBench, sample } from "./fixtures/run-bench.ts";
 
 const isAlive = (pid: number) => {
@@ -15,11 +16,22 @@ const isAlive = (pid: number) => {
   }
 };
 
+function countStarts() {
+  const starts: EngineChild[] = [];
+  const fork = () => {
+    const child = forkChild();
+    starts.push(child);
+    return child;
+  };
+  return { starts, fork };
+}
+
 describe("local engine", () => {
   const warnings: object[] = [];
   let bench: Awaited<ReturnType<typeof createBench>>;
   let large: string;
   let small: string;
+  let wide: string;
 
   beforeAll(async () => {
     bench = await createBench({ childMaxRuns: 3, log: { warn: (fields) => warnings.push(fields) } });
@@ -27,6 +39,8 @@ describe("local engine", () => {
     small = path.join(bench.dir, "small.png");
     await sharp(sample("astronaut.png")).resize(990, 990).toFile(large);
     await sharp(sample("astronaut.png")).resize(48, 48).toFile(small);
+    wide = path.join(bench.dir, "wide.png");
+    await sharp({ create: { width: 16_001, height: 1_000, channels: 3, background: "#888" } }).toFile(wide);
   });
   afterAll(() => bench.close());
 
@@ -59,8 +73,6 @@ describe("local engine", () => {
   });
 
   it("carries an AppError of the child over with code, message and details", async () => {
-    const wide = path.join(bench.dir, "wide.png");
-    await sharp({ create: { width: 16_001, height: 1_000, channels: 3, background: "#888" } }).toFile(wide);
     await expect(bench.run("upscale", { image: wide })).rejects.toMatchObject({
       tag: "AppError",
       code: "output_too_large",
@@ -73,7 +85,6 @@ describe("local engine", () => {
   });
 
   it("reports a child that dies in mid-run as engine_crashed", async () => {
-    const { forkChild } = await import("./engine-child.ts");
     const child = forkChild();
     const run = child.run(
       {
@@ -90,22 +101,24 @@ describe("local engine", () => {
     await expect(run).rejects.toMatchObject({ code: "engine_crashed", details: { signal: "SIGKILL" } });
   });
 
-  it("reports anything unforeseen in the child as engine_failed", async () => {
-    const broken = await createBench({ modelsDir: bench.dir });
-    await expect(broken.run("upscale", { image: small })).rejects.toMatchObject({ code: "engine_failed" });
+  it("D8: a child that failed is ended, since what it left behind would spoil the next runs", async () => {
+    const { starts, fork } = countStarts();
+    const broken = await createBench({ modelsDir: bench.dir, fork });
+    for (let run = 1; run <= 2; run += 1) {
+      await expect(broken.run("upscale", { image: small })).rejects.toMatchObject({ code: "engine_failed" });
+      expect(starts).toHaveLength(run);
+    }
+    await vi.waitFor(() => expect(starts.map((child) => child.isAlive())).toEqual([false, false]));
     await broken.close();
   });
 
-  it("reuses a warm child: later runs need no start and no model", async () => {
-    const warm = await createBench();
-    const timed = async () => {
-      const startedAt = performance.now();
-      await warm.run("upscale", { image: small });
-      return performance.now() - startedAt;
-    };
-    const first = await timed();
-    const second = await timed();
-    expect(second).toBeLessThan(first * 0.8);
+  it("reuses a warm child, also after a picture that it refused", async () => {
+    const { starts, fork } = countStarts();
+    const warm = await createBench({ fork });
+    await warm.run("upscale", { image: small });
+    await expect(warm.run("upscale", { image: wide })).rejects.toMatchObject({ code: "output_too_large" });
+    await warm.run("upscale", { image: small });
+    expect(starts.map((child) => child.runCount)).toEqual([3]);
     await warm.close();
   });
 

@@ -1,8 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { localEngine as facts } from "@atelier/server/engines";
+import { isAppError } from "@atelier/server/platform";
 import type { Engine, EngineContext, EngineTask } from "../port.ts";
 import { createChildPool } from "./child-pool.ts";
-import { forkChild } from "./engine-child.ts";
+import { forkChild, type EngineChild } from "./engine-child.ts";
 
 /** Long enough for the next job of a series, short enough that an idle worker is small again soon. */
 const idleMs = 60_000;
@@ -12,6 +13,8 @@ export interface LocalEngineOptions {
   readonly modelsDir?: string;
   /** Runs after which a child is replaced, so that what it leaks stays bounded. Default 20. */
   readonly childMaxRuns?: number;
+  /** Starts a child. Default: a forked process. */
+  readonly fork?: () => EngineChild;
   /** Gets a line when a child dies in mid-run. Fits a pino logger. */
   readonly log?: { warn(fields: object, message: string): void };
 }
@@ -23,22 +26,30 @@ export interface LocalEngineOptions {
  */
 export function createLocalEngine(options: LocalEngineOptions = {}): Engine {
   const modelsDir = options.modelsDir ?? fileURLToPath(new URL("./models/", import.meta.url));
-  const pool = createChildPool({ fork: forkChild, maxRuns: options.childMaxRuns ?? 20, idleMs });
+  const fork = options.fork ?? forkChild;
+  const pool = createChildPool({ fork, maxRuns: options.childMaxRuns ?? 20, idleMs });
 
   async function run(task: EngineTask, context: EngineContext) {
     context.signal.throwIfAborted();
     const child = pool.take();
     try {
-      return await child.run({ task, modelsDir }, context);
+      const outputs = await child.run({ task, modelsDir }, context);
+      pool.giveBack(child);
+      return outputs;
     } catch (error) {
       if (!child.isAlive() && !context.signal.aborted) {
         options.log?.warn({ err: error, jobId: task.jobId, pid: child.pid }, "local engine child died");
       }
+      if (mayBeDamaged(error)) pool.discard(child);
+      else pool.giveBack(child);
       throw error;
-    } finally {
-      pool.giveBack(child);
     }
   }
 
   return { name: facts.name, kinds: facts.kinds, run, close: () => pool.close() };
+}
+
+/** After these the child may hold memory that nobody frees, or a WebAssembly module that stopped for good. */
+function mayBeDamaged(error: unknown): boolean {
+  return isAppError(error) && (error.code === "engine_failed" || error.code === "out_of_memory");
 }

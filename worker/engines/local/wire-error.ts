@@ -22,7 +22,12 @@ export function unpackError(wire: WireError): AppError {
 }
 
 function codeOf(thrown: unknown): "out_of_memory" | "engine_failed" {
-  const isMemory =
-    thrown instanceof Error && "code" in thrown && thrown.code === "ERR_MEMORY_ALLOCATION_FAILED";
-  return isMemory ? "out_of_memory" : "engine_failed";
+  return isMemoryError(thrown) ? "out_of_memory" : "engine_failed";
+}
+
+/** The runtime gives a code only where its own native parts ask for memory; for arrays it has words alone. */
+function isMemoryError(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if ("code" in thrown && thrown.code === "ERR_MEMORY_ALLOCATION_FAILED") return true;
+  return thrown instanceof RangeError && /allocation failed/i.test(thrown.message);
 }
