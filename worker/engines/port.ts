@@ -9,6 +9,8 @@ export interface EngineTask {
   /** Path of each input, as stored (orientation applied, no metadata). Masks: grey PNG, white = change. */
   readonly inputs: Partial<Record<InputRole, string>>;
   readonly workDir: string;
+  /** Where a run that keeps to a part of the picture writes it as grey PNG, white = may change. Default: nowhere. */
+  readonly maskPath?: string;
 }
 
 export interface EngineContext {
@@ -23,8 +25,6 @@ export interface EngineContext {
 export interface EngineOutput {
   readonly path: string;
   readonly mime: "image/png" | "image/webp" | "image/jpeg";
-  /** Grey PNG, white where the run was allowed to change the picture, when it kept to a part of it. */
-  readonly maskPath?: string;
   /** Figures of the run that are stored with the job (scores, times in ms); no text for people. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }

@@ -27,10 +27,10 @@ export const runInpaint: LocalRun = async (task, context) => {
   await removeMarked(picture, mask, context);
   context.progress(0.95, "writing");
   const path = await writePng(picture, task.workDir);
-  const maskPath = await writeMask(mask, task.workDir);
+  if (task.maskPath) await writeMask(mask, task.maskPath);
   context.progress(1, "writing");
   const timeMs = Math.round(performance.now() - startedAt);
-  return [{ path, maskPath, mime: "image/png", facts: { maskPixels: areaOf(mask), radiusPx, timeMs } }];
+  return [{ path, mime: "image/png", facts: { maskPixels: areaOf(mask), radiusPx, timeMs } }];
 };
 
 async function removeMarked(picture: Picture, mask: Mask, context: RunContext): Promise<void> {

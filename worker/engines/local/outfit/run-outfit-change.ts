@@ -34,7 +34,7 @@ export const runOutfitChange: LocalRun = async (task, context) => {
   context.progress(0.9, "writing");
   const mask = mergeOverlay(photo, overlay);
   const path = await writePng(photo, task.workDir);
-  const maskPath = await writeMask(mask, task.workDir);
+  if (task.maskPath) await writeMask(mask, task.maskPath);
   context.progress(1, "writing");
   const scale = photo.width / picture.width;
   const facts = {
@@ -44,7 +44,7 @@ export const runOutfitChange: LocalRun = async (task, context) => {
     torso: torsoPolygon(frame).map(({ x, y }) => [Math.round(x * scale), Math.round(y * scale)]),
     timeMs: Math.round(performance.now() - startedAt),
   };
-  return [{ path, maskPath, mime: "image/png", facts }];
+  return [{ path, mime: "image/png", facts }];
 };
 
 async function previewOf(picture: Rgb, draw: (copy: Rgb) => unknown): Promise<Uint8Array> {

@@ -16,8 +16,7 @@ export async function writePng(picture: Picture, dir: string, name = "result.png
 }
 
 /** Writes a mask as grey PNG, white where it is set. */
-export async function writeMask(mask: Mask, dir: string): Promise<string> {
-  const file = path.join(dir, "mask.png");
+export async function writeMask(mask: Mask, file: string): Promise<void> {
   const { width, height } = mask;
   await sharp(
     mask.data.map((value) => value * 255),
@@ -26,7 +25,6 @@ export async function writeMask(mask: Mask, dir: string): Promise<string> {
     .toColourspace("b-w")
     .png()
     .toFile(file);
-  return file;
 }
 
 function interleave(rgb: Picture, alpha: Grey): Uint8Array {
