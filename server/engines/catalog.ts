@@ -1,3 +1,4 @@
+import { pictureLimits } from "../platform/picture-limits.ts";
 import type { JobKind } from "./kinds.ts";
 
 /** What an engine can do; no I/O, so that web and worker agree on it. */
@@ -15,4 +16,4 @@ export const localEngine: EngineFacts = {
 export const engines: readonly EngineFacts[] = [localEngine];
 
 /** A result has at most this many pixels, said before submit and checked again by the engine. */
-export const maxOutputPixels = 64_000_000;
+export const maxOutputPixels = pictureLimits.outputMegapixels * 1_000_000;

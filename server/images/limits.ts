@@ -1,10 +1,11 @@
+import { pictureLimits } from "../platform/index.ts";
+
 /** Bounds of an upload; checked before anything is decoded. */
 export const uploadLimits = {
-  /** 25 MiB. */
-  sizeBytes: 25 * 1_048_576,
-  pixels: 50_000_000,
+  sizeBytes: pictureLimits.uploadMib * 1_048_576,
+  pixels: pictureLimits.uploadMegapixels * 1_000_000,
   /** Files of one request. */
-  files: 20,
+  files: pictureLimits.uploadFiles,
   /** What compressed text and colour profiles inside a file may grow to, together. */
   inflatedMetadataBytes: 8 * 1_048_576,
   /** Chunks, segments or boxes of a file; 25 MiB in the usual 8 KiB chunks of a PNG are 3,200. */

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
 import { maxOutputPixels, type InputRole } from "../engines/index.ts";
-import { AppError } from "../platform/index.ts";
+import { AppError, pictureLimits } from "../platform/index.ts";
 import type { SubmitRequest } from "./kinds.ts";
 
 export type InputImage = typeof schema.images.$inferSelect;
@@ -59,7 +59,7 @@ function checkSizes(request: SubmitRequest, inputs: InputImages): void {
       const megapixels = Math.round(pixels / 100_000) / 10;
       throw new AppError(
         "output_too_large",
-        `The result would have ${megapixels} megapixels; at most 64 are possible.`,
+        `The result would have ${megapixels} megapixels; at most ${pictureLimits.outputMegapixels} are possible.`,
       );
     }
   }

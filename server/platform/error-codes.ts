@@ -1,3 +1,5 @@
+import { pictureLimits } from "./picture-limits.ts";
+
 /** How a failure is treated: which strategy a failed job gets, and which HTTP status a caller sees. */
 export interface ErrorRule {
   readonly class:
@@ -40,15 +42,21 @@ export const errorRules = {
   queue_full: validation(503, "The line is full at the moment. Try again in a few minutes."),
   consent_required: validation(422, "Confirm that the photo shows an adult who agrees to this."),
   no_engine: validation(422, "No engine that can do this is connected."),
-  upload_too_large: validation(413, "The file is larger than 25 MB."),
-  upload_too_many: validation(413, "At most 20 files can be uploaded at once."),
-  upload_too_many_pixels: validation(413, "The picture has more than 50 megapixels."),
+  upload_too_large: validation(413, `The file is larger than ${pictureLimits.uploadMib} MB.`),
+  upload_too_many: validation(413, `At most ${pictureLimits.uploadFiles} files can be uploaded at once.`),
+  upload_too_many_pixels: validation(
+    413,
+    `The picture has more than ${pictureLimits.uploadMegapixels} megapixels.`,
+  ),
   upload_unreadable: validation(422, "The file is damaged and cannot be read as a picture."),
   upload_unsupported: validation(415, "Only JPEG, PNG, WebP and AVIF pictures can be uploaded."),
   upload_animated: validation(422, "Animated pictures cannot be uploaded."),
   mask_size: validation(422, "The mask must have the same size as the picture."),
   mask_empty: validation(422, "Nothing is marked on the picture."),
-  output_too_large: validation(422, "The result would have more than 64 megapixels."),
+  output_too_large: validation(
+    422,
+    `The result would have more than ${pictureLimits.outputMegapixels} megapixels.`,
+  ),
   no_person_found: validation(422, "No person found in the picture."),
   person_unsuitable: validation(422, "The photo of the person cannot be used for this."),
   garment_unsuitable: validation(422, "The photo of the garment cannot be used for this."),

@@ -19,7 +19,7 @@ let app: Hono;
 let owner: TestOwner;
 
 beforeAll(async () => {
-  fixture = await createTestServices();
+  fixture = await createTestServices({ config: { limits: { apiKeyPerMinute: 77 } } });
   app = createHttpApp(fixture.services);
   owner = await openOwner(fixture.services, "owner@example.com");
 });
@@ -203,6 +203,12 @@ describe("the document", () => {
     );
     const ids = httpRoutes.map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("tells the limits that hold here", async () => {
+    const text = JSON.stringify(await read());
+    expect(text).toContain("may send 77 requests a minute");
+    expect(text).toContain("25 MB and 50 megapixels");
   });
 
   test("resolves all of its references", async () => {

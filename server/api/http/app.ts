@@ -31,8 +31,8 @@ export function createHttpApp(services: Services): Hono {
     return problemResponse(appError);
   });
   app.notFound(() => problemResponse(new AppError("not_found")));
-  app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes)));
-  app.get("/docs", (context) => context.html(docsPage(openApiDocument(httpRoutes))));
+  app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, services.config.limits)));
+  app.get("/docs", (context) => context.html(docsPage(openApiDocument(httpRoutes, services.config.limits))));
   for (const route of httpRoutes) mountRoute(app, services, route);
   return app;
 }

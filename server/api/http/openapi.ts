@@ -1,8 +1,10 @@
 import { z } from "zod";
+import type { Config } from "../../platform/index.ts";
 import type { HttpRoute, RouteResponse } from "./route.ts";
 import { problemSchema } from "./problem.ts";
 
 type Json = Record<string, unknown>;
+type Limits = Pick<Config["limits"], "apiKeyPerMinute">;
 
 /** An OpenAPI 3.1 document, as far as it is made and read here. */
 export interface OpenApiDocument {
@@ -104,8 +106,10 @@ function pathsOf(routes: readonly HttpRoute[]): OpenApiDocument["paths"] {
   return paths;
 }
 
-const description = `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
-made under Settings. A key may send 600 requests a minute unless configured otherwise. Errors are problems (RFC 9457) whose
+const describe = (
+  limits: Limits,
+) => `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
+made under Settings. A key may send ${limits.apiKeyPerMinute} requests a minute. Errors are problems (RFC 9457) whose
 \`code\` is stable. Another's picture or job is answered like one that does not exist.`;
 
 const components = {
@@ -127,10 +131,10 @@ const components = {
 };
 
 /** The description of the HTTP API, made from the table of routes and the schemas that parse the requests. */
-export function openApiDocument(routes: readonly HttpRoute[]): OpenApiDocument {
+export function openApiDocument(routes: readonly HttpRoute[], limits: Limits): OpenApiDocument {
   return {
     openapi: "3.1.0",
-    info: { title: "Atelier HTTP API", version: "1", description },
+    info: { title: "Atelier HTTP API", version: "1", description: describe(limits) },
     servers: [{ url: "/api/v1" }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths: pathsOf(routes),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ingest, purgeImages, uploadLimits, type IngestedImage } from "../../../images/index.ts";
-import { AppError } from "../../../platform/index.ts";
+import { AppError, pictureLimits } from "../../../platform/index.ts";
 import type { Services } from "../../../services/index.ts";
 import { withTempFolder } from "../../../storage/index.ts";
 import { defineRoute } from "../route.ts";
@@ -20,8 +20,8 @@ export const createUpload = defineRoute({
   path: "/uploads",
   operationId: "createUpload",
   summary: "Upload pictures",
-  description: `JPEG, PNG, WebP or AVIF in parts named \`file\`: at most ${uploadLimits.files}, each at most 25 MB and 50
-megapixels. All are stored or none. The same bytes are stored once. With \`role=mask\` the picture is stored as a mask (white
+  description: `JPEG, PNG, WebP or AVIF in parts named \`file\`: at most ${uploadLimits.files}, each at most
+${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels. All are stored or none. The same bytes are stored once. With \`role=mask\` the picture is stored as a mask (white
 = change).`,
   tag: "images",
   multipart: {

@@ -1,0 +1,9 @@
+/** Bounds of pictures that are told to people as well, so that their texts and the checks say the same. */
+export const pictureLimits = {
+  /** Of one uploaded file, in MiB. */
+  uploadMib: 25,
+  /** Files of one upload. */
+  uploadFiles: 20,
+  uploadMegapixels: 50,
+  outputMegapixels: 64,
+} as const;
