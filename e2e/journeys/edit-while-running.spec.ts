@@ -1,0 +1,16 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { paintLine } from "../steps/paint-line.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("D1 marks made while a job runs stay when its result arrives", async ({ page }) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await page.goto(`/edit/${id}`);
+  await page.getByRole("button", { name: "Upscale ×2" }).click();
+  await paintLine(page, { from: { x: 60, y: 60 }, to: { x: 130, y: 60 }, pictureWidth: 600 });
+  const versions = page.getByRole("list", { name: "Versions" });
+  await expect(versions.getByRole("button", { name: "Version 2" })).toBeVisible({ timeout: 60_000 });
+  await expect(versions.getByRole("button", { name: "Version 1" })).toHaveAttribute("aria-current", "true");
+  await expect(page.getByRole("button", { name: "Remove object" })).toBeEnabled();
+});
