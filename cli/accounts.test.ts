@@ -25,8 +25,12 @@ interface Run {
 }
 
 function atelier(...args: string[]): Promise<Run> {
+  return atelierWith({}, args);
+}
+
+function atelierWith(extra: Readonly<Record<string, string>>, args: string[]): Promise<Run> {
   const { DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR } = fixture.services.env;
-  const env = { ...process.env, DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR };
+  const env = { ...process.env, DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR, ...extra };
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...args], { env }, (error, out, said) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, out, said }),
@@ -74,4 +78,15 @@ test("A1 what is wrong is said in words, without a stack trace, and the exit cod
     expect(run.said).toMatch(pattern);
     expect(run.said).not.toMatch(/\n\s+at /);
   }
+});
+
+test("A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler", async () => {
+  // Nothing listens on port 1, so that the refusal names who was asked.
+  const extra = { DATABASE_DIRECT_URL: "postgres://user@127.0.0.1:1/direct" };
+  const args = ["create-user", "--email", "pooled@example.com", "--password", testPassword];
+  expect(await atelierWith(extra, args)).toMatchObject({
+    code: 1,
+    out: "",
+    said: expect.stringContaining("127.0.0.1:1"),
+  });
 });

@@ -10,7 +10,7 @@ const raw = async (file: string) =>
   sharp(file).removeAlpha().toColourspace("srgb").raw().toBuffer({ resolveWithObject: true });
 
 /** The polygon of the torso as a mask, from the facts of a run, shrunk towards its middle by `scale`. */
-function torsoMask({ output, maskPath }: BenchRun, size: { width: number; height: number }, scale = 1) {
+function torsoMask({ output }: BenchRun, size: { width: number; height: number }, scale = 1) {
   const corners = output.facts?.["torso"] as [number, number][];
   const middle = [0, 1].map((axis) => corners.reduce((sum, corner) => sum + Number(corner[axis]), 0) / 4);
   const mask = emptyMask(size);
