@@ -1,4 +1,5 @@
 import { createPostgresBackend, withBackend } from "bullmq";
+import pg from "pg";
 import type { BellBackend } from "./bell-backend.ts";
 import type { OnConnectionError } from "./connection.ts";
 
@@ -8,6 +9,7 @@ export function postgresBells(url: string, onError: OnConnectionError): BellBack
   const connection = {
     connectionString: url,
     max: 3,
+    Client: clientHeardBy(onError),
     connectionTimeoutMillis: 5_000,
     idle_in_transaction_session_timeout: 15_000,
   };
@@ -20,5 +22,15 @@ export function postgresBells(url: string, onError: OnConnectionError): BellBack
     },
     ping: () => Promise.resolve(),
     close: () => Promise.resolve(),
+  };
+}
+
+/** While BullMQ starts it holds a client without listening: its cut connection would end the process. */
+function clientHeardBy(onError: OnConnectionError) {
+  return class extends pg.Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super(config);
+      this.on("error", onError);
+    }
   };
 }
