@@ -1,0 +1,41 @@
+import type { JobKind } from "@atelier/server/engines";
+
+export type ServerEngine = "comfyui" | "iopaint";
+
+/** Only a healthy server is given jobs. Degraded: it answers, but its runs failed several times in a row. */
+export type ServerCondition = "unknown" | "healthy" | "degraded" | "down" | "draining";
+
+/** What a server lacks for one workflow, in words for the admin. */
+export type MissingByWorkflow = Readonly<Record<string, readonly string[]>>;
+
+/** What is known of one server. Sizes in bytes; null where nothing was heard of it yet. */
+export interface ServerState {
+  /** Base address without credentials and without a slash at the end; tells servers apart. */
+  readonly url: string;
+  readonly engine: ServerEngine;
+  /** Host and port (and path, if any) for people, such as `192.168.0.107:8188`. */
+  readonly label: string;
+  /** Names of the sources that list it; empty when it has vanished from all and only ends its job. */
+  readonly sources: readonly string[];
+  readonly state: ServerCondition;
+  /** Type of its first device, such as `cuda` or `cpu`. */
+  readonly device: string | null;
+  readonly vramTotalBytes: number | null;
+  readonly vramFreeBytes: number | null;
+  readonly version: string | null;
+  /** Names of the workflows that it can run (comfyui). */
+  readonly workflows: readonly string[];
+  /** Kinds that it can run (iopaint). */
+  readonly kinds: readonly JobKind[];
+  /** Model files (comfyui) or models and plugins (iopaint) that it is known to have. */
+  readonly models: readonly string[];
+  readonly missing: MissingByWorkflow;
+  /** The job of this node that runs on it. */
+  readonly jobId: string | null;
+  /** Jobs running and waiting on it, at the last probe, whoever sent them. */
+  readonly queueLength: number | null;
+  /** Why it is not healthy, in words for the admin. */
+  readonly lastError: string | null;
+  /** When it last answered a probe. */
+  readonly seenAt: Date | null;
+}
