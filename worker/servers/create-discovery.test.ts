@@ -1,0 +1,194 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import os from "node:os";
+import path from "node:path";
+import pino from "pino";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createDiscovery } from "./create-discovery.ts";
+import { createSources } from "./sources/create-sources.ts";
+
+interface Answer {
+  status?: number;
+  body: string;
+  etag?: string;
+}
+
+let answer: Answer | "hang";
+let asked: { etag: string | undefined; origin: string | undefined; authorization: string | undefined }[];
+let statuses: number[];
+let server: http.Server;
+let base: string;
+let folder: string;
+
+beforeEach(async () => {
+  [asked, statuses] = [[], []];
+  server = http.createServer((request, response) => {
+    const { "if-none-match": etag, origin, authorization } = request.headers;
+    asked.push({ etag, origin, authorization });
+    if (answer === "hang") return;
+    const status = answer.etag && answer.etag === etag ? 304 : (answer.status ?? 200);
+    statuses.push(status);
+    response
+      .writeHead(status, answer.etag ? { etag: answer.etag } : {})
+      .end(status === 304 ? "" : answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  folder = await mkdtemp(path.join(os.tmpdir(), "atelier-discovery-"));
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+function open(env: Partial<Record<"COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS", string[]>>) {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => lines.push(line) });
+  const sources = createSources({ COMFYUI_URLS: [], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [], ...env });
+  const discovery = createDiscovery({ sources, log, timeoutMs: 300 });
+  return { lines, read: () => discovery.read(new AbortController().signal) };
+}
+
+const list = (...servers: unknown[]) => JSON.stringify({ version: 1, servers });
+const urls = (found: readonly { url: string }[]) => found.map(({ url }) => url);
+
+test("A10 a JSON list over HTTP is asked for by its ETag and answered from memory while it is the same", async () => {
+  answer = {
+    etag: '"one"',
+    body: list(
+      { id: "gpu1", url: "/comfy/gpu1", weight: 2, tags: ["flux"] },
+      { id: "gpu2", url: "http://me:secret@gpu2:8188/", drain: true },
+      "gpu3:8188",
+      { url: "http://paint:8080", engine: "iopaint" },
+    ),
+  };
+  const { read } = open({ COMFYUI_DISCOVERY: [`${base.replace("//", "//who:what@")}/backends.json`] });
+  const first = await read();
+  const plain = { engine: "comfyui", headers: {}, weight: 1, isBackup: false, isDrained: false };
+  const sources = [`${base}/backends.json`];
+  const authorization = `Basic ${Buffer.from("me:secret").toString("base64")}`;
+  expect(first).toEqual([
+    { ...plain, url: `${base}/comfy/gpu1`, weight: 2, sources },
+    { ...plain, url: "http://gpu2:8188", isDrained: true, headers: { authorization }, sources },
+    { ...plain, url: "http://gpu3:8188", sources },
+    { ...plain, url: "http://paint:8080", engine: "iopaint", sources },
+  ]);
+  expect(await read()).toEqual(first);
+  expect(statuses).toEqual([200, 304]);
+  const who = `Basic ${Buffer.from("who:what").toString("base64")}`;
+  expect(asked.map(({ etag }) => etag)).toEqual([undefined, '"one"']);
+  expect(asked.every(({ origin, authorization }) => origin === undefined && authorization === who)).toBe(
+    true,
+  );
+  answer = { etag: '"two"', body: list("gpu3:8188") };
+  expect(urls(await read())).toEqual(["http://gpu3:8188"]);
+});
+
+test.each<[string, Answer | "hang"]>([
+  ["answers 502 with HTML", { status: 502, body: "<html>Bad Gateway</html>" }],
+  ["is no JSON", { body: '{"servers": [' }],
+  ["has another form", { body: '{"servers": [{"address": 1}]}' }],
+  ["has a wrong address", { body: list("ftp://gpu") }],
+  ["has a second version", { body: '{"version": 2, "servers": []}' }],
+  ["is endless", { body: `{"servers": [${" ".repeat(2_000_000)}]}` }],
+  ["never answers", "hang"],
+])("A10 the last good list holds while its source %s, which is logged once", async (_, fault) => {
+  answer = { body: list("gpu1:8188") };
+  const { read, lines } = open({ COMFYUI_DISCOVERY: [`${base}/backends.json`] });
+  await read();
+  answer = fault;
+  expect(urls(await read())).toEqual(["http://gpu1:8188"]);
+  expect(urls(await read())).toEqual(["http://gpu1:8188"]);
+  expect(lines).toHaveLength(1);
+  answer = { body: list() };
+  expect(await read()).toEqual([]);
+});
+
+test("A10 a broken list with an ETag is read again although nothing changed", async () => {
+  answer = { etag: '"x"', body: "{}" };
+  const { read } = open({ COMFYUI_DISCOVERY: [base] });
+  await read();
+  await read();
+  expect(asked.map(({ etag }) => etag)).toEqual([undefined, undefined]);
+});
+
+test("A10 an nginx file is read again each time; while it is damaged or gone its last list holds", async () => {
+  const file = path.join(folder, "comfy.conf");
+  const { read } = open({ COMFYUI_DISCOVERY: [`nginx:${file}#comfy?prefix=comfy/`] });
+  expect(await read()).toEqual([]);
+  await writeFile(
+    file,
+    "upstream x { server 10.0.0.9; } upstream comfy { server 10.0.0.1:8188 weight=2; server localhost:8188 backup; }",
+  );
+  const both = [
+    { url: "http://10.0.0.1:8188/comfy", weight: 2, isBackup: false, sources: [`nginx:${file}#comfy`] },
+    { url: "http://localhost:8188/comfy", weight: 1, isBackup: true },
+  ];
+  expect(await read()).toMatchObject(both);
+  await writeFile(file, "upstream comfy { server 10.0.0.1:81");
+  expect(await read()).toMatchObject(both);
+  await writeFile(file, "upstream another { server 10.0.0.1; }");
+  expect(await read()).toMatchObject(both);
+  await rm(file);
+  expect(await read()).toMatchObject(both);
+  await writeFile(file, "upstream comfy { server 10.0.0.2; }");
+  expect(urls(await read())).toEqual(["http://10.0.0.2/comfy"]);
+});
+
+test("A10 the API of NGINX Plus is read; what it keeps from its clients drains", async () => {
+  const peer = (server: string, state: string, more = {}) => ({
+    id: 1,
+    name: server,
+    server,
+    state,
+    ...more,
+  });
+  answer = {
+    body: JSON.stringify({
+      peers: [
+        peer("10.0.0.1:8188", "up", { weight: 5, backup: false }),
+        peer("10.0.0.2:8188", "unavail", { backup: true }),
+        peer("10.0.0.3:8188", "draining"),
+        peer("10.0.0.4:8188", "down"),
+        peer("unix:/run/comfy.sock", "up"),
+      ],
+      zone: "comfy",
+    }),
+  };
+  const { read } = open({ COMFYUI_DISCOVERY: [`nginx-plus:${base}/api/9/http/upstreams/comfy`] });
+  const found = await read();
+  expect(found.map(({ url, weight, isBackup, isDrained }) => [url, weight, isBackup, isDrained])).toEqual([
+    ["http://10.0.0.1:8188", 5, false, false],
+    ["http://10.0.0.2:8188", 1, true, false],
+    ["http://10.0.0.3:8188", 1, false, true],
+    ["http://10.0.0.4:8188", 1, false, true],
+  ]);
+});
+
+test("A10 lists are merged by address, each server with all its sources", async () => {
+  answer = { body: list({ url: "http://gpu1:8188/", weight: 4 }, { url: "http://gpu2:8188", drain: true }) };
+  const { read } = open({
+    COMFYUI_URLS: ["me:secret@gpu1:8188", "gpu2:8188", "gpu2:8188"],
+    COMFYUI_DISCOVERY: [base],
+    IOPAINT_URLS: ["paint:8080"],
+  });
+  const found = await read();
+  expect(found.map(({ url, sources, weight, isDrained }) => [url, sources, weight, isDrained])).toEqual([
+    ["http://gpu1:8188", ["COMFYUI_URLS", base], 4, false],
+    ["http://gpu2:8188", ["COMFYUI_URLS", base], 1, true],
+    ["http://paint:8080", ["IOPAINT_URLS"], 1, false],
+  ]);
+  expect(found[0]?.headers).toHaveProperty("authorization");
+});
+
+test.each(["gpu1:8188", "nginx:", "nginx:/x?scheme=ftp", "nginx-plus:ftp://x"])(
+  "A10 the discovery entry %s is refused at start",
+  (entry) => {
+    expect(() => open({ COMFYUI_DISCOVERY: [entry] })).toThrow(
+      expect.objectContaining({ code: "bad_request" }),
+    );
+  },
+);

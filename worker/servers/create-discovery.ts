@@ -1,0 +1,50 @@
+import type { Logger } from "@atelier/server/platform";
+import { mergeLists, type FoundServer } from "./merge-lists.ts";
+import type { ListedServer, Source } from "./sources/source.ts";
+
+export interface Discovery {
+  /** Reads all sources once. A source that fails keeps its last good list; that of one never read is empty. */
+  read(signal: AbortSignal): Promise<readonly FoundServer[]>;
+}
+
+export interface DiscoveryInput {
+  readonly sources: readonly Source[];
+  readonly log: Logger;
+  /** A source that takes longer has failed. In ms. */
+  readonly timeoutMs: number;
+}
+
+interface Memory {
+  servers: readonly ListedServer[];
+  isFailing: boolean;
+}
+
+export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Discovery {
+  const memories = new Map<Source, Memory>(
+    sources.map((source) => [source, { servers: [], isFailing: false }]),
+  );
+
+  async function readOne(source: Source, memory: Memory, signal: AbortSignal): Promise<void> {
+    try {
+      memory.servers = await source.read(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+      if (memory.isFailing) log.info({ source: source.name }, "the list of servers can be read again");
+      memory.isFailing = false;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      // Said once: a source that stays away is asked every few seconds.
+      if (!memory.isFailing)
+        log.warn(
+          { err: error, source: source.name, servers: memory.servers.length },
+          "a list of servers cannot be read; its last one holds",
+        );
+      memory.isFailing = true;
+    }
+  }
+
+  return {
+    async read(signal) {
+      await Promise.all([...memories].map(([source, memory]) => readOne(source, memory, signal)));
+      return mergeLists([...memories].map(([{ name: source }, { servers }]) => ({ source, servers })));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { labelOf, parseAddress } from "./server-address.ts";
+
+test.each([
+  ["192.168.0.107:8188", "http://192.168.0.107:8188", "192.168.0.107:8188"],
+  ["http://gpu.lan/", "http://gpu.lan", "gpu.lan:80"],
+  [
+    "https://Gpu.example.org/comfy/1/?x=1#y",
+    "https://gpu.example.org/comfy/1",
+    "gpu.example.org:443/comfy/1",
+  ],
+  ["http://[::1]:8188", "http://[::1]:8188", "[::1]:8188"],
+  ["localhost:8188", "http://localhost:8188", "localhost:8188"],
+])("A10 the address %s is %s, for people %s", (text, url, label) => {
+  expect(parseAddress(text)).toEqual({ url, headers: {} });
+  expect(labelOf(url)).toBe(label);
+});
+
+test("A10 credentials of an address go into a header and nowhere else", () => {
+  const address = parseAddress("https://me:p%40ss@gpu.lan/comfy");
+  const authorization = `Basic ${Buffer.from("me:p@ss").toString("base64")}`;
+  expect(address).toEqual({ url: "https://gpu.lan/comfy", headers: { authorization } });
+  expect(() => parseAddress("ftp://me:secret@gpu.lan")).toThrow(
+    /^Not an address of a server: ftp:\/\/gpu\.lan$/,
+  );
+});
+
+test.each(["", "ftp://gpu.lan", "http://", "two words"])("A10 %j is no address of a server", (text) => {
+  expect(() => parseAddress(text)).toThrow(expect.objectContaining({ code: "bad_request" }));
+});

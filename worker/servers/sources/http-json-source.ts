@@ -1,0 +1,58 @@
+import { AppError, issuesOf } from "@atelier/server/platform";
+import { z } from "zod";
+import { parseAddress, type ServerAddress } from "../server-address.ts";
+import { fetchJson } from "./fetch-json.ts";
+import type { ListedServer, Source } from "./source.ts";
+
+const serverSchema = z.object({
+  url: z.string().min(1),
+  engine: z.enum(["comfyui", "iopaint"]).default("comfyui"),
+  weight: z.number().positive().default(1),
+  backup: z.boolean().default(false),
+  drain: z.boolean().default(false),
+});
+
+const listSchema = z.object({
+  version: z.literal(1).optional(),
+  servers: z.array(
+    z.union([
+      z
+        .string()
+        .min(1)
+        .transform((url) => serverSchema.parse({ url })),
+      serverSchema,
+    ]),
+  ),
+});
+
+/** A document `{"version":1,"servers":[{"url":"http://…","weight":1,"drain":false}]}`, asked for by its ETag. */
+export function createHttpJsonSource(address: ServerAddress): Source {
+  let etag: string | null = null;
+  let last: readonly ListedServer[] = [];
+  return {
+    name: address.url,
+    async read(signal) {
+      const fetched = await fetchJson(address, { etag, signal });
+      if (!fetched) return last;
+      last = toServers(fetched.body, address);
+      // Kept only with a list that was understood, else a broken one would be "not modified" for ever.
+      etag = fetched.etag;
+      return last;
+    },
+  };
+}
+
+function toServers(body: unknown, { url: base }: ServerAddress): ListedServer[] {
+  const parsed = listSchema.safeParse(body);
+  if (!parsed.success)
+    throw new AppError("proxy_error", "The list of servers has another form.", {
+      details: { issues: issuesOf(parsed.error) },
+    });
+  return parsed.data.servers.map(({ url, engine, weight, backup, drain }) => ({
+    ...parseAddress(url, base),
+    engine,
+    weight,
+    isBackup: backup,
+    isDrained: drain,
+  }));
+}
