@@ -1,0 +1,72 @@
+import { z } from "zod";
+import type { InputRole } from "../engines/index.ts";
+import { AppError } from "../platform/index.ts";
+import type { Graph } from "./graph.ts";
+import type { ParamSpec } from "./manifest.ts";
+import { valueSchema } from "./param-schema.ts";
+import { writePlace } from "./place.ts";
+import { takeOut } from "./take-out.ts";
+import type { Workflow } from "./workflow.ts";
+
+export interface GraphRequest {
+  /** Params of the job; those that the workflow does not declare are ignored. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Names of the pictures on the server, as its upload answered them. */
+  readonly images: Readonly<Partial<Record<InputRole, string>>>;
+  /** Of the result's file name; its own for each job, since ComfyUI answers an equal graph with the earlier file. */
+  readonly prefix: string;
+}
+
+type ParamEntry = readonly [name: string, spec: ParamSpec];
+
+function readValue([name, spec]: ParamEntry, given: unknown): string | number | undefined {
+  const value = given ?? (spec.type === "seed" ? undefined : spec.default);
+  if (value === undefined) {
+    if (spec.type !== "seed" && !spec.required) return undefined;
+    throw new AppError("bad_request", `The workflow needs the param "${name}".`);
+  }
+  const parsed = valueSchema(spec).safeParse(value);
+  if (!parsed.success) throw new AppError("bad_request", `${name}: ${z.prettifyError(parsed.error)}`);
+  const choices: Readonly<Record<string, string | number>> | undefined =
+    spec.type === "seed" ? undefined : spec.choices;
+  return choices?.[String(parsed.data)] ?? parsed.data;
+}
+
+/** Texts that go to the same place are joined by a space, in the manifest's order. */
+function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["params"]): void {
+  const textByAddress = new Map<string, string>();
+  for (const entry of Object.entries(workflow.params)) {
+    const [name, { type, to }] = entry;
+    const value = readValue(entry, params[name]);
+    if (value === undefined) continue;
+    for (const address of to) {
+      const before = type === "text" ? textByAddress.get(address) : undefined;
+      const text = [before, value].filter((part) => part !== undefined && part !== "").join(" ");
+      if (type === "text") textByAddress.set(address, text);
+      writePlace(graph, address, type === "text" ? text : value);
+    }
+  }
+}
+
+function writeImages(graph: Graph, workflow: Workflow, images: GraphRequest["images"]): void {
+  for (const [role, { to, required, without }] of Object.entries(workflow.inputs)) {
+    const name = images[role as InputRole];
+    if (name !== undefined) for (const address of to) writePlace(graph, address, name);
+    else if (required) throw new AppError("input_missing", undefined, { details: { role } });
+    else takeOut(graph, without);
+  }
+}
+
+/**
+ * The graph of one job: a copy in which only the places that the manifest declares are written.
+ * Throws `bad_request` for params that do not fit, `input_missing` for a required picture that is not given.
+ */
+export function buildGraph(workflow: Workflow, { params, images, prefix }: GraphRequest): Graph {
+  const undeclared = Object.keys(images).find((role) => !Object.hasOwn(workflow.inputs, role));
+  if (undeclared) throw new AppError("bad_request", `The workflow takes no picture as "${undeclared}".`);
+  const graph = structuredClone(workflow.graph);
+  writeImages(graph, workflow, images);
+  writeParams(graph, workflow, params);
+  for (const address of workflow.prefix) writePlace(graph, address, prefix);
+  return graph;
+}

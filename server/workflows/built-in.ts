@@ -1,0 +1,65 @@
+import cpuCompositeNoModelGraph from "./built-in/cpu_composite_no_model/graph.json" with { type: "json" };
+import cpuCompositeNoModel from "./built-in/cpu_composite_no_model/workflow.json" with { type: "json" };
+import editFlux2TwoRefsGraph from "./built-in/edit_flux2_two_refs/graph.json" with { type: "json" };
+import editFlux2TwoRefs from "./built-in/edit_flux2_two_refs/workflow.json" with { type: "json" };
+import editFluxKontextStitchedGraph from "./built-in/edit_flux_kontext_stitched/graph.json" with { type: "json" };
+import editFluxKontextStitched from "./built-in/edit_flux_kontext_stitched/workflow.json" with { type: "json" };
+import inpaintAnyDifferentialGraph from "./built-in/inpaint_any_differential/graph.json" with { type: "json" };
+import inpaintAnyDifferential from "./built-in/inpaint_any_differential/workflow.json" with { type: "json" };
+import inpaintFluxFillGraph from "./built-in/inpaint_flux_fill/graph.json" with { type: "json" };
+import inpaintFluxFill from "./built-in/inpaint_flux_fill/workflow.json" with { type: "json" };
+import inpaintSdVaeencodeforinpaintGraph from "./built-in/inpaint_sd_vaeencodeforinpaint/graph.json" with { type: "json" };
+import inpaintSdVaeencodeforinpaint from "./built-in/inpaint_sd_vaeencodeforinpaint/workflow.json" with { type: "json" };
+import t2iFlux1CheckpointFp8Graph from "./built-in/t2i_flux1_checkpoint_fp8/graph.json" with { type: "json" };
+import t2iFlux1CheckpointFp8 from "./built-in/t2i_flux1_checkpoint_fp8/workflow.json" with { type: "json" };
+import t2iFlux1SplitGraph from "./built-in/t2i_flux1_split/graph.json" with { type: "json" };
+import t2iFlux1Split from "./built-in/t2i_flux1_split/workflow.json" with { type: "json" };
+import t2iFlux2DevGraph from "./built-in/t2i_flux2_dev/graph.json" with { type: "json" };
+import t2iFlux2Dev from "./built-in/t2i_flux2_dev/workflow.json" with { type: "json" };
+import t2iFlux2Klein4bGraph from "./built-in/t2i_flux2_klein_4b/graph.json" with { type: "json" };
+import t2iFlux2Klein4b from "./built-in/t2i_flux2_klein_4b/workflow.json" with { type: "json" };
+import t2iQwenImageGraph from "./built-in/t2i_qwen_image/graph.json" with { type: "json" };
+import t2iQwenImage from "./built-in/t2i_qwen_image/workflow.json" with { type: "json" };
+import t2iSd15Graph from "./built-in/t2i_sd15/graph.json" with { type: "json" };
+import t2iSd15 from "./built-in/t2i_sd15/workflow.json" with { type: "json" };
+import t2iSdxlGraph from "./built-in/t2i_sdxl/graph.json" with { type: "json" };
+import t2iSdxl from "./built-in/t2i_sdxl/workflow.json" with { type: "json" };
+import t2iZImageTurboGraph from "./built-in/t2i_z_image_turbo/graph.json" with { type: "json" };
+import t2iZImageTurbo from "./built-in/t2i_z_image_turbo/workflow.json" with { type: "json" };
+import tryonFluxFillReduxGraph from "./built-in/tryon_flux_fill_redux/graph.json" with { type: "json" };
+import tryonFluxFillRedux from "./built-in/tryon_flux_fill_redux/workflow.json" with { type: "json" };
+import tryonQwenEdit2511Graph from "./built-in/tryon_qwen_edit_2511/graph.json" with { type: "json" };
+import tryonQwenEdit2511 from "./built-in/tryon_qwen_edit_2511/workflow.json" with { type: "json" };
+import upscaleHiresFixGraph from "./built-in/upscale_hires_fix/graph.json" with { type: "json" };
+import upscaleHiresFix from "./built-in/upscale_hires_fix/workflow.json" with { type: "json" };
+import upscaleModelGraph from "./built-in/upscale_model/graph.json" with { type: "json" };
+import upscaleModel from "./built-in/upscale_model/workflow.json" with { type: "json" };
+import { parseWorkflow } from "./parse-workflow.ts";
+import type { Workflow } from "./workflow.ts";
+
+// Named one by one, so that a bundler finds them.
+const sources: readonly (readonly [name: string, manifest: unknown, graph: unknown])[] = [
+  ["cpu_composite_no_model", cpuCompositeNoModel, cpuCompositeNoModelGraph],
+  ["edit_flux2_two_refs", editFlux2TwoRefs, editFlux2TwoRefsGraph],
+  ["edit_flux_kontext_stitched", editFluxKontextStitched, editFluxKontextStitchedGraph],
+  ["inpaint_any_differential", inpaintAnyDifferential, inpaintAnyDifferentialGraph],
+  ["inpaint_flux_fill", inpaintFluxFill, inpaintFluxFillGraph],
+  ["inpaint_sd_vaeencodeforinpaint", inpaintSdVaeencodeforinpaint, inpaintSdVaeencodeforinpaintGraph],
+  ["t2i_flux1_checkpoint_fp8", t2iFlux1CheckpointFp8, t2iFlux1CheckpointFp8Graph],
+  ["t2i_flux1_split", t2iFlux1Split, t2iFlux1SplitGraph],
+  ["t2i_flux2_dev", t2iFlux2Dev, t2iFlux2DevGraph],
+  ["t2i_flux2_klein_4b", t2iFlux2Klein4b, t2iFlux2Klein4bGraph],
+  ["t2i_qwen_image", t2iQwenImage, t2iQwenImageGraph],
+  ["t2i_sd15", t2iSd15, t2iSd15Graph],
+  ["t2i_sdxl", t2iSdxl, t2iSdxlGraph],
+  ["t2i_z_image_turbo", t2iZImageTurbo, t2iZImageTurboGraph],
+  ["tryon_flux_fill_redux", tryonFluxFillRedux, tryonFluxFillReduxGraph],
+  ["tryon_qwen_edit_2511", tryonQwenEdit2511, tryonQwenEdit2511Graph],
+  ["upscale_hires_fix", upscaleHiresFix, upscaleHiresFixGraph],
+  ["upscale_model", upscaleModel, upscaleModelGraph],
+];
+
+/** The workflows that ship with the product. */
+export const builtInWorkflows: readonly Workflow[] = sources.map(([name, manifest, graph]) =>
+  parseWorkflow({ name, manifest, graph, isBuiltIn: true }),
+);

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { isStorable } from "../platform/index.ts";
+import type { ParamSpec } from "./manifest.ts";
+
+const maxTextLength = 4_000;
+
+type ParamType = z.ZodType<string | number | undefined>;
+
+function textSchema(spec: ParamSpec & { type: "text" }): z.ZodType<string> {
+  if (spec.choices) return z.enum(Object.keys(spec.choices));
+  const text = z.string().trim().max(maxTextLength).refine(isStorable, "must be plain text");
+  return spec.required ? text.min(1) : text;
+}
+
+function numberSchema(spec: ParamSpec & { type: "integer" | "number" }): z.ZodType<number> {
+  if (spec.choices) {
+    const values = Object.keys(spec.choices);
+    return z
+      .number()
+      .refine((value) => values.includes(String(value)), `must be one of ${values.join(", ")}`);
+  }
+  const base = spec.type === "integer" ? z.int() : z.number();
+  const ranged = base.min(spec.min ?? 0).max(spec.max ?? Number.MAX_SAFE_INTEGER);
+  return spec.multipleOf === undefined ? ranged : ranged.multipleOf(spec.multipleOf);
+}
+
+/** The schema of a given value, without its default. */
+export function valueSchema(spec: ParamSpec): z.ZodType<string | number> {
+  if (spec.type === "seed") return z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+  return spec.type === "text" ? textSchema(spec) : numberSchema(spec);
+}
+
+/** The schema of a param in a request: its default stands in when it is left out. */
+export function paramSchema(spec: ParamSpec): ParamType {
+  const schema = valueSchema(spec);
+  if (spec.type === "seed") return schema.optional();
+  if (spec.default !== undefined) return schema.default(spec.default);
+  return spec.required ? schema : schema.optional();
+}

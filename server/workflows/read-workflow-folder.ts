@@ -1,0 +1,68 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import { AppError, toAppError } from "../platform/index.ts";
+import { builtInWorkflows } from "./built-in.ts";
+import { parseWorkflow } from "./parse-workflow.ts";
+import type { Workflow } from "./workflow.ts";
+
+export interface WorkflowProblem {
+  readonly name: string;
+  readonly reason: string;
+}
+
+const maxFileBytes = 2_000_000;
+
+async function readJson(file: string): Promise<unknown> {
+  const name = path.basename(file);
+  const facts = await stat(file).catch(() => null);
+  if (!facts?.isFile()) throw new AppError("bad_request", `${name} is missing`);
+  if (facts.size > maxFileBytes)
+    throw new AppError("bad_request", `${name} is larger than ${maxFileBytes} bytes`);
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new AppError("bad_request", `${name} cannot be read`, { cause });
+  });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AppError("bad_request", `${name} is not valid JSON`, { cause });
+  }
+}
+
+/** Reads one folder with graph.json and workflow.json; its name is the workflow's. Throws `bad_request`. */
+export async function readWorkflow(dir: string): Promise<Workflow> {
+  const name = path.basename(path.resolve(dir));
+  if (builtInWorkflows.some((workflow) => workflow.name === name)) {
+    throw new AppError("bad_request", "a built-in workflow has this name; give the folder another one");
+  }
+  const manifest = await readJson(path.join(dir, "workflow.json"));
+  const graph = await readJson(path.join(dir, "graph.json"));
+  return parseWorkflow({ name, manifest, graph, isBuiltIn: false });
+}
+
+async function listFolders(dir: string): Promise<string[]> {
+  const entries = await readdir(dir, { withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isFile() && !entry.name.startsWith("."))
+    .map(({ name }) => name)
+    .toSorted();
+}
+
+/** Reads a folder of workflow folders; a bad one becomes a problem with its reason, the others are read. Never throws. */
+export async function readWorkflowFolder(
+  dir: string,
+): Promise<{ workflows: Workflow[]; problems: WorkflowProblem[] }> {
+  const workflows: Workflow[] = [];
+  const problems: WorkflowProblem[] = [];
+  const names = await listFolders(dir).catch(() => {
+    problems.push({ name: dir, reason: "the folder cannot be read" });
+    return [];
+  });
+  for (const name of names) {
+    try {
+      workflows.push(await readWorkflow(path.join(dir, name)));
+    } catch (error) {
+      problems.push({ name, reason: toAppError(error).message });
+    }
+  }
+  return { workflows, problems };
+}
