@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { executionFailure } from "./execution-failure.ts";
+
+const tip =
+  "This error means you ran out of memory on your GPU.\n\nTIPS: If the workflow worked before you might have accidentally set the batch_size to a large number.";
+
+test.each([
+  [
+    "torch.OutOfMemoryError",
+    `Allocation on device 0 would exceed allowed memory.\n${tip}`,
+    "gpu_out_of_memory",
+  ],
+  ["torch.cuda.OutOfMemoryError", "CUDA out of memory. Tried to allocate 20.00 GiB", "gpu_out_of_memory"],
+  ["RuntimeError", "CUDA error: out of memory", "gpu_out_of_memory"],
+  ["RuntimeError", "MPS backend out of memory (MPS allocated: 8 GB)", "gpu_out_of_memory"],
+  [
+    "RuntimeError",
+    "[enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory",
+    "out_of_memory",
+  ],
+  ["MemoryError", "", "out_of_memory"],
+  ["OSError", "[Errno 12] Cannot allocate memory", "out_of_memory"],
+  ["ExecutionBlocked", "the safety node blocked the picture", "engine_blocked"],
+  ["RuntimeError", "mat1 and mat2 shapes cannot be multiplied", "engine_failed"],
+] as const)("F27 %s: %s", (exception_type, exception_message, code) => {
+  expect(executionFailure({ node_type: "KSampler", exception_type, exception_message })).toMatchObject({
+    code,
+  });
+});
+
+test.each([
+  ["UNETLoader", "model_missing"],
+  ["LoadImageMask", "input_missing"],
+] as const)("A12 a file that %s does not find while it runs", (node_type, code) => {
+  const failure = executionFailure({ node_type, exception_type: "FileNotFoundError", exception_message: "" });
+  expect(failure).toMatchObject({ code });
+});
+
+test("A12 neither the traceback nor what people wrote leaves the server's answer", () => {
+  const failure = executionFailure({
+    node_type: "CLIPTextEncode",
+    exception_type: "ValueError",
+    exception_message: "cannot encode 'a portrait of Ada'",
+    traceback: ['  File "/opt/comfyui/nodes.py", line 77'],
+    current_inputs: { text: ["a portrait of Ada"] },
+  });
+  expect(failure.message).toBe("The engine could not make the picture.");
+  expect(failure.details).toEqual({ nodeClass: "CLIPTextEncode" });
+  expect(String(failure.cause)).toBe("Error: ValueError: cannot encode '[input]'");
+});
+
+test("A12 a failure without any data is a failure all the same", () => {
+  expect(executionFailure(undefined)).toMatchObject({ code: "engine_failed" });
+});

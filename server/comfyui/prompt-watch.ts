@@ -1,0 +1,106 @@
+import type { ComfyServer, PromptGraph } from "./comfy-server.ts";
+import { createBell, type Bell } from "./create-bell.ts";
+import { createProgress, type OnProgress } from "./create-progress.ts";
+import { keepSocket, type KeptSocket } from "./keep-socket.ts";
+import { limitRate } from "./limit-rate.ts";
+import { parseEvent, type PromptEvent } from "./parse-event.ts";
+import { parsePreview } from "./parse-preview.ts";
+
+/** Five previews a second. */
+const previewMs = 200;
+/** Without a word about the prompt for this long, the server is asked: an end that was not told is seen within 3 s. */
+const silenceMs = 2_000;
+/** The same without a socket. */
+const deafMs = 1_000;
+
+export interface WatchInput {
+  readonly graph: PromptGraph;
+  readonly promptId: string;
+  /** Used for this prompt only, so that all events of the socket are the prompt's. */
+  readonly clientId: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: OnProgress;
+  /** JPEG or PNG as the server sent it. */
+  readonly onPreview: (bytes: Uint8Array) => void;
+}
+
+/** What the socket hints about one prompt, from before it is posted until `close`. */
+export class PromptWatch {
+  readonly #promptId: string;
+  readonly #bell: Bell;
+  readonly #socket: KeptSocket;
+  readonly #onEvent: (event: PromptEvent) => void;
+  readonly #onPreview: (bytes: Uint8Array) => void;
+  #heardMs = performance.now();
+  #hasEnded = false;
+  #hasBroken = false;
+
+  constructor(server: ComfyServer, input: WatchInput) {
+    this.#promptId = input.promptId;
+    this.#bell = createBell(input.signal);
+    this.#onEvent = createProgress(input.graph, input.onProgress);
+    this.#onPreview = limitRate(previewMs, input.onPreview);
+    this.#socket = keepSocket(server, input.clientId, {
+      onText: (text) => this.#readEvent(text),
+      onBinary: (bytes) => this.#readPreview(bytes),
+      onClose: () => {
+        this.#hasBroken = true;
+        this.#bell.ring();
+      },
+    });
+  }
+
+  /** Resolves when the socket is open or cannot be opened. */
+  get settled(): Promise<void> {
+    return this.#socket.settled;
+  }
+
+  /** Whether the socket told the end; the history may follow it by a moment. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Resolves when there is a reason to ask the server: the end was told, the socket broke or is silent. */
+  async quiet(): Promise<void> {
+    while (!this.#hasEnded && !this.#hasBroken) {
+      const patienceMs = this.#socket.isUp() ? silenceMs : deafMs;
+      const leftMs = this.#heardMs + patienceMs - performance.now();
+      if (leftMs <= 0) break;
+      await this.#bell.wait(leftMs);
+    }
+    this.#heardMs = performance.now();
+  }
+
+  /** Whether the socket broke since this was asked last. */
+  takeBreak(): boolean {
+    const hasBroken = this.#hasBroken;
+    this.#hasBroken = false;
+    return hasBroken;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #readEvent(text: string): void {
+    const event = parseEvent(text);
+    if (!event || !this.#isOurs(event.data.prompt_id)) return;
+    this.#onEvent(event);
+    const isEnd = event.type === "executing" ? event.data.node === null : event.type === "execution_end";
+    if (!isEnd) return;
+    this.#hasEnded = true;
+    this.#bell.ring();
+  }
+
+  #readPreview(bytes: Buffer): void {
+    const frame = parsePreview(bytes);
+    if (frame && this.#isOurs(frame.promptId)) this.#onPreview(frame.bytes);
+  }
+
+  #isOurs(promptId: string | null | undefined): boolean {
+    if (promptId && promptId !== this.#promptId) return false;
+    this.#heardMs = performance.now();
+    this.#socket.praise();
+    return true;
+  }
+}

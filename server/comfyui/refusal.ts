@@ -1,0 +1,28 @@
+import { AppError, type ErrorCode } from "../platform/index.ts";
+
+/** An answer that was read whole. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+const proxyStatuses = new Set([401, 403, 404, 405, 407, 413, 502, 504]);
+const busyStatuses = new Set([429, 503]);
+
+/** The error for an answer that is not what the route gives; the text of the answer is not repeated. */
+export function refusalOf(answer: Answer): AppError {
+  const { status } = answer;
+  return new AppError(codeOf(answer), undefined, { details: { status } });
+}
+
+function codeOf(answer: Answer): ErrorCode {
+  const { status } = answer;
+  if (isHtml(answer) || status < 400 || proxyStatuses.has(status)) return "proxy_error";
+  return busyStatuses.has(status) ? "server_busy" : "engine_failed";
+}
+
+/** ComfyUI's own routes never answer with a page. */
+function isHtml({ contentType, text }: Answer): boolean {
+  return contentType.includes("html") || /^\s*<(!doctype|html)/i.test(text);
+}

@@ -1,0 +1,1 @@
+export { serveAnswers, type AnswerServer, type GivenAnswer, type SeenRequest } from "./serve-answers.ts";
