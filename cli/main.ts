@@ -23,6 +23,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "sets a password and ends all sessions: --email --password",
     load: async () => (await import("./reset-password.ts")).resetPassword,
   },
+  workflow: {
+    summary: "check DIR [--server URL]: what is wrong with workflow folders",
+    load: async () => (await import("./workflow.ts")).workflow,
+  },
 };
 
 function help(): string {

@@ -32,11 +32,17 @@ test("A12: bad folders are refused, each with every reason, and the others are r
     { name: "broken", reason: "graph.json is not valid JSON" },
     {
       name: "crooked",
-      reason: expect.stringMatching(/the graph has no 3\.prefix; .*the graph has no node 8/),
+      reason: expect.stringMatching(/the graph has no 3\.prefix\n.*the graph has no node 8$/),
     },
     { name: "empty", reason: "workflow.json is missing" },
     { name: "t2i_sdxl", reason: "a built-in workflow has this name; give the folder another one" },
   ]);
+});
+
+test("one workflow folder is read as such", async () => {
+  await write("blur");
+  const { workflows, problems } = await readWorkflowFolder(path.join(dir, "blur"));
+  expect([workflows.map(({ name }) => name), problems]).toEqual([["blur"], []]);
 });
 
 test("a folder that is not there is a problem, not a failure", async () => {

@@ -7,6 +7,7 @@ import type { Workflow } from "./workflow.ts";
 
 export interface WorkflowProblem {
   readonly name: string;
+  /** One line per fault. */
   readonly reason: string;
 }
 
@@ -28,8 +29,7 @@ async function readJson(file: string): Promise<unknown> {
   }
 }
 
-/** Reads one folder with graph.json and workflow.json; its name is the workflow's. Throws `bad_request`. */
-export async function readWorkflow(dir: string): Promise<Workflow> {
+async function readWorkflow(dir: string): Promise<Workflow> {
   const name = path.basename(path.resolve(dir));
   if (builtInWorkflows.some((workflow) => workflow.name === name)) {
     throw new AppError("bad_request", "a built-in workflow has this name; give the folder another one");
@@ -39,29 +39,39 @@ export async function readWorkflow(dir: string): Promise<Workflow> {
   return parseWorkflow({ name, manifest, graph, isBuiltIn: false });
 }
 
+/** The folder itself when it is a workflow, else the folders in it. */
 async function listFolders(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { withFileTypes: true });
+  if (entries.some(({ name }) => name === "workflow.json" || name === "graph.json")) return [dir];
   return entries
     .filter((entry) => !entry.isFile() && !entry.name.startsWith("."))
-    .map(({ name }) => name)
+    .map(({ name }) => path.join(dir, name))
     .toSorted();
 }
 
-/** Reads a folder of workflow folders; a bad one becomes a problem with its reason, the others are read. Never throws. */
+function reasonOf(error: unknown): string {
+  const { message, details } = toAppError(error);
+  return Array.isArray(details?.problems) ? details.problems.join("\n") : message;
+}
+
+/**
+ * Reads a folder of workflow folders, or one of them; a folder's name is the workflow's.
+ * A bad one becomes a problem with its reason, the others are read. Never throws.
+ */
 export async function readWorkflowFolder(
   dir: string,
 ): Promise<{ workflows: Workflow[]; problems: WorkflowProblem[] }> {
   const workflows: Workflow[] = [];
   const problems: WorkflowProblem[] = [];
-  const names = await listFolders(dir).catch(() => {
+  const folders = await listFolders(dir).catch(() => {
     problems.push({ name: dir, reason: "the folder cannot be read" });
     return [];
   });
-  for (const name of names) {
+  for (const folder of folders) {
     try {
-      workflows.push(await readWorkflow(path.join(dir, name)));
+      workflows.push(await readWorkflow(folder));
     } catch (error) {
-      problems.push({ name, reason: toAppError(error).message });
+      problems.push({ name: path.basename(path.resolve(folder)), reason: reasonOf(error) });
     }
   }
   return { workflows, problems };

@@ -1,0 +1,66 @@
+import { readObjectInfo } from "@atelier/server/comfyui";
+import { isAppError } from "@atelier/server/platform";
+import {
+  checkWorkflow,
+  readWorkflowFolder,
+  type ObjectInfo,
+  type ObjectInfoByClass,
+  type Workflow,
+} from "@atelier/server/workflows";
+import { parseFlags } from "./parse-flags.ts";
+
+export const usage = "Usage: atelier workflow check DIR [--server URL]";
+
+interface Verdict {
+  readonly name: string;
+  readonly problems: readonly string[];
+}
+
+async function readClasses(url: string, workflows: readonly Workflow[]): Promise<ObjectInfoByClass> {
+  const { signal } = new AbortController();
+  const classes = new Set(workflows.flatMap((workflow) => workflow.classes));
+  const objectInfo = new Map<string, ObjectInfo | null>();
+  for (const name of classes) objectInfo.set(name, await readObjectInfo({ url }, name, { signal }));
+  return objectInfo;
+}
+
+async function judge(dir: string, url: string): Promise<Verdict[]> {
+  const { workflows, problems } = await readWorkflowFolder(dir);
+  const objectInfo = url === "" ? null : await readClasses(url, workflows);
+  return [
+    ...workflows.map((workflow) => ({
+      name: workflow.name,
+      problems: objectInfo ? checkWorkflow(workflow, objectInfo) : [],
+    })),
+    ...problems.map(({ name, reason }) => ({ name, problems: reason.split("\n") })),
+  ];
+}
+
+function print({ name, problems }: Verdict): void {
+  console.log(`${problems.length === 0 ? "ok  " : "FAIL"}  ${name}`);
+  for (const problem of problems) console.log(`      ${problem}`);
+}
+
+function summarise(verdicts: readonly Verdict[]): number {
+  if (verdicts.length === 0) console.log("There is no workflow folder here.");
+  else verdicts.forEach(print);
+  return verdicts.length > 0 && verdicts.every(({ problems }) => problems.length === 0) ? 0 : 1;
+}
+
+/** `atelier workflow check`: what is wrong with one workflow folder, or each of a folder of them; 1 when anything is. */
+export async function workflowCheck([dir = "", ...args]: string[]): Promise<number> {
+  if (dir === "" || dir.startsWith("-")) {
+    console.error(`Missing: DIR\n${usage}`);
+    return 1;
+  }
+  const options = { server: { type: "string", default: "" } } as const;
+  const flags = parseFlags({ args, options, required: [], usage });
+  if (!flags) return 1;
+  try {
+    return summarise(await judge(dir, flags.server));
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    console.error(`${flags.server}: ${error.message}`);
+    return 1;
+  }
+}
