@@ -30,7 +30,7 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
       if (memory.isFailing) log.info({ source: source.name }, "the list of servers can be read again");
       memory.isFailing = false;
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
+      if (signal.aborted) return;
       // Said once: a source that stays away is asked every few seconds.
       if (!memory.isFailing)
         log.warn(

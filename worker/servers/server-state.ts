@@ -1,4 +1,4 @@
-import type { JobKind } from "@atelier/server/engines";
+import type { Need } from "@atelier/server/engines";
 
 export type ServerEngine = "comfyui" | "iopaint";
 
@@ -20,14 +20,13 @@ export interface ServerState {
   readonly state: ServerCondition;
   /** Type of its first device, such as `cuda` or `cpu`. */
   readonly device: string | null;
+  readonly deviceName: string | null;
   readonly vramTotalBytes: number | null;
   readonly vramFreeBytes: number | null;
   readonly version: string | null;
-  /** Names of the workflows that it can run (comfyui). */
-  readonly workflows: readonly string[];
-  /** Kinds that it can run (iopaint). */
-  readonly kinds: readonly JobKind[];
-  /** Model files (comfyui) or models and plugins (iopaint) that it is known to have. */
+  /** What it can run when it is healthy: `comfyui/<workflow>` or `iopaint/<kind>`. */
+  readonly needs: readonly Need[];
+  /** Model files of the kinds that the workflows use, as far as they are known. */
   readonly models: readonly string[];
   readonly missing: MissingByWorkflow;
   /** The job of this node that runs on it. */
@@ -36,6 +35,6 @@ export interface ServerState {
   readonly queueLength: number | null;
   /** Why it is not healthy, in words for the admin. */
   readonly lastError: string | null;
-  /** When it last answered a probe. */
-  readonly seenAt: Date | null;
+  /** When it was last asked how it is. */
+  readonly probedAt: Date | null;
 }

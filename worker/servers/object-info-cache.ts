@@ -1,0 +1,40 @@
+import type { ObjectInfo, ObjectInfoByClass } from "@atelier/server/workflows";
+
+export interface ObjectInfoCacheInput {
+  readonly ttlMs: number;
+  readonly now: () => number;
+  /** Null: the server does not have the class. */
+  readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null>;
+}
+
+export interface ObjectInfoCache {
+  /** The asked classes; those that are not known or too old are read, a few at once. */
+  get(classes: readonly string[], version: string | null, signal: AbortSignal): Promise<ObjectInfoByClass>;
+  clear(): void;
+}
+
+const readsAtOnce = 6;
+
+/** Remembers what one server said about node classes, for one version of it and a limited time. */
+export function createObjectInfoCache({ ttlMs, now, read }: ObjectInfoCacheInput): ObjectInfoCache {
+  const byClass = new Map<string, { readonly info: ObjectInfo | null; readonly readAtMs: number }>();
+  let knownVersion: string | null = null;
+  const isFresh = (name: string) => {
+    const known = byClass.get(name);
+    return known !== undefined && now() - known.readAtMs < ttlMs;
+  };
+  return {
+    async get(classes, version, signal) {
+      if (version !== knownVersion) byClass.clear();
+      knownVersion = version;
+      const waiting = classes.filter((name) => !isFresh(name));
+      const readOn = async () => {
+        for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
+          byClass.set(name, { info: await read(name, signal), readAtMs: now() });
+      };
+      await Promise.all(Array.from({ length: readsAtOnce }, readOn));
+      return new Map(classes.map((name) => [name, byClass.get(name)?.info ?? null]));
+    },
+    clear: () => byClass.clear(),
+  };
+}
