@@ -1,0 +1,78 @@
+interface Often {
+  /** How often it strikes; once by default, "forever" until cleared. */
+  readonly times?: number | "forever";
+}
+
+interface InNode extends Often {
+  /** The class of the node that fails; the sampler by default, else the first node that is run. */
+  readonly nodeClass?: string;
+}
+
+/** A fault that strikes while a prompt runs; each prompt uses up one time. */
+export type RunFault =
+  /** `untilFreed`: every prompt fails until POST /free, as a full card does. */
+  | (InNode & { readonly kind: "gpu-out-of-memory" | "cpu-out-of-memory"; readonly untilFreed?: boolean })
+  | (InNode & { readonly kind: "node-error"; readonly exceptionType?: string; readonly message?: string })
+  | (InNode & { readonly kind: "execution-blocked" })
+  /** Stays at 0 %; `deaf`: an interrupt does not end it either. */
+  | (InNode & { readonly kind: "hang"; readonly deaf?: boolean })
+  | (InNode & { readonly kind: "slow-node"; readonly ms: number })
+  /** The owner's socket stays open and says nothing of this prompt. */
+  | (Often & { readonly kind: "socket-silent" })
+  /** The owner's socket is cut in the middle of the sampler; `refuse` also answers 502 to new ones of that client. */
+  | (InNode & { readonly kind: "socket-drop"; readonly refuse?: boolean })
+  /** Neither `execution_success` nor the final `executing null` are sent. */
+  | (Often & { readonly kind: "socket-no-end" })
+  | (Often & { readonly kind: "history-late"; readonly ms: number });
+
+/** A fault of the HTTP side; `path` limits it to routes that begin so ("POST /prompt" or "/view"). */
+export type HttpFault =
+  /** A page of the proxy; 413 and 502 as nginx writes them. */
+  | (Often & { readonly kind: "html"; readonly status: number; readonly path?: string })
+  | (Often & { readonly kind: "slow-answer"; readonly ms: number; readonly path?: string })
+  /** The request is done, its answer never arrives. */
+  | (Often & { readonly kind: "lost-answer"; readonly path?: string })
+  | (Often & { readonly kind: "never-answers"; readonly path?: string })
+  /** 200 with a body that is not JSON, or not an image. */
+  | (Often & { readonly kind: "garbage"; readonly path?: string })
+  /** POST /prompt answers 200 although one output failed its validation. */
+  | (Often & { readonly kind: "node-errors-with-200" })
+  /** Uploads answer 500, SaveImage fails with errno 28; "forever" by default. */
+  | (Often & { readonly kind: "disk-full" })
+  /** The upgrade to a WebSocket is answered with 502. */
+  | (Often & { readonly kind: "socket-refused" });
+
+export type Fault = RunFault | HttpFault;
+
+const runKinds: Readonly<Record<RunFault["kind"], true>> = {
+  "gpu-out-of-memory": true,
+  "cpu-out-of-memory": true,
+  "node-error": true,
+  "execution-blocked": true,
+  hang: true,
+  "slow-node": true,
+  "socket-silent": true,
+  "socket-drop": true,
+  "socket-no-end": true,
+  "history-late": true,
+};
+
+const httpKinds: Readonly<Record<HttpFault["kind"], true>> = {
+  html: true,
+  "slow-answer": true,
+  "lost-answer": true,
+  "never-answers": true,
+  garbage: true,
+  "node-errors-with-200": true,
+  "disk-full": true,
+  "socket-refused": true,
+};
+
+export function isRunFault(fault: Fault): fault is RunFault {
+  return fault.kind in runKinds;
+}
+
+/** Whether a text names a fault. */
+export function isFaultKind(kind: unknown): kind is Fault["kind"] {
+  return typeof kind === "string" && (kind in runKinds || kind in httpKinds);
+}

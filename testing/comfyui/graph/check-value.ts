@@ -1,0 +1,79 @@
+import type { JsonObject } from "../json.ts";
+import type { Comfy } from "../server/comfy.ts";
+import { choicesOf } from "./choices-of.ts";
+import { convertValue } from "./convert-value.ts";
+import { inputConfig } from "./input-config.ts";
+import type { InputFact } from "./node-facts.ts";
+
+export interface NodeError {
+  readonly type: string;
+  readonly message: string;
+  readonly details: string;
+  readonly extra_info: JsonObject;
+}
+
+/** One input that is checked: `hasOwnCheck` inputs are judged by their node alone. */
+export interface CheckedInput {
+  readonly name: string;
+  readonly fact: InputFact;
+  readonly hasOwnCheck: boolean;
+}
+
+/** Lists longer than this are not sent back. */
+const longestShownList = 20;
+
+/** Checks a literal; answers the converted value or the server's error. */
+export function checkValue(
+  comfy: Comfy,
+  input: CheckedInput,
+  received: unknown,
+): { value: unknown } | { error: NodeError } {
+  const config = inputConfig(comfy, input.fact);
+  const extra = { input_name: input.name, input_config: config, received_value: received };
+  const converted = convertValue(input.fact.type, received);
+  if ("problem" in converted) {
+    const message = `Failed to convert an input value to a ${input.fact.type} value`;
+    const details = `${input.name}, ${String(received)}, ${converted.problem}`;
+    const extraInfo = { ...extra, exception_message: converted.problem };
+    return { error: { type: "invalid_input_type", message, details, extra_info: extraInfo } };
+  }
+  if (input.hasOwnCheck) return converted;
+  const error = checkRange(input, converted.value, extra) ?? checkChoice(comfy, input, extra);
+  return error ? { error } : converted;
+}
+
+function checkRange(input: CheckedInput, value: unknown, extra: JsonObject): NodeError | null {
+  if (typeof value !== "number") return null;
+  const { min, max } = input.fact;
+  const found = (type: string, message: string) => ({
+    type,
+    message,
+    details: input.name,
+    extra_info: extra,
+  });
+  if (min !== undefined && value < min) {
+    return found("value_smaller_than_min", `Value ${value} smaller than min of ${min}`);
+  }
+  if (max !== undefined && value > max) {
+    return found("value_bigger_than_max", `Value ${value} bigger than max of ${max}`);
+  }
+  return null;
+}
+
+function checkChoice(comfy: Comfy, input: CheckedInput, extra: JsonObject): NodeError | null {
+  const choices = choicesOf(comfy, input.fact);
+  const value = extra.received_value;
+  if (!choices || (typeof value === "string" && choices.includes(value))) return null;
+  const isLong = choices.length > longestShownList;
+  const shown = isLong ? `(list of length ${choices.length})` : pythonList(choices);
+  return {
+    type: "value_not_in_list",
+    message: "Value not in list",
+    details: `${input.name}: '${String(value)}' not in ${shown}`,
+    extra_info: isLong ? { ...extra, input_config: null } : extra,
+  };
+}
+
+function pythonList(items: readonly string[]): string {
+  return `[${items.map((item) => `'${item}'`).join(", ")}]`;
+}

@@ -1,0 +1,34 @@
+import { isFaultKind, type Fault } from "../faults/fault.ts";
+import { isObject, parseJson } from "../json.ts";
+import { readStats } from "../server/stats.ts";
+import { empty, json, text, type Answer } from "./answer.ts";
+import type { Call } from "./call.ts";
+
+/** GET /sim/stats: what the server has done so far. */
+export function getStats({ comfy }: Call): Answer {
+  return json(readStats(comfy.ledger));
+}
+
+/** POST /sim/fault: a Fault as JSON. */
+export async function postFault(call: Call): Promise<Answer> {
+  const fault = parseJson((await call.readBody()).toString());
+  if (!isFault(fault)) return text(400, "a fault has a known kind");
+  call.comfy.faults.inject(fault);
+  return empty(200);
+}
+
+/** GET /sim/fault: the faults that wait to strike. */
+export function listFaults({ comfy }: Call): Answer {
+  return json(comfy.faults.list());
+}
+
+/** DELETE /sim/fault: takes all back. */
+export function deleteFaults({ comfy }: Call): Answer {
+  comfy.faults.clear();
+  return empty(200);
+}
+
+// The kind decides; the other members are the test's own affair.
+function isFault(value: unknown): value is Fault {
+  return isObject(value) && isFaultKind(value.kind);
+}

@@ -1,0 +1,50 @@
+import type { Place } from "../files/open-files.ts";
+import { objectOf } from "../json.ts";
+import { encodePng } from "../pictures/codec.ts";
+import { addPngText } from "../pictures/png-text.ts";
+import type { NodeCall, NodeResult } from "./node-call.ts";
+import { diskFull } from "./node-error.ts";
+import { expandPrefix } from "./expand-prefix.ts";
+
+/** SaveImage: PNG files `<prefix>_00001_.png` that carry the prompt. */
+export function saveImage(call: NodeCall): Promise<NodeResult> {
+  return save(call, "output", call.inputs.text("filename_prefix") || "ComfyUI");
+}
+
+/** PreviewImage: the same in the temp folder. */
+export function previewImage(call: NodeCall): Promise<NodeResult> {
+  return save(call, "temp", `ComfyUI_temp_${call.comfy.tempLetters}`);
+}
+
+async function save(call: NodeCall, place: Place, prefix: string): Promise<NodeResult> {
+  const { files, faults } = call.comfy;
+  const frames = call.inputs.image("images");
+  const [first] = frames;
+  const { subfolder, stem } = expandPrefix(prefix, first);
+  const images = [];
+  let count = lastCount(files.names(place, subfolder), stem);
+  for (const frame of frames) {
+    count += 1;
+    const name = `${stem}_${String(count).padStart(5, "0")}_.png`;
+    if (faults.take("disk-full")) throw diskFull(`/opt/comfyui/${place}/${subfolder}/${name}`);
+    const bytes = addPngText(await encodePng(frame), metadataOf(call));
+    files.write({ place, subfolder, name }, bytes);
+    images.push({ filename: name, subfolder, type: place });
+  }
+  return { values: [], ui: { images } };
+}
+
+function lastCount(names: readonly string[], stem: string): number {
+  const counts = names
+    .filter((name) => name.startsWith(`${stem}_`))
+    .map((name) => Number(/^(\d+)_/.exec(name.slice(stem.length + 1))?.[1] ?? 0));
+  return Math.max(0, ...counts);
+}
+
+function metadataOf({ item }: NodeCall): Record<string, string> {
+  const texts: Record<string, string> = { prompt: JSON.stringify(item.graph) };
+  for (const [key, value] of Object.entries(objectOf(item.extraData.extra_pnginfo))) {
+    texts[key] = JSON.stringify(value);
+  }
+  return texts;
+}

@@ -1,0 +1,53 @@
+/** Which line of the server is played: 0.8.0, or the newer one with strict ids and `jobs/{id}/cancel`. */
+export type ComfyMode = "0.8.0" | "new";
+
+/** The device that `/system_stats` tells of. */
+export interface ComfyDevice {
+  readonly type: "cuda" | "cpu";
+  readonly vramTotalBytes: number;
+}
+
+/** What a simulated server is like; everything has a default. */
+export interface ComfyOptions {
+  /** 0 (the default) takes a free port. */
+  readonly port?: number;
+  /** Time of one sampler step; 0 by default. */
+  readonly stepMs?: number;
+  readonly mode?: ComfyMode;
+  /** A card with 24 GiB by default. */
+  readonly device?: ComfyDevice;
+  /** Folder name to file names; every model of the fixture graphs by default. */
+  readonly models?: Readonly<Record<string, readonly string[]>>;
+  /** Node classes that this server lacks. */
+  readonly missingClasses?: readonly string[];
+  /** Latent previews for every job; a job may ask for them by `extra_data.preview_method` too. */
+  readonly previews?: "none" | "auto";
+  /** A path in front of every route, as a proxy location has: "/comfy/gpu1". */
+  readonly basePath?: string;
+  /** "user:password" for HTTP basic auth. */
+  readonly auth?: string;
+  /** Folder of input, output and temp files; a temporary one that `close` removes by default. */
+  readonly directory?: string;
+}
+
+export type SettledOptions = Required<Omit<ComfyOptions, "auth" | "directory" | "models">> & {
+  readonly auth: string | null;
+  readonly models: Readonly<Record<string, readonly string[]>>;
+};
+
+const gib = 1024 ** 3;
+
+/** Fills in the defaults; `models` are those that the server has. */
+export function settleOptions(options: ComfyOptions, models: SettledOptions["models"]): SettledOptions {
+  return {
+    port: options.port ?? 0,
+    stepMs: options.stepMs ?? 0,
+    mode: options.mode ?? "0.8.0",
+    device: options.device ?? { type: "cuda", vramTotalBytes: 24 * gib },
+    models,
+    missingClasses: options.missingClasses ?? [],
+    previews: options.previews ?? "none",
+    basePath: (options.basePath ?? "").replace(/\/+$/, ""),
+    auth: options.auth ?? null,
+  };
+}

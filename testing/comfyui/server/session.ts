@@ -1,0 +1,74 @@
+import type { WebSocket } from "ws";
+import type { Graph } from "../graph/graph.ts";
+import type { JsonObject } from "../json.ts";
+import type { Value } from "../nodes/value.ts";
+
+/** A prompt in the line. */
+export interface QueueItem {
+  readonly number: number;
+  readonly promptId: string;
+  readonly clientId: string | null;
+  readonly graph: Graph;
+  readonly extraData: JsonObject;
+  readonly outputs: readonly string[];
+  /** Aborted by an interrupt; looked at only between nodes and sampler steps. */
+  readonly interrupt: AbortController;
+}
+
+export type HistoryMessage = readonly [event: string, data: JsonObject];
+
+export interface HistoryEntry {
+  readonly item: QueueItem;
+  readonly outputs: Record<string, JsonObject>;
+  readonly status: { status_str: "success" | "error"; completed: boolean; messages: HistoryMessage[] };
+  readonly meta: Record<string, JsonObject>;
+  /** Answers are empty before this moment. */
+  readonly visibleAt: number;
+}
+
+/** The result of a node that may be used again. */
+export interface CachedNode {
+  readonly values: readonly Value[];
+  readonly ui: JsonObject | null;
+}
+
+export interface Client {
+  readonly socket: WebSocket;
+  supportsPreviewMetadata: boolean;
+}
+
+/** What a restart loses. */
+export interface Session {
+  counter: number;
+  running: QueueItem | null;
+  readonly pending: QueueItem[];
+  readonly history: Map<string, HistoryEntry>;
+  /** By signature; only what the last prompt used. */
+  cache: Map<string, CachedNode>;
+  readonly clients: Map<string, Client>;
+  /** Clients whose next sockets are refused. */
+  readonly refusedClients: Set<string>;
+  currentNode: string | null;
+  isPumping: boolean;
+  readonly end: AbortController;
+}
+
+export function openSession(): Session {
+  return {
+    counter: 0,
+    running: null,
+    pending: [],
+    history: new Map(),
+    cache: new Map(),
+    clients: new Map(),
+    refusedClients: new Set(),
+    currentNode: null,
+    isPumping: false,
+    end: new AbortController(),
+  };
+}
+
+/** Running and waiting prompts. */
+export function queueRemaining(session: Session): number {
+  return session.pending.length + (session.running ? 1 : 0);
+}
