@@ -6,6 +6,7 @@ import type { BellConsumer } from "@atelier/server/queue";
 import type { Stage } from "./stage.ts";
 
 const queue = "cpu-light";
+const offers = [{ need: "local/upscale", servers: null }] as const;
 
 /** Jobs of the product whose engine does nothing: all that is measured is the way from submit to completed. */
 export interface ZeroWork {
@@ -44,13 +45,12 @@ export async function startZeroWork(stage: Stage, events: ZeroWorkEvents): Promi
   const node = await register(services, {
     name: "bench",
     identity: ownIdentity(),
-    capability: { cores: 2, memoryBytes: 4 * 1024 ** 3, kinds: ["upscale"], engines: ["local"] },
-    queues: [queue],
-    slots: events.slots,
+    capability: { cores: 2, memoryBytes: 4 * 1024 ** 3, gpus: [], kinds: ["upscale"], engines: ["local"] },
+    queues: [{ queue, slots: events.slots, needs: ["local/upscale"] }],
   });
   let last: Promise<unknown> = Promise.resolve();
   const claimNext = () => {
-    const next = last.then(() => claim(services, { nodeId: node.id, queue, kinds: ["upscale"] }));
+    const next = last.then(() => claim(services, { nodeId: node.id, queue, offers }));
     last = next.catch(() => {});
     return next;
   };

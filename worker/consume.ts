@@ -1,14 +1,14 @@
 import { claim, type Job, type Lease } from "@atelier/server/jobs";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
-import type { NodeOffer } from "./capability.ts";
 import type { Engine } from "./engines/index.ts";
 import type { Incarnation } from "./incarnation.ts";
+import type { LiveOffer } from "./offer/index.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped, type Runs } from "./runs.ts";
 
 export interface ConsumeInput {
-  readonly offer: NodeOffer;
+  readonly offer: LiveOffer;
   readonly engines: readonly Engine[];
   readonly incarnation: Incarnation;
   readonly runs: Runs;
@@ -16,36 +16,70 @@ export interface ConsumeInput {
   readonly oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/**
- * Answers each bell with claims and runs until there is nothing left to claim; at most `slots` at once. One bell may
- * stand for several rows: a lost bell is then made up for by the next run's end.
- */
-export function consume(services: Services, input: ConsumeInput): BellConsumer {
-  const { offer, runs } = input;
-  return services.bells.consume(offer.queue, offer.slots, async () => {
-    for (;;) {
-      const begun = await input.oneAtATime(() => begin(services, input));
-      if (!begun) return;
-      await begun.ended.catch((error: unknown) => {
-        if (!(error instanceof RunStopped))
-          services.log.error({ err: error }, "a run ended outside of its own care");
-      });
-      if (runs.isClosed()) return;
-    }
-  });
+/** The subscriptions of a node. */
+export interface Consumers {
+  /** Follows what the node offers now: new queues, other numbers of slots. */
+  follow(): void;
+  close(): Promise<void>;
 }
 
-/** Wrapped, so that the mutex waits for the claim alone and not for the run. */
-async function begin(services: Services, input: ConsumeInput): Promise<{ ended: Promise<void> } | null> {
+/**
+ * Subscribes to the queues of the offer. Each bell is answered with claims and runs until there is nothing left to
+ * claim, at most `slots` at once. One bell may stand for several rows: a lost bell is then made up for by the next run's end.
+ */
+export function consume(services: Services, input: ConsumeInput): Consumers {
+  const consumers = new Map<string, BellConsumer>();
+  const follow = () => {
+    for (const { queue, slots } of input.offer.current().queues) {
+      // A queue without a slot at the moment keeps one consumer: its claims find nothing to take.
+      const atOnce = Math.max(1, slots);
+      const known = consumers.get(queue);
+      if (known) known.setSlots(atOnce);
+      else
+        consumers.set(
+          queue,
+          services.bells.consume(queue, atOnce, () => answer(services, input, queue)),
+        );
+    }
+  };
+  follow();
+  return {
+    follow,
+    async close() {
+      await Promise.all([...consumers.values()].map((consumer) => consumer.close()));
+    },
+  };
+}
+
+async function answer(services: Services, input: ConsumeInput, queue: string): Promise<void> {
+  for (;;) {
+    const begun = await input.oneAtATime(() => begin(services, input, queue));
+    if (!begun) return;
+    await begun.ended.catch((error: unknown) => {
+      if (!(error instanceof RunStopped))
+        services.log.error({ err: error }, "a run ended outside of its own care");
+    });
+    if (input.runs.isClosed()) return;
+  }
+}
+
+/** Claims one job and starts its run; wrapped, so that the mutex waits for the claim alone and not for the run. */
+export async function begin(
+  services: Services,
+  input: ConsumeInput,
+  queue: string,
+): Promise<{ ended: Promise<void> } | null> {
   const { offer, runs } = input;
   const node = input.incarnation.current();
-  if (!node || runs.isClosed()) return null;
-  const { kinds } = offer.capability;
-  const job = await claim(services, { nodeId: node.id, queue: offer.queue, kinds });
+  const slots = offer.current().queues.find((own) => own.queue === queue)?.slots ?? 0;
+  // Slots may have become fewer while bells were answered.
+  if (!node || runs.isClosed() || runs.count(queue) >= slots) return null;
+  const job = await claim(services, { nodeId: node.id, queue, offers: offer.freeOffers(queue) });
   if (!job) return null;
   const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
   const engine = findEngine(input.engines, job);
-  return { ended: runs.add(lease, (signal) => runJob(services, { job, lease, engine, signal })) };
+  const work = (signal: AbortSignal) => runJob(services, { job, lease, engine, signal });
+  return { ended: runs.add({ lease, queue, engine: job.engine }, work) };
 }
 
 function findEngine(engines: readonly Engine[], job: Job): Engine | null {

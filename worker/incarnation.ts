@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ownIdentity, register, type Node, type Registration } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
+import type { NodeProblem } from "@atelier/server/db";
+import type { Workflow } from "@atelier/server/workflows";
 import { startBeat, type Beat } from "./beat.ts";
-import type { NodeOffer } from "./capability.ts";
+import type { NodeOffer } from "./offer/index.ts";
+import { toNodeQueue } from "./to-node-queue.ts";
 
 /** The node that this process is at the moment; a new one is registered when the old was called lost. */
 export interface Incarnation {
@@ -14,7 +17,12 @@ export interface Incarnation {
 
 export interface IncarnationInput {
   readonly name: string;
-  readonly offer: NodeOffer;
+  /** What the node offers at the moment of a registration. */
+  readonly offer: () => NodeOffer;
+  readonly workflows: readonly Workflow[];
+  readonly problems: readonly NodeProblem[];
+  /** Called after each registration. */
+  readonly onRegistered: (node: Node) => void;
   /** Called when the node was called lost, before the new one is registered. Must not throw. */
   readonly onLost: () => Promise<void>;
 }
@@ -33,6 +41,7 @@ export async function startIncarnation(services: Services, input: IncarnationInp
 
   async function begin(replaces?: string): Promise<void> {
     const node = await register(services, { ...registrationOf(input), ...(replaces ? { replaces } : {}) });
+    input.onRegistered(node);
     state.node = node;
     state.beat = startBeat(services, node.id, () => {
       state.rebirth = rebirth(node.id);
@@ -67,7 +76,7 @@ export async function startIncarnation(services: Services, input: IncarnationInp
   };
 }
 
-function registrationOf({ name, offer }: IncarnationInput): Registration {
-  const { capability, queue, slots } = offer;
-  return { name, identity: ownIdentity(), capability, queues: [queue], slots };
+function registrationOf({ name, offer, workflows, problems }: IncarnationInput): Registration {
+  const { capability, queues } = offer();
+  return { name, identity: ownIdentity(), capability, queues: queues.map(toNodeQueue), workflows, problems };
 }

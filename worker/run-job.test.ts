@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { claim } from "@atelier/server/jobs";
-import { addJob, addNode, addOwner, readJob, testQueue } from "@atelier/testing/jobs";
+import { addJob, addNode, addOwner, localOffers, readJob, testQueue } from "@atelier/testing/jobs";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -19,7 +19,7 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
   const { services } = opened;
   const nodeId = await addNode(services);
   const id = await addJob(services, { owner: await addOwner(services) });
-  const job = await claim(services, { nodeId, queue: testQueue, kinds: ["upscale"] });
+  const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
   if (!job) throw new Error("the job was not claimed");
   const seen: { inFolder: string[]; parent: string }[] = [];
   const engine: Engine = {

@@ -1,5 +1,14 @@
 import { discardOutput, storeOutput, type StoredOutput } from "@atelier/server/images";
-import { complete, confirmCancel, fail, handBack, start, type Job, type Lease } from "@atelier/server/jobs";
+import {
+  complete,
+  confirmCancel,
+  fail,
+  handBack,
+  noteSubmission,
+  start,
+  type Job,
+  type Lease,
+} from "@atelier/server/jobs";
 import { countRun } from "@atelier/server/nodes";
 import { isDatabaseAway } from "@atelier/server/db";
 import { AppError, toAppError } from "@atelier/server/platform";
@@ -8,6 +17,8 @@ import { withTempFolder } from "@atelier/server/storage";
 import type { Engine, EngineOutput } from "./engines/index.ts";
 import { fetchInputs } from "./fetch-inputs.ts";
 import { persist } from "./persist.ts";
+import { runLimitMs } from "./run-limit.ts";
+import { taskOf } from "./task-of.ts";
 import { createReport } from "./report.ts";
 import { RunStopped } from "./runs.ts";
 
@@ -53,16 +64,17 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   signal.throwIfAborted();
   if (!(await start(services, lease))) return "fenced";
   const report = createReport(services, job, lease);
-  const limit = AbortSignal.timeout(services.config.timing.runLimitMs);
+  const limit = AbortSignal.timeout(runLimitMs(services.config, job));
+  const task = await taskOf(services, job, { inputs, workDir });
   const outputs = await engine
-    .run(
-      { jobId: job.id, kind: job.kind, params: job.params, inputs, workDir },
-      {
-        signal: AbortSignal.any([signal, limit]),
-        onProgress: (fraction, stage) => report.progress(fraction, stage),
-        onPreview: (bytes) => report.preview(bytes),
+    .run(task, {
+      signal: AbortSignal.any([signal, limit]),
+      onProgress: (fraction, stage) => report.progress(fraction, stage),
+      onPreview: (bytes) => report.preview(bytes),
+      async onSubmitting(submission) {
+        if (!(await noteSubmission(services, lease, submission))) throw new RunStopped("lost");
       },
-    )
+    })
     .finally(() => report.end());
   return store(services, input, outputs);
 }

@@ -1,3 +1,4 @@
+import type { EngineName } from "@atelier/server/engines";
 import type { Lease } from "@atelier/server/jobs";
 
 /** Why a run was aborted; decides what its end writes. */
@@ -13,16 +14,25 @@ export class RunStopped extends Error {
   }
 }
 
-interface Run {
+/** What a run takes up of its node. */
+export interface RunPlace {
   readonly lease: Lease;
+  readonly queue: string;
+  readonly engine: EngineName;
+}
+
+interface Run extends RunPlace {
   readonly controller: AbortController;
   readonly ended: Promise<void>;
 }
 
 /** The jobs that this process runs now. */
 export interface Runs {
-  add(lease: Lease, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  add(place: RunPlace, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   leases(): Lease[];
+  /** How many of a queue are under way. */
+  count(queue: string): number;
+  countOfEngine(engine: EngineName): number;
   stop(jobId: string, reason: StopReason): void;
   stopAll(reason: StopReason): void;
   /** From now on nothing new is begun. */
@@ -37,18 +47,21 @@ export function createRuns(): Runs {
   let closed = false;
   const abort = (run: Run, reason: StopReason) => run.controller.abort(new RunStopped(reason));
   return {
-    async add(lease, work) {
+    async add(place, work) {
       const controller = new AbortController();
       const ended = work(controller.signal);
-      const run = { lease, controller, ended };
-      runs.set(lease.jobId, run);
+      const run = { ...place, controller, ended };
+      const { jobId } = place.lease;
+      runs.set(jobId, run);
       try {
         await ended;
       } finally {
-        if (runs.get(lease.jobId) === run) runs.delete(lease.jobId);
+        if (runs.get(jobId) === run) runs.delete(jobId);
       }
     },
     leases: () => [...runs.values()].map((run) => run.lease),
+    count: (queue) => [...runs.values()].filter((run) => run.queue === queue).length,
+    countOfEngine: (engine) => [...runs.values()].filter((run) => run.engine === engine).length,
     stop(jobId, reason) {
       const run = runs.get(jobId);
       if (run) abort(run, reason);

@@ -10,7 +10,7 @@ test("D7 E8 a running job is there again after a reload, and nothing polls for i
   await page.goto("/jobs");
   await submitJob(page, { kind: "upscale", inputs: { image } });
   const list = page.getByRole("list", { name: "Jobs" });
-  const progress = list.getByRole("progressbar", { name: "Progress: Upscale ×2" });
+  const progress = list.getByRole("progressbar", { name: "Progress: Upscale" });
   await expect(progress).toBeVisible({ timeout: 30_000 });
   await page.reload();
   await expect(progress).toBeVisible();

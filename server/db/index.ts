@@ -12,10 +12,17 @@ export * as schema from "./schema/index.ts";
 export {
   jobStatuses,
   tiers,
+  type Estimate,
+  type Gpu,
   type ImageRole,
   type JobStatus,
   type NodeCapability,
+  type NodeProblem,
+  type NodeSettings,
   type NodeState,
+  type Placement,
+  type PlaceWeighed,
   type Retention,
+  type ServerState,
   type Tier,
 } from "./schema/index.ts";

@@ -1,2 +1,13 @@
-export { jobKinds, kindInputs, type InputRole, type JobKind } from "./kinds.ts";
-export { engines, localEngine, maxOutputPixels, type EngineFacts } from "./catalog.ts";
+export { jobKinds, optionalInputs, requiredInputs, type InputRole, type JobKind } from "./kinds.ts";
+export { needOf, type Need } from "./need.ts";
+export {
+  comfyuiEngine,
+  engineNames,
+  engines,
+  iopaintEngine,
+  localEngine,
+  maxOutputPixels,
+  type EngineFacts,
+  type EngineName,
+} from "./catalog.ts";
+export { enginesFor, type Wish } from "./preference.ts";

@@ -1,13 +1,28 @@
+interface Roles {
+  readonly required: readonly InputRole[];
+  readonly optional: readonly InputRole[];
+}
+
+export type InputRole = "person" | "garment" | "image" | "reference" | "mask";
+
+const roles = (required: readonly InputRole[], optional: readonly InputRole[] = []): Roles => ({
+  required,
+  optional,
+});
+
 /** Every kind of job the product knows, with the images it takes by role. */
-export const kindInputs = {
-  outfit_change: ["person", "garment"],
-  upscale: ["image"],
-  inpaint: ["image", "mask"],
-  remove_background: ["image"],
-  text_to_image: [],
-} as const satisfies Record<string, readonly InputRole[]>;
+const rolesByKind = {
+  outfit_change: roles(["person", "garment"], ["mask"]),
+  upscale: roles(["image"]),
+  inpaint: roles(["image", "mask"]),
+  remove_background: roles(["image"]),
+  text_to_image: roles([]),
+  edit: roles(["image"], ["reference", "mask"]),
+  restore_faces: roles(["image"]),
+} as const satisfies Record<string, Roles>;
 
-export type InputRole = "person" | "garment" | "image" | "mask";
-export type JobKind = keyof typeof kindInputs;
+export type JobKind = keyof typeof rolesByKind;
+export const jobKinds = Object.keys(rolesByKind) as JobKind[];
 
-export const jobKinds = Object.keys(kindInputs) as JobKind[];
+export const requiredInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].required;
+export const optionalInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].optional;

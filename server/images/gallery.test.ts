@@ -69,6 +69,7 @@ async function addJob(kind: JobKind, owner: string): Promise<string> {
     params: {},
     queue: "cpu-light",
     engine: "local",
+    need: "local/upscale",
   });
   return id;
 }

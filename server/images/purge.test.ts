@@ -33,7 +33,14 @@ async function addImage(role: "upload" | "mask" = "upload"): Promise<string> {
 
 async function addJob(status: JobStatus, inputs: Partial<Record<InputRole, string>>): Promise<string> {
   const id = newId();
-  const facts = { kind: "inpaint", tier: 1, params: {}, queue: "cpu-light", engine: "local" } as const;
+  const facts = {
+    kind: "inpaint",
+    tier: 1,
+    params: {},
+    queue: "cpu-light",
+    engine: "local",
+    need: "local/inpaint",
+  } as const;
   await opened.services.db.insert(jobs).values({ id, ownerId, status, ...facts });
   for (const [role, imageId] of Object.entries(inputs))
     await opened.services.db.insert(jobInputs).values({ jobId: id, role: role as InputRole, imageId });

@@ -4,6 +4,7 @@ import {
   addNode,
   addOwner,
   insertJob,
+  localOffers,
   readJob,
   readStory,
   testQueue,
@@ -39,7 +40,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   });
 
   const cancelOwn = (id: string) => cancel(opened.services, { ownerId: owner.userId, id });
-  const claimNext = () => claim(opened.services, { nodeId, queue: testQueue, kinds: ["upscale"] });
+  const claimNext = () => claim(opened.services, { nodeId, queue: testQueue, offers: localOffers });
 
   async function claimed(): Promise<Lease> {
     const id = await addJob(opened.services, { owner });

@@ -1,11 +1,22 @@
-import { jobKinds, localEngine, maxOutputPixels, type JobKind } from "../engines/index.ts";
-import { livePlaces, missingEngineReason } from "../scheduling/index.ts";
+import {
+  enginesFor,
+  jobKinds,
+  localEngine,
+  maxOutputPixels,
+  requiredInputs,
+  type EngineName,
+  type JobKind,
+} from "../engines/index.ts";
+import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 
 export interface Capability {
   readonly kind: JobKind;
   readonly available: boolean;
-  readonly engine: string | null;
+  /** The engine that a request without any wish gets. */
+  readonly engine: EngineName | null;
+  /** Engines that can do it now, the best first. */
+  readonly engines: readonly EngineName[];
   /** Why it cannot run, or that it waits for a worker; null when all is well. */
   readonly reason: string | null;
 }
@@ -17,13 +28,31 @@ export interface Capabilities {
 
 /** What can be asked for now. A kind without a live worker is available, but says that it waits. */
 export async function readCapabilities({ db }: Pick<Services, "db">): Promise<Capabilities> {
-  const places = await livePlaces(db);
+  const [live, seen, workflows] = await Promise.all([livePlaces(db), seenNeeds(db), knownWorkflows(db)]);
+  const kindOf = new Map(workflows.map((workflow) => [`comfyui/${workflow.name}`, workflow.kind]));
+  const enginesAmong = (needs: readonly string[], kind: JobKind) => {
+    const found = new Set(
+      needs
+        .filter((need) => (kindOf.get(need) ?? need.split("/")[1]) === kind)
+        .map((need) => need.split("/")[0]),
+    );
+    const wish = { kind, params: { scale: 2 }, roles: new Set(requiredInputs(kind)) };
+    return enginesFor(wish).filter((engine) => found.has(engine));
+  };
   const items = jobKinds.map((kind): Capability => {
-    if (!localEngine.kinds.includes(kind))
-      return { kind, available: false, engine: null, reason: missingEngineReason(kind) };
-    const isLive = places.some((place) => place.kind === kind);
-    const reason = isLive ? null : "No worker is running at the moment; the job will start when one is back.";
-    return { kind, available: true, engine: localEngine.name, reason };
+    const engines = enginesAmong(
+      live.map(({ need }) => need),
+      kind,
+    );
+    const [best] = engines;
+    if (best) return { kind, available: true, engine: best, engines, reason: null };
+    const known = enginesAmong(seen, kind);
+    const engine = localEngine.kinds.includes(kind) ? localEngine.name : (known[0] ?? null);
+    const reason =
+      engine === null
+        ? missingEngineReason(kind, [])
+        : "No worker that can do this is running at the moment; the job will start when one is back.";
+    return { kind, available: engine !== null, engine, engines, reason };
   });
   return { items, limits: { maxOutputPixels } };
 }

@@ -1,6 +1,14 @@
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addJob, addNode, addOwner, readJob, testQueue, type TestOwner } from "@atelier/testing/jobs";
+import {
+  addJob,
+  addNode,
+  addOwner,
+  localOffers,
+  readJob,
+  testQueue,
+  type TestOwner,
+} from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
@@ -17,14 +25,12 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-const kinds = ["upscale"];
-
 test("E7 twenty racers claim one job: exactly one gets it", async () => {
   const { services } = opened;
   const nodes = await Promise.all(Array.from({ length: 20 }, () => addNode(services)));
   const id = await addJob(services, { owner });
   const claims = await Promise.all(
-    nodes.map((nodeId) => claim(services, { nodeId, queue: testQueue, kinds })),
+    nodes.map((nodeId) => claim(services, { nodeId, queue: testQueue, offers: localOffers })),
   );
   const won = claims.flatMap((job, at) => (job ? [nodes[at]] : []));
   expect(won).toHaveLength(1);
@@ -40,7 +46,7 @@ test("E7 twenty racers claim ten jobs: each job once, no racer fails", async () 
   const nodes = await Promise.all(Array.from({ length: 20 }, () => addNode(services)));
   const ids = await Promise.all(Array.from({ length: 10 }, () => addJob(services, { owner })));
   const claims = await Promise.all(
-    nodes.map((nodeId) => claim(services, { nodeId, queue: testQueue, kinds })),
+    nodes.map((nodeId) => claim(services, { nodeId, queue: testQueue, offers: localOffers })),
   );
   const claimed = claims.flatMap((job) => (job ? [job.id] : []));
   expect(claimed.toSorted()).toEqual(ids.toSorted());
@@ -50,15 +56,17 @@ test.each(["draining", "lost", "gone"] as const)("a node that is %s claims nothi
   const { services } = opened;
   const nodeId = await addNode(services, { state });
   const id = await addJob(services, { owner });
-  expect(await claim(services, { nodeId, queue: testQueue, kinds })).toBeNull();
+  expect(await claim(services, { nodeId, queue: testQueue, offers: localOffers })).toBeNull();
   const active = await addNode(services);
-  expect(await claim(services, { nodeId: active, queue: testQueue, kinds })).toMatchObject({ id });
+  expect(await claim(services, { nodeId: active, queue: testQueue, offers: localOffers })).toMatchObject({
+    id,
+  });
 });
 
 test("F34 a job that must run alone waits for an empty node, and others do not pass it by", async () => {
   const { services } = opened;
   const nodeId = await addNode(services, { slots: 3 });
-  const take = () => claim(services, { nodeId, queue: testQueue, kinds });
+  const take = () => claim(services, { nodeId, queue: testQueue, offers: localOffers });
   const first = await addJob(services, { owner });
   expect(await take()).toMatchObject({ id: first });
   const alone = await addJob(services, { owner });
@@ -78,7 +86,7 @@ test("a late worker's lease writes nothing; the owner's completes, also when ask
   await services.db.execute(sql`delete from ${schema.jobs}`);
   const nodeId = await addNode(services);
   const id = await addJob(services, { owner });
-  await claim(services, { nodeId, queue: testQueue, kinds });
+  await claim(services, { nodeId, queue: testQueue, offers: localOffers });
   const lease = { jobId: id, attempt: 1, nodeId };
   for (const late of [
     { ...lease, attempt: 0 },

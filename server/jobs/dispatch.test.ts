@@ -4,6 +4,7 @@ import {
   addNode,
   addOwner,
   insertJob,
+  localOffers,
   readJob,
   testQueue,
   type TestJob,
@@ -38,7 +39,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   /** What a worker with one slot does: claims the next, starts it, ends it. */
   async function runNext(nodeId: string): Promise<string | null> {
     const { services } = opened;
-    const job = await claim(services, { nodeId, queue: testQueue, kinds: ["upscale"] });
+    const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
     if (!job) return null;
     const lease = { jobId: job.id, attempt: job.attempt, nodeId };
     await start(services, lease);

@@ -8,7 +8,7 @@ import { transitionAll } from "./transition.ts";
 
 /**
  * Moves the next fair rows of a queue from the line into its window and rings for them. The window holds, for each
- * kind, as many unclaimed rows as live slots can run it (at least one, so that a node that comes back finds work).
+ * need, as many unclaimed rows as live slots can run it (at least one, so that a node that comes back finds work).
  */
 export async function dispatch(services: Services, queue: string): Promise<Job[]> {
   const moved = await services.db.transaction(async (tx) => {
@@ -27,11 +27,11 @@ async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
   const room = await readRoom(tx, queue);
   const picked: string[] = [];
   for (;;) {
-    const kinds = [...room].filter(([, places]) => places > 0).map(([kind]) => kind);
-    const next = kinds.length > 0 ? await pickNext(tx, { queue, kinds, except: picked }) : null;
+    const needs = [...room].filter(([, places]) => places > 0).map(([need]) => need);
+    const next = needs.length > 0 ? await pickNext(tx, { queue, needs, except: picked }) : null;
     if (!next) break;
     picked.push(next.id);
-    room.set(next.kind, (room.get(next.kind) ?? 0) - 1);
+    room.set(next.need, (room.get(next.need) ?? 0) - 1);
   }
   if (picked.length === 0) return [];
   return transitionAll(tx, {
@@ -48,34 +48,35 @@ async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
   });
 }
 
-/** How many rows of each kind in the line may come out: the free places of the window, or the rows where they are fewer. */
+/** How many rows of each need in the line may come out: the free places of the window, or the rows where they are fewer. */
 async function readRoom(tx: Tx, queue: string): Promise<Map<string, number>> {
-  const { jobs, nodes } = schema;
-  const result = await tx.execute<{ kind: string; places: number }>(sql`
-    select line.kind, least(line.waiting, greatest(1, coalesce(sum(n.slots), 0)) - line.unclaimed)::int as places
+  const { jobs, nodes, nodeQueues } = schema;
+  const result = await tx.execute<{ need: string; places: number }>(sql`
+    select line.need, least(line.waiting, greatest(1, coalesce(sum(q.slots) filter (where n.id is not null), 0)) - line.unclaimed)::int as places
     from (
-      select kind, count(*) filter (where status = 'pending' and (not_before is null or not_before <= now())) as waiting,
+      select need, count(*) filter (where status = 'pending' and (not_before is null or not_before <= now())) as waiting,
         count(*) filter (where status = 'queued') as unclaimed
-      from ${jobs} where queue = ${queue} and status in ('pending', 'queued') group by kind
+      from ${jobs} where queue = ${queue} and status in ('pending', 'queued') group by need
     ) line
-    left join ${nodes} n on n.state = 'active' and ${queue} = any(n.queues) and n.capability -> 'kinds' ? line.kind
+    left join ${nodeQueues} q on q.queue = ${queue} and line.need = any(q.needs)
+    left join ${nodes} n on n.id = q.node_id and n.state = 'active'
     where line.waiting > 0
-    group by line.kind, line.waiting, line.unclaimed`);
-  return new Map(result.rows.map(({ kind, places }) => [kind, places]));
+    group by line.need, line.waiting, line.unclaimed`);
+  return new Map(result.rows.map(({ need, places }) => [need, places]));
 }
 
 /** The fair pick: highest tier, then the owner served longest ago in this queue, then that owner's oldest due job. */
 async function pickNext(
   tx: Tx,
-  { queue, kinds, except }: { queue: string; kinds: readonly string[]; except: readonly string[] },
-): Promise<Pick<Job, "id" | "kind"> | null> {
+  { queue, needs, except }: { queue: string; needs: readonly string[]; except: readonly string[] },
+): Promise<Pick<Job, "id" | "need"> | null> {
   const notPicked = except.length > 0 ? sql`and id not in ${[...except]}` : sql``;
   const result = await tx.execute<Record<string, unknown>>(sql`
     with heads as (
       select distinct on (tier, owner_id) * from ${schema.jobs}
-      where queue = ${queue} and status = 'pending' and kind in ${[...kinds]}
+      where queue = ${queue} and status = 'pending' and need in ${[...needs]}
         and (not_before is null or not_before <= now()) ${notPicked}
-      order by tier desc, owner_id, id
+      order by tier desc, owner_id, owner_order, id
     ), chosen as (
       select heads.* from heads left join ${schema.queueTurns} t on t.queue = heads.queue and t.owner_id = heads.owner_id
       order by heads.tier desc, t.served_at nulls first, heads.id limit 1

@@ -4,7 +4,15 @@ import path from "node:path";
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addJob, addNode, addOwner, readJob, testQueue, type TestOwner } from "@atelier/testing/jobs";
+import {
+  addJob,
+  addNode,
+  addOwner,
+  localOffers,
+  readJob,
+  testQueue,
+  type TestOwner,
+} from "@atelier/testing/jobs";
 import { listObjects } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema, type Retention } from "../db/index.ts";
@@ -47,7 +55,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   async function begin(retention: Retention) {
     const { services } = opened;
     const id = await addJob(services, { owner, retention });
-    await claim(services, { nodeId, queue: testQueue, kinds: ["upscale"] });
+    await claim(services, { nodeId, queue: testQueue, offers: localOffers });
     const lease = { jobId: id, attempt: 1, nodeId };
     await start(services, lease);
     return lease;

@@ -4,6 +4,7 @@ import {
   addJob,
   addNode,
   addOwner,
+  localOffers,
   readJob,
   readStory,
   testQueue,
@@ -38,7 +39,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     const { services } = opened;
     await services.db.execute(sql`update ${schema.jobs} set not_before = now() - interval '1 second'`);
     await sweep(services);
-    const job = await claim(services, { nodeId, queue: testQueue, kinds: ["upscale"] });
+    const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
     if (!job) return null;
     const lease = { jobId: job.id, attempt: job.attempt, nodeId };
     await start(services, lease);
@@ -118,7 +119,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     if (!lease) throw new Error("the job was not started");
     await fail(services, lease, new AppError("engine_failed"));
     await sweep(services);
-    expect(await claim(services, { nodeId, queue: testQueue, kinds: ["upscale"] })).toBeNull();
+    expect(await claim(services, { nodeId, queue: testQueue, offers: localOffers })).toBeNull();
     expect((await readStory(services, id)).at(-1)).toMatchObject({
       type: "requeued",
       data: { code: "engine_failed", charged: true },

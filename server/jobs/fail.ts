@@ -5,6 +5,8 @@ import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import { heldBy, type Lease } from "./lease.ts";
 import { letNextOut } from "./let-next-out.ts";
+import { readJob } from "./read-job.ts";
+import { reroute, type Way } from "./reroute.ts";
 import { claimedStatuses } from "./status.ts";
 import { transition } from "./transition.ts";
 
@@ -14,13 +16,21 @@ import { transition } from "./transition.ts";
  * come right by waiting. Null when the lease is no longer the current one.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
-  const rule = ruleOf(error.code);
-  const failed = rule.strategy === "fail" ? await end(services, lease, error) : null;
+  const way = await findWay(services, lease, error);
+  const failed = way === null ? await end(services, lease, error) : null;
   if (failed) return finish(services, failed);
-  const again = await requeue(services, lease, error);
+  const again = way && (await requeue(services, lease, { error, way }));
   if (again) return finish(services, again);
   const ended = await end(services, lease, error);
   return ended ? finish(services, ended) : null;
+}
+
+/** Where the next try goes; null when there is none. */
+async function findWay(services: Services, lease: Lease, error: AppError): Promise<Way | null> {
+  const { strategy } = ruleOf(error.code);
+  if (strategy === "fail") return null;
+  const job = await readJob(services, lease.jobId);
+  return job && reroute(services, job, error);
 }
 
 async function finish(services: Services, job: Job): Promise<Job> {
@@ -29,9 +39,12 @@ async function finish(services: Services, job: Job): Promise<Job> {
   return job;
 }
 
-async function requeue(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
+async function requeue(
+  services: Services,
+  lease: Lease,
+  { error, way }: { error: AppError; way: Way },
+): Promise<Job | null> {
   const rule = ruleOf(error.code);
-  if (rule.strategy === "fail") return null;
   const { maxCharged, maxAttempts } = services.config.limits;
   const charge = rule.charged ? 1 : 0;
   return transition(services.db, {
@@ -43,11 +56,12 @@ async function requeue(services: Services, lease: Lease, error: AppError): Promi
       nodeId: null,
       progress: 0,
       stage: null,
-      notBefore: nextTryAt(services.config),
+      notBefore: way.waits ? nextTryAt(services.config) : null,
+      ...way.set,
     },
     honourCancel: true,
     event: "requeued",
-    data: { code: error.code, charged: rule.charged },
+    data: { code: error.code, charged: rule.charged, ...way.data },
   });
 }
 

@@ -12,7 +12,8 @@ export async function handBack(services: Services, lease: Lease): Promise<Job | 
     from: claimedStatuses,
     to: "pending",
     where: heldBy(lease),
-    set: { nodeId: null, progress: 0, stage: null },
+    // Its server was told to stop: there is nothing to adopt.
+    set: { nodeId: null, progress: 0, stage: null, externalId: null },
     honourCancel: true,
     event: "handed_back",
   });

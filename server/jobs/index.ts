@@ -1,7 +1,7 @@
 export { ack } from "./ack.ts";
 export { openBundle } from "./bundle.ts";
 export { cancel, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts";
-export { claim, type Claimant } from "./claim.ts";
+export { claim, type Claimant, type Offer } from "./claim.ts";
 export { complete, type Completion, type StoredResult } from "./complete.ts";
 export { dispatch } from "./dispatch.ts";
 export { fail } from "./fail.ts";
@@ -22,6 +22,7 @@ export { streamEvents } from "./stream-events.ts";
 export { watch, type WatchInput } from "./watch.ts";
 export { recover } from "./recover.ts";
 export { rering } from "./rering.ts";
+export { noteSubmission } from "./note-submission.ts";
 export { persistProgress, type Progress } from "./report-progress.ts";
 export { retry } from "./retry.ts";
 export { start } from "./start.ts";

@@ -1,5 +1,5 @@
-import type { InputRole, JobKind } from "../engines/index.ts";
-import type { JobStatus, Retention, Tier } from "../db/index.ts";
+import type { EngineName, InputRole, JobKind, Need } from "../engines/index.ts";
+import type { Estimate, JobStatus, Placement, Retention, Tier } from "../db/index.ts";
 import type { ErrorCode } from "../platform/index.ts";
 
 /** A job as people and programs see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
@@ -14,9 +14,21 @@ export interface JobView {
   readonly tier: Tier;
   readonly revision: number;
   readonly attempt: number;
-  readonly engine: string;
+  readonly engine: EngineName;
+  readonly workflow: string | null;
+  readonly need: Need;
   readonly queue: string;
   readonly node: string | null;
+  /** Host and port of the server of the last try; null where none took part. */
+  readonly server: string | null;
+  /** Why it runs where it runs. */
+  readonly placement: Placement | null;
+  /** What was expected when it was submitted. */
+  readonly estimate: Estimate | null;
+  /** Tries that the job itself spent. */
+  readonly charged: number;
+  /** It is not tried before this time. */
+  readonly notBefore: string | null;
   readonly retention: Retention;
   readonly params: Readonly<Record<string, unknown>>;
   readonly error: { readonly code: ErrorCode; readonly message: string } | null;

@@ -9,6 +9,7 @@ export type InputImages = ReadonlyMap<InputRole, InputImage>;
 
 /** Reads the pictures of a request, which must be the owner's own; another's is answered like one that is not there. */
 export async function loadInputs(tx: Tx, ownerId: string, request: SubmitRequest): Promise<InputImages> {
+  // Safe: the schema of the inputs has roles for its keys; one that is left out is not there.
   const wanted = Object.entries(request.inputs) as [InputRole, string][];
   if (wanted.length === 0) return new Map();
   const { images } = schema;
@@ -45,7 +46,7 @@ export async function loadInputs(tx: Tx, ownerId: string, request: SubmitRequest
 }
 
 function checkSizes(request: SubmitRequest, inputs: InputImages): void {
-  const image = inputs.get("image");
+  const image = inputs.get("image") ?? inputs.get("person");
   const mask = inputs.get("mask");
   if (image && mask && (image.widthPx !== mask.widthPx || image.heightPx !== mask.heightPx)) {
     throw new AppError(

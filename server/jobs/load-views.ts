@@ -28,6 +28,11 @@ export async function loadViews(
   return result.rows.map((row) => toView(jobFromRow(row), row));
 }
 
+/** Host, port and path of an address. */
+function labelOf(url: string): string {
+  return url.replace(/^https?:\/\//, "");
+}
+
 function toView(job: Job, extras: Extras): JobView {
   const time = (at: Date | null) => at?.toISOString() ?? null;
   return {
@@ -40,8 +45,15 @@ function toView(job: Job, extras: Extras): JobView {
     revision: job.revision,
     attempt: job.attempt,
     engine: job.engine,
+    workflow: job.workflow,
+    need: job.need,
     queue: job.queue,
     node: extras.node_name,
+    server: job.server === null ? null : labelOf(job.server),
+    placement: job.placement,
+    estimate: job.estimate,
+    charged: job.charged,
+    notBefore: time(job.notBefore),
     retention: job.retention,
     params: job.params,
     error: job.errorCode ? { code: job.errorCode, message: job.errorMessage ?? "" } : null,

@@ -1,33 +1,35 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { chooseQueue, livePlaces } from "../scheduling/index.ts";
+import type { Need } from "../engines/index.ts";
+import { livePlaces, readPlaces } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
-import type { JobKind } from "../engines/index.ts";
 import { hint } from "./hint.ts";
 import { amendAll, transitionAll } from "./transition.ts";
 
 /**
- * Places waiting jobs anew when their queue has no live node that can run them but another has. Queued rows go
- * back to the line first, so that only the fair pick lets them out.
+ * Places waiting jobs anew when their queue has no live node that can serve their need but another queue has. Queued
+ * rows go back to the line first, so that only the fair pick lets them out.
  */
 export async function moveStranded(services: Services): Promise<void> {
-  const places = await livePlaces(services.db);
-  if (places.length === 0) return;
+  const live = await livePlaces(services.db);
+  if (live.length === 0) return;
   const { jobs } = schema;
   const waiting = await services.db
-    .selectDistinct({ queue: jobs.queue, kind: jobs.kind })
+    .selectDistinct({ queue: jobs.queue, need: jobs.need })
     .from(jobs)
     .where(inArray(jobs.status, ["pending", "queued"]));
-  for (const { queue, kind } of waiting) {
-    if (places.some((place) => place.queue === queue && place.kind === kind)) continue;
-    if (!places.some((place) => place.kind === kind)) continue;
-    await move(services, { from: queue, kind });
+  for (const { queue, need } of waiting) {
+    const own = live.filter((place) => place.need === need);
+    if (own.length > 0 && !own.some((place) => place.queue === queue))
+      await move(services, { from: queue, need });
   }
 }
 
-async function move(services: Services, { from, kind }: { from: string; kind: JobKind }): Promise<void> {
-  const to = await chooseQueue(services.db, services.config, kind);
-  const here = sql`queue = ${from} and kind = ${kind}`;
+async function move(services: Services, { from, need }: { from: string; need: Need }): Promise<void> {
+  const places = (await readPlaces(services.db, [need])).filter((place) => place.slots > 0);
+  const to = places.toSorted((a, b) => a.workMs / a.slots - b.workMs / b.slots)[0]?.queue;
+  if (to === undefined) return;
+  const here = sql`queue = ${from} and need = ${need}`;
   await transitionAll(services.db, {
     from: ["queued"],
     to: "pending",
@@ -43,7 +45,7 @@ async function move(services: Services, { from, kind }: { from: string; kind: Jo
   });
   hint(services, moved);
   services.log.info(
-    { from, to, kind, count: moved.length },
+    { from, to, need, count: moved.length },
     "waiting jobs moved to a queue with a live node",
   );
 }

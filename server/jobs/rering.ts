@@ -13,13 +13,13 @@ export async function rering(
   services: Services,
   olderThanMs = services.config.timing.reringMs,
 ): Promise<number> {
-  const { jobs, nodes } = schema;
+  const { jobs, nodes, nodeQueues } = schema;
   const result = await services.db.execute<Record<string, unknown>>(sql`
     update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
     where status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
-      and exists (select 1 from ${nodes} n
-        where n.state = 'active' and ${jobs.queue} = any(n.queues) and n.capability -> 'kinds' ? ${jobs.kind}
-          and n.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.status in ('waiting_for_engine', 'processing')))
+      and exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+        where n.state = 'active' and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
+          and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))
     returning *`);
   await ring(services, result.rows.map(jobFromRow));
   return result.rows.length;

@@ -1,6 +1,5 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { kindInputs } from "../engines/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import type { Job } from "./job.ts";
@@ -29,7 +28,8 @@ export async function retry(
   if (last && !isFinal(last.status)) return { id: last.id, status: last.status };
   const number = Math.max(last?.retryNumber ?? 0, await findLastNumber(services, job)) + 1;
   const { kind, params, retention } = job;
-  const request = { kind, params, inputs: await readInputIds(services, job), retention };
+  const inputs = await readInputIds(services, job);
+  const request = { kind, params, inputs, retention, ...readWay(job) };
   return submit(services, request, {
     submitter,
     idempotencyKey: `${keyPrefix(id)}${number}`,
@@ -61,6 +61,12 @@ async function findLastNumber({ db }: Services, { id, ownerId }: Job): Promise<n
   return last?.number ?? 0;
 }
 
+/** The engine and workflow that were asked for: not those of a place that the job was only moved to. */
+function readWay({ placement, engine, workflow }: Job): { engine?: string; workflow?: string } {
+  const [wantedEngine, name] = placement?.downgrade?.from.split("/") ?? [engine, workflow];
+  return wantedEngine === "comfyui" ? (name ? { workflow: name } : {}) : { engine: wantedEngine ?? engine };
+}
+
 async function readInputIds({ db }: Services, job: Job): Promise<Record<string, string>> {
   const { jobInputs, images } = schema;
   const inputs = await db
@@ -69,6 +75,6 @@ async function readInputIds({ db }: Services, job: Job): Promise<Record<string, 
     .innerJoin(images, eq(images.id, jobInputs.imageId))
     .where(and(eq(jobInputs.jobId, job.id), isNull(images.deletedAt)));
   // Of a picture that is gone for good not even the link is left.
-  if (inputs.length < kindInputs[job.kind].length) throw new AppError("input_missing");
+  if (inputs.length < job.inputCount) throw new AppError("input_missing");
   return Object.fromEntries(inputs.map((input) => [input.role, input.imageId]));
 }

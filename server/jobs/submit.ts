@@ -1,21 +1,26 @@
 import { sql } from "drizzle-orm";
 import { schema, tiers, type JobStatus, type Tx } from "../db/index.ts";
-import { localEngine } from "../engines/index.ts";
+import { needOf } from "../engines/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety/index.ts";
-import { chooseQueue } from "../scheduling/index.ts";
+import { place, readEstimate, type Placed } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { admit } from "./admit.ts";
 import { hint } from "./hint.ts";
+import type { Job } from "./job.ts";
 import type { SubmitRequest } from "./kinds.ts";
 import { letNextOut } from "./let-next-out.ts";
 import { loadInputs, type InputImages } from "./load-inputs.ts";
 import { parseSubmit } from "./parse-submit.ts";
 import { rememberRequest } from "./remember-request.ts";
+import { settleParams } from "./settle-params.ts";
+import { sizeClassOfRun } from "./size-class-of-run.ts";
 
 export interface Submitter {
   readonly userId: string;
   readonly isGuest: boolean;
+  /** Whether the tiers above `normal` may be asked for. */
+  readonly isAdmin?: boolean;
 }
 
 export interface SubmitOptions {
@@ -31,15 +36,19 @@ export interface Submitted {
 
 /**
  * Accepts a job: everything is checked and stored in one transaction, then the work is started. Throws AppError with
- * `bad_request`, `consent_required`, `not_found`, `no_engine`, `mask_size`, `output_too_large`, `quota_exceeded`,
- * `queue_full`, `idempotency_mismatch` or `conflict` (the key's job is gone); nothing is stored then.
+ * `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`, `mask_size`,
+ * `output_too_large`, `quota_exceeded`, `queue_full`, `forbidden` (a tier above `normal`), `idempotency_mismatch` or
+ * `conflict` (the key's job is gone); nothing is stored then.
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
   const request = parseSubmit(input);
+  if (tiers[request.tier] > tiers.normal && !options.submitter.isAdmin) {
+    throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
+  }
   const id = newId();
   const accepted = await services.db.transaction((tx) => accept(tx, services, { id, request, options }));
   if (accepted.known) return accepted.known;
-  hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }]);
+  hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }, ...accepted.displaced]);
   services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
   // Not awaited: the job is accepted, and what starts it cannot fail it.
   void letNextOut(services, accepted.queue);
@@ -52,24 +61,29 @@ interface Acceptance {
   readonly options: SubmitOptions;
 }
 
-async function accept(
-  tx: Tx,
-  services: Services,
-  { id, request, options }: Acceptance,
-): Promise<{ known: Submitted; queue: "" } | { known: null; queue: string }> {
+type Accepted =
+  | { readonly known: Submitted }
+  | { readonly known: null; readonly queue: string; readonly displaced: readonly Job[] };
+
+async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promise<Accepted> {
+  const { id, request, options } = acceptance;
   const { submitter, idempotencyKey: key } = options;
   const ownerId = submitter.userId;
   if (key !== undefined) {
     const knownId = await rememberRequest(tx, { ownerId, key, request, jobId: id });
-    if (knownId) return { known: await readStatus(tx, knownId), queue: "" };
+    if (knownId) return { known: await readStatus(tx, knownId) };
   }
-  const queue = await chooseQueue(tx, services.config, request.kind);
+  const { kind, params, engine, workflow } = request;
+  const roles = new Set(Object.keys(request.inputs));
+  const placed = await place(tx, services.config, { kind, params, roles, engine, workflow });
   const inputs = await loadInputs(tx, ownerId, request);
-  await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue });
+  const { queue } = placed;
+  const tier = tiers[request.tier];
+  const displaced = await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue, tier });
   const person = inputs.get("person");
   if (person) await recordConsent(tx, { ownerId, storedSha256: person.storedSha256 });
-  await insertJob(tx, { id, request, options, queue, inputs });
-  return { known: null, queue };
+  await insertJob(tx, { ...acceptance, placed, inputs });
+  return { known: null, queue, displaced };
 }
 
 /** A key outlives its job: how a job that is gone ended is not known any more, and its result is gone with it. */
@@ -86,25 +100,47 @@ async function readStatus(tx: Tx, id: string): Promise<Submitted> {
   return { id, status: job.status };
 }
 
-/** The row, its story's first line and its links in one statement. */
-async function insertJob(tx: Tx, job: Acceptance & { queue: string; inputs: InputImages }): Promise<void> {
-  const { id, request, options, queue, inputs } = job;
-  const { jobs, jobEvents, jobInputs } = schema;
-  const row = tx.insert(jobs).values({
+type NewJob = Acceptance & { readonly placed: Placed; readonly inputs: InputImages };
+
+async function rowOf(tx: Tx, { id, request, options, placed, inputs }: NewJob) {
+  const { queue, placement, candidate } = placed;
+  const { engine, workflow } = candidate;
+  const { kind, retention } = request;
+  const ownerId = options.submitter.userId;
+  const params = settleParams(request, workflow);
+  const sizeClass = sizeClassOfRun(kind, params, inputs);
+  const tier = tiers[request.tier];
+  const need = needOf({ engine, kind, workflow: workflow?.name ?? null });
+  const target = { queue, need, sizeClass, ownerId, tier, ownerOrder: null, isQueued: false };
+  return {
     id,
-    ownerId: options.submitter.userId,
-    kind: request.kind,
-    status: "pending",
-    tier: tiers.normal,
-    params: request.params,
+    ownerId,
+    kind,
+    status: "pending" as const,
+    tier,
+    params,
     queue,
-    engine: localEngine.name,
-    retention: request.retention,
+    engine,
+    workflow: workflow?.name ?? null,
+    need,
+    placement,
+    estimate: await readEstimate(tx, target),
+    sizeClass,
+    inputCount: inputs.size,
+    retention,
     retryOf: options.retry?.of ?? null,
     retryNumber: options.retry?.number ?? null,
-  });
-  const inserted = tx.$with("inserted").as(row.returning({ id: jobs.id }));
-  const event = { jobId: id, revision: 1, type: "created", status: "pending", data: { queue } } as const;
+  };
+}
+
+/** The row, its story's first line and its links in one statement. */
+async function insertJob(tx: Tx, job: NewJob): Promise<void> {
+  const { jobs, jobEvents, jobInputs } = schema;
+  const { id, inputs } = job;
+  const values = await rowOf(tx, job);
+  const inserted = tx.$with("inserted").as(tx.insert(jobs).values(values).returning({ id: jobs.id }));
+  const data = { queue: values.queue, need: values.need, isLive: values.placement.isLive };
+  const event = { jobId: id, revision: 1, type: "created", status: "pending", data } as const;
   const links = [...inputs].map(([role, image]) => ({ jobId: id, role, imageId: image.id }));
   if (links.length === 0) {
     await tx.with(inserted).insert(jobEvents).values(event);

@@ -4,3 +4,7 @@ export { listLive } from "./list.ts";
 export { pruneEnded } from "./prune-ended.ts";
 export { register, type Node, type Registration } from "./register.ts";
 export { createNodeWatch, type NodeWatch } from "./watch.ts";
+export { readOrders, type NodeOrders } from "./read-orders.ts";
+export { writeQueues, type NodeQueue } from "./write-queues.ts";
+export { changeQueues } from "./change-queues.ts";
+export { writeServers, type SeenServer } from "./write-servers.ts";

@@ -1,8 +1,11 @@
-import { and, inArray, sql } from "drizzle-orm";
-import { schema, type NodeCapability, type Tx } from "../db/index.ts";
+import { and, eq, inArray, sql } from "drizzle-orm";
+import { schema, type NodeCapability, type NodeProblem, type Tx } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
+import type { Workflow } from "../workflows/index.ts";
 import { pidStartTime, type ProcessIdentity } from "./identity.ts";
+import { publishWorkflows } from "./publish-workflows.ts";
+import { writeQueues, type NodeQueue } from "./write-queues.ts";
 
 export type Node = typeof schema.nodes.$inferSelect;
 
@@ -10,8 +13,11 @@ export interface Registration {
   readonly name: string;
   readonly identity: ProcessIdentity;
   readonly capability: NodeCapability;
-  readonly queues: readonly string[];
-  readonly slots: number;
+  readonly queues: readonly NodeQueue[];
+  /** Workflows of an operator's own. */
+  readonly workflows?: readonly Workflow[];
+  /** What was not taken of the operator's own, and why. */
+  readonly problems?: readonly NodeProblem[];
   /** The incarnation of this very process that a beat found lost; it is not a predecessor to wait for. */
   readonly replaces?: string;
 }
@@ -21,18 +27,27 @@ export interface Registration {
  * and its process is gone; otherwise the watch decides about it and the newcomer's name gets a suffix.
  */
 export async function register(services: Services, registration: Registration): Promise<Node> {
-  const { identity, capability, queues, slots } = registration;
+  const { identity, capability, queues, workflows = [], problems = [] } = registration;
   const node = await services.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('register'), hashtext(${registration.name}))`);
     const name = await freeName(tx, registration);
     const [row] = await tx
       .insert(schema.nodes)
-      .values({ id: newId(), name, ...identity, capability, queues: [...queues], slots })
+      .values({ id: newId(), name, ...identity, capability, problems })
       .returning();
-    return row;
+    if (!row) throw new Error("the insert of a node gave no row back");
+    await writeQueues(tx, row.id, queues);
+    const refused = await publishWorkflows(tx, row.id, workflows);
+    if (refused.length === 0) return row;
+    const [noted] = await tx
+      .update(schema.nodes)
+      .set({ problems: [...problems, ...refused] })
+      .where(eq(schema.nodes.id, row.id))
+      .returning();
+    return noted;
   });
   if (!node) throw new Error("the insert of a node gave no row back");
-  services.log.info({ nodeId: node.id, node: node.name, queues, slots }, "node registered");
+  services.log.info({ nodeId: node.id, node: node.name, queues, problems: node.problems }, "node registered");
   return node;
 }
 

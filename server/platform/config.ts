@@ -28,8 +28,23 @@ const timingSchema = z.object({
   stopGraceMs: ms.default(30_000),
   /** Progress is written to the row at most this often. */
   progressPersistMs: ms.default(5_000),
-  /** An engine that takes longer than this is stopped. */
+  /** An engine of this computer that takes longer than this is stopped. */
   runLimitMs: ms.default(600_000),
+  /** A run on a server is stopped after a base (models have to be loaded) and a part per megapixel and step. */
+  serverRunBaseMs: ms.default(180_000),
+  serverRunPerMegapixelStepMs: ms.default(6_000),
+  /** Times that for a server without a graphics card. */
+  cpuRunFactor: z.number().min(1).default(30),
+  /** How often each server is asked how it is. */
+  probeMs: ms.default(10_000),
+  /** A probe that takes longer than this has failed. */
+  probeTimeoutMs: ms.default(4_000),
+  /** How often the lists of servers are read again. */
+  discoverMs: ms.default(15_000),
+  /** What a server said about its nodes and models is believed for this long. */
+  objectInfoMs: ms.default(300_000),
+  /** A server that says nothing for this long is asked for its history. */
+  serverSilentMs: ms.default(2_000),
   /** Wait before the second try of a job; doubled with each further one, up to `maxRetryDelayMs`. */
   retryDelayMs: ms.default(1_000),
   maxRetryDelayMs: ms.default(60_000),
@@ -49,6 +64,8 @@ const limitsSchema = z.object({
   guestShareOfLine: z.number().min(0).max(1).default(0.5),
   /** Pictures that a guest may keep. */
   guestImages: z.number().int().min(1).default(200),
+  /** Runs out of memory in a row after which a server takes nothing until a probe finds it well. */
+  serverMemoryFailures: z.number().int().min(1).default(2),
   /** Requests per minute of one API key. */
   apiKeyPerMinute: z.number().int().min(1).default(600),
 });
@@ -74,18 +91,28 @@ const queueSchema = z.object({
   /** What a node needs to subscribe: logical cores and memory in GiB. The lightest class takes every node. */
   minCores: z.number().default(0),
   minMemoryGib: z.number().default(0),
+  /** Above 0 it is a queue of graphics cards: the memory in GiB that one server of the node must have. */
+  minVramGib: z.number().default(0),
+  /** Narrows the queue to jobs of these kinds. */
+  kinds: z.array(z.string()).optional(),
+  /** Models that a server must have (file names) to serve the queue. */
+  models: z.array(z.string()).optional(),
 });
 
 const configSchema = z.object({
   timing: timingSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   retention: retentionSchema.prefault({}),
-  queues: z.record(z.string(), queueSchema).default({
+  queues: z.record(z.string(), queueSchema).prefault({
+    "gpu-high": { minVramGib: 8 },
+    "gpu-medium": { minVramGib: 4 },
     "cpu-intensive": { minCores: 8, minMemoryGib: 16 },
-    "cpu-light": { minCores: 0, minMemoryGib: 0 },
+    "cpu-light": {},
   }),
 });
 
+/** What a queue asks of a node. */
+export type QueueNeeds = z.infer<typeof queueSchema>;
 export type Config = z.infer<typeof configSchema>;
 export type ConfigInput = z.input<typeof configSchema>;
 

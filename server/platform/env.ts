@@ -33,6 +33,16 @@ const envSchema = z.object({
   WORKER_NAME: optionalText,
   WORKER_ONLY: list.default([]),
   WORKER_CPU_SLOTS: integer(1, 64).optional(),
+  WORKER_GPU_SLOTS: integer(1, 64).optional(),
+  /** Port of the worker's own HTTP endpoints; they need the token. */
+  WORKER_HTTP_PORT: integer(0, 65_535).optional(),
+  WORKER_HTTP_TOKEN: z.string().min(16, "must have at least 16 characters").optional(),
+  /** Addresses of ComfyUI and IOPaint servers, and where else to look for ComfyUI servers; see docs/servers.md. */
+  COMFYUI_URLS: list.default([]),
+  COMFYUI_DISCOVERY: list.default([]),
+  IOPAINT_URLS: list.default([]),
+  /** Folder with workflows of one's own, one folder each. */
+  WORKFLOWS_DIR: optionalText,
   /** Folder of the embedded services, the files and the logs. */
   ATELIER_DATA_DIR: text.default(".data"),
   /** File about behaviour (queues, limits, lease times). */
@@ -57,10 +67,17 @@ function dropBlank(source: Source): Source {
   return Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim()));
 }
 
+/** The second of each is needed where the first is set. */
+const pairs = [
+  ["DATABASE_DIRECT_URL", "DATABASE_URL"],
+  ["WORKER_HTTP_PORT", "WORKER_HTTP_TOKEN"],
+] as const;
+
 /** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */
 function findConflicts(source: Source): ConfigProblem[] {
-  if (!source["DATABASE_DIRECT_URL"] || source["DATABASE_URL"]) return [];
-  return [{ name: "DATABASE_URL", message: "is missing although DATABASE_DIRECT_URL is set" }];
+  return pairs
+    .filter(([given, needed]) => source[given] && !source[needed])
+    .map(([given, needed]) => ({ name: needed, message: `is missing although ${given} is set` }));
 }
 
 /**

@@ -28,6 +28,23 @@ const validation = (httpStatus: number, message: string): ErrorRule => ({
   message,
 });
 
+const network = (strategy: "other_server" | "retry", message: string): ErrorRule => ({
+  class: "network",
+  strategy,
+  charged: false,
+  httpStatus: 502,
+  message,
+});
+
+/** What this server lacks another may have. */
+const elsewhere = (message: string): ErrorRule => ({
+  class: "model",
+  strategy: "other_server",
+  charged: false,
+  httpStatus: 502,
+  message,
+});
+
 /** The closed table of error codes; every decision about an error is made from its row here. */
 export const errorRules = {
   bad_request: validation(400, "The request is not valid."),
@@ -61,6 +78,36 @@ export const errorRules = {
   person_unsuitable: validation(422, "The photo of the person cannot be used for this."),
   garment_unsuitable: validation(422, "The photo of the garment cannot be used for this."),
   input_missing: validation(422, "A picture that the job needs is gone."),
+  workflow_unknown: validation(422, "There is no workflow of that name for this."),
+  workflow_params: validation(422, "The workflow does not take these settings."),
+  graph_invalid: validation(422, "The server refused the workflow."),
+  displaced: {
+    class: "resource",
+    strategy: "fail",
+    charged: false,
+    httpStatus: 503,
+    message: "The line was full and an urgent job took this place. Try again in a few minutes.",
+  },
+  engine_blocked: {
+    class: "moderation",
+    strategy: "fail",
+    charged: true,
+    httpStatus: 422,
+    message: "The server blocked this picture.",
+  },
+  server_lost: network("other_server", "The server that worked on the picture went away."),
+  server_busy: network("retry", "The server is too busy at the moment."),
+  proxy_error: network("other_server", "What stands before the server did not let the request through."),
+  engine_interrupted: network("other_server", "Somebody stopped the picture on the server."),
+  model_missing: elsewhere("The server does not have a model that the workflow needs."),
+  node_missing: elsewhere("The server does not have a node that the workflow needs."),
+  gpu_out_of_memory: {
+    class: "resource",
+    strategy: "cpu_queue",
+    charged: false,
+    httpStatus: 503,
+    message: "The picture is too large for the memory of the graphics cards.",
+  },
   engine_crashed: {
     class: "resource",
     strategy: "retry",

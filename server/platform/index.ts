@@ -3,7 +3,14 @@ export { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
 export { isId, newId } from "./ids.ts";
 export { isStorable, lineOfText } from "./line-of-text.ts";
 export { envNames, inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
-export { defineConfig, loadConfig, parseConfig, type Config, type ConfigInput } from "./config.ts";
+export {
+  defineConfig,
+  loadConfig,
+  parseConfig,
+  type Config,
+  type ConfigInput,
+  type QueueNeeds,
+} from "./config.ts";
 export { issuesOf, type FieldIssue } from "./issues.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { openLog, type Logger, type LogOptions } from "./log.ts";

@@ -13,7 +13,7 @@ export interface BellBackend {
 export type QueueHandle = Pick<Queue, "add" | "addBulk" | "close"> & Pick<NodeJS.EventEmitter, "on">;
 
 export interface WorkerHandle {
-  readonly worker: Pick<Worker, "close"> & Pick<NodeJS.EventEmitter, "on">;
+  readonly worker: Pick<Worker, "close" | "concurrency"> & Pick<NodeJS.EventEmitter, "on">;
   /** Cuts the connections of the worker, whether it could close in order or not. */
   readonly disconnect: () => void;
 }

@@ -51,7 +51,12 @@ export function createBells(connection: QueueConnection, onError: OnConnectionEr
       const options = { ...workerTiming, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
       const handle = backend.openWorker(name, (job) => answer(job.data), { ...options, concurrency: slots });
       handle.worker.on("error", onError);
-      return { close: () => closeWorker(handle, underWay) };
+      return {
+        setSlots(atOnce) {
+          if (handle.worker.concurrency !== atOnce) handle.worker.concurrency = atOnce;
+        },
+        close: () => closeWorker(handle, underWay),
+      };
     },
     ping: () => backend.ping(),
     async close() {

@@ -7,6 +7,8 @@ export interface Bell {
 
 /** A node's subscription to one queue. */
 export interface BellConsumer {
+  /** Changes how many bells are answered at once; at least 1. */
+  setSlots(slots: number): void;
   /** Takes no new bells; resolves when those under way are done. */
   close(): Promise<void>;
 }

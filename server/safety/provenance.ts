@@ -9,6 +9,8 @@ export const digitalSourceTypes = {
   upscale: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
   // A cut-out shows the photo's own pixels: nothing in it was generated.
   remove_background: `${vocabulary}/algorithmicallyEnhanced`,
+  edit: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
+  restore_faces: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
   text_to_image: `${vocabulary}/trainedAlgorithmicMedia`,
 } as const satisfies Record<JobKind, string>;
 

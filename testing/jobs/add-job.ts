@@ -33,6 +33,8 @@ export async function insertJob(services: Services, job: TestJob): Promise<strin
       params: { scale: 2, ...(job.simulate ? { simulate: job.simulate } : {}) },
       queue: testQueue,
       engine: localEngine.name,
+      need: "local/upscale",
+      inputCount: 1,
       retention: job.retention ?? "keep",
     });
     await tx.insert(schema.jobEvents).values({ jobId: id, revision: 1, type: "created", status: "pending" });

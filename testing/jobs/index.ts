@@ -1,5 +1,5 @@
 export { addImage, addOwner, type TestOwner } from "./add-owner.ts";
-export { addNode } from "./add-node.ts";
+export { addNode, localOffers, type TestNode } from "./add-node.ts";
 export { addJob, insertJob, testQueue, type TestJob } from "./add-job.ts";
 export { findBrokenInvariants } from "./check-invariants.ts";
 export { readJob, readStory, until, untilAll } from "./read.ts";

@@ -3,7 +3,7 @@ import { cancel, claim, complete, confirmCancel, fail, persistProgress, start } 
 import type { Job, Lease } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
 import { waitUntil } from "../../scripts/process/wait-until.ts";
-import { addJob, testQueue, type TestOwner } from "../jobs/index.ts";
+import { addJob, localOffers, testQueue, type TestOwner } from "../jobs/index.ts";
 
 export interface Writer {
   readonly owner: TestOwner;
@@ -14,7 +14,6 @@ export interface Writer {
   readonly turn: () => Promise<void>;
 }
 
-const kinds = ["upscale"];
 const stages = 5;
 const patienceMs = 60_000;
 
@@ -40,7 +39,7 @@ export async function writeJobs(services: Services, writer: Writer): Promise<voi
 async function claimAny(services: Services, nodeId: string): Promise<Job> {
   let job: Job | null = null;
   await waitUntil(async () => {
-    job ??= await claim(services, { nodeId, queue: testQueue, kinds });
+    job ??= await claim(services, { nodeId, queue: testQueue, offers: localOffers });
     return job !== null;
   }, patienceMs);
   if (!job) throw new Error("there is nothing to claim");

@@ -1,6 +1,8 @@
 import { loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices } from "@atelier/server/services";
-import { work } from "@atelier/worker/work";
+import { createServerEngines } from "@atelier/worker/engines";
+import { createServerPool, createSources } from "@atelier/worker/servers";
+import { loadWorkflows, work } from "@atelier/worker/work";
 import pino from "pino";
 import { pauseAt } from "./pause.ts";
 import { ordersName, type WorkerOrders } from "./script.ts";
@@ -17,7 +19,11 @@ async function main(): Promise<void> {
   const opened = await openServices({ env, config, name: "test worker", log });
   const engine = createSimulatedEngine(orders.script, say);
   const { services, engine: used } = pauseAt(orders.pauseAt, { services: opened, engine, say });
-  await work(services, [used]);
+  const { workflows, problems: refused } = await loadWorkflows(env);
+  const sources = createSources(env);
+  const pool = createServerPool({ sources, workflows: () => workflows, config, log });
+  const ofServers = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
+  await work(services, { engines: [used, ...ofServers], pool, workflows, problems: refused });
   say("left in order");
 }
 

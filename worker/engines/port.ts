@@ -1,9 +1,25 @@
-import type { InputRole, JobKind } from "@atelier/server/engines";
+import type { EngineName, InputRole, JobKind, Need } from "@atelier/server/engines";
+import type { Workflow } from "@atelier/server/workflows";
+
+/** A piece of work that a server was given, under an id of our own. */
+export interface Submission {
+  /** Base address of the server, without credentials. */
+  readonly server: string;
+  readonly externalId: string;
+}
 
 /** One run of an engine. Files are local; the engine writes only below `workDir`, which its caller removes. */
 export interface EngineTask {
   readonly jobId: string;
   readonly kind: JobKind;
+  readonly attempt: number;
+  readonly need: Need;
+  /** The job's workflow; null for engines without any. */
+  readonly workflow: Workflow | null;
+  /** Addresses of servers where the job failed for a reason that another server may not have. */
+  readonly avoid: readonly string[];
+  /** What an earlier try posted: it is adopted where it still runs or has ended, never run a second time. */
+  readonly submission: Submission | null;
   /** Already parsed with the kind's schema. */
   readonly params: Readonly<Record<string, unknown>>;
   /** Path of each input, as stored (orientation applied, no metadata). Masks: grey PNG, white = change. */
@@ -20,6 +36,8 @@ export interface EngineContext {
   onProgress(fraction: number, stage: string): void;
   /** A small JPEG or WebP of the unfinished picture. */
   onPreview(bytes: Uint8Array): void;
+  /** Stores what is about to be posted; post only after it resolved. Rejects when the job is no longer this run's. */
+  onSubmitting(submission: Submission): Promise<void>;
 }
 
 export interface EngineOutput {
@@ -31,7 +49,7 @@ export interface EngineOutput {
 
 /** The one interface between the worker and whatever makes pictures. Throws AppError with a code of the table. */
 export interface Engine {
-  readonly name: string;
+  readonly name: EngineName;
   readonly kinds: readonly JobKind[];
   run(task: EngineTask, context: EngineContext): Promise<readonly EngineOutput[]>;
   close(): Promise<void>;

@@ -39,9 +39,7 @@ describe("A3 health", () => {
       bootId: "boot",
       pid: 1,
       pidStartedAt: "0",
-      capability: { cores: 1, memoryBytes: 1, kinds: ["upscale"], engines: ["local"] },
-      queues: ["cpu-light"],
-      slots: 1,
+      capability: { cores: 1, memoryBytes: 1, gpus: [], kinds: ["upscale"], engines: ["local"] },
     });
     const well = await health();
     expect(well).toMatchObject({ status: 200, body: { status: "ok", workers: { ok: true, active: 1 } } });

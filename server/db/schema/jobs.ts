@@ -1,18 +1,20 @@
 import { sql } from "drizzle-orm";
 import {
   boolean,
+  doublePrecision,
   index,
   integer,
   jsonb,
   pgTable,
   primaryKey,
   real,
+  smallint,
   text,
   timestamp,
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { InputRole, JobKind } from "../../engines/index.ts";
+import type { EngineName, InputRole, JobKind, Need } from "../../engines/index.ts";
 import type { ErrorCode } from "../../platform/index.ts";
 import { users } from "./accounts.ts";
 import { images } from "./images.ts";
@@ -35,6 +37,35 @@ export const tiers = { low: 0, normal: 1, high: 2, urgent: 3 } as const;
 export type Tier = keyof typeof tiers;
 export type Retention = "keep" | "ephemeral";
 
+/** One place that was weighed for a job, and why it was not taken. */
+export interface PlaceWeighed {
+  readonly queue: string | null;
+  readonly need: Need;
+  /** Expected wait in seconds; null where nothing alive can run it. */
+  readonly waitS: number | null;
+  readonly refused: "busier" | "full" | "no_server" | "never_seen" | "less_suited" | null;
+}
+
+/** Where a job was placed and what else was weighed. */
+export interface Placement {
+  readonly chosen: { readonly queue: string; readonly need: Need };
+  /** False when nothing alive can run it: it waits for a node to come back. */
+  readonly isLive: boolean;
+  readonly weighed: readonly PlaceWeighed[];
+  /** Set when it was moved to a slower or simpler place than asked for; the user sees it. */
+  readonly downgrade?: { readonly from: Need; readonly queue: string; readonly reason: ErrorCode };
+}
+
+/** What is expected of a job before it starts. Times in ms. */
+export interface Estimate {
+  /** How many jobs are served before it. */
+  readonly position: number;
+  readonly waitMs: readonly [low: number, high: number];
+  readonly runMs: readonly [low: number, high: number];
+  /** How many past runs it is drawn from. */
+  readonly runs: number;
+}
+
 /** A job is a row; see docs/architecture.md for its statuses. Only server/jobs/transition.ts writes `status`. */
 export const jobs = pgTable(
   "jobs",
@@ -48,8 +79,30 @@ export const jobs = pgTable(
     tier: integer("tier").notNull(),
     params: jsonb("params").$type<Record<string, unknown>>().notNull(),
     queue: text("queue").notNull(),
-    engine: text("engine").notNull(),
+    engine: text("engine").$type<EngineName>().notNull(),
     workflow: text("workflow"),
+    /** What a node must offer to run it; follows from engine, kind and workflow. */
+    need: text("need").$type<Need>().notNull(),
+    /** Why it runs where it runs. */
+    placement: jsonb("placement").$type<Placement>(),
+    /** What was said about its waiting time when it was submitted. */
+    estimate: jsonb("estimate").$type<Estimate>(),
+    /** Size of the run for comparing with past ones: 2 * log2 of megapixels times steps, rounded. */
+    sizeClass: smallint("size_class").notNull().default(0),
+    /** Order within the owner's own share of the line, the smallest first; epoch ms of the submit at first. */
+    ownerOrder: doublePrecision("owner_order")
+      .notNull()
+      .default(sql`extract(epoch from clock_timestamp()) * 1000`),
+    /** How many pictures it was given; less links than that means that one is gone. */
+    inputCount: smallint("input_count").notNull().default(0),
+    /** Server of the last try, and the id under which the try was posted there: a later try adopts it. */
+    server: text("server"),
+    externalId: text("external_id"),
+    /** Addresses of servers where it failed for a reason that another server may not have. */
+    avoid: text("avoid")
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     retention: text("retention").$type<Retention>().notNull().default("keep"),
     /** Raised by every change; the order of changes of one job. */
     revision: integer("revision").notNull().default(1),
@@ -84,7 +137,7 @@ export const jobs = pgTable(
   },
   (table) => [
     index("jobs_line")
-      .on(table.queue, table.tier, table.ownerId, table.id)
+      .on(table.queue, table.tier, table.ownerId, table.ownerOrder, table.id)
       .where(sql`${table.status} = 'pending'`),
     index("jobs_window")
       .on(table.queue, table.queuedAt)
@@ -97,6 +150,10 @@ export const jobs = pgTable(
       .where(sql`${table.status} in ('pending', 'queued', 'waiting_for_engine', 'processing')`),
     index("jobs_owner").on(table.ownerId, table.id),
     index("jobs_owner_ended").on(table.ownerId, table.endedAt),
+    index("jobs_runs")
+      .on(table.need, table.endedAt)
+      .where(sql`${table.status} = 'completed'`),
+    index("jobs_ended").on(table.endedAt),
     uniqueIndex("jobs_retry").on(table.retryOf, table.retryNumber),
     index("jobs_ephemeral")
       .on(table.endedAt)

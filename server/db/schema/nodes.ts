@@ -1,14 +1,47 @@
 import { sql } from "drizzle-orm";
-import { bigint, index, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import type { JobKind } from "../../engines/index.ts";
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uuid,
+} from "drizzle-orm/pg-core";
+import type { EngineName, JobKind, Need } from "../../engines/index.ts";
+import { users } from "./accounts.ts";
+
+const at = (name: string) => timestamp(name, { withTimezone: true });
 
 export type NodeState = "active" | "draining" | "lost" | "gone";
+
+export interface Gpu {
+  readonly name: string;
+  readonly vramBytes: number;
+}
 
 export interface NodeCapability {
   readonly cores: number;
   readonly memoryBytes: number;
+  /** Graphics cards of the machine itself; those of its servers stand with the servers. */
+  readonly gpus: readonly Gpu[];
   readonly kinds: readonly JobKind[];
-  readonly engines: readonly string[];
+  readonly engines: readonly EngineName[];
+}
+
+/** What an admin may change of a node while it runs; a missing entry leaves the node's own value. */
+export interface NodeSettings {
+  readonly slots?: Readonly<Record<string, number>>;
+  readonly kinds?: readonly JobKind[];
+}
+
+/** Something of an operator's own that a node did not take, and why. */
+export interface NodeProblem {
+  readonly what: string;
+  readonly reason: string;
 }
 
 /** One process incarnation of a worker; the name is a label. */
@@ -23,20 +56,104 @@ export const nodes = pgTable(
     pid: integer("pid").notNull(),
     pidStartedAt: text("pid_started_at").notNull(),
     capability: jsonb("capability").$type<NodeCapability>().notNull(),
-    queues: text("queues").array().notNull(),
-    slots: integer("slots").notNull(),
+    settings: jsonb("settings").$type<NodeSettings>().notNull().default({}),
+    problems: jsonb("problems").$type<readonly NodeProblem[]>().notNull().default([]),
     /** Raised every second; only whether it changes matters, never a clock. */
     counter: bigint("counter", { mode: "number" }).notNull().default(0),
     state: text("state").$type<NodeState>().notNull().default("active"),
+    /** An admin asked the process to end once its jobs are done. */
+    retireRequested: boolean("retire_requested").notNull().default(false),
     processed: integer("processed").notNull().default(0),
     failed: integer("failed").notNull().default(0),
-    startedAt: timestamp("started_at", { withTimezone: true }).notNull().defaultNow(),
-    seenAt: timestamp("seen_at", { withTimezone: true }).notNull().defaultNow(),
-    endedAt: timestamp("ended_at", { withTimezone: true }),
+    startedAt: at("started_at").notNull().defaultNow(),
+    seenAt: at("seen_at").notNull().defaultNow(),
+    endedAt: at("ended_at"),
   },
   (table) => [
     index("nodes_live")
       .on(table.state)
       .where(sql`${table.state} in ('active', 'draining')`),
+    index("nodes_seen").on(table.seenAt),
   ],
 );
+
+/** A queue that a node subscribes to: how many jobs of it at once, and which needs it can serve at the moment. */
+export const nodeQueues = pgTable(
+  "node_queues",
+  {
+    nodeId: uuid("node_id")
+      .notNull()
+      .references(() => nodes.id, { onDelete: "cascade" }),
+    queue: text("queue").notNull(),
+    /** Jobs at once. */
+    slots: integer("slots").notNull(),
+    /** Needs that it can serve now. */
+    needs: text("needs").array().$type<Need[]>().notNull(),
+    /** Needs that it could serve since it registered: what waits for a server to come back may wait for these. */
+    seenNeeds: text("seen_needs").array().$type<Need[]>().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.nodeId, table.queue] }),
+    index("node_queues_queue").on(table.queue),
+  ],
+);
+
+/** A workflow of an operator's own, as a node published it at its registration. */
+export const nodeWorkflows = pgTable(
+  "node_workflows",
+  {
+    nodeId: uuid("node_id")
+      .notNull()
+      .references(() => nodes.id, { onDelete: "cascade" }),
+    name: text("name").notNull(),
+    /** SHA-256 of graph and manifest: two nodes may publish one name only with one content. */
+    hash: text("hash").notNull(),
+    manifest: jsonb("manifest").notNull(),
+    graph: jsonb("graph").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.nodeId, table.name] })],
+);
+
+export type ServerState = "unknown" | "healthy" | "degraded" | "down" | "draining";
+
+/** A ComfyUI or IOPaint server as a node sees it. */
+export const engineServers = pgTable(
+  "engine_servers",
+  {
+    nodeId: uuid("node_id")
+      .notNull()
+      .references(() => nodes.id, { onDelete: "cascade" }),
+    /** Base address without credentials. */
+    url: text("url").notNull(),
+    engine: text("engine").$type<EngineName>().notNull(),
+    /** Short name for people: host and port. */
+    label: text("label").notNull(),
+    state: text("state").$type<ServerState>().notNull(),
+    /** `cuda`, `cpu` and so on, as the server names it. */
+    device: text("device"),
+    deviceName: text("device_name"),
+    vramTotalBytes: bigint("vram_total_bytes", { mode: "number" }),
+    vramFreeBytes: bigint("vram_free_bytes", { mode: "number" }),
+    version: text("version"),
+    /** Needs that it can serve when it is healthy. */
+    needs: text("needs").array().$type<Need[]>().notNull(),
+    /** What is missing for each workflow that it cannot run. */
+    missing: jsonb("missing").$type<Readonly<Record<string, readonly string[]>>>().notNull(),
+    /** Jobs in its own queue, ours and others'. */
+    queueLength: integer("queue_length").notNull().default(0),
+    runningJobId: uuid("running_job_id"),
+    lastError: text("last_error"),
+    /** Where it was found. */
+    sources: text("sources").array().notNull(),
+    probedAt: at("probed_at"),
+    changedAt: at("changed_at").notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.nodeId, table.url] }), index("engine_servers_url").on(table.url)],
+);
+
+/** Servers that an admin drains; outlives the nodes that see them. */
+export const serverDrains = pgTable("server_drains", {
+  url: text("url").primaryKey(),
+  requestedBy: text("requested_by").references(() => users.id, { onDelete: "set null" }),
+  requestedAt: at("requested_at").notNull().defaultNow(),
+});

@@ -9,13 +9,16 @@ import { unpackError } from "./wire-error.ts";
 
 const stderrKeptChars = 2_000;
 
+/** A child submits nothing to a server. */
+export type ChildContext = Omit<EngineContext, "onSubmitting">;
+
 /** A forked process that runs one task at a time. */
 export interface EngineChild {
   readonly pid: number | undefined;
   /** Tasks that were started in it. */
   runCount: number;
   isAlive(): boolean;
-  run(message: RunMessage, context: EngineContext): Promise<readonly EngineOutput[]>;
+  run(message: RunMessage, context: ChildContext): Promise<readonly EngineOutput[]>;
   /** Lets the parent's event loop end while the child is idle. */
   rest(): void;
   /** SIGKILL; resolves when the process is gone. */
@@ -62,7 +65,7 @@ interface Port {
   stderr(): string;
 }
 
-function runInChild(port: Port, request: RunMessage, context: EngineContext) {
+function runInChild(port: Port, request: RunMessage, context: ChildContext) {
   const { child } = port;
   const { promise, resolve, reject } = Promise.withResolvers<readonly EngineOutput[]>();
   const onMessage = (message: ChildMessage) => {

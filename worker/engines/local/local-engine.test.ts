@@ -6,6 +6,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { forkChild, type EngineChild } from "./engine-child.ts";
 import { createBench, sample } from "./fixtures/run-bench.ts";
+import { bareTask } from "./fixtures/bare-task.ts";
 
 const isAlive = (pid: number) => {
   try {
@@ -88,7 +89,7 @@ describe("local engine", () => {
     const child = forkChild();
     const run = child.run(
       {
-        task: { jobId: "x", kind: "upscale", params: {}, inputs: { image: large }, workDir: bench.dir },
+        task: { ...bareTask("upscale"), params: {}, inputs: { image: large }, workDir: bench.dir },
         modelsDir: fileURLToPath(new URL("./models/", import.meta.url)),
       },
       {

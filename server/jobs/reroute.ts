@@ -1,0 +1,111 @@
+import { eq } from "drizzle-orm";
+import { schema, type Placement } from "../db/index.ts";
+import { ruleOf, type AppError } from "../platform/index.ts";
+import { findDowngrade, liveServers, type Downgrade, type LiveServer } from "../scheduling/index.ts";
+import type { Services } from "../services/index.ts";
+import type { Job } from "./job.ts";
+
+/** Where a failed try goes next. */
+export interface Way {
+  /** Whether it waits a while before: the trouble may pass. */
+  readonly waits: boolean;
+  readonly set: Partial<
+    Pick<Job, "avoid" | "queue" | "engine" | "workflow" | "need" | "placement" | "externalId">
+  >;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The result may still lie on the server: only storing it did not work. */
+const keepsSubmission = new Set(["storage_unavailable", "database_unavailable"]);
+
+/**
+ * Decides by the error's row in the table: the same place after a while, another server, or, when no graphics card has
+ * the memory, a CPU queue as a declared downgrade. Null when nothing else can be tried.
+ */
+export async function reroute(services: Services, job: Job, error: AppError): Promise<Way | null> {
+  const again: Way = {
+    waits: true,
+    set: keepsSubmission.has(error.code) ? {} : { externalId: null },
+    data: {},
+  };
+  switch (ruleOf(error.code).strategy) {
+    case "fail":
+      return null;
+    case "retry":
+    case "next_provider":
+      return again;
+    case "other_server":
+      return elsewhere(services, { job, error, again });
+    case "cpu_queue":
+      return withMoreMemory(services, { job, error, again });
+  }
+}
+
+interface Rerouting {
+  readonly job: Job;
+  readonly error: AppError;
+  readonly again: Way;
+}
+
+/** The address where it failed: the engine says it, else the one that the job was posted to. */
+function failedServer({ job, error }: Rerouting): string | null {
+  const named = error.details?.["server"];
+  return typeof named === "string" ? named : job.server;
+}
+
+async function elsewhere(services: Services, input: Rerouting): Promise<Way | null> {
+  const { job, error, again } = input;
+  const server = failedServer(input);
+  if (server === null) return again;
+  const avoid = [...new Set([...job.avoid, server])];
+  const others = (await liveServers(services.db, job.need)).filter(({ url }) => !avoid.includes(url));
+  if (others.length > 0) {
+    return { waits: false, set: { ...again.set, avoid }, data: { server, next: "other_server" } };
+  }
+  // What is missing on the only server does not come by waiting; a server that is away does come back.
+  if (ruleOf(error.code).class === "model") return null;
+  return { ...again, set: { ...again.set, avoid: [] }, data: { server } };
+}
+
+async function withMoreMemory(services: Services, input: Rerouting): Promise<Way | null> {
+  const { job, again } = input;
+  const server = failedServer(input);
+  const servers = await liveServers(services.db, job.need);
+  const small = servers.filter(isNotLarger(servers.find(({ url }) => url === server))).map(({ url }) => url);
+  const avoid = [...new Set([...job.avoid, ...small, ...(server === null ? [] : [server])])];
+  if (servers.some(({ url, device }) => device !== "cpu" && !avoid.includes(url))) {
+    return { waits: false, set: { ...again.set, avoid }, data: { server, next: "more_memory" } };
+  }
+  const place = await findDowngrade(services.db, services.config, {
+    ...job,
+    roles: await readRoles(services, job),
+  });
+  return place && downgradeTo(place, input, server);
+}
+
+/** A server without as much memory as where it failed would fail as well. */
+function isNotLarger(failed: LiveServer | undefined): (server: LiveServer) => boolean {
+  const limit = failed?.vramBytes ?? 0;
+  return ({ vramBytes, device }) => device !== "cpu" && vramBytes !== null && vramBytes <= limit;
+}
+
+function downgradeTo(place: Downgrade, { job, error, again }: Rerouting, server: string | null): Way {
+  const { queue, need, engine, workflow } = place;
+  const placement: Placement = {
+    chosen: { queue, need },
+    isLive: true,
+    weighed: job.placement?.weighed ?? [],
+    downgrade: { from: job.need, queue: job.queue, reason: error.code },
+  };
+  return {
+    waits: false,
+    set: { ...again.set, queue, need, engine, workflow, placement, avoid: server === null ? [] : [server] },
+    data: { server, next: "cpu_queue", need, from: job.need },
+  };
+}
+
+async function readRoles({ db }: Services, job: Job): Promise<ReadonlySet<string>> {
+  const { jobInputs } = schema;
+  const rows = await db.select({ role: jobInputs.role }).from(jobInputs).where(eq(jobInputs.jobId, job.id));
+  return new Set(rows.map(({ role }) => role));
+}

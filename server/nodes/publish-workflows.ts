@@ -1,0 +1,40 @@
+import { and, eq, inArray, ne } from "drizzle-orm";
+import { schema, type NodeProblem, type Tx } from "../db/index.ts";
+import type { Workflow } from "../workflows/index.ts";
+
+/**
+ * Publishes a node's own workflows. One name means one content: a workflow of another content than a live node's of
+ * that name is refused, with the reason; the others are published.
+ */
+export async function publishWorkflows(
+  tx: Tx,
+  nodeId: string,
+  workflows: readonly Workflow[],
+): Promise<NodeProblem[]> {
+  if (workflows.length === 0) return [];
+  const { nodes, nodeWorkflows } = schema;
+  const names = workflows.map(({ name }) => name);
+  const others = await tx
+    .select({ name: nodeWorkflows.name, hash: nodeWorkflows.hash, node: nodes.name })
+    .from(nodeWorkflows)
+    .innerJoin(nodes, eq(nodes.id, nodeWorkflows.nodeId))
+    .where(
+      and(
+        inArray(nodeWorkflows.name, names),
+        inArray(nodes.state, ["active", "draining"]),
+        ne(nodes.id, nodeId),
+      ),
+    );
+  const refused = workflows.flatMap(({ name, hash }): NodeProblem[] => {
+    const other = others.find((known) => known.name === name && known.hash !== hash);
+    if (!other) return [];
+    return [{ what: name, reason: `The node ${other.node} publishes another workflow under this name.` }];
+  });
+  const taken = workflows.filter(({ name }) => !refused.some(({ what }) => what === name));
+  if (taken.length > 0) {
+    await tx
+      .insert(nodeWorkflows)
+      .values(taken.map(({ name, hash, manifest, graph }) => ({ nodeId, name, hash, manifest, graph })));
+  }
+  return refused;
+}

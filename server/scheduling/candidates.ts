@@ -1,0 +1,80 @@
+import type { Db, Tx } from "../db/index.ts";
+import { enginesFor, needOf, type EngineName, type JobKind, type Need } from "../engines/index.ts";
+import { AppError } from "../platform/index.ts";
+import type { Workflow } from "../workflows/index.ts";
+import { findWorkflow, knownWorkflows } from "./known-workflows.ts";
+
+/** What a request says about where it may run. */
+export interface PlaceRequest {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Roles of the pictures that it brings. */
+  readonly roles: ReadonlySet<string>;
+  readonly engine?: EngineName | undefined;
+  readonly workflow?: string | undefined;
+}
+
+/** One way to run a request. */
+export interface Candidate {
+  readonly engine: EngineName;
+  readonly workflow: Workflow | null;
+  readonly need: Need;
+}
+
+/**
+ * All ways to run a request, the best first; what a caller names narrows them. Throws `workflow_unknown` when the named
+ * workflow does not exist or does another kind of work, or does not fit the pictures.
+ */
+export async function findCandidates(db: Db | Tx, request: PlaceRequest): Promise<Candidate[]> {
+  if (request.workflow !== undefined) return [await namedCandidate(db, request, request.workflow)];
+  const engines = request.engine ? [request.engine] : enginesFor(request);
+  const candidates: Candidate[] = [];
+  for (const engine of engines) {
+    if (engine === "comfyui") candidates.push(...(await workflowCandidates(db, request)));
+    else
+      candidates.push({
+        engine,
+        workflow: null,
+        need: needOf({ engine, kind: request.kind, workflow: null }),
+      });
+  }
+  return candidates;
+}
+
+async function workflowCandidates(db: Db | Tx, request: PlaceRequest): Promise<Candidate[]> {
+  const fitting = (await knownWorkflows(db)).filter(
+    (workflow) =>
+      workflow.kind === request.kind && fitsPictures(workflow, request) && hasItsWords(workflow, request),
+  );
+  return fitting.toSorted((a, b) => a.rank - b.rank).map(candidateOf);
+}
+
+async function namedCandidate(db: Db | Tx, request: PlaceRequest, name: string): Promise<Candidate> {
+  const workflow = await findWorkflow(db, name);
+  if (!workflow || workflow.kind !== request.kind) {
+    throw new AppError("workflow_unknown", `There is no workflow "${name}" for this.`);
+  }
+  if (!fitsPictures(workflow, request)) {
+    const takes = Object.keys(workflow.inputs).join(", ") || "no pictures";
+    throw new AppError("workflow_params", `The workflow "${name}" takes other pictures: ${takes}.`);
+  }
+  return candidateOf(workflow);
+}
+
+function candidateOf(workflow: Workflow): Candidate {
+  return { engine: "comfyui", workflow, need: `comfyui/${workflow.name}` };
+}
+
+/** It must get all that it needs, and nothing that was given may be left out. */
+function fitsPictures({ inputs }: Workflow, { roles }: PlaceRequest): boolean {
+  const entries = Object.entries(inputs);
+  const hasAll = entries.every(([role, input]) => !input.required || roles.has(role));
+  return hasAll && [...roles].every((role) => entries.some(([known]) => known === role));
+}
+
+function hasItsWords({ params }: Workflow, request: PlaceRequest): boolean {
+  const prompt = Object.entries(params).find(([name]) => name === "prompt")?.[1];
+  if (!prompt) return request.params["prompt"] === undefined;
+  const isRequired = prompt.type !== "seed" && prompt.required && prompt.default === undefined;
+  return !isRequired || request.params["prompt"] !== undefined;
+}

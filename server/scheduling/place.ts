@@ -1,0 +1,91 @@
+import type { Db, Placement, PlaceWeighed, Tx } from "../db/index.ts";
+import { localEngine } from "../engines/index.ts";
+import { AppError, type Config } from "../platform/index.ts";
+import { findCandidates, type Candidate, type PlaceRequest } from "./candidates.ts";
+import { missingEngineReason } from "./missing-engine-reason.ts";
+import { readPlaces, type Place } from "./places.ts";
+
+/** Where a job goes, and the candidate that it becomes. */
+export interface Placed {
+  readonly candidate: Candidate;
+  readonly queue: string;
+  readonly placement: Placement;
+}
+
+/**
+ * Places a request: the best candidate that a live node can run; of the queues that serve it the one with the least
+ * expected wait and room in its line. Without a live one the best candidate that a node of the last 24 hours, or the
+ * local engine, could run: the job waits there. Throws `no_engine` when none ever could, `workflow_unknown` or
+ * `workflow_params` when the named workflow does not fit.
+ */
+export async function place(db: Db | Tx, config: Config, request: PlaceRequest): Promise<Placed> {
+  const candidates = await findCandidates(db, request);
+  const places = await readPlaces(
+    db,
+    candidates.map((candidate) => candidate.need),
+  );
+  const candidate = chooseCandidate(candidates, places);
+  if (!candidate) throw new AppError("no_engine", missingEngineReason(request.kind, candidates));
+  const own = places.filter((place) => place.need === candidate.need);
+  const live = own.filter((place) => place.slots > 0);
+  const queue = (live.length > 0 ? chooseQueue(live, config) : own[0])?.queue ?? leastDemandingQueue(config);
+  const chosen = { queue, need: candidate.need };
+  const weighed = weigh({ candidates, places, chosen, config });
+  return { candidate, queue, placement: { chosen, isLive: live.length > 0, weighed } };
+}
+
+function chooseCandidate(candidates: readonly Candidate[], places: readonly Place[]): Candidate | undefined {
+  const isLive = ({ need }: Candidate) => places.some((place) => place.need === need && place.slots > 0);
+  const isKnown = ({ engine, need }: Candidate) =>
+    engine === localEngine.name || places.some((place) => place.need === need);
+  return candidates.find(isLive) ?? candidates.find(isKnown);
+}
+
+const waitOf = ({ workMs, slots }: Place) => workMs / Math.max(1, slots) / 1_000;
+
+/** The shortest wait; a full line is passed over while another has room. */
+function chooseQueue(live: readonly Place[], { limits }: Config): Place | undefined {
+  const sorted = live.toSorted((a, b) => waitOf(a) - waitOf(b) || (a.queue < b.queue ? -1 : 1));
+  return sorted.find((place) => place.waiting < limits.maxWaiting) ?? sorted[0];
+}
+
+interface Weighing {
+  readonly candidates: readonly Candidate[];
+  readonly places: readonly Place[];
+  readonly chosen: Placement["chosen"];
+  readonly config: Config;
+}
+
+function weigh({ candidates, places, chosen, config }: Weighing): PlaceWeighed[] {
+  return candidates.flatMap(({ need }): PlaceWeighed[] => {
+    const own = places.filter((place) => place.need === need);
+    if (own.length === 0) {
+      const isChosen = need === chosen.need;
+      return [
+        { queue: isChosen ? chosen.queue : null, need, waitS: null, refused: isChosen ? null : "never_seen" },
+      ];
+    }
+    return own.map((place) => ({
+      queue: place.queue,
+      need,
+      waitS: place.slots > 0 ? Math.round(waitOf(place)) : null,
+      refused: refusalOf(place, chosen, config),
+    }));
+  });
+}
+
+function refusalOf(place: Place, chosen: Placement["chosen"], { limits }: Config): PlaceWeighed["refused"] {
+  if (place.need === chosen.need && place.queue === chosen.queue) return null;
+  if (place.slots === 0) return "no_server";
+  if (place.need !== chosen.need) return "less_suited";
+  return place.waiting >= limits.maxWaiting ? "full" : "busier";
+}
+
+/** The queue that asks for the least. */
+export function leastDemandingQueue(config: Config): string {
+  const demand = ({ minVramGib, minCores }: Config["queues"][string]) => minVramGib * 1_000 + minCores;
+  const sorted = Object.entries(config.queues).toSorted(([, a], [, b]) => demand(a) - demand(b));
+  const first = sorted[0];
+  if (!first) throw new AppError("internal", "The configuration names no queue.");
+  return first[0];
+}

@@ -1,0 +1,14 @@
+import type { Config, Logger } from "@atelier/server/platform";
+import type { ServerPool } from "../servers/index.ts";
+import type { Engine } from "./port.ts";
+
+export interface ServerEnginesInput {
+  readonly pool: ServerPool;
+  readonly config: Config;
+  readonly log: Logger;
+}
+
+/** The engines that work through servers. */
+export function createServerEngines(_input: ServerEnginesInput): Engine[] {
+  return [];
+}

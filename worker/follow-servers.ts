@@ -1,0 +1,29 @@
+import { writeServers, type SeenServer } from "@atelier/server/nodes";
+import type { Services } from "@atelier/server/services";
+import type { Incarnation } from "./incarnation.ts";
+import { startLoop, type Loop } from "./loop.ts";
+import type { ServerPool, ServerState } from "./servers/index.ts";
+
+/** Shows the others the servers of this node: after each change, and now and then for the freshness of what is shown. */
+export function followServers(
+  services: Services,
+  { incarnation, pool }: { incarnation: Incarnation; pool: ServerPool },
+): Loop {
+  const loop = startLoop(services.log, "servers", async () => {
+    const node = incarnation.current();
+    if (node) await writeServers(services, { nodeId: node.id, servers: pool.list().map(toSeen) });
+    return services.config.timing.probeMs;
+  });
+  pool.onChange(() => loop.wake());
+  return loop;
+}
+
+function toSeen({ models: _models, jobId, queueLength, needs, sources, ...server }: ServerState): SeenServer {
+  return {
+    ...server,
+    needs: [...needs],
+    sources: [...sources],
+    queueLength: queueLength ?? 0,
+    runningJobId: jobId,
+  };
+}

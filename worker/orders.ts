@@ -1,0 +1,55 @@
+import { dispatch, rering } from "@atelier/server/jobs";
+import { changeQueues, readOrders } from "@atelier/server/nodes";
+import type { Services } from "@atelier/server/services";
+import type { Consumers } from "./consume.ts";
+import type { Incarnation } from "./incarnation.ts";
+import { startLoop, type Loop } from "./loop.ts";
+import type { LiveOffer } from "./offer/index.ts";
+import type { ServerPool } from "./servers/index.ts";
+import { toNodeQueue } from "./to-node-queue.ts";
+
+interface OrdersInput {
+  readonly incarnation: Incarnation;
+  readonly offer: LiveOffer;
+  readonly pool: ServerPool;
+  readonly consumers: Consumers;
+  /** An admin wants the process to end. */
+  readonly onRetire: () => void;
+}
+
+/** Every second: what admins want of this node (settings, drained servers, its end). */
+export function startOrders(services: Services, input: OrdersInput): Loop {
+  return startLoop(services.log, "orders", async () => {
+    const node = input.incarnation.current();
+    const orders = node && (await readOrders(services, node.id));
+    if (orders) {
+      input.offer.setSettings(orders.settings);
+      input.pool.setDrained(orders.drainedServers);
+      if (orders.retireRequested) input.onRetire();
+    }
+    return services.config.timing.cancelPollMs;
+  });
+}
+
+/** Tells the others what the node offers as soon as that changes, and lets out what waited for it. */
+export function followOffer(
+  services: Services,
+  { incarnation, offer, consumers }: Pick<OrdersInput, "incarnation" | "offer" | "consumers">,
+): Loop {
+  let told = "";
+  const loop = startLoop(services.log, "offer", async () => {
+    const node = incarnation.current();
+    const { capability, queues } = offer.current();
+    const state = JSON.stringify([node?.id, capability, queues]);
+    if (node && state !== told) {
+      consumers.follow();
+      await changeQueues(services, { nodeId: node.id, capability, queues: queues.map(toNodeQueue) });
+      told = state;
+      for (const { queue } of queues) await dispatch(services, queue);
+      await rering(services, 0);
+    }
+    return services.config.timing.sweepMs;
+  });
+  offer.onChange(() => loop.wake());
+  return loop;
+}
