@@ -8,9 +8,10 @@ import { openFiles } from "./files/open-files.ts";
 import { settleOptions, type ComfyOptions } from "./options.ts";
 import type { Comfy } from "./server/comfy.ts";
 import { allGraphModels } from "./server/graph-models.ts";
-import { openListener } from "./server/listen.ts";
+import { listenFor } from "./server/listen.ts";
 import { openSession } from "./server/session.ts";
 import { endSession } from "./server/end-session.ts";
+import { release } from "./queue/hold.ts";
 import { openLedger, readStats, type ComfyStats, type PromptStory } from "./server/stats.ts";
 
 /** A simulated ComfyUI server. */
@@ -20,6 +21,8 @@ export interface ComfySimulator {
   readonly port: number;
   inject(fault: Fault): void;
   clearFaults(): void;
+  /** Lets held nodes go on. */
+  release(): void;
   stats(): ComfyStats;
   /** Every prompt that was ever accepted, oldest first; survives restarts of the server. */
   prompts(): PromptStory[];
@@ -42,7 +45,7 @@ export interface ComfySimulator {
 export async function startComfySimulator(options: ComfyOptions = {}): Promise<ComfySimulator> {
   const root = options.directory ?? mkdtempSync(path.join(os.tmpdir(), "comfy-simulator-"));
   const comfy = createComfy(options, root);
-  const listener = await openListener(comfy);
+  const listener = await listenFor(comfy);
   const endSessionNow = () => endSession(comfy);
   const kill = async () => {
     endSessionNow();
@@ -53,6 +56,7 @@ export async function startComfySimulator(options: ComfyOptions = {}): Promise<C
     port: listener.port,
     inject: (fault) => comfy.faults.inject(fault),
     clearFaults: () => comfy.faults.clear(),
+    release: () => release(comfy),
     stats: () => readStats(comfy.ledger),
     prompts: () => [...comfy.ledger.stories.values()],
     setModels: (models) => (comfy.models = models),
@@ -85,5 +89,6 @@ function createComfy(options: ComfyOptions, root: string): Comfy {
     models: settled.models,
     missingClasses: new Set(settled.missingClasses),
     session: openSession(),
+    held: new Set(),
   };
 }

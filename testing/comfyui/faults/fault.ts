@@ -17,6 +17,8 @@ export type RunFault =
   /** Stays at 0 %; `deaf`: an interrupt does not end it either. */
   | (InNode & { readonly kind: "hang"; readonly deaf?: boolean })
   | (InNode & { readonly kind: "slow-node"; readonly ms: number })
+  /** The node works until it is released; an interrupt is heard only then. */
+  | (InNode & { readonly kind: "hold" })
   /** The owner's socket stays open and says nothing of this prompt. */
   | (Often & { readonly kind: "socket-silent" })
   /** The owner's socket is cut in the middle of the sampler; `refuse` also answers 502 to new ones of that client. */
@@ -51,6 +53,7 @@ const runKinds: Readonly<Record<RunFault["kind"], true>> = {
   "execution-blocked": true,
   hang: true,
   "slow-node": true,
+  hold: true,
   "socket-silent": true,
   "socket-drop": true,
   "socket-no-end": true,

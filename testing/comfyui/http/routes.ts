@@ -13,7 +13,7 @@ import {
 import { cancelJob, cancelJobs, getJob, listJobs } from "./job-routes.ts";
 import { postPrompt } from "./post-prompt.ts";
 import { getPrompt, getQueue, postFree, postInterrupt, postQueue } from "./queue-routes.ts";
-import { deleteFaults, getStats, listFaults, postFault } from "./sim-routes.ts";
+import { deleteFaults, getStats, listFaults, postFault, postRelease } from "./sim-routes.ts";
 import { uploadImage, uploadMask } from "./upload-routes.ts";
 import { viewImage } from "./view-image.ts";
 
@@ -62,4 +62,5 @@ export const simRoutes: readonly Route[] = [
   route("GET", "/sim/fault", listFaults),
   route("POST", "/sim/fault", postFault),
   route("DELETE", "/sim/fault", deleteFaults),
+  route("POST", "/sim/release", postRelease),
 ];

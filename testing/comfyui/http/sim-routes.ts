@@ -1,5 +1,6 @@
 import { isFaultKind, type Fault } from "../faults/fault.ts";
 import { isObject, parseJson } from "../json.ts";
+import { release } from "../queue/hold.ts";
 import { readStats } from "../server/stats.ts";
 import { empty, json, text, type Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
@@ -25,6 +26,12 @@ export function listFaults({ comfy }: Call): Answer {
 /** DELETE /sim/fault: takes all back. */
 export function deleteFaults({ comfy }: Call): Answer {
   comfy.faults.clear();
+  return empty(200);
+}
+
+/** POST /sim/release: lets held nodes go on. */
+export function postRelease({ comfy }: Call): Answer {
+  release(comfy);
   return empty(200);
 }
 

@@ -8,6 +8,7 @@ import {
   SessionEnded,
 } from "../nodes/node-error.ts";
 import { steppedClasses } from "../nodes/runners.ts";
+import { hold } from "./hold.ts";
 import { faultOf, type Run } from "./run.ts";
 
 const triedBytes = 2 * 1024 ** 3;
@@ -19,6 +20,7 @@ export async function strikeFaults(run: Run, nodeId: string): Promise<void> {
     const failure = failureOf(fault);
     if (failure) throw failure;
     if (fault.kind === "slow-node") await sleepInSession(run, fault.ms);
+    if (fault.kind === "hold") await hold(run);
     if (fault.kind === "hang") await hang(run, fault.deaf === true);
     if (fault.kind === "socket-drop" && !isStepped(run, nodeId)) dropSocket(run, fault.refuse === true);
   }
@@ -36,6 +38,7 @@ function failureOf(fault: InNode): NodeFailure | null {
       return new NodeFailure("ExecutionBlocked", "Execution Blocked");
     case "slow-node":
     case "hang":
+    case "hold":
     case "socket-drop":
       return null;
   }

@@ -15,4 +15,6 @@ export interface Comfy {
   models: SettledOptions["models"];
   missingClasses: ReadonlySet<string>;
   session: Session;
+  /** Ends the wait of each held node. */
+  readonly held: Set<() => void>;
 }

@@ -1,0 +1,31 @@
+/** What a simulated IOPaint is like; everything has a default. */
+export interface IopaintOptions {
+  /** 0 (the default) takes a free port. */
+  readonly port?: number;
+  /** Time of one request that computes; 0 by default. */
+  readonly workMs?: number;
+  /** The model at start; "lama" by default. */
+  readonly model?: string;
+  /** Models that can be switched to. */
+  readonly models?: readonly string[];
+  /** Plugins that are on; all by default. */
+  readonly plugins?: readonly string[];
+}
+
+export interface PluginFact {
+  readonly makesImage: boolean;
+  readonly makesMask: boolean;
+}
+
+/** The plugins of IOPaint 1.6 and what they can answer. */
+export const pluginFacts: Readonly<Record<string, PluginFact>> = {
+  RemoveBG: { makesImage: true, makesMask: true },
+  AnimeSeg: { makesImage: true, makesMask: true },
+  RealESRGAN: { makesImage: true, makesMask: false },
+  GFPGAN: { makesImage: true, makesMask: false },
+  RestoreFormer: { makesImage: true, makesMask: false },
+  InteractiveSeg: { makesImage: false, makesMask: true },
+};
+
+/** Models that erase, without words; every other one needs a prompt. */
+export const eraseModels: readonly string[] = ["lama", "ldm", "zits", "mat", "fcf", "manga", "cv2", "migan"];

@@ -1,0 +1,57 @@
+import type { Answer } from "../comfyui/http/answer.ts";
+import type { JsonObject } from "../comfyui/json.ts";
+import { encodePng, pipe, toFrame } from "../comfyui/pictures/codec.ts";
+import { toRgb, type Frame } from "../comfyui/pictures/frame.ts";
+import { resize } from "../comfyui/pictures/resize.ts";
+import { cutOut, ellipse, highlight, spots } from "./cut-out.ts";
+import type { Iopaint } from "./iopaint.ts";
+import { pluginFacts } from "./options.ts";
+import { readPicture } from "./read-picture.ts";
+import { takeTurn } from "./take-turn.ts";
+import { missingField, refused } from "./trouble.ts";
+
+/** POST /api/v1/run_plugin_gen_image. */
+export function runPluginImage(iopaint: Iopaint, body: JsonObject): Promise<Answer> {
+  return runPlugin(iopaint, body, { wanted: "makesImage", missing: "image", work: makeImage });
+}
+
+/** POST /api/v1/run_plugin_gen_mask. */
+export function runPluginMask(iopaint: Iopaint, body: JsonObject): Promise<Answer> {
+  return runPlugin(iopaint, body, { wanted: "makesMask", missing: "mask", work: makeMask });
+}
+
+interface Plan {
+  readonly wanted: "makesImage" | "makesMask";
+  readonly missing: string;
+  readonly work: (frame: Frame, body: JsonObject) => Promise<Frame>;
+}
+
+async function runPlugin(iopaint: Iopaint, body: JsonObject, plan: Plan): Promise<Answer> {
+  const { name, image } = body;
+  if (typeof name !== "string") return missingField("name");
+  if (typeof image !== "string") return missingField("image");
+  const fact = iopaint.plugins.includes(name) ? pluginFacts[name] : undefined;
+  if (!fact) throw refused(422, "Plugin not found");
+  if (!fact[plan.wanted]) throw refused(422, `Plugin does not support output ${plan.missing}`);
+  const { frame } = await readPicture(image);
+  const made = await takeTurn(iopaint, () => plan.work(frame, body));
+  iopaint.stats.plugins[name] = (iopaint.stats.plugins[name] ?? 0) + 1;
+  return { status: 200, headers: { "content-type": "image/png" }, body: await encodePng(made) };
+}
+
+async function makeImage(frame: Frame, { name, scale }: JsonObject): Promise<Frame> {
+  if (name === "RealESRGAN") {
+    const factor = typeof scale === "number" ? scale : 2;
+    const size = {
+      widthPx: Math.round(frame.widthPx * factor),
+      heightPx: Math.round(frame.heightPx * factor),
+    };
+    return resize(frame, size, { method: "lanczos" });
+  }
+  if (name === "RemoveBG" || name === "AnimeSeg") return cutOut(toRgb(frame), ellipse(frame));
+  return toFrame(pipe(toRgb(frame)).sharpen({ sigma: 1 }));
+}
+
+async function makeMask(frame: Frame, { name, clicks }: JsonObject): Promise<Frame> {
+  return highlight(name === "InteractiveSeg" ? spots(frame, clicks) : ellipse(frame));
+}
