@@ -2,16 +2,22 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
 import { sampleFiles, writeWorkflow } from "@atelier/testing/workflows";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const main = path.join(import.meta.dirname, "main.ts");
 let dir: string;
+let simulator: ComfySimulator;
 
 beforeAll(async () => {
   dir = await mkdtemp(path.join(tmpdir(), "workflow-check-"));
+  simulator = await startComfySimulator({ models: { upscale_models: ["2x.pth"] } });
 });
-afterAll(() => rm(dir, { recursive: true, force: true }));
+afterAll(async () => {
+  await simulator.close();
+  await rm(dir, { recursive: true, force: true });
+});
 
 function atelier(...args: string[]): Promise<{ code: number; out: string; said: string }> {
   return new Promise((resolve) => {
@@ -49,6 +55,32 @@ test("a wrong call says how it is made", async () => {
   expect(await atelier("workflow", "check", ".", "--host", "x")).toMatchObject({
     code: 1,
     said: expect.stringContaining(usage),
+  });
+});
+
+test("A12: a folder is held against the node classes and models of a server", async () => {
+  const files = sampleFiles();
+  await writeWorkflow(path.join(dir, "live/blur"), files);
+  const steps = { type: "integer", min: 1, max: 50, default: 3, to: ["2.blur_radius"] };
+  const upscaler = { class_type: "UpscaleModelLoader", inputs: { model_name: "4x.pth" } };
+  await writeWorkflow(path.join(dir, "live/upscale"), {
+    manifest: { ...files.manifest, params: { steps }, models: ["4.model_name"] },
+    graph: { ...files.graph, "4": upscaler, "5": { class_type: "MagicBrush", inputs: {} } },
+  });
+  expect(await atelier("workflow", "check", "live", "--server", simulator.url)).toEqual({
+    code: 1,
+    out: [
+      "ok    blur",
+      "FAIL  upscale",
+      '      node 4 (UpscaleModelLoader): model_name is "4x.pth", which is none of 2x.pth',
+      "      node 5: the server has no class MagicBrush",
+      "      node 2 (ImageBlur): blur_radius is 50, above the most 31",
+      "",
+    ].join("\n"),
+    said: "",
+  });
+  expect(await atelier("workflow", "check", "live/blur", "--server", simulator.url)).toMatchObject({
+    code: 0,
   });
 });
 

@@ -1,15 +1,27 @@
-import { factObjectInfo } from "@atelier/testing/workflows";
-import { describe, expect, test } from "vitest";
+import { randomUUID } from "node:crypto";
+import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
+import { readSimulatedClasses } from "@atelier/testing/workflows";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { postPrompt, uploadImage } from "../comfyui/index.ts";
 import { jobKinds, optionalInputs, requiredInputs, type InputRole } from "../engines/index.ts";
 import { buildGraph } from "./build-graph.ts";
 import { builtInWorkflows } from "./built-in.ts";
 import { checkGraph } from "./check-graph.ts";
+import type { ObjectInfoByClass } from "./object-info.ts";
 import { parseWorkflow } from "./parse-workflow.ts";
 import { takesInputs } from "./takes-inputs.ts";
 import type { Workflow } from "./workflow.ts";
 import { workflowParams } from "./workflow-params.ts";
 
-const objectInfo = factObjectInfo(builtInWorkflows.flatMap(({ models }) => models.map(({ file }) => file)));
+let objectInfo: ObjectInfoByClass;
+let simulator: ComfySimulator;
+
+beforeAll(async () => {
+  objectInfo = await readSimulatedClasses();
+  simulator = await startComfySimulator();
+});
+afterAll(() => simulator.close());
 
 function rolesOf({ inputs }: Workflow): { required: InputRole[]; all: InputRole[] } {
   const all = Object.keys(inputs) as InputRole[];
@@ -37,6 +49,24 @@ describe.each(builtInWorkflows.map((workflow) => [workflow.name, workflow] as co
     ["the required pictures alone", roles.required],
   ])("A12: with %s its graph is what a server of 0.8.0 accepts", (_title, given) => {
     expect(checkGraph(build(workflow, given), objectInfo)).toEqual([]);
+  });
+
+  test("A12: a server takes the graph and runs it", async () => {
+    const bounds = { signal: new AbortController().signal };
+    const pixels = await sharp({ create: { width: 64, height: 64, channels: 3, background: "#fff" } })
+      .png()
+      .toBuffer();
+    for (const role of roles.all) {
+      const image = new Blob([new Uint8Array(pixels)]);
+      await uploadImage(simulator, { image, name: `${role}.png`, subfolder: "" }, bounds);
+    }
+    const prompt = { promptId: randomUUID(), clientId: randomUUID(), graph: build(workflow, roles.all) };
+    await postPrompt(simulator, prompt, bounds);
+    const storyOf = () => simulator.prompts().find(({ promptId }) => promptId === prompt.promptId);
+    await expect
+      .poll(() => (storyOf()?.finished ?? 0) + (storyOf()?.failed ?? 0), { timeout: 20_000 })
+      .toBe(1);
+    expect(storyOf()).toMatchObject({ finished: 1, failed: 0 });
   });
 
   test("A12: what the job says stands in its graph", () => {

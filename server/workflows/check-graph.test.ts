@@ -1,9 +1,14 @@
-import { factObjectInfo, sampleFiles } from "@atelier/testing/workflows";
-import { expect, test } from "vitest";
+import { readSimulatedClasses, sampleFiles } from "@atelier/testing/workflows";
+import { beforeAll, expect, test } from "vitest";
 import { checkGraph } from "./check-graph.ts";
 import type { Graph } from "./graph.ts";
+import type { ObjectInfoByClass } from "./object-info.ts";
 
-const objectInfo = factObjectInfo(["4x-ESRGAN.pth"]);
+let objectInfo: ObjectInfoByClass;
+
+beforeAll(async () => {
+  objectInfo = await readSimulatedClasses({ models: { upscale_models: ["4x-ESRGAN.pth"] } });
+});
 
 function check(
   change: (graph: Record<string, { class_type: string; inputs: Record<string, unknown> }>) => unknown,

@@ -1,4 +1,4 @@
-import { factObjectInfo } from "@atelier/testing/workflows";
+import { readSimulatedClasses } from "@atelier/testing/workflows";
 import { expect, test } from "vitest";
 import { builtInWorkflows } from "./built-in.ts";
 import { findMissing, isComplete } from "./find-missing.ts";
@@ -51,11 +51,12 @@ test("D4: memory of the card counts with the tenth that cards keep for themselve
   expect(vramOf(2 * gib, "cpu")).toBeNull();
 });
 
-test("every built-in workflow finds all that it needs on a server with its models, and names them without", () => {
+test("every built-in workflow finds all that it needs on a server with its models, and names them without", async () => {
+  const full = await readSimulatedClasses();
+  const empty = await readSimulatedClasses({ models: {} });
   const vram = { vramBytes: 24 * gib, deviceType: "cuda" };
   for (const builtIn of builtInWorkflows) {
-    const files = builtIn.models.map(({ file }) => file);
-    expect(isComplete(findMissing(builtIn, { objectInfo: factObjectInfo(files), ...vram }))).toBe(true);
-    expect(findMissing(builtIn, { objectInfo: factObjectInfo([]), ...vram }).models).toEqual(builtIn.models);
+    expect(isComplete(findMissing(builtIn, { objectInfo: full, ...vram }))).toBe(true);
+    expect(findMissing(builtIn, { objectInfo: empty, ...vram }).models).toEqual(builtIn.models);
   }
 });

@@ -1,3 +1,3 @@
-export { factObjectInfo } from "./fact-object-info.ts";
+export { readSimulatedClasses } from "./read-simulated-classes.ts";
 export { sampleFiles } from "./sample-files.ts";
 export { writeWorkflow } from "./write-workflow.ts";
