@@ -16,7 +16,7 @@ export const paramTypes = {
 } as const;
 
 export type ParamName = keyof typeof paramTypes;
-export const paramNames = Object.keys(paramTypes) as ParamName[];
+const paramNames = Object.keys(paramTypes) as ParamName[];
 
 const inputRoles = ["person", "garment", "image", "reference", "mask"] as const satisfies InputRole[];
 

@@ -37,7 +37,7 @@ function numberOf(value: unknown): number | null {
 }
 
 /** Reads an input's spec: `[[choices], options]` of older nodes, `["COMBO", { options }]` of newer ones, `[TYPE, options]`. */
-export function readInputFacts(spec: unknown): InputFacts {
+function readInputFacts(spec: unknown): InputFacts {
   const [type, options]: unknown[] = Array.isArray(spec) ? spec : [];
   const isList = Array.isArray(type) || type === "COMBO";
   return {
