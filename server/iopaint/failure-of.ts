@@ -2,8 +2,8 @@ import { AppError, type ErrorCode } from "../platform/index.ts";
 
 /** As torch and its parts say it, on graphics cards and on the CPU. */
 const memoryPattern =
-  /OutOfMemory|out of memory|can't allocate memory|not enough memory|ran out of memory|MemoryError/i;
-const cpuPattern = /DefaultCPUAllocator|MemoryError|alloc_cpu/;
+  /OutOfMemory|out of memory|can't allocate memory|not enough memory|ran out of memory|\bMemoryError/i;
+const cpuPattern = /DefaultCPUAllocator|\bMemoryError|alloc_cpu/;
 
 /** What the server answers when something failed; its texts hold paths and never reach people. */
 interface Failure {

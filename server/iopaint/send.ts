@@ -1,0 +1,54 @@
+import http from "node:http";
+import https from "node:https";
+import { AppError } from "../platform/index.ts";
+
+export interface SentRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent by POST as JSON; null for GET. */
+  readonly body: string | null;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly bytes: Buffer;
+}
+
+/**
+ * One request on a connection of its own. Not `fetch`, which gives up when the first byte takes five minutes: this
+ * server says nothing until the picture is done.
+ */
+export function send({ url, headers, body, maxBytes, signal }: SentRequest): Promise<Answer> {
+  const { request } = url.startsWith("https:") ? https : http;
+  const type =
+    body === null ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const options = {
+      method: body === null ? "GET" : "POST",
+      headers: { ...headers, ...type },
+      agent: false,
+      signal,
+    };
+    const sent = request(url, options, (response) => {
+      readBody(response, maxBytes).then(
+        (bytes) => resolve({ status: response.statusCode ?? 0, bytes }),
+        reject,
+      );
+    });
+    sent.on("error", reject);
+    sent.end(body ?? undefined);
+  });
+}
+
+async function readBody(response: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) throw new AppError("engine_failed", "The server's answer is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
