@@ -1,5 +1,6 @@
 import type { Config, Logger } from "@atelier/server/platform";
 import type { ServerPool } from "../servers/index.ts";
+import { createComfyuiEngine } from "./comfyui/create-comfyui-engine.ts";
 import type { Engine } from "./port.ts";
 
 export interface ServerEnginesInput {
@@ -9,6 +10,6 @@ export interface ServerEnginesInput {
 }
 
 /** The engines that work through servers. */
-export function createServerEngines(_input: ServerEnginesInput): Engine[] {
-  return [];
+export function createServerEngines({ pool }: ServerEnginesInput): Engine[] {
+  return [createComfyuiEngine({ pool })];
 }

@@ -1,0 +1,167 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Fault } from "@atelier/testing/comfyui";
+import sharp from "sharp";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import messages from "../../../messages/en.json" with { type: "json" };
+import { RunStopped } from "../../runs.ts";
+import type { EngineContext } from "../port.ts";
+import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
+import { comfyuiStages } from "./stages.ts";
+
+let scene: Scene;
+beforeEach(async () => {
+  scene = await openScene();
+});
+afterEach(() => scene.close());
+
+test("A12 text becomes a picture that holds nothing of the server's file", async () => {
+  const server = await scene.startServer({ stepMs: 20 });
+  const { engine } = await scene.openEngine(server);
+  const postedBefore: number[] = [];
+  const told = newContext();
+  const context: EngineContext = {
+    ...told.context,
+    async onSubmitting(submission) {
+      postedBefore.push(server.prompts().length);
+      await told.context.onSubmitting(submission);
+    },
+  };
+  const task = scene.newTask({ workflow: "t2i_sd15" });
+  const outputs = await engine.run(task, context);
+  expect(outputs).toEqual([
+    {
+      path: expect.stringContaining(scene.folder),
+      mime: "image/png",
+      facts: { server: new URL(server.url).host, seed: 7, timeMs: expect.any(Number) },
+    },
+  ]);
+  const [story] = server.prompts();
+  expect(postedBefore).toEqual([0]);
+  expect(told.submissions).toEqual([{ server: server.url, externalId: story?.promptId }]);
+  expect(story?.promptId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/);
+  expect(JSON.stringify(story?.graph)).toContain(`atelier/${task.jobId}`);
+  const bytes = await readFile(outputs[0]?.path ?? "");
+  expect(bytes.toString("latin1")).not.toMatch(/tEXt|KSampler|red chair/);
+  expect((await sharp(told.previews[0]).metadata()).format).toBe("jpeg");
+  expect([...told.stages]).toEqual(expect.arrayContaining(["preparing", "sampling", "fetching"]));
+});
+
+test("A12 every stage has a text", () => {
+  expect(comfyuiStages.filter((stage) => !(stage in messages.stages))).toEqual([]);
+});
+
+test("A12 two jobs with the same seed and words get a picture of their own each", async () => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine(server);
+  for (const jobId of ["one", "two"]) {
+    await engine.run(scene.newTask({ workflow: "t2i_sd15", jobId }), newContext().context);
+  }
+  const prefixes = server
+    .prompts()
+    .map(({ graph }) => JSON.stringify(graph).match(/atelier\/(one|two)-/)?.[1]);
+  expect(prefixes).toEqual(["one", "two"]);
+  expect(server.stats().views).toBe(2);
+});
+
+test("F3 F4 what an earlier try posted is adopted, never run a second time", async () => {
+  const server = await scene.startServer({ stepMs: 60 });
+  const [first, second] = [await scene.openEngine(server), await scene.openEngine(server)];
+  const controller = new AbortController();
+  const { context, submissions } = newContext({ signal: controller.signal });
+  const run = first.engine.run(scene.newTask({ workflow: "t2i_sd15" }), context);
+  await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
+  controller.abort(new RunStopped("lost"));
+  await expect(run).rejects.toThrow("lost");
+  const again = scene.newTask({ workflow: "t2i_sd15", attempt: 2, submission: submissions[0] ?? null });
+  const outputs = await second.engine.run(again, newContext().context);
+  expect(outputs).toMatchObject([{ facts: { adopted: true } }]);
+  expect(server.prompts()).toMatchObject([{ posted: 1, finished: 1, interrupted: 0 }]);
+});
+
+test("F25 a prompt that its server forgot is posted anew", async () => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine(server);
+  const submission = { server: server.url, externalId: randomUUID() };
+  const told = newContext();
+  expect(await engine.run(scene.newTask({ workflow: "t2i_sd15", submission }), told.context)).toHaveLength(1);
+  expect(told.submissions).toHaveLength(1);
+});
+
+test("F36 a cancelled run is taken off its server, which is free again", async () => {
+  const server = await scene.startServer({ stepMs: 60 });
+  const { engine, pool } = await scene.openEngine(server);
+  const controller = new AbortController();
+  const run = engine.run(
+    scene.newTask({ workflow: "t2i_sd15" }),
+    newContext({ signal: controller.signal }).context,
+  );
+  await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
+  controller.abort(new RunStopped("cancelled"));
+  await expect(run).rejects.toThrow("cancelled");
+  expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
+  await vi.waitFor(() => expect(server.prompts()).toMatchObject([{ interrupted: 1, finished: 0 }]));
+  expect(await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context)).toHaveLength(1);
+});
+
+test("F28 a run that takes too long is interrupted and told of as the server's", async () => {
+  const server = await scene.startServer();
+  server.inject({ kind: "hang" });
+  const { engine, pool } = await scene.openEngine(server);
+  const report = vi.spyOn(pool, "report");
+  const signal = AbortSignal.timeout(1_500);
+  const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext({ signal }).context);
+  await expect(run).rejects.toMatchObject({ name: "TimeoutError" });
+  expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code: "engine_timeout" }));
+  expect(server.prompts()).toMatchObject([{ interrupted: 1 }]);
+});
+
+test("F10 nothing is posted for a job that somebody else holds", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const report = vi.spyOn(pool, "report");
+  const onSubmitting = () => Promise.reject(new RunStopped("lost"));
+  const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext({ onSubmitting }).context);
+  await expect(run).rejects.toThrow("lost");
+  expect(server.prompts()).toEqual([]);
+  expect(report).not.toHaveBeenCalled();
+});
+
+test.each([
+  [{ kind: "gpu-out-of-memory" }, "gpu_out_of_memory"],
+  [{ kind: "node-error" }, "engine_failed"],
+  [{ kind: "garbage", path: "/view" }, "engine_failed"],
+  [{ kind: "html", status: 502, path: "/view" }, "proxy_error"],
+  [{ kind: "html", status: 413, path: "POST /prompt" }, "proxy_error"],
+  [{ kind: "disk-full" }, "engine_failed"],
+] satisfies [Fault, string][])("F27 A12 %o is told with the server's address", async (fault, code) => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const report = vi.spyOn(pool, "report");
+  server.inject(fault);
+  const error = await engine
+    .run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context)
+    .catch((thrown) => thrown);
+  expect(error).toMatchObject({ code, details: { server: server.url } });
+  expect(JSON.stringify(error.details) + error.message).not.toMatch(/red chair|\/opt|Traceback/);
+  expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }));
+});
+
+test("F25 the next try avoids the server that was lost", async () => {
+  const [lost, good] = [await scene.startServer({ stepMs: 60 }), await scene.startServer()];
+  const { engine } = await scene.openEngine(lost, good);
+  const task = scene.newTask({ workflow: "t2i_sd15", avoid: [good.url] });
+  const run = engine.run(task, newContext().context);
+  run.catch(() => undefined);
+  await vi.waitUntil(() => lost.prompts()[0]?.started === 1, { timeout: 10_000 });
+  await lost.kill();
+  await expect(run).rejects.toMatchObject({ code: "server_lost", details: { server: lost.url } });
+  expect(await engine.run({ ...task, avoid: [lost.url] }, newContext().context)).toHaveLength(1);
+});
+
+test("A12 without a server that can run the workflow the job waits", async () => {
+  const server = await scene.startServer({ models: {} });
+  const { engine } = await scene.openEngine(server);
+  const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
+  await expect(run).rejects.toMatchObject({ code: "server_busy" });
+});

@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+import { adoptPrompt, runPrompt, type OutputFile, type RunPromptInput } from "@atelier/server/comfyui";
+import { buildGraph, type Workflow } from "@atelier/server/workflows";
+import { RunStopped } from "../../runs.ts";
+import type { HeldServer } from "../../servers/index.ts";
+import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
+import type { PreparedPictures } from "./canvas/prepare-pictures.ts";
+import { fetchPictures } from "./fetch-pictures.ts";
+import { makePreview } from "./make-preview.ts";
+import { stageOf } from "./stages.ts";
+import { uploadPictures } from "./upload-pictures.ts";
+
+export interface ServerRun {
+  readonly task: EngineTask;
+  readonly context: EngineContext;
+  readonly workflow: Workflow;
+  readonly pictures: PreparedPictures;
+}
+
+/** Shares of the run before and after the server's own work. */
+const startShare = 0.05;
+const endShare = 0.93;
+
+/** Runs the workflow on a server, or takes over what an earlier try of the job posted to it. */
+export async function runOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[]> {
+  const { task, context, workflow, pictures } = run;
+  const startedAt = performance.now();
+  context.onProgress(0, "preparing");
+  const adopted =
+    task.submission?.server === held.url ? await adopt(held, run, task.submission.externalId) : null;
+  const files = adopted ?? (await post(held, run));
+  context.onProgress(endShare, "fetching");
+  const wanted = files.filter(({ nodeId }) => workflow.outputs.includes(nodeId));
+  const { workDir } = task;
+  const fetched = await fetchPictures(held, { files: wanted, workDir, signal: context.signal });
+  const outputs: EngineOutput[] = [];
+  for (const [position, result] of fetched.entries()) {
+    const target = path.join(workDir, `result-${position}.png`);
+    await pictures.finish(result, target);
+    outputs.push({ path: target, mime: "image/png", facts: factsOf(held, run, { startedAt, adopted }) });
+  }
+  context.onProgress(1, "fetching");
+  return outputs;
+}
+
+function factsOf(
+  held: HeldServer,
+  { task }: ServerRun,
+  { startedAt, adopted }: { startedAt: number; adopted: unknown },
+) {
+  const { seed } = task.params;
+  return {
+    server: held.label,
+    ...(seed === undefined ? {} : { seed }),
+    ...(adopted ? { adopted: true } : {}),
+    timeMs: Math.round(performance.now() - startedAt),
+  };
+}
+
+function adopt(held: HeldServer, run: ServerRun, promptId: string): Promise<OutputFile[] | null> {
+  return adoptPrompt(held, follow(run, { promptId, graph: run.workflow.graph }));
+}
+
+async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
+  const { task, context, workflow, pictures } = run;
+  const { signal } = context;
+  const promptId = randomUUID();
+  const name = `${task.jobId}-${promptId.slice(0, 8)}`;
+  const images = await uploadPictures(held, { files: pictures.files, name }, signal);
+  const graph = buildGraph(workflow, { params: task.params, images, prefix: `atelier/${name}` });
+  await context.onSubmitting({ server: held.url, externalId: promptId });
+  signal.throwIfAborted();
+  context.onProgress(startShare, "preparing");
+  return runPrompt(held, follow(run, { promptId, graph }));
+}
+
+function follow(
+  { context }: ServerRun,
+  { promptId, graph }: Pick<RunPromptInput, "promptId" | "graph">,
+): RunPromptInput {
+  return {
+    graph,
+    promptId,
+    // The same, so that whoever adopts the prompt knows whose events are sent.
+    clientId: promptId,
+    signal: context.signal,
+    onProgress: (fraction, nodeClass) =>
+      context.onProgress(startShare + fraction * (endShare - startShare), stageOf(nodeClass)),
+    onPreview: (bytes) => void sendPreview(context, bytes),
+    staysOnAbort: isContinuedElsewhere,
+  };
+}
+
+/** Whoever holds the job now, or next, adopts what runs on the server. */
+function isContinuedElsewhere(reason: unknown): boolean {
+  return reason instanceof RunStopped && reason.reason !== "cancelled";
+}
+
+async function sendPreview(context: EngineContext, bytes: Uint8Array): Promise<void> {
+  const preview = await makePreview(bytes);
+  if (preview && !context.signal.aborted) context.onPreview(preview);
+}
