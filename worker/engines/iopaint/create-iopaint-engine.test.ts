@@ -30,13 +30,11 @@ async function startServer(options: IopaintOptions = {}): Promise<IopaintSimulat
 
 interface Limits {
   readonly answerLimitMs?: number;
+  readonly abandonMs?: number;
   readonly probeMs?: number;
 }
 
-async function openEngine(
-  servers: readonly IopaintSimulator[],
-  { answerLimitMs = 60_000, probeMs = 100 }: Limits = {},
-) {
+async function openEngine(servers: readonly IopaintSimulator[], { probeMs = 100, ...limits }: Limits = {}) {
   const pool = createServerPool({
     sources: createSources({
       COMFYUI_URLS: [],
@@ -50,7 +48,7 @@ async function openEngine(
     },
     log: pino({ level: "silent" }),
   });
-  const engine = createIopaintEngine({ pool, answerLimitMs });
+  const engine = createIopaintEngine({ pool, ...limits });
   endings.push(
     () => pool.stop(),
     () => engine.close(),
@@ -288,6 +286,20 @@ test("F28 a server that never answers is given up at its limit", async () => {
   const run = engine.run(await taskOf("inpaint", { inputs }), contextOf().context);
   await expect(run).rejects.toMatchObject({ code: "server_lost" });
   await until(pool, ({ jobId }) => jobId === null);
+});
+
+test("F28 D6 a server that still does not answer a while after a cancel is taken for lost", async () => {
+  const server = await startServer();
+  const { engine, pool } = await openEngine([server], { abandonMs: 300 });
+  server.inject({ kind: "hang" });
+  const inputs = { image: await drawPicture("photo.jpg"), mask: await drawMask() };
+  const cancel = new AbortController();
+  const run = engine.run(await taskOf("inpaint", { inputs }), contextOf(cancel.signal).context);
+  await until(pool, () => server.stats().mostAtOnce === 1);
+  cancel.abort(new Error("cancelled"));
+  await expect(run).rejects.toThrow("cancelled");
+  expect(pool.list()[0]?.jobId).not.toBeNull();
+  await until(pool, ({ jobId, state }) => jobId === null && state === "down");
 });
 
 test("D8 wrong inputs are told before a server is asked", async () => {

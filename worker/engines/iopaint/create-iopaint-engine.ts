@@ -9,8 +9,10 @@ import { preparePlugin } from "./prepare-plugin.ts";
 
 export interface IopaintEngineInput {
   readonly pool: Pick<ServerPool, "acquire" | "report">;
-  /** A server that has not answered after this time counts as lost. In ms. */
-  readonly answerLimitMs: number;
+  /** A server that has not answered after this time counts as lost. In ms, default half an hour: the run's own limit is shorter. */
+  readonly answerLimitMs?: number;
+  /** How long a server is kept for the answer of a run that was stopped. In ms, default 2 minutes. */
+  readonly abandonMs?: number;
 }
 
 const prepareByKind: Partial<Record<JobKind, PrepareRun>> = {
@@ -24,20 +26,24 @@ const prepareByKind: Partial<Record<JobKind, PrepareRun>> = {
  * Runs on IOPaint servers, one job at a time on each. They know no cancel: the run ends at once, but the server is kept
  * until it has answered, since it would only put the next job in line.
  */
-export function createIopaintEngine({ pool, answerLimitMs }: IopaintEngineInput): Engine {
+export function createIopaintEngine(input: IopaintEngineInput): Engine {
+  const { pool, answerLimitMs = 30 * 60_000, abandonMs = 2 * 60_000 } = input;
   const closing = new AbortController();
   const open = new Set<Promise<void>>();
 
-  /** The server is released by its answer, not by the end of the run. */
-  function send(run: IopaintRun, held: HeldServer): Promise<Buffer> {
+  /** The server is released by its answer, or some time after the run was stopped, not by the end of the run. */
+  function send(run: IopaintRun, held: HeldServer, signal: AbortSignal): Promise<Buffer> {
     const { url, headers } = held;
-    const answer = run.request({ url, headers }, { signal: closing.signal, timeoutMs: answerLimitMs });
+    const abandon = abortAfter(signal, abandonMs);
+    const bounds = AbortSignal.any([closing.signal, abandon.signal]);
+    const answer = run.request({ url, headers }, { signal: bounds, timeoutMs: answerLimitMs });
     const ended = answer
       .then(
         () => undefined,
         (error: unknown) => closing.signal.aborted || pool.report(url, toAppError(error)),
       )
       .then(() => {
+        abandon.clear();
         held.release();
         open.delete(ended);
       });
@@ -65,7 +71,7 @@ export function createIopaintEngine({ pool, answerLimitMs }: IopaintEngineInput)
     if (signal.aborted) held.release();
     signal.throwIfAborted();
     context.onProgress(0.05, "server");
-    const answer = await orAbort(send(prepared, held), signal);
+    const answer = await orAbort(send(prepared, held, signal), signal);
     context.onProgress(0.95, "writing");
     const file = path.join(task.workDir, "result.png");
     await finish(prepared, answer, { url: held.url, file });
@@ -100,6 +106,23 @@ async function acquire(
   const held = await pool.acquire({ need, jobId, avoid, prefer: null, signal });
   if (!held) throw new AppError("server_busy", "No server can do this at the moment.");
   return held;
+}
+
+/** A signal that follows another one after a while. */
+function abortAfter(signal: AbortSignal, delayMs: number) {
+  const late = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const start = () => {
+    timer = setTimeout(() => late.abort(new AppError("server_lost")), delayMs);
+  };
+  signal.addEventListener("abort", start, { once: true });
+  return {
+    signal: late.signal,
+    clear() {
+      signal.removeEventListener("abort", start);
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** The promise goes on by itself after an abort. */
