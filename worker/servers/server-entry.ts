@@ -22,7 +22,7 @@ export interface ServerEntry {
   turn: number;
 }
 
-export function newEntry(found: FoundServer, turn: number): ServerEntry {
+export function newEntry(found: FoundServer): ServerEntry {
   return {
     found,
     label: labelOf(found.url),
@@ -33,7 +33,7 @@ export function newEntry(found: FoundServer, turn: number): ServerEntry {
     probedAt: null,
     othersQueued: 0,
     jobId: null,
-    turn,
+    turn: 0,
   };
 }
 
