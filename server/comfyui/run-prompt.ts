@@ -27,8 +27,7 @@ export async function runPrompt(server: ComfyServer, input: RunPromptInput): Pro
   input.signal.throwIfAborted();
   const watch = new PromptWatch(server, input);
   try {
-    await watch.settled;
-    input.signal.throwIfAborted();
+    await orAborted(watch.settled, input.signal);
     return await follow(server, { input, watch, posted: submit(server, input) });
   } finally {
     watch.close();

@@ -88,21 +88,24 @@ test("F25 a prompt that its server forgot is posted anew", async () => {
   expect(told.submissions).toHaveLength(1);
 });
 
-test("F36 a cancelled run is taken off its server, which is free again", async () => {
-  const server = await scene.startServer({ stepMs: 60 });
-  const { engine, pool } = await scene.openEngine(server);
-  const controller = new AbortController();
-  const run = engine.run(
-    scene.newTask({ workflow: "t2i_sd15" }),
-    newContext({ signal: controller.signal }).context,
-  );
-  await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
-  controller.abort(new RunStopped("cancelled"));
-  await expect(run).rejects.toThrow("cancelled");
-  expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
-  await vi.waitFor(() => expect(server.prompts()).toMatchObject([{ interrupted: 1, finished: 0 }]));
-  expect(await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context)).toHaveLength(1);
-});
+test.each(["cancelled", "stopping"] as const)(
+  "F36 a run that is %s is taken off its server, which is free again",
+  async (reason) => {
+    const server = await scene.startServer({ stepMs: 60 });
+    const { engine, pool } = await scene.openEngine(server);
+    const controller = new AbortController();
+    const run = engine.run(
+      scene.newTask({ workflow: "t2i_sd15" }),
+      newContext({ signal: controller.signal }).context,
+    );
+    await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
+    controller.abort(new RunStopped(reason));
+    await expect(run).rejects.toThrow(reason);
+    expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
+    await vi.waitFor(() => expect(server.prompts()).toMatchObject([{ interrupted: 1, finished: 0 }]));
+    expect(await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context)).toHaveLength(1);
+  },
+);
 
 test("F28 a run that takes too long is interrupted and told of as the server's", async () => {
   const server = await scene.startServer();

@@ -92,9 +92,9 @@ function follow(
   };
 }
 
-/** Whoever holds the job now, or next, adopts what runs on the server. */
+/** Whoever took the job over adopts what runs on the server. A worker that stops gives its job back without it. */
 function isContinuedElsewhere(reason: unknown): boolean {
-  return reason instanceof RunStopped && reason.reason !== "cancelled";
+  return reason instanceof RunStopped && reason.reason === "lost";
 }
 
 async function sendPreview(context: EngineContext, bytes: Uint8Array): Promise<void> {
