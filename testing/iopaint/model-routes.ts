@@ -22,7 +22,7 @@ const upscaleModels = ["realesr-general-x4v3", "RealESRGAN_x4plus", "RealESRGAN_
 const segmentModels = ["vit_b", "vit_l", "vit_h", "mobile_sam", "sam2_tiny"];
 
 /** What the server says about a model. */
-export function modelInfo(name: string): JsonObject {
+function modelInfo(name: string): JsonObject {
   const isEraser = eraseModels.includes(name);
   return {
     name,

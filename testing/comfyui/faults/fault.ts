@@ -28,7 +28,7 @@ export type RunFault =
   | (Often & { readonly kind: "history-late"; readonly ms: number });
 
 /** A fault of the HTTP side; `path` limits it to routes that begin so ("POST /prompt" or "/view"). */
-export type HttpFault =
+type HttpFault =
   /** A page of the proxy; 413 and 502 as nginx writes them. */
   | (Often & { readonly kind: "html"; readonly status: number; readonly path?: string })
   | (Often & { readonly kind: "slow-answer"; readonly ms: number; readonly path?: string })

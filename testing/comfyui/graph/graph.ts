@@ -17,11 +17,6 @@ export function isLink(value: unknown): value is Link {
   );
 }
 
-/** The links among a node's inputs. */
-export function linksOf(node: GraphNode): Link[] {
-  return Object.values(node.inputs).filter(isLink);
-}
-
 /** Reads a raw node; null when it has no class. */
 export function asNode(value: unknown): GraphNode | null {
   if (!isObject(value) || typeof value.class_type !== "string") return null;

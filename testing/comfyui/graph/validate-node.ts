@@ -6,7 +6,7 @@ import { inputConfig } from "./input-config.ts";
 import { outputTypes, type InputFact, type NodeFact } from "./node-facts.ts";
 
 /** What Python would raise: a link that leads nowhere. */
-export class DanglingLink extends Error {}
+class DanglingLink extends Error {}
 
 export interface NodeCheck {
   readonly isValid: boolean;

@@ -2,7 +2,9 @@ import { getImageSize, imageBatch, imageFromBatch, repeatImageBatch } from "./ba
 import { imageBlend } from "./blend-image.ts";
 import { growMask, imageToMask, invertMask, maskToImage, thresholdMask } from "./change-mask.ts";
 import { imageBlur, imageCrop, imageFlip, imageInvert, imageRotate, imageSharpen } from "./change-pixels.ts";
+import { cropMask, featherMask, imageColorToMask, maskComposite, splitAlpha } from "./combine-masks.ts";
 import { imageCompositeMasked } from "./composite-image.ts";
+import { joinAlpha, resizeAndPad } from "./join-alpha.ts";
 import { loadImage, loadImageMask } from "./load-image.ts";
 import { emptyImage, solidMask } from "./make-image.ts";
 import {
@@ -17,7 +19,7 @@ import {
 import type { NodeRunner } from "./node-call.ts";
 import { imagePadForOutpaint } from "./pad-image.ts";
 import { kSampler, samplerCustomAdvanced, schedule } from "./sample.ts";
-import { previewImage, saveImage } from "./save-image.ts";
+import { maskPreview, previewImage, saveImage } from "./save-image.ts";
 import { saveImageWebsocket } from "./save-image-websocket.ts";
 import { fluxKontextImageScale, imageScale, imageScaleBy, imageScaleToTotalPixels } from "./scale-image.ts";
 import { imageStitch } from "./stitch-image.ts";
@@ -25,11 +27,13 @@ import { imageUpscaleWithModel, loadUpscaleModel } from "./upscale-with-model.ts
 
 /** The classes that really do something; all others hand on opaque values. */
 export const runners: ReadonlyMap<string, NodeRunner> = new Map<string, NodeRunner>([
+  ["CropMask", cropMask],
   ["EmptyFlux2LatentImage", emptyLatent],
   ["EmptyImage", emptyImage],
   ["EmptyLatentImage", emptyLatent],
   ["EmptySD3LatentImage", emptyLatent],
   ["BasicScheduler", schedule],
+  ["FeatherMask", featherMask],
   ["Flux2Scheduler", schedule],
   ["FluxKontextImageScale", fluxKontextImageScale],
   ["GetImageSize", getImageSize],
@@ -37,6 +41,7 @@ export const runners: ReadonlyMap<string, NodeRunner> = new Map<string, NodeRunn
   ["ImageBatch", imageBatch],
   ["ImageBlend", imageBlend],
   ["ImageBlur", imageBlur],
+  ["ImageColorToMask", imageColorToMask],
   ["ImageCompositeMasked", imageCompositeMasked],
   ["ImageCrop", imageCrop],
   ["ImageFlip", imageFlip],
@@ -53,6 +58,7 @@ export const runners: ReadonlyMap<string, NodeRunner> = new Map<string, NodeRunn
   ["ImageUpscaleWithModel", imageUpscaleWithModel],
   ["InpaintModelConditioning", inpaintModelConditioning],
   ["InvertMask", invertMask],
+  ["JoinImageWithAlpha", joinAlpha],
   ["KSampler", kSampler],
   ["KSamplerAdvanced", kSampler],
   ["LatentUpscale", upscaleLatent],
@@ -60,14 +66,18 @@ export const runners: ReadonlyMap<string, NodeRunner> = new Map<string, NodeRunn
   ["LoadImage", loadImage],
   ["LoadImageMask", loadImageMask],
   ["LoadImageOutput", loadImage],
+  ["MaskComposite", maskComposite],
+  ["MaskPreview", maskPreview],
   ["MaskToImage", maskToImage],
   ["PreviewImage", previewImage],
   ["RepeatImageBatch", repeatImageBatch],
+  ["ResizeAndPadImage", resizeAndPad],
   ["SamplerCustomAdvanced", samplerCustomAdvanced],
   ["SaveImage", saveImage],
   ["SaveImageWebsocket", saveImageWebsocket],
   ["SetLatentNoiseMask", setLatentNoiseMask],
   ["SolidMask", solidMask],
+  ["SplitImageWithAlpha", splitAlpha],
   ["ThresholdMask", thresholdMask],
   ["UpscaleModelLoader", loadUpscaleModel],
   ["VAEDecode", vaeDecode],

@@ -1,6 +1,7 @@
 import type { Place } from "../files/open-files.ts";
 import { objectOf } from "../json.ts";
 import { encodePng } from "../pictures/codec.ts";
+import { toRgb, type Frame } from "../pictures/frame.ts";
 import { addPngText } from "../pictures/png-text.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import { diskFull } from "./node-error.ts";
@@ -16,9 +17,22 @@ export function previewImage(call: NodeCall): Promise<NodeResult> {
   return save(call, "temp", `ComfyUI_temp_${call.comfy.tempLetters}`);
 }
 
-async function save(call: NodeCall, place: Place, prefix: string): Promise<NodeResult> {
+/** MaskPreview: the mask as a grey picture in the temp folder. */
+export function maskPreview(call: NodeCall): Promise<NodeResult> {
+  const frames = call.inputs.mask("mask").map(toRgb);
+  return saveFrames(call, frames, { place: "temp", prefix: `ComfyUI_temp_${call.comfy.tempLetters}` });
+}
+
+function save(call: NodeCall, place: Place, prefix: string): Promise<NodeResult> {
+  return saveFrames(call, call.inputs.image("images"), { place, prefix });
+}
+
+async function saveFrames(
+  call: NodeCall,
+  frames: readonly Frame[],
+  { place, prefix }: { place: Place; prefix: string },
+): Promise<NodeResult> {
   const { files, faults } = call.comfy;
-  const frames = call.inputs.image("images");
   const [first] = frames;
   const { subfolder, stem } = expandPrefix(prefix, first);
   const images = [];

@@ -3,7 +3,7 @@ import { factOf } from "../graph/describe-class.ts";
 import { isLink, type GraphNode } from "../graph/graph.ts";
 import { outputTypes } from "../graph/node-facts.ts";
 import type { JsonObject } from "../json.ts";
-import { Interrupted, SessionEnded } from "../nodes/node-error.ts";
+import { Interrupted, NodeFailure, SessionEnded } from "../nodes/node-error.ts";
 import type { NodeCall, NodeResult } from "../nodes/node-call.ts";
 import { readInputs } from "../nodes/read-inputs.ts";
 import { runners } from "../nodes/runners.ts";
@@ -54,8 +54,15 @@ async function work(run: Run, node: GraphNode, call: NodeCall): Promise<NodeResu
   const runner = runners.get(node.class_type);
   if (runner) return runner(call);
   const fact = factOf(run.comfy, node.class_type);
-  return { values: fact ? outputTypes(fact).map((type) => ({ kind: "opaque", type })) : [] };
+  const types = fact ? outputTypes(fact) : [];
+  // Nobody shall take a class for simulated whose pictures are missing.
+  if (fact?.output_node || types.some((type) => pictureTypes.includes(type))) {
+    throw new NodeFailure("NotImplementedError", `${node.class_type} is not simulated`);
+  }
+  return { values: types.map((type) => ({ kind: "opaque", type })) };
 }
+
+const pictureTypes = ["IMAGE", "MASK", "LATENT"];
 
 function makeCall(run: Run, nodeId: string, inputs: NodeCall["inputs"]): NodeCall {
   const { comfy, item } = run;
