@@ -14,13 +14,8 @@ export async function loadWorkflows({
 }: Pick<Env, "WORKFLOWS_DIR">): Promise<LoadedWorkflows> {
   if (dir === undefined) return { workflows: builtInWorkflows, problems: [] };
   const own = await readWorkflowFolder(dir);
-  const isTaken = (name: string) => builtInWorkflows.some((known) => known.name === name);
-  const taken = own.workflows.filter(({ name }) => isTaken(name));
   return {
-    workflows: [...builtInWorkflows, ...own.workflows.filter(({ name }) => !isTaken(name))],
-    problems: [
-      ...own.problems.map(({ name, reason }) => ({ what: name, reason })),
-      ...taken.map(({ name }) => ({ what: name, reason: "A workflow of this name comes with the product." })),
-    ],
+    workflows: [...builtInWorkflows, ...own.workflows],
+    problems: own.problems.map(({ name, reason }) => ({ what: name, reason })),
   };
 }

@@ -4,6 +4,9 @@ export { cancel, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts
 export { claim, type Claimant, type Offer } from "./claim.ts";
 export { complete, type Completion, type StoredResult } from "./complete.ts";
 export { dispatch } from "./dispatch.ts";
+export { estimate, type EstimateAnswer } from "./estimate.ts";
+export { moveInLine, type MoveInLine } from "./move-in-line.ts";
+export { readWaiting, type WaitingJob } from "./waiting.ts";
 export { fail } from "./fail.ts";
 export { get, getStory, readEvents, type JobAddress, type JobStory } from "./get.ts";
 export { handBack } from "./hand-back.ts";

@@ -74,9 +74,9 @@ async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promi
     if (knownId) return { known: await readStatus(tx, knownId) };
   }
   const { kind, params, engine, workflow } = request;
-  const roles = new Set(Object.keys(request.inputs));
-  const placed = await place(tx, services.config, { kind, params, roles, engine, workflow });
   const inputs = await loadInputs(tx, ownerId, request);
+  const roles = new Set(inputs.keys());
+  const placed = await place(tx, services.config, { kind, params, roles, engine, workflow });
   const { queue } = placed;
   const tier = tiers[request.tier];
   const displaced = await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue, tier });

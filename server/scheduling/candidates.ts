@@ -1,7 +1,14 @@
 import type { Db, Tx } from "../db/index.ts";
-import { enginesFor, needOf, type EngineName, type JobKind, type Need } from "../engines/index.ts";
+import {
+  enginesFor,
+  needOf,
+  type EngineName,
+  type InputRole,
+  type JobKind,
+  type Need,
+} from "../engines/index.ts";
 import { AppError } from "../platform/index.ts";
-import type { Workflow } from "../workflows/index.ts";
+import { takesInputs, type Workflow } from "../workflows/index.ts";
 import { findWorkflow, knownWorkflows } from "./known-workflows.ts";
 
 /** What a request says about where it may run. */
@@ -9,7 +16,7 @@ export interface PlaceRequest {
   readonly kind: JobKind;
   readonly params: Readonly<Record<string, unknown>>;
   /** Roles of the pictures that it brings. */
-  readonly roles: ReadonlySet<string>;
+  readonly roles: ReadonlySet<InputRole>;
   readonly engine?: EngineName | undefined;
   readonly workflow?: string | undefined;
 }
@@ -44,7 +51,9 @@ export async function findCandidates(db: Db | Tx, request: PlaceRequest): Promis
 async function workflowCandidates(db: Db | Tx, request: PlaceRequest): Promise<Candidate[]> {
   const fitting = (await knownWorkflows(db)).filter(
     (workflow) =>
-      workflow.kind === request.kind && fitsPictures(workflow, request) && hasItsWords(workflow, request),
+      workflow.kind === request.kind &&
+      takesInputs(workflow, [...request.roles]) &&
+      hasItsWords(workflow, request),
   );
   return fitting.toSorted((a, b) => a.rank - b.rank).map(candidateOf);
 }
@@ -54,7 +63,7 @@ async function namedCandidate(db: Db | Tx, request: PlaceRequest, name: string):
   if (!workflow || workflow.kind !== request.kind) {
     throw new AppError("workflow_unknown", `There is no workflow "${name}" for this.`);
   }
-  if (!fitsPictures(workflow, request)) {
+  if (!takesInputs(workflow, [...request.roles])) {
     const takes = Object.keys(workflow.inputs).join(", ") || "no pictures";
     throw new AppError("workflow_params", `The workflow "${name}" takes other pictures: ${takes}.`);
   }
@@ -63,13 +72,6 @@ async function namedCandidate(db: Db | Tx, request: PlaceRequest, name: string):
 
 function candidateOf(workflow: Workflow): Candidate {
   return { engine: "comfyui", workflow, need: `comfyui/${workflow.name}` };
-}
-
-/** It must get all that it needs, and nothing that was given may be left out. */
-function fitsPictures({ inputs }: Workflow, { roles }: PlaceRequest): boolean {
-  const entries = Object.entries(inputs);
-  const hasAll = entries.every(([role, input]) => !input.required || roles.has(role));
-  return hasAll && [...roles].every((role) => entries.some(([known]) => known === role));
 }
 
 function hasItsWords({ params }: Workflow, request: PlaceRequest): boolean {

@@ -35,7 +35,8 @@ interface Sums extends Record<string, unknown> {
  * from past runs of the same needs and, for its own run, of the same size.
  */
 export async function readEstimate(db: Db | Tx, target: EstimateTarget): Promise<Estimate> {
-  const [sums, run] = await Promise.all([readSums(db, target), readRunRange(db, target)]);
+  const sums = await readSums(db, target);
+  const run = await readRunRange(db, target);
   const { position, slots, running } = sums;
   if (position === 0 && running < slots) return { position, waitMs: [0, 0], ...run };
   const lanes = Math.max(1, slots);

@@ -47,6 +47,14 @@ const cases: Readonly<Record<string, Case>> = {
   "jobs.cancel": { access: "owned", resource: "jobId", input: byId },
   "jobs.retry": { access: "owned", resource: "jobId", input: byId },
   "jobs.capabilities": { access: "public" },
+  "jobs.estimate": {
+    access: "owned",
+    resource: "imageId",
+    input: (id) => ({ kind: "upscale", params: {}, inputs: { image: id } }),
+  },
+  "jobs.waiting": { access: "member" },
+  "jobs.moveInLine": { access: "owned", resource: "jobId", input: (id) => ({ id, before: null }) },
+  "workflows.list": { access: "public" },
   "jobs.recentInputs": { access: "member", input: { role: "person" } },
   "jobs.watch": { access: "member" },
 };

@@ -3,12 +3,14 @@ import { accountRouter } from "./routers/account.ts";
 import { apiKeysRouter } from "./routers/api-keys.ts";
 import { imagesRouter } from "./routers/images.ts";
 import { jobsRouter } from "./routers/jobs.ts";
+import { workflowsRouter } from "./routers/workflows.ts";
 
 export const appRouter = t.router({
   account: accountRouter,
   apiKeys: apiKeysRouter,
   images: imagesRouter,
   jobs: jobsRouter,
+  workflows: workflowsRouter,
 });
 
 export type AppRouter = typeof appRouter;

@@ -2,8 +2,11 @@ import { z } from "zod";
 import type { ImageView } from "../../../images/index.ts";
 import {
   cancel,
+  estimate,
   getStory,
   list,
+  moveInLine,
+  readWaiting,
   listJobsSchema,
   readCapabilities,
   recentInputs,
@@ -45,6 +48,17 @@ export const jobsRouter = t.router({
   retry: memberProcedure
     .input(jobId)
     .mutation(({ ctx, input }) => retry(ctx.services, { submitter: ctx.caller, id: input.id })),
+  /** What would become of a request: takes what `submit` takes, stores nothing. */
+  estimate: memberProcedure
+    .input(submitInput)
+    .query(({ ctx, input }) => estimate(ctx.services, input, ctx.caller)),
+  /** Own waiting jobs with position and expected wait. */
+  waiting: memberProcedure.query(async ({ ctx }) => ({
+    items: await readWaiting(ctx.services, ctx.caller.userId),
+  })),
+  moveInLine: memberProcedure
+    .input(z.object({ id: z.string(), before: z.string().nullable() }))
+    .mutation(({ ctx, input }) => moveInLine(ctx.services, { ownerId: ctx.caller.userId, ...input })),
   /** What can be asked for now, and why not; the same for everybody. */
   capabilities: publicProcedure.query(({ ctx }) => readCapabilities(ctx.services)),
   /** The wardrobe: pictures used last in a role. */

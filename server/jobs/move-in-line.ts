@@ -1,0 +1,55 @@
+import { sql } from "drizzle-orm";
+import { schema, type Tx } from "../db/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { hint } from "./hint.ts";
+import { amend } from "./transition.ts";
+
+export interface MoveInLine {
+  readonly ownerId: string;
+  readonly id: string;
+  /** The own waiting job that it shall stand before; null for the end. */
+  readonly before: string | null;
+}
+
+/**
+ * Moves a waiting job within its owner's own share of the line; others' turns do not change. Throws `not_found`, and
+ * `conflict` when one of the two no longer waits or they stand in different lines.
+ */
+export async function moveInLine(services: Services, { ownerId, id, before }: MoveInLine): Promise<void> {
+  if (!isId(id) || (before !== null && !isId(before))) throw new AppError("not_found");
+  const moved = await services.db.transaction(async (tx) => {
+    // One reorder of an owner at a time: each reads the order that the last one wrote.
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('reorder'), hashtext(${ownerId}))`);
+    const ownerOrder = await findOrder(tx, { ownerId, id, before });
+    return amend(tx, {
+      where: sql`id = ${id} and owner_id = ${ownerId} and status = 'pending'`,
+      set: { ownerOrder },
+      event: "reordered",
+      data: { before },
+    });
+  });
+  if (!moved) throw new AppError("conflict", "The job is no longer in the line.");
+  hint(services, [moved]);
+}
+
+/** Between the two neighbours at the new place. */
+async function findOrder(tx: Tx, { ownerId, id, before }: MoveInLine): Promise<number> {
+  const { jobs } = schema;
+  const result = await tx.execute<{ id: string; order: number }>(sql`
+    select line.id, line.owner_order as "order" from ${jobs} line, ${jobs} own
+    where own.id = ${id} and own.owner_id = ${ownerId} and own.status = 'pending' and line.owner_id = ${ownerId}
+      and line.status = 'pending' and line.queue = own.queue and line.tier = own.tier
+    order by line.owner_order, line.id`);
+  if (!result.rows.some((row) => row.id === id)) {
+    const known = await tx.execute(sql`select 1 from ${jobs} where id = ${id} and owner_id = ${ownerId}`);
+    throw new AppError(known.rows.length > 0 ? "conflict" : "not_found");
+  }
+  const line = result.rows.filter((row) => row.id !== id);
+  const at = before === null ? line.length : line.findIndex((row) => row.id === before);
+  if (at < 0) throw new AppError("conflict", "The two jobs do not wait in the same line.");
+  const low = line[at - 1]?.order;
+  const high = line[at]?.order;
+  if (low === undefined) return (high ?? 0) - 1;
+  return high === undefined ? low + 1 : (low + high) / 2;
+}

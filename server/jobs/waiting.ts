@@ -1,0 +1,47 @@
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { livePlaces, readEstimate } from "../scheduling/index.ts";
+import type { Services } from "../services/index.ts";
+import { jobFromRow, type Job } from "./job.ts";
+
+/** A waiting job's place in its line. Times in ms. */
+export interface WaitingJob {
+  readonly id: string;
+  readonly position: number;
+  readonly waitMs: readonly [low: number, high: number];
+  readonly runMs: readonly [low: number, high: number];
+  /** False while nothing alive can run it. */
+  readonly isLive: boolean;
+  readonly reason: string | null;
+}
+
+/** More than that nobody reads, and each costs a few statements. */
+const shownJobs = 30;
+
+/** The next of an owner's waiting jobs, in the order in which they will be served. */
+export async function readWaiting(services: Services, ownerId: string): Promise<WaitingJob[]> {
+  const { jobs } = schema;
+  const result = await services.db.execute<Record<string, unknown>>(sql`
+    select * from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
+    order by status desc, tier desc, owner_order, id limit ${shownJobs}`);
+  if (result.rows.length === 0) return [];
+  const live = await livePlaces(services.db);
+  const waiting: WaitingJob[] = [];
+  for (const job of result.rows.map(jobFromRow)) {
+    const isLive = live.some(({ queue, need }) => queue === job.queue && need === job.need);
+    const { position, waitMs, runMs } = await readEstimate(services.db, targetOf(job));
+    waiting.push({ id: job.id, position, waitMs, runMs, isLive, reason: isLive ? null : awayReason(job) });
+  }
+  return waiting;
+}
+
+function targetOf(job: Job) {
+  const { queue, need, sizeClass, ownerId, tier, ownerOrder } = job;
+  return { queue, need, sizeClass, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
+}
+
+function awayReason({ engine }: Job): string {
+  return engine === "local"
+    ? "No worker is running at the moment; the job starts when one is back."
+    : "The server that can do this is away at the moment; the job starts when it is back.";
+}
