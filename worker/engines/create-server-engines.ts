@@ -1,6 +1,7 @@
 import type { Config, Logger } from "@atelier/server/platform";
 import type { ServerPool } from "../servers/index.ts";
 import { createComfyuiEngine } from "./comfyui/create-comfyui-engine.ts";
+import { createIopaintEngine } from "./iopaint/create-iopaint-engine.ts";
 import type { Engine } from "./port.ts";
 
 export interface ServerEnginesInput {
@@ -11,5 +12,5 @@ export interface ServerEnginesInput {
 
 /** The engines that work through servers. */
 export function createServerEngines({ pool }: ServerEnginesInput): Engine[] {
-  return [createComfyuiEngine({ pool })];
+  return [createComfyuiEngine({ pool }), createIopaintEngine({ pool })];
 }

@@ -244,7 +244,7 @@ test.each([
   server.inject({ kind });
   const inputs = { image: await drawPicture("photo.jpg"), mask: await drawMask() };
   const run = engine.run(await taskOf("inpaint", { inputs }), contextOf().context);
-  await expect(run).rejects.toMatchObject({ code });
+  await expect(run).rejects.toMatchObject({ code, details: { server: server.url } });
   await until(pool, ({ jobId }) => jobId === null);
 });
 

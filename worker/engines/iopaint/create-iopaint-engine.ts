@@ -18,6 +18,13 @@ export interface IopaintEngineInput {
   readonly abandonMs?: number;
 }
 
+/** Shares of the run before and after the server's own work, of which it says nothing. */
+const startShare = 0.05;
+const endShare = 0.95;
+
+/** Keys of the message catalogue `stages`. */
+const stageByKind: Partial<Record<JobKind, string>> = { upscale: "tile", remove_background: "edge" };
+
 const prepareByKind: Partial<Record<JobKind, PrepareRun>> = {
   inpaint: prepareInpaint,
   upscale: preparePlugin("upscale"),
@@ -53,9 +60,11 @@ async function work(
   const held = await acquire(pool, task, signal);
   if (signal.aborted) held.release();
   signal.throwIfAborted();
-  context.onProgress(0.05, "server");
-  const answer = await requests.send(prepared, held, signal);
-  context.onProgress(0.95, "writing");
+  context.onProgress(startShare, stageByKind[task.kind] ?? "sampling");
+  const answer = await requests.send(prepared, held, signal).catch((error: unknown) => {
+    throw signal.aborted ? error : named(error, held);
+  });
+  context.onProgress(endShare, "writing");
   const file = path.join(task.workDir, "result.png");
   await judge(pool, held, () => prepared.finish(answer, file));
   signal.throwIfAborted();
@@ -81,12 +90,19 @@ async function acquire(
 }
 
 /** Whether the server did well shows in its answer. */
-async function judge(pool: Pool, { url }: HeldServer, finish: () => Promise<void>): Promise<void> {
+async function judge(pool: Pool, held: HeldServer, finish: () => Promise<void>): Promise<void> {
   try {
     await finish();
-    pool.report(url, "ok");
+    pool.report(held.url, "ok");
   } catch (error) {
-    pool.report(url, toAppError(error));
-    throw error;
+    const failure = named(error, held);
+    pool.report(held.url, failure);
+    throw failure;
   }
+}
+
+/** The error with the server's address, so that the next try can avoid it. */
+function named(error: unknown, { url }: HeldServer): AppError {
+  const { code, message, details, cause } = toAppError(error);
+  return new AppError(code, message, { details: { ...details, server: url }, cause });
 }
