@@ -24,7 +24,7 @@ export async function awaitEnd(server: ComfyServer, wait: Wait): Promise<History
   const doubts = createDoubts();
   let pauseMs = firstPauseMs;
   for (let round = 1; ; round++) {
-    await watch.quiet();
+    if (!doubts.any()) await watch.quiet();
     const isUrgent = watch.takeBreak() || watch.hasEnded || doubts.any();
     const askedMs = performance.now();
     const place = await lookFor(server, wait, isUrgent || round % queueEvery === 0);

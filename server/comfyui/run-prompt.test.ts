@@ -189,6 +189,22 @@ test("F20 a cut of the network that ends soon costs nothing", async () => {
   expect(storyOf(server, input.promptId)?.posted).toBe(1);
 });
 
+test("F20 a server that takes the prompt and then answers nothing any more is lost", async () => {
+  const server = await start({ stepMs: 500 });
+  server.inject({ kind: "socket-silent" });
+  for (const path of ["/history", "/queue"]) server.inject({ kind: "never-answers", path, times: "forever" });
+  const run = runPrompt(server, newInput());
+  await expect(run).rejects.toMatchObject({ code: "server_lost", details: { reason: "timeout" } });
+});
+
+test("F20 answers that take a second each delay a prompt and nothing more", async () => {
+  const server = await start();
+  server.inject({ kind: "slow-answer", ms: 1_000, times: "forever" });
+  const input = newInput();
+  await expect(runPrompt(server, input)).resolves.toHaveLength(1);
+  expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1 });
+});
+
 test.each([
   [{ kind: "gpu-out-of-memory" }, "gpu_out_of_memory"],
   [{ kind: "cpu-out-of-memory" }, "out_of_memory"],

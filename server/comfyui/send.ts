@@ -9,7 +9,7 @@ export interface Request extends Route {
   readonly form?: FormData;
 }
 
-export const defaultTimeoutMs = 10_000;
+const defaultTimeoutMs = 10_000;
 
 /** Reads the answer of one request with `read`; its signal covers the body as well. Throws `server_lost`. */
 export async function send<T>(
