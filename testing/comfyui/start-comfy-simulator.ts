@@ -46,10 +46,8 @@ export async function startComfySimulator(options: ComfyOptions = {}): Promise<C
   const root = options.directory ?? mkdtempSync(path.join(os.tmpdir(), "comfy-simulator-"));
   const comfy = createComfy(options, root);
   const listener = await listenFor(comfy);
-  const endSessionNow = () => endSession(comfy);
   const kill = async () => {
-    endSessionNow();
-    await listener.close();
+    await Promise.all([endSession(comfy), listener.close()]);
   };
   return {
     url: `http://127.0.0.1:${listener.port}${comfy.options.basePath}`,

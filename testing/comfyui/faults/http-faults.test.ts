@@ -114,7 +114,7 @@ describe("a server that goes and comes", () => {
   });
 
   it("a slow start refuses connections until it is up", async () => {
-    const back = simulator.restart(200);
+    const back = simulator.restart(500);
     await expect(ask(`${simulator.url}/queue`)).rejects.toThrow("fetch failed");
     await back;
     expect((await ask(`${simulator.url}/queue`))[0]).toBe(200);

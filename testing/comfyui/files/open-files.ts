@@ -24,7 +24,7 @@ export interface Files {
   write(file: FileName, bytes: Uint8Array): void;
   /** Names of the pictures in the top folder of a place. */
   names(place: Place, subfolder?: string): string[];
-  /** Bytes of "name", "sub/name" or "name [output]"; null when there is none. */
+  /** Place of "name", "sub/name" or "name [output]"; null when there is none. */
   findAnnotated(text: string): FileName | null;
   clear(place: Place): void;
 }
@@ -37,9 +37,13 @@ export function openFiles(root: string): Files {
     const full = path.resolve(top, subfolder, name);
     return full.startsWith(top + path.sep) ? full : null;
   };
+  const has = (file: FileName) => {
+    const full = locate(file);
+    return full !== null && (statSync(full, { throwIfNoEntry: false })?.isFile() ?? false);
+  };
   const read = (file: FileName) => {
     const full = locate(file);
-    return full && existsSync(full) && statSync(full).isFile() ? readFileSync(full) : null;
+    return full && has(file) ? readFileSync(full) : null;
   };
   return {
     locate,
@@ -53,7 +57,7 @@ export function openFiles(root: string): Files {
     names: (place, subfolder = "") => listNames(path.join(root, place, subfolder)),
     findAnnotated: (text) => {
       const file = parseAnnotated(text);
-      return read(file) ? file : null;
+      return has(file) ? file : null;
     },
     clear: (place) => {
       rmSync(path.join(root, place), { recursive: true, force: true });

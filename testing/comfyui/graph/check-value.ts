@@ -28,16 +28,16 @@ export function checkValue(
   input: CheckedInput,
   received: unknown,
 ): { value: unknown } | { error: NodeError } {
+  const converted = convertValue(input.fact.type, received);
+  if (input.hasOwnCheck && "value" in converted) return converted;
   const config = inputConfig(comfy, input.fact);
   const extra = { input_name: input.name, input_config: config, received_value: received };
-  const converted = convertValue(input.fact.type, received);
   if ("problem" in converted) {
     const message = `Failed to convert an input value to a ${input.fact.type} value`;
     const details = `${input.name}, ${String(received)}, ${converted.problem}`;
     const extraInfo = { ...extra, exception_message: converted.problem };
     return { error: { type: "invalid_input_type", message, details, extra_info: extraInfo } };
   }
-  if (input.hasOwnCheck) return converted;
   const error = checkRange(input, converted.value, extra) ?? checkChoice(comfy, input, extra);
   return error ? { error } : converted;
 }

@@ -15,11 +15,10 @@ export function enqueue(comfy: Comfy, item: QueueItem): void {
   session.pending.push(item);
   session.pending.sort((one, other) => one.number - other.number);
   broadcastStatus(session);
-  if (!session.isPumping) void pump(comfy, session);
+  session.pump ??= pump(comfy, session);
 }
 
 async function pump(comfy: Comfy, session: Session): Promise<void> {
-  session.isPumping = true;
   // The answer to the post leaves before the first prompt begins.
   await new Promise(setImmediate);
   for (let item = session.pending.shift(); item && isAlive(session); item = session.pending.shift()) {
@@ -28,7 +27,7 @@ async function pump(comfy: Comfy, session: Session): Promise<void> {
     note(comfy.ledger, item.promptId, "started");
     if (!(await runOne(comfy, session, item))) return;
   }
-  session.isPumping = false;
+  session.pump = null;
 }
 
 function isAlive(session: Session): boolean {

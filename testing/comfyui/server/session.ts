@@ -49,7 +49,8 @@ export interface Session {
   /** Clients whose next sockets are refused. */
   readonly refusedClients: Set<string>;
   currentNode: string | null;
-  isPumping: boolean;
+  /** Runs as long as the line moves. */
+  pump: Promise<void> | null;
   readonly end: AbortController;
 }
 
@@ -63,7 +64,7 @@ export function openSession(): Session {
     clients: new Map(),
     refusedClients: new Set(),
     currentNode: null,
-    isPumping: false,
+    pump: null,
     end: new AbortController(),
   };
 }
