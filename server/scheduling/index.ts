@@ -8,4 +8,4 @@ export { sizeClassOf } from "./size-class.ts";
 export { readEstimate, type EstimateTarget } from "./estimate.ts";
 export { findDowngrade, type Downgrade, type DowngradeRequest } from "./find-downgrade.ts";
 export { liveServers, type LiveServer } from "./live-servers.ts";
-export { offeredWorkflows, type OfferedWorkflow } from "./offered-workflows.ts";
+export { offeredWorkflows, type OfferedParam, type OfferedWorkflow } from "./offered-workflows.ts";
