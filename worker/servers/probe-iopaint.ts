@@ -1,6 +1,7 @@
-import type { JobKind } from "@atelier/server/engines";
+import type { JobKind, Need } from "@atelier/server/engines";
 import { readModel, readServerConfig } from "@atelier/server/iopaint";
 import type { ServerAddress } from "./server-address.ts";
+import type { MissingByWorkflow } from "./server-state.ts";
 import { unknownFacts, type ServerProbe } from "./server-probe.ts";
 
 /** The plugins that make each kind, the better one first. */
@@ -16,7 +17,7 @@ export interface IopaintProbeInput {
   readonly timeoutMs: number;
 }
 
-/** An IOPaint server always inpaints; what else it can do depends on the plugins it was started with. */
+/** What an IOPaint server can do depends on its model and on the plugins that it was started with. */
 export function createIopaintProbe({ server, timeoutMs }: IopaintProbeInput): ServerProbe {
   return {
     async read(signal) {
@@ -28,14 +29,21 @@ export function createIopaintProbe({ server, timeoutMs }: IopaintProbeInput): Se
       const kinds = Object.entries(pluginsByKind)
         .filter(([, plugins]) => plugins.some((name) => config.plugins.includes(name)))
         .map(([kind]) => kind);
+      const inpaint = model.needsPrompt ? [] : ["inpaint"];
       return {
         ...unknownFacts,
-        needs: ["iopaint/inpaint", ...kinds.map((kind) => `iopaint/${kind}` as const)],
+        needs: [...inpaint, ...kinds].map((kind): Need => `iopaint/${kind}`),
         models: [model.name, ...config.pluginModels],
+        missing: model.needsPrompt ? lackingEraser(model.name) : {},
       };
     },
     // It has no such call.
     free: async () => undefined,
     forget: () => undefined,
   };
+}
+
+/** Jobs with words go to ComfyUI; without any, a model that reads words paints something new instead of erasing. */
+function lackingEraser(model: string): MissingByWorkflow {
+  return { inpaint: [`a model that erases without words (it has ${model})`] };
 }

@@ -116,13 +116,18 @@ function until(pool: ServerPool, isSo: (server: ServerState) => boolean): Promis
 const pixelsOf = (file: string) => sharp(file).raw().toBuffer();
 const greyOf = (file: string) => sharp(file).extractChannel(0).raw().toBuffer();
 
-test("A10 D1 the kinds of a server follow from its plugins", async () => {
+test("A10 D1 the kinds of a server follow from its model and plugins", async () => {
   const servers = [
+    await startServer({ model: "runwayml/stable-diffusion-inpainting", plugins: ["RemoveBG"] }),
     await startServer({ model: "cv2", plugins: ["RestoreFormer", "InteractiveSeg"] }),
     await startServer(),
   ];
   const { pool } = await openEngine(servers);
   expect(pool.list()).toMatchObject([
+    {
+      needs: ["iopaint/remove_background"],
+      missing: { inpaint: [expect.stringContaining("without words")] },
+    },
     {
       engine: "iopaint",
       state: "healthy",

@@ -1,10 +1,10 @@
+import path from "node:path";
 import sharp from "sharp";
-import { inpaint, type InpaintRequest } from "@atelier/server/iopaint";
+import { inpaint } from "@atelier/server/iopaint";
 import { readMask } from "../local/inpaint/read-mask.ts";
 import { readPicture } from "../local/picture/read-picture.ts";
 import { writeMask, writePng } from "../local/picture/write-png.ts";
 import { inputPath } from "../local/run-context.ts";
-import path from "node:path";
 import type { PrepareRun } from "./iopaint-run.ts";
 import { pasteResult } from "./paste-result.ts";
 import { preparePicture } from "./prepare-picture.ts";
@@ -22,7 +22,7 @@ export const prepareInpaint: PrepareRun = async (task) => {
     .toColourspace("b-w")
     .png()
     .toBuffer();
-  const request = { image, mask, ...wordsOf(task.params) };
+  const request = { image, mask };
   return {
     request: (server, options) => inpaint(server, request, options),
     async finish(answer, to) {
@@ -33,19 +33,3 @@ export const prepareInpaint: PrepareRun = async (task) => {
     },
   };
 };
-
-function wordsOf(
-  params: Readonly<Record<string, unknown>>,
-): Pick<InpaintRequest, "prompt" | "negativePrompt" | "seed"> {
-  const { prompt, negativePrompt, seed } = params;
-  return {
-    ...(typeof prompt === "string" ? { prompt } : {}),
-    ...(typeof negativePrompt === "string" ? { negativePrompt } : {}),
-    ...(typeof seed === "number" ? { seed: toServerSeed(seed) } : {}),
-  };
-}
-
-/** The server's generator takes 32 bits. */
-function toServerSeed(seed: number): number {
-  return seed % 2 ** 32;
-}
