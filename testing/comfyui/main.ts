@@ -13,7 +13,7 @@ const usage = `SIMULATOR of ComfyUI. It draws coloured grounds, not pictures of 
   --models all      all, none, or folder=file,file;folder=file
   --previews auto   auto or none
   --directory DIR   where files stay; a temporary folder by default
-POST /sim/fault, GET /sim/stats drive it.
+POST /sim/fault, /sim/release, /sim/models and GET /sim/stats, /sim/prompts drive it.
 `;
 
 const options = {

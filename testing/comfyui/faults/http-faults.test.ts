@@ -82,8 +82,11 @@ describe("faults of the HTTP side", () => {
     expect((await post(`${simulator.url}/sim/fault`, { kind: "no such" }))[0]).toBe(400);
     await ask(`${simulator.url}/sim/fault`, { method: "DELETE" });
     expect((await ask(`${simulator.url}/queue`))[0]).toBe(200);
+    await post(`${simulator.url}/sim/models`, { loras: ["a.safetensors"] });
+    expect(await ask(`${simulator.url}/sim/prompts`)).toEqual([200, []]);
     const [, stats] = await ask(`${simulator.url}/sim/stats`);
     expect(objectOf(stats).requests).toEqual({ "GET /queue": 2 });
+    expect(await ask(`${simulator.url}/models/loras`)).toEqual([200, ["a.safetensors"]]);
   });
 });
 

@@ -13,7 +13,15 @@ import {
 import { cancelJob, cancelJobs, getJob, listJobs } from "./job-routes.ts";
 import { postPrompt } from "./post-prompt.ts";
 import { getPrompt, getQueue, postFree, postInterrupt, postQueue } from "./queue-routes.ts";
-import { deleteFaults, getStats, listFaults, postFault, postRelease } from "./sim-routes.ts";
+import {
+  deleteFaults,
+  getStats,
+  listFaults,
+  listPrompts,
+  postFault,
+  postModels,
+  postRelease,
+} from "./sim-routes.ts";
 import { uploadImage, uploadMask } from "./upload-routes.ts";
 import { viewImage } from "./view-image.ts";
 
@@ -59,6 +67,8 @@ export const routes: readonly Route[] = [
 /** What drives the simulator itself; never struck by faults. */
 export const simRoutes: readonly Route[] = [
   route("GET", "/sim/stats", getStats),
+  route("GET", "/sim/prompts", listPrompts),
+  route("POST", "/sim/models", postModels),
   route("GET", "/sim/fault", listFaults),
   route("POST", "/sim/fault", postFault),
   route("DELETE", "/sim/fault", deleteFaults),

@@ -1,5 +1,5 @@
 import { isFaultKind, type Fault } from "../faults/fault.ts";
-import { isObject, parseJson } from "../json.ts";
+import { isObject, objectOf, parseJson, textsOf } from "../json.ts";
 import { release } from "../queue/hold.ts";
 import { readStats } from "../server/stats.ts";
 import { empty, json, text, type Answer } from "./answer.ts";
@@ -8,6 +8,19 @@ import type { Call } from "./call.ts";
 /** GET /sim/stats: what the server has done so far. */
 export function getStats({ comfy }: Call): Answer {
   return json(readStats(comfy.ledger));
+}
+
+/** GET /sim/prompts: every prompt that was accepted, with its graph. */
+export function listPrompts({ comfy }: Call): Answer {
+  return json([...comfy.ledger.stories.values()]);
+}
+
+/** POST /sim/models: folder to file names, in place of all that were there. */
+export async function postModels(call: Call): Promise<Answer> {
+  const body = objectOf(parseJson((await call.readBody()).toString()));
+  const folders = Object.entries(body).map(([folder, files]) => [folder, textsOf(files)] as const);
+  call.comfy.models = Object.fromEntries(folders);
+  return empty(200);
 }
 
 /** POST /sim/fault: a Fault as JSON. */
