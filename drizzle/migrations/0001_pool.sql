@@ -20,6 +20,22 @@ CREATE TABLE "engine_servers" (
 	CONSTRAINT "engine_servers_node_id_url_pk" PRIMARY KEY("node_id","url")
 );
 --> statement-breakpoint
+CREATE TABLE "figure_marks" (
+	"name" text PRIMARY KEY NOT NULL,
+	"until" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+INSERT INTO "figure_marks" ("name", "until") VALUES ('hours', 'epoch');
+--> statement-breakpoint
+CREATE TABLE "job_figures" (
+	"at" timestamp with time zone NOT NULL,
+	"queue" text NOT NULL,
+	"measure" text NOT NULL,
+	"bucket" smallint DEFAULT 0 NOT NULL,
+	"count" integer NOT NULL,
+	CONSTRAINT "job_figures_at_queue_measure_bucket_pk" PRIMARY KEY("at","queue","measure","bucket")
+);
+--> statement-breakpoint
 CREATE TABLE "node_queues" (
 	"node_id" uuid NOT NULL,
 	"queue" text NOT NULL,
@@ -58,6 +74,7 @@ UPDATE "jobs" SET "need" = "engine" || '/' || "kind", "owner_order" = extract(ep
 ALTER TABLE "jobs" ALTER COLUMN "need" SET NOT NULL;--> statement-breakpoint
 ALTER TABLE "nodes" ADD COLUMN "settings" jsonb DEFAULT '{}'::jsonb NOT NULL;--> statement-breakpoint
 ALTER TABLE "nodes" ADD COLUMN "problems" jsonb DEFAULT '[]'::jsonb NOT NULL;--> statement-breakpoint
+ALTER TABLE "nodes" ADD COLUMN "drain_requested" boolean DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE "nodes" ADD COLUMN "retire_requested" boolean DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE "engine_servers" ADD CONSTRAINT "engine_servers_node_id_nodes_id_fk" FOREIGN KEY ("node_id") REFERENCES "public"."nodes"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "node_queues" ADD CONSTRAINT "node_queues_node_id_nodes_id_fk" FOREIGN KEY ("node_id") REFERENCES "public"."nodes"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -67,6 +84,7 @@ CREATE INDEX "engine_servers_url" ON "engine_servers" USING btree ("url");--> st
 CREATE INDEX "node_queues_queue" ON "node_queues" USING btree ("queue");--> statement-breakpoint
 CREATE INDEX "jobs_runs" ON "jobs" USING btree ("need","ended_at") WHERE "jobs"."status" = 'completed';--> statement-breakpoint
 CREATE INDEX "jobs_ended" ON "jobs" USING btree ("ended_at");--> statement-breakpoint
+CREATE INDEX "jobs_unfinished" ON "jobs" USING btree ("status","id") WHERE "jobs"."status" in ('failed', 'cancelled');--> statement-breakpoint
 CREATE INDEX "nodes_seen" ON "nodes" USING btree ("seen_at");--> statement-breakpoint
 CREATE INDEX "jobs_line" ON "jobs" USING btree ("queue","tier","owner_id","owner_order","id") WHERE "jobs"."status" = 'pending';--> statement-breakpoint
 ALTER TABLE "nodes" DROP COLUMN "queues";--> statement-breakpoint

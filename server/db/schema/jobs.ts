@@ -154,6 +154,9 @@ export const jobs = pgTable(
       .on(table.need, table.endedAt)
       .where(sql`${table.status} = 'completed'`),
     index("jobs_ended").on(table.endedAt),
+    index("jobs_unfinished")
+      .on(table.status, table.id)
+      .where(sql`${table.status} in ('failed', 'cancelled')`),
     uniqueIndex("jobs_retry").on(table.retryOf, table.retryNumber),
     index("jobs_ephemeral")
       .on(table.endedAt)

@@ -61,6 +61,8 @@ export const nodes = pgTable(
     /** Raised every second; only whether it changes matters, never a clock. */
     counter: bigint("counter", { mode: "number" }).notNull().default(0),
     state: text("state").$type<NodeState>().notNull().default("active"),
+    /** An admin drains it: unlike a node that leaves by itself it can be resumed. */
+    drainRequested: boolean("drain_requested").notNull().default(false),
     /** An admin asked the process to end once its jobs are done. */
     retireRequested: boolean("retire_requested").notNull().default(false),
     processed: integer("processed").notNull().default(0),

@@ -1,0 +1,26 @@
+import { integer, pgTable, primaryKey, smallint, text, timestamp } from "drizzle-orm/pg-core";
+
+/**
+ * Figures of ended jobs by hour, so that what is shown of days costs the same with a million jobs as with a few. An hour
+ * is added up once it is over; see server/monitoring.
+ */
+export const jobFigures = pgTable(
+  "job_figures",
+  {
+    /** Start of the hour. */
+    at: timestamp("at", { withTimezone: true }).notNull(),
+    queue: text("queue").notNull(),
+    /** `completed`, `cancelled`, `failed/<code>`, or what a histogram counts: `wait`, `run`, `error`. */
+    measure: text("measure").notNull(),
+    /** Of a histogram, log-spaced; 0 for plain counts. */
+    bucket: smallint("bucket").notNull().default(0),
+    count: integer("count").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.at, table.queue, table.measure, table.bucket] })],
+);
+
+/** Up to when figures are added up. Its row is the lock between that and whoever removes an ended job. */
+export const figureMarks = pgTable("figure_marks", {
+  name: text("name").primaryKey(),
+  until: timestamp("until", { withTimezone: true }).notNull(),
+});
