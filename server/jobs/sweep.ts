@@ -6,6 +6,7 @@ import type { Services } from "../services/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { expireEphemeral } from "./expire-ephemeral.ts";
 import { expireGuests } from "./expire-guests.ts";
+import { forgiveServers } from "./forgive-servers.ts";
 import { moveStranded } from "./move-stranded.ts";
 import { pruneEvents } from "./prune-events.ts";
 import { pruneKeys } from "./prune-keys.ts";
@@ -17,6 +18,7 @@ import { rering } from "./rering.ts";
 export async function sweep(services: Services): Promise<void> {
   await recover(services);
   await moveStranded(services);
+  await forgiveServers(services);
   for (const queue of await queuesInLine(services)) await dispatch(services, queue);
   await rering(services);
 }

@@ -3,3 +3,4 @@ export { addNode, localOffers, type TestNode } from "./add-node.ts";
 export { addJob, insertJob, testQueue, type TestJob } from "./add-job.ts";
 export { findBrokenInvariants } from "./check-invariants.ts";
 export { readJob, readStory, until, untilAll } from "./read.ts";
+export { addServer, type TestServer } from "./add-server.ts";

@@ -1,0 +1,22 @@
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import type { Services } from "../services/index.ts";
+import { hint } from "./hint.ts";
+import { amendAll } from "./transition.ts";
+
+/**
+ * Lets jobs go back to servers that they avoid when no other one is left: whoever they waited for has gone. What
+ * happens there decides again; the number of tries bounds it.
+ */
+export async function forgiveServers(services: Services): Promise<void> {
+  const { jobs, engineServers, nodes } = schema;
+  const live = sql`select 1 from ${engineServers} s join ${nodes} n on n.id = s.node_id
+    where n.state = 'active' and s.state = 'healthy' and jobs.need = any(s.needs)`;
+  const forgiven = await amendAll(services.db, {
+    where: sql`${jobs.status} in ('pending', 'queued') and ${jobs.avoid} <> '{}'
+      and exists (${live}) and not exists (${live} and s.url <> all(jobs.avoid))`,
+    set: { avoid: [] },
+    event: "servers_forgiven",
+  });
+  hint(services, forgiven);
+}

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { addNode, addOwner, insertJob, localOffers, testQueue, type TestOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { schema } from "../db/index.ts";
+import { cancel } from "./cancel.ts";
+import { claim } from "./claim.ts";
+import { dispatch } from "./dispatch.ts";
+import { moveInLine } from "./move-in-line.ts";
+import { readWaiting } from "./waiting.ts";
+
+let opened: TestServices;
+let owner: TestOwner;
+let ids: string[];
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+beforeEach(async () => {
+  await opened.services.db.delete(schema.jobs);
+  await opened.services.db.delete(schema.nodes);
+  owner = await addOwner(opened.services);
+  ids = [];
+  for (let count = 0; count < 4; count += 1) ids.push(await insertJob(opened.services, { owner }));
+});
+
+const move = (from: number, before: number | null) =>
+  moveInLine(opened.services, {
+    ownerId: owner.userId,
+    id: ids[from] ?? "",
+    before: before === null ? null : (ids[before] ?? ""),
+  });
+const order = async () => (await readWaiting(opened.services, owner.userId)).map(({ id }) => ids.indexOf(id));
+
+test("D5 an owner moves a waiting job to the front, between two others and to the end", async () => {
+  await move(3, 0);
+  expect(await order()).toEqual([3, 0, 1, 2]);
+  await move(0, 2);
+  expect(await order()).toEqual([3, 1, 0, 2]);
+  await move(3, null);
+  expect(await order()).toEqual([1, 0, 2, 3]);
+});
+
+test("D5 jobs are served in the order that their owner gave them", async () => {
+  const { services } = opened;
+  const nodeId = await addNode(services);
+  await move(2, 0);
+  await dispatch(services, testQueue);
+  expect(await claim(services, { nodeId, queue: testQueue, offers: localOffers })).toMatchObject({
+    id: ids[2],
+  });
+  await dispatch(services, testQueue);
+  expect(await claim(services, { nodeId, queue: testQueue, offers: localOffers })).toMatchObject({
+    id: ids[0],
+  });
+});
+
+test("moving at the same moment loses no job and no order", async () => {
+  await Promise.all([move(3, 0), move(2, 0), move(1, 0)]);
+  expect((await order()).toSorted()).toEqual([0, 1, 2, 3]);
+});
+
+test("another's job, one that has left the line and one of another line are refused", async () => {
+  const { services } = opened;
+  const stranger = await addOwner(services);
+  const [id = "", other = ""] = ids;
+  const foreign = { ownerId: stranger.userId, id, before: null };
+  await expect(moveInLine(services, foreign)).rejects.toMatchObject({ code: "not_found" });
+  await cancel(services, { ownerId: owner.userId, id });
+  await expect(move(0, null)).rejects.toMatchObject({ code: "conflict" });
+  const gone = { ownerId: owner.userId, id: other, before: id };
+  await expect(moveInLine(services, gone)).rejects.toMatchObject({ code: "conflict" });
+});

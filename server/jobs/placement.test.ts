@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addJob, addNode, addOwner, readJob, testQueue, type TestOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { estimate } from "./estimate.ts";
+import { submit } from "./submit.ts";
+import { sweep } from "./sweep.ts";
+
+const words = { kind: "text_to_image", params: { prompt: "a chair" } };
+const sdxl = "comfyui/t2i_sdxl";
+const sd15 = "comfyui/t2i_sd15";
+
+let opened: TestServices;
+let owner: TestOwner;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+beforeEach(async () => {
+  const { db } = opened.services;
+  await db.delete(schema.jobs);
+  await db.delete(schema.nodes);
+  owner = await addOwner(opened.services);
+});
+
+const submitWords = async (change: object = {}) => {
+  const { id } = await submit(opened.services, { ...words, ...change }, { submitter: owner });
+  return readJob(opened.services, id);
+};
+
+describe("D3 placement", () => {
+  test("what nothing could run since yesterday is refused with the reason, and stores nothing", async () => {
+    await addNode(opened.services);
+    await expect(submitWords()).rejects.toMatchObject({
+      code: "no_engine",
+      message: expect.stringContaining("ComfyUI"),
+    });
+    expect(await opened.services.db.$count(schema.jobs)).toBe(0);
+  });
+
+  test("without a named workflow the first goes whose models a live server has", async () => {
+    await addNode(opened.services, { queue: "gpu-high", needs: [sd15, sdxl] });
+    expect(await submitWords()).toMatchObject({ workflow: "t2i_sdxl", need: sdxl, queue: "gpu-high" });
+    const named = await submitWords({ workflow: "t2i_sd15" });
+    expect(named).toMatchObject({ workflow: "t2i_sd15", placement: { isLive: true } });
+  });
+
+  test("a workflow that nobody knows, or that makes something else, is named", async () => {
+    await addNode(opened.services, { queue: "gpu-high", needs: [sdxl] });
+    await expect(submitWords({ workflow: "nothing" })).rejects.toMatchObject({ code: "workflow_unknown" });
+    await expect(submitWords({ workflow: "upscale_model" })).rejects.toMatchObject({
+      code: "workflow_unknown",
+    });
+  });
+
+  test("params are held against the workflow; defaults and the seed are stored with the job", async () => {
+    await addNode(opened.services, { queue: "gpu-high", needs: [sdxl] });
+    const { params } = await submitWords();
+    expect(params).toMatchObject({ prompt: "a chair", width: 1024, height: 1024 });
+    expect(params["seed"]).toEqual(expect.any(Number));
+    const wrong = { ...words.params, width: 65 };
+    await expect(submitWords({ params: wrong, workflow: "t2i_sdxl" })).rejects.toMatchObject({
+      code: "workflow_params",
+      message: expect.stringContaining("width"),
+    });
+  });
+
+  test("of two queues the one with the shorter wait is taken, and why is stored", async () => {
+    const { services } = opened;
+    await addNode(services, { queue: "gpu-high", needs: [sdxl] });
+    await addNode(services, { queue: "gpu-medium", needs: [sdxl], slots: 2 });
+    const first = await submitWords();
+    const second = await submitWords();
+    expect([first.queue, second.queue]).toEqual(["gpu-high", "gpu-medium"]);
+    expect(second.placement?.weighed).toContainEqual({
+      queue: "gpu-high",
+      need: sdxl,
+      waitS: 30,
+      refused: "busier",
+    });
+  });
+
+  test("a full line is passed over while another queue has room", async () => {
+    const { services } = opened;
+    await addNode(services, { queue: "gpu-high", needs: [sdxl], slots: 50 });
+    await addNode(services, { queue: "gpu-medium", needs: [sdxl] });
+    const full = {
+      ...services,
+      config: { ...services.config, limits: { ...services.config.limits, maxWaiting: 1 } },
+    };
+    const queues: string[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const { id } = await submit(full, words, { submitter: owner });
+      // Nobody claims here: the rows stay in the line.
+      await services.db
+        .update(schema.jobs)
+        .set({ notBefore: sql`now() + interval '1 hour'` })
+        .where(eq(schema.jobs.id, id));
+      queues.push((await readJob(services, id)).queue);
+    }
+    expect(queues).toEqual(["gpu-high", "gpu-medium"]);
+  });
+
+  test("A10 what a node could do that is away now waits for it, and says so", async () => {
+    const { services } = opened;
+    const nodeId = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
+    await services.db
+      .update(schema.nodeQueues)
+      .set({ needs: [] })
+      .where(eq(schema.nodeQueues.nodeId, nodeId));
+    const job = await submitWords();
+    expect(job).toMatchObject({ status: "pending", queue: "gpu-high", placement: { isLive: false } });
+    expect(await estimate(services, words, owner)).toMatchObject({ isPossible: true, isLive: false });
+    // It is let out as soon as the need is served again.
+    await services.db.update(schema.nodeQueues).set({ needs: [sdxl] });
+    await sweep(services);
+    expect((await readJob(services, job.id)).status).toBe("queued");
+  });
+
+  test("waiting jobs move when their queue has lost its last node and another serves the need", async () => {
+    const { services } = opened;
+    const gone = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
+    const job = await submitWords();
+    await services.db.update(schema.nodes).set({ state: "gone" }).where(eq(schema.nodes.id, gone));
+    await addNode(services, { queue: "gpu-medium", needs: [sdxl] });
+    await sweep(services);
+    expect(await readJob(services, job.id)).toMatchObject({ queue: "gpu-medium", status: "queued" });
+  });
+
+  test("an engine that is asked for by name is kept to", async () => {
+    const { services } = opened;
+    await addNode(services, { queue: "gpu-high", needs: ["comfyui/upscale_model"] });
+    await addNode(services);
+    const request = { kind: "upscale", inputs: { image: owner.imageId } };
+    const best = await submit(services, request, { submitter: owner });
+    expect(await readJob(services, best.id)).toMatchObject({ engine: "comfyui" });
+    const named = await submit(services, { ...request, engine: "local" }, { submitter: owner });
+    expect(await readJob(services, named.id)).toMatchObject({ engine: "local", need: "local/upscale" });
+  });
+
+  test("jobs.estimate says what stands before a job and what past runs took", async () => {
+    const { services } = opened;
+    await addNode(services);
+    const request = { kind: "upscale", engine: "local", inputs: { image: owner.imageId } };
+    expect(await estimate(services, request, owner)).toMatchObject({ position: 0, waitMs: [0, 0], runs: 0 });
+    const done = await addJob(services, { owner });
+    await services.db
+      .update(schema.jobs)
+      .set({ status: "completed", startedAt: sql`now() - interval '8 seconds'`, endedAt: sql`now()` })
+      .where(eq(schema.jobs.id, done));
+    for (let count = 0; count < 3; count += 1) await addJob(services, { owner });
+    const expected = await estimate(services, request, owner);
+    expect(expected).toMatchObject({
+      isPossible: true,
+      queue: testQueue,
+      position: 3,
+      runs: 1,
+      runMs: [8_000, 8_000],
+    });
+  });
+});
