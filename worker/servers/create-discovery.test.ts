@@ -48,7 +48,7 @@ function open(env: Partial<Record<"COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAIN
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => lines.push(line) });
   const sources = createSources({ COMFYUI_URLS: [], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [], ...env });
-  const discovery = createDiscovery({ sources, log, timeoutMs: 300 });
+  const discovery = createDiscovery({ sources, log, timeoutMs: 1_000 });
   return { lines, read: () => discovery.read(new AbortController().signal) };
 }
 

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { createObjectInfoCache } from "./object-info-cache.ts";
+
+test("A10 what a server said of a class is believed for one version and a limited time", async () => {
+  const asked: string[] = [];
+  let nowMs = 0;
+  const cache = createObjectInfoCache({
+    ttlMs: 1_000,
+    now: () => nowMs,
+    read: async (name) => {
+      asked.push(name);
+      return name === "Unknown" ? null : { output: [name] };
+    },
+  });
+  const get = async (classes: string[], version = "1") => {
+    asked.length = 0;
+    const found = await cache.get(classes, version, new AbortController().signal);
+    return { asked: asked.toSorted(), found: [...found] };
+  };
+  const all = ["A", "B", "Unknown"];
+  const found = [
+    ["A", { output: ["A"] }],
+    ["B", { output: ["B"] }],
+    ["Unknown", null],
+  ];
+  expect(await get(all)).toEqual({ asked: all, found });
+  nowMs = 999;
+  expect(await get([...all, "C"])).toMatchObject({ asked: ["C"] });
+  nowMs = 1_000;
+  expect(await get([...all, "C"])).toMatchObject({ asked: all });
+  expect(await get(all, "2")).toEqual({ asked: all, found });
+  cache.clear();
+  expect(await get(["A"], "2")).toMatchObject({ asked: ["A"] });
+});
