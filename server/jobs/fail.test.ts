@@ -127,6 +127,42 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect(await tryAgain()).toMatchObject({ attempt: 2 });
   });
 
+  test.each(["engine_failed", "server_lost", "gpu_out_of_memory", "storage_unavailable"] as const)(
+    "A14 %s ends a job that is tried once",
+    async (code) => {
+      const id = await addJob(opened.services, { owner, once: true });
+      const lease = await tryAgain();
+      if (!lease) throw new Error("the job was not started");
+      await fail(opened.services, lease, new AppError(code));
+      expect(await readJob(opened.services, id)).toMatchObject({ status: "failed", errorCode: code });
+      expect(await tryAgain()).toBeNull();
+    },
+  );
+
+  test("A14 a job that is tried once waits on while no server is free", async () => {
+    const id = await addJob(opened.services, { owner, once: true });
+    const lease = await tryAgain();
+    if (!lease) throw new Error("the job was not started");
+    await fail(opened.services, lease, new AppError("server_busy"));
+    expect(await readJob(opened.services, id)).toMatchObject({ status: "pending", charged: 0 });
+    expect(await tryAgain()).toMatchObject({ jobId: id, attempt: 2 });
+  });
+
+  test("A14 the death of its worker ends a job that is tried once, and no other", async () => {
+    const { services } = opened;
+    const ids = [await addJob(services, { owner, once: true }), await addJob(services, { owner })];
+    while (await tryAgain());
+    await services.db.update(schema.nodes).set({ state: "lost" });
+    await sweep(services);
+    const [once, other] = await Promise.all(ids.map((id) => readJob(services, id)));
+    expect(once).toMatchObject({
+      status: "failed",
+      errorCode: "worker_lost",
+      errorMessage: expect.stringMatching(/^The worker node-\w+ died while it worked on the job\.$/),
+    });
+    expect(other).toMatchObject({ status: "queued", charged: 1 });
+  });
+
   test("F10 a late worker's failure changes nothing", async () => {
     const { services } = opened;
     const id = await addJob(services, { owner });

@@ -13,7 +13,7 @@ import { transition } from "./transition.ts";
 /**
  * Ends a try that failed. The error's row in the table decides: validation fails at once, anything else goes back to
  * the line until the job has spent its charged tries, or its tries of any kind: what is out of order for so long will not
- * come right by waiting. Null when the lease is no longer the current one.
+ * come right by waiting. A job that is tried once ends with its first failure. Null when the lease is no longer the current one.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
   const way = await findWay(services, lease, error);
@@ -30,7 +30,13 @@ async function findWay(services: Services, lease: Lease, error: AppError): Promi
   const { strategy } = ruleOf(error.code);
   if (strategy === "fail") return null;
   const job = await readJob(services, lease.jobId);
-  return job && reroute(services, job, error);
+  if (!job || (job.once && wasTried(error))) return null;
+  return reroute(services, job, error);
+}
+
+/** Where no server was free nothing was tried: the job only waits on. */
+function wasTried({ code }: AppError): boolean {
+  return code !== "server_busy";
 }
 
 async function finish(services: Services, job: Job): Promise<Job> {

@@ -8,7 +8,8 @@ import { transitionAll } from "./transition.ts";
 
 /**
  * Takes back claimed rows whose node is neither active nor draining: a query, not an event, so that it works whoever
- * noticed the loss. The job is charged for its worker's death and next runs alone; after the last charged try it fails.
+ * noticed the loss. The job is charged for its worker's death and next runs alone; after the last charged try, and if it
+ * is tried once, it fails.
  */
 export async function recover(services: Services): Promise<Job[]> {
   const { jobs, nodes } = schema;
@@ -17,11 +18,11 @@ export async function recover(services: Services): Promise<Job[]> {
   const failed = await transitionAll(services.db, {
     from: claimedStatuses,
     to: "failed",
-    where: sql`${orphaned} and charged + 1 >= ${maxCharged} and cancel_requested_at is null`,
+    where: sql`${orphaned} and (once or charged + 1 >= ${maxCharged}) and cancel_requested_at is null`,
     set: {
       charged: sql`charged + 1`,
       errorCode: "worker_lost",
-      errorMessage: sql`'The worker ' || coalesce((select n.name from ${nodes} n where n.id = ${jobs.nodeId}), 'that ran it') || ' died while it worked on the job, as others did before.'`,
+      errorMessage: sql`'The worker ' || coalesce((select n.name from ${nodes} n where n.id = ${jobs.nodeId}), 'that ran it') || ' died while it worked on the job' || case when once then '.' else ', as others did before.' end`,
     },
     event: "failed",
     data: { code: "worker_lost" },
@@ -30,7 +31,7 @@ export async function recover(services: Services): Promise<Job[]> {
     from: claimedStatuses,
     to: "pending",
     // The limit again: a node may have been called lost since the statement above.
-    where: sql`${orphaned} and (charged + 1 < ${maxCharged} or cancel_requested_at is not null)`,
+    where: sql`${orphaned} and ((not once and charged + 1 < ${maxCharged}) or cancel_requested_at is not null)`,
     set: { charged: sql`charged + 1`, runAlone: true, nodeId: null, progress: 0, stage: null },
     honourCancel: true,
     event: "worker_lost",

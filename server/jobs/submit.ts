@@ -27,6 +27,8 @@ export interface SubmitOptions {
   readonly submitter: Submitter;
   readonly idempotencyKey?: string;
   readonly retry?: { readonly of: string; readonly number: number };
+  /** Whether the first failed try ends the job; false by default. */
+  readonly once?: boolean;
 }
 
 export interface Submitted {
@@ -130,6 +132,7 @@ async function rowOf(tx: Tx, { id, request, options, placed, inputs }: NewJob) {
     retention,
     retryOf: options.retry?.of ?? null,
     retryNumber: options.retry?.number ?? null,
+    once: options.once ?? false,
   };
 }
 

@@ -15,6 +15,8 @@ export interface TestJob {
   /** What the simulated engine does with it. */
   readonly simulate?: EngineScript;
   readonly retention?: "keep" | "ephemeral";
+  /** Whether its first failed try ends it. */
+  readonly once?: boolean;
 }
 
 /**
@@ -36,6 +38,7 @@ export async function insertJob(services: Services, job: TestJob): Promise<strin
       need: "local/upscale",
       inputCount: 1,
       retention: job.retention ?? "keep",
+      once: job.once ?? false,
     });
     await tx.insert(schema.jobEvents).values({ jobId: id, revision: 1, type: "created", status: "pending" });
     await tx.insert(schema.jobInputs).values({ jobId: id, role: "image", imageId: job.owner.imageId });

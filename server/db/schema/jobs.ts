@@ -112,6 +112,8 @@ export const jobs = pgTable(
     charged: integer("charged").notNull().default(0),
     /** Set when a worker died under it: it next runs alone on its node. */
     runAlone: boolean("run_alone").notNull().default(false),
+    /** It is tried once: a try that fails is the end of it, whatever the failure. */
+    once: boolean("once").notNull().default(false),
     ring: integer("ring").notNull().default(0),
     rungAt: at("rung_at"),
     notBefore: at("not_before"),
