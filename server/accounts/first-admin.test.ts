@@ -8,7 +8,7 @@ import {
 import { eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { createUser } from "./index.ts";
+import { createUser, workerAccount } from "./index.ts";
 
 const { users } = schema;
 
@@ -65,6 +65,22 @@ test("without any admin the oldest account is promoted, never the newcomer", asy
       .from(users)
       .where(eq(users.role, "admin"));
     expect(admins).toEqual([{ email: "oldest@example.com" }]);
+  } finally {
+    await fixture.close();
+  }
+});
+
+test("A14 the account of the workers is made once and never becomes admin", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  try {
+    const made = await Promise.all(Array.from({ length: 5 }, () => workerAccount(services)));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+    await openAccount(services, "first@example.com");
+    const rows = await services.db.select({ email: users.email, role: users.role }).from(users);
+    expect(rows).toHaveLength(2);
+    expect(rows).toContainEqual({ email: "first@example.com", role: "admin" });
+    expect(rows).toContainEqual({ email: "workers@atelier.invalid", role: "service" });
   } finally {
     await fixture.close();
   }

@@ -10,3 +10,4 @@ export { resetPassword, type ResetPasswordInput } from "./reset-password.ts";
 export { resolveCaller } from "./resolve-caller.ts";
 export { revokeApiKey, type RevokeApiKeyInput } from "./revoke-api-key.ts";
 export { trustedOrigins } from "./trusted-origins.ts";
+export { workerAccount } from "./worker-account.ts";
