@@ -20,6 +20,8 @@ export interface ConsumeInput {
 export interface Consumers {
   /** Follows what the node offers now: new queues, other numbers of slots. */
   follow(): void;
+  /** Claims without a bell: a server has become free on which no bell's run had been. */
+  claimNow(): void;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export interface Consumers {
  */
 export function consume(services: Services, input: ConsumeInput): Consumers {
   const consumers = new Map<string, BellConsumer>();
+  const unasked = new Set<Promise<void>>();
   const follow = () => {
     for (const { queue, slots } of input.offer.current().queues) {
       // A queue without a slot at the moment keeps one consumer: its claims find nothing to take.
@@ -45,8 +48,18 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
   follow();
   return {
     follow,
+    claimNow() {
+      for (const queue of consumers.keys()) {
+        const answered = answer(services, input, queue).catch((error: unknown) =>
+          services.log.warn({ err: error, queue }, "claim failed, the sweep rings again"),
+        );
+        unasked.add(answered);
+        void answered.finally(() => unasked.delete(answered));
+      }
+    },
     async close() {
       await Promise.all([...consumers.values()].map((consumer) => consumer.close()));
+      await Promise.all(unasked);
     },
   };
 }
@@ -64,7 +77,7 @@ async function answer(services: Services, input: ConsumeInput, queue: string): P
 }
 
 /** Claims one job and starts its run; wrapped, so that the mutex waits for the claim alone and not for the run. */
-export async function begin(
+async function begin(
   services: Services,
   input: ConsumeInput,
   queue: string,
@@ -78,7 +91,8 @@ export async function begin(
   if (!job) return null;
   const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
   const engine = findEngine(input.engines, job);
-  const work = (signal: AbortSignal) => runJob(services, { job, lease, engine, signal });
+  const otherServers = offer.otherServers(queue, job.need);
+  const work = (signal: AbortSignal) => runJob(services, { job, lease, engine, otherServers, signal });
   return { ended: runs.add({ lease, queue, engine: job.engine }, work) };
 }
 

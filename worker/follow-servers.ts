@@ -1,5 +1,6 @@
 import { writeServers, type SeenServer } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
+import type { Consumers } from "./consume.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { startLoop, type Loop } from "./loop.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
@@ -7,14 +8,20 @@ import type { ServerPool, ServerState } from "./servers/index.ts";
 /** Shows the others the servers of this node: after each change, and now and then for the freshness of what is shown. */
 export function followServers(
   services: Services,
-  { incarnation, pool }: { incarnation: Incarnation; pool: ServerPool },
+  { incarnation, pool, consumers }: { incarnation: Incarnation; pool: ServerPool; consumers: Consumers },
 ): Loop {
   const loop = startLoop(services.log, "servers", async () => {
     const node = incarnation.current();
     if (node) await writeServers(services, { nodeId: node.id, servers: pool.list().map(toSeen) });
     return services.config.timing.probeMs;
   });
-  pool.onChange(() => loop.wake());
+  let busy = 0;
+  pool.onChange(() => {
+    loop.wake();
+    const nowBusy = pool.list().filter(({ jobId }) => jobId !== null).length;
+    if (nowBusy < busy) consumers.claimNow();
+    busy = nowBusy;
+  });
   return loop;
 }
 

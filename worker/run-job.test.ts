@@ -32,7 +32,7 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
     close: () => Promise.resolve(),
   };
   const lease = { jobId: id, attempt: job.attempt, nodeId };
-  await runJob(services, { job, lease, engine, signal: new AbortController().signal });
+  await runJob(services, { job, lease, engine, otherServers: [], signal: new AbortController().signal });
   expect(seen).toEqual([{ inFolder: ["image"], parent: path.resolve(services.env.ATELIER_DATA_DIR, "tmp") }]);
   expect((await readJob(services, id)).status).toBe("completed");
   expect(await listTempFiles(services)).toEqual([]);

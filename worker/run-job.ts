@@ -27,6 +27,8 @@ export interface RunInput {
   readonly lease: Lease;
   /** Null when none of this worker's engines is the job's. */
   readonly engine: Engine | null;
+  /** Servers of this node that do not serve the job's queue. */
+  readonly otherServers: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -65,7 +67,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   if (!(await start(services, lease))) return "fenced";
   const report = createReport(services, job, lease);
   const limit = AbortSignal.timeout(runLimitMs(services.config, job));
-  const task = await taskOf(services, job, { inputs, workDir });
+  const task = await taskOf(services, input, { inputs, workDir });
   const outputs = await engine
     .run(task, {
       signal: AbortSignal.any([signal, limit]),

@@ -1,13 +1,13 @@
-import type { Job } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import { findWorkflow } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import type { EngineTask } from "./engines/index.ts";
+import type { RunInput } from "./run-job.ts";
 
 /** The task of a claimed job; throws `workflow_unknown` when its workflow is published nowhere any more. */
 export async function taskOf(
   services: Pick<Services, "db">,
-  job: Job,
+  { job, otherServers }: Pick<RunInput, "job" | "otherServers">,
   files: Pick<EngineTask, "inputs" | "workDir">,
 ): Promise<EngineTask> {
   const { workflow: name, server, externalId } = job;
@@ -19,7 +19,7 @@ export async function taskOf(
     attempt: job.attempt,
     need: job.need,
     workflow,
-    avoid: job.avoid,
+    avoid: [...job.avoid, ...otherServers],
     submission: server !== null && externalId !== null ? { server, externalId } : null,
     params: job.params,
     ...files,

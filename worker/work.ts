@@ -43,7 +43,7 @@ export async function work(services: Services, input: WorkInput): Promise<void> 
   const loops = [
     ...startLoops(services, { incarnation, runs, oneAtATime }),
     followOffer(services, { incarnation, offer, consumers }),
-    followServers(services, { incarnation, pool }),
+    followServers(services, { incarnation, pool, consumers }),
     startOrders(services, { incarnation, offer, pool, consumers, onRetire: () => stop.request() }),
   ];
   const reason = await stop.requested;

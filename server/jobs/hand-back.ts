@@ -12,8 +12,8 @@ export async function handBack(services: Services, lease: Lease): Promise<Job | 
     from: claimedStatuses,
     to: "pending",
     where: heldBy(lease),
-    // Its server was told to stop: there is nothing to adopt.
-    set: { nodeId: null, progress: 0, stage: null, externalId: null },
+    // What it posted goes on at its server: the next try adopts it.
+    set: { nodeId: null, progress: 0, stage: null },
     honourCancel: true,
     event: "handed_back",
   });

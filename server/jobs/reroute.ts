@@ -35,6 +35,7 @@ export async function reroute(services: Services, job: Job, error: AppError): Pr
     case "next_provider":
       return again;
     case "other_server":
+    case "only_other_server":
       return elsewhere(services, { job, error, again });
     case "cpu_queue":
       return withMoreMemory(services, { job, error, again });
@@ -63,7 +64,7 @@ async function elsewhere(services: Services, input: Rerouting): Promise<Way | nu
     return { waits: false, set: { ...again.set, avoid }, data: { server, next: "other_server" } };
   }
   // What is missing on the only server does not come by waiting; a server that is away does come back.
-  if (ruleOf(error.code).class === "model") return null;
+  if (ruleOf(error.code).strategy === "only_other_server") return null;
   return { ...again, set: { ...again.set, avoid: [] }, data: { server } };
 }
 

@@ -12,7 +12,7 @@ export interface ErrorRule {
     | "credit"
     | "internal";
   /** What happens to a job that fails with this code. */
-  readonly strategy: "fail" | "retry" | "other_server" | "cpu_queue" | "next_provider";
+  readonly strategy: "fail" | "retry" | "other_server" | "only_other_server" | "cpu_queue" | "next_provider";
   /** Whether the try counts against the job's limit of tries. */
   readonly charged: boolean;
   readonly httpStatus: number;
@@ -39,7 +39,7 @@ const network = (strategy: "other_server" | "retry", message: string): ErrorRule
 /** What this server lacks another may have. */
 const elsewhere = (message: string): ErrorRule => ({
   class: "model",
-  strategy: "other_server",
+  strategy: "only_other_server",
   charged: false,
   httpStatus: 502,
   message,
@@ -117,14 +117,14 @@ export const errorRules = {
   },
   engine_timeout: {
     class: "timeout",
-    strategy: "retry",
+    strategy: "other_server",
     charged: true,
     httpStatus: 504,
     message: "The engine took too long.",
   },
   engine_failed: {
     class: "model",
-    strategy: "retry",
+    strategy: "other_server",
     charged: true,
     httpStatus: 502,
     message: "The engine could not make the picture.",

@@ -1,4 +1,5 @@
 import type { NodeSettings } from "@atelier/server/db";
+import type { Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
 import type { ServerPool } from "../servers/index.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./compute-offer.ts";
@@ -8,6 +9,8 @@ export interface LiveOffer {
   current(): NodeOffer;
   /** What a claim on the queue may take at this moment: needs whose engine or servers are free. */
   freeOffers(queue: string): readonly Offer[];
+  /** Addresses of the node's servers that do not serve the need on this queue: its other class of hardware. */
+  otherServers(queue: string, need: Need): readonly string[];
   /** What an admin set. */
   setSettings(settings: NodeSettings): void;
   /** Names of own workflows that another node publishes with another content. */
@@ -55,6 +58,11 @@ export function createLiveOffer({ pool, localRuns, ...fixed }: LiveOfferInput): 
         const servers = one.servers.filter((url) => !busy.has(url));
         return servers.length > 0 ? [{ need: one.need, servers }] : [];
       });
+    },
+    otherServers(queue, need) {
+      const own = offer.queues.find((candidate) => candidate.queue === queue)?.offers ?? [];
+      const servers = own.find((one) => one.need === need)?.servers ?? [];
+      return pool.list().flatMap(({ url }) => (servers.includes(url) ? [] : [url]));
     },
     setSettings(next) {
       settings = next;

@@ -27,12 +27,14 @@ const cases: Readonly<Record<string, Case>> = {
   getImageFile: {},
   submitJob: { body: { kind: "text_to_image", params: { prompt: "a cup" } } },
   listJobs: {},
+  estimateJob: { body: { kind: "text_to_image", params: { prompt: "a cup" } } },
   getJob: {},
   cancelJob: {},
   retryJob: {},
   ackJob: {},
   streamJobEvents: {},
   getJobBundle: {},
+  listWorkflows: {},
 };
 
 let fixture: TestServices;

@@ -64,20 +64,23 @@ test("A12 two jobs with the same seed and words get a picture of their own each"
   expect(server.stats().views).toBe(2);
 });
 
-test("F3 F4 what an earlier try posted is adopted, never run a second time", async () => {
-  const server = await scene.startServer({ stepMs: 60 });
-  const [first, second] = [await scene.openEngine(server), await scene.openEngine(server)];
-  const controller = new AbortController();
-  const { context, submissions } = newContext({ signal: controller.signal });
-  const run = first.engine.run(scene.newTask({ workflow: "t2i_sd15" }), context);
-  await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
-  controller.abort(new RunStopped("lost"));
-  await expect(run).rejects.toThrow("lost");
-  const again = scene.newTask({ workflow: "t2i_sd15", attempt: 2, submission: submissions[0] ?? null });
-  const outputs = await second.engine.run(again, newContext().context);
-  expect(outputs).toMatchObject([{ facts: { adopted: true } }]);
-  expect(server.prompts()).toMatchObject([{ posted: 1, finished: 1, interrupted: 0 }]);
-});
+test.each(["lost", "stopping"] as const)(
+  "F3 F4 A17 what a %s try posted is adopted, never run a second time",
+  async (reason) => {
+    const server = await scene.startServer({ stepMs: 60 });
+    const [first, second] = [await scene.openEngine(server), await scene.openEngine(server)];
+    const controller = new AbortController();
+    const { context, submissions } = newContext({ signal: controller.signal });
+    const run = first.engine.run(scene.newTask({ workflow: "t2i_sd15" }), context);
+    await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
+    controller.abort(new RunStopped(reason));
+    await expect(run).rejects.toThrow(reason);
+    const again = scene.newTask({ workflow: "t2i_sd15", attempt: 2, submission: submissions[0] ?? null });
+    const outputs = await second.engine.run(again, newContext().context);
+    expect(outputs).toMatchObject([{ facts: { adopted: true } }]);
+    expect(server.prompts()).toMatchObject([{ posted: 1, finished: 1, interrupted: 0 }]);
+  },
+);
 
 test("F25 a prompt that its server forgot is posted anew", async () => {
   const server = await scene.startServer();
@@ -88,24 +91,19 @@ test("F25 a prompt that its server forgot is posted anew", async () => {
   expect(told.submissions).toHaveLength(1);
 });
 
-test.each(["cancelled", "stopping"] as const)(
-  "F36 a run that is %s is taken off its server, which is free again",
-  async (reason) => {
-    const server = await scene.startServer({ stepMs: 60 });
-    const { engine, pool } = await scene.openEngine(server);
-    const controller = new AbortController();
-    const run = engine.run(
-      scene.newTask({ workflow: "t2i_sd15" }),
-      newContext({ signal: controller.signal }).context,
-    );
-    await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
-    controller.abort(new RunStopped(reason));
-    await expect(run).rejects.toThrow(reason);
-    expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
-    await vi.waitFor(() => expect(server.prompts()).toMatchObject([{ interrupted: 1, finished: 0 }]));
-    expect(await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context)).toHaveLength(1);
-  },
-);
+test("F36 a run that is cancelled is taken off its server, which is free again", async () => {
+  const server = await scene.startServer({ stepMs: 60 });
+  const { engine, pool } = await scene.openEngine(server);
+  const controller = new AbortController();
+  const { context } = newContext({ signal: controller.signal });
+  const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), context);
+  await vi.waitUntil(() => server.prompts()[0]?.started === 1, { timeout: 10_000 });
+  controller.abort(new RunStopped("cancelled"));
+  await expect(run).rejects.toThrow("cancelled");
+  expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
+  await vi.waitFor(() => expect(server.prompts()).toMatchObject([{ interrupted: 1, finished: 0 }]));
+  expect(await engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context)).toHaveLength(1);
+});
 
 test("F28 a run that takes too long is interrupted and told of as the server's", async () => {
   const server = await scene.startServer();

@@ -92,9 +92,9 @@ function follow(
   };
 }
 
-/** Whoever took the job over adopts what runs on the server. A worker that stops gives its job back without it. */
+/** Whoever gets the job next adopts what runs on the server. */
 function isContinuedElsewhere(reason: unknown): boolean {
-  return reason instanceof RunStopped && reason.reason === "lost";
+  return reason instanceof RunStopped && reason.reason !== "cancelled";
 }
 
 async function sendPreview(context: EngineContext, bytes: Uint8Array): Promise<void> {

@@ -4,6 +4,7 @@ import { jobBundleRoute } from "./job-bundle.ts";
 import { jobEventsRoute } from "./job-events.ts";
 import { jobRoutes } from "./jobs.ts";
 import { createUpload } from "./uploads.ts";
+import { listWorkflows } from "./workflows.ts";
 
 /** Every route of the HTTP API. What is served, documented and tested for access comes from this table alone. */
 export const httpRoutes: readonly HttpRoute[] = [
@@ -12,4 +13,5 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...jobRoutes,
   jobEventsRoute,
   jobBundleRoute,
+  listWorkflows,
 ];

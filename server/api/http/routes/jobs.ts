@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   ack,
   cancel,
+  estimate,
   get,
   list,
   listJobsSchema,
@@ -13,7 +14,7 @@ import {
 import { jobStatuses } from "../../../db/index.ts";
 import { lineOfText } from "../../../platform/index.ts";
 import { defineRoute, type HttpRoute } from "../route.ts";
-import { jobPageSchema, jobSchema, submittedSchema, toHttpJob } from "./job-schemas.ts";
+import { estimateSchema, jobPageSchema, jobSchema, submittedSchema, toHttpJob } from "./job-schemas.ts";
 
 const tag = "jobs";
 const params = z.object({ id: z.string() });
@@ -38,6 +39,21 @@ const submitJob = defineRoute({
       ...(key ? { idempotencyKey: key } : {}),
     });
     return Response.json(submitted, { status: 202, headers: { Location: `/api/v1/jobs/${submitted.id}` } });
+  },
+});
+
+const estimateJob = defineRoute({
+  method: "post",
+  path: "/jobs/estimate",
+  operationId: "estimateJob",
+  summary: "Ask what would become of a job",
+  description: "Takes what submitting takes and stores nothing. Times are ranges in milliseconds.",
+  tag,
+  body: z.unknown(),
+  bodyDescription: submitSchema,
+  responses: { 200: { description: "Whether it can run, where and when.", schema: estimateSchema } },
+  async handle({ services, caller, body }) {
+    return Response.json(await estimate(services, body, caller));
   },
 });
 
@@ -125,4 +141,12 @@ const ackJob = defineRoute({
   },
 });
 
-export const jobRoutes: readonly HttpRoute[] = [submitJob, listJobs, getJob, cancelJob, retryJob, ackJob];
+export const jobRoutes: readonly HttpRoute[] = [
+  submitJob,
+  estimateJob,
+  listJobs,
+  getJob,
+  cancelJob,
+  retryJob,
+  ackJob,
+];
