@@ -1,0 +1,31 @@
+import { sql, type SQL } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { bucketOf } from "./buckets.ts";
+
+/** A job that starts this much before or after the promised range still counts as within: dispatch and claim take a moment. */
+const slackMs = 2_000;
+
+const msBetween = (from: SQL, to: SQL) => sql`extract(epoch from ${to} - ${from}) * 1000`;
+const waitMs = msBetween(sql`j.created_at`, sql`j.started_at`);
+const lowMs = sql`(j.estimate -> 'waitMs' ->> 0)::float8`;
+const highMs = sql`(j.estimate -> 'waitMs' ->> 1)::float8`;
+
+/**
+ * What ended jobs add to the figures, as a query of `at, queue, measure, bucket, count`: the outcome with its cause; how
+ * long those that started had waited; how long the completed ones ran; whether the wait was as promised and how far from
+ * the middle of the promise.
+ */
+export function figuresOf(where: SQL, unit: "minute" | "hour"): SQL {
+  return sql`
+    select date_trunc(${unit}, j.ended_at, 'UTC') as at, j.queue, m.measure, m.bucket, count(*)::int as count
+    from ${schema.jobs} j cross join lateral (values
+      (case j.status when 'failed' then 'failed/' || coalesce(j.error_code, 'internal') else j.status end, 0::smallint),
+      (case when j.started_at is not null then 'wait' end, ${bucketOf(waitMs)}),
+      (case when j.status = 'completed' then 'run' end, ${bucketOf(msBetween(sql`j.started_at`, sql`j.ended_at`))}),
+      (case when j.started_at is not null and ${lowMs} is not null then
+        case when ${waitMs} between ${lowMs} - ${slackMs} and ${highMs} + ${slackMs} then 'within' else 'outside' end end, 0::smallint),
+      (case when j.started_at is not null and ${lowMs} is not null then 'error' end, ${bucketOf(sql`abs(${waitMs} - (${lowMs} + ${highMs}) / 2)`)})
+    ) m(measure, bucket)
+    where ${where} and m.measure is not null
+    group by 1, 2, 3, 4`;
+}

@@ -1,0 +1,179 @@
+import { sql } from "drizzle-orm";
+import { schema, type Db } from "../db/index.ts";
+import type { ErrorCode } from "../platform/index.ts";
+import { quantileMs, type Histogram } from "./buckets.ts";
+import { figuresOf } from "./job-figures.ts";
+import { startOf, stepLengthMs, windows, type FigureWindow } from "./window.ts";
+
+export interface Times {
+  /** ms; null without any run. Right within 9 %. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+/** What ended in a window, of one queue or of all. */
+export interface EndedFigures {
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly waitMs: Times;
+  readonly runMs: Times;
+}
+
+/** How good the waiting times were that people were told. */
+export interface EstimateFigures {
+  /** Started jobs that had been told something. */
+  readonly told: number;
+  /** Part of them that started within the promised range, two seconds of grace included; null without any. */
+  readonly within: number | null;
+  /** Median distance of the wait from the middle of the range. */
+  readonly medianErrorMs: number | null;
+}
+
+export interface Series {
+  /** Start of the first step, ISO 8601. */
+  readonly from: string;
+  readonly stepMs: number;
+  readonly completed: readonly number[];
+  readonly failed: readonly number[];
+}
+
+export interface WindowFigures {
+  readonly all: EndedFigures;
+  readonly byQueue: ReadonlyMap<string, EndedFigures & { readonly series: Series }>;
+  readonly series: Series;
+  readonly failures: readonly { readonly code: ErrorCode; readonly count: number }[];
+  readonly estimate: EstimateFigures;
+}
+
+interface Row extends Record<string, unknown> {
+  /** Step of the series, 0 the first; null for a sum over the whole window. */
+  readonly step: number | null;
+  readonly queue: string;
+  readonly measure: string;
+  readonly bucket: number;
+  readonly count: number;
+  readonly from: string;
+  readonly mark: string | null;
+}
+
+/** Figures of the jobs that ended in a window: hours that are over are added up already, the rest is read from the rows. */
+export async function readFigures(db: Db, window: FigureWindow): Promise<WindowFigures> {
+  for (;;) {
+    const mark = await readMark(db, window);
+    const rows = await readRows(db, { window, mark });
+    // Hours that were added up between the two statements would count twice.
+    if (mark === null || mark === rows[0]?.mark) return summarise(rows, window);
+  }
+}
+
+/** Up to when hours are added up; null where the window is shorter than what is left to be read by the minute. */
+async function readMark(db: Db, window: FigureWindow): Promise<string | null> {
+  if (windows[window].unit === "minute") return null;
+  const result = await db.execute<{ until: string }>(
+    sql`select until::text from ${schema.figureMarks} where name = 'hours'`,
+  );
+  return result.rows[0]?.until ?? "epoch";
+}
+
+/** The mark comes as a value, not as a subquery: the planner must see how few rows are left. */
+async function readRows(
+  db: Db,
+  { window, mark }: { window: FigureWindow; mark: string | null },
+): Promise<readonly Row[]> {
+  const { jobFigures, figureMarks } = schema;
+  const start = startOf(window);
+  const { unit } = windows[window];
+  const open = mark === null ? start : sql`greatest(${start}, ${mark}::timestamptz)`;
+  const result = await db.execute<Row>(sql`
+    with figures as materialized (
+      select at, queue, measure, bucket, count from ${jobFigures} where at >= ${start}
+      union all
+      ${figuresOf(sql`j.ended_at >= ${open}`, unit)}
+    ), sums as (
+      select null::int as step, queue, measure, bucket, sum(count)::int as count from figures group by queue, measure, bucket
+      union all
+      select floor(extract(epoch from at - (${start})) / ${stepLengthMs(window) / 1_000})::int, queue, split_part(measure, '/', 1), 0, sum(count)::int
+      from figures where measure = 'completed' or measure like 'failed/%' group by 1, 2, 3
+    )
+    select sums.*, to_char((${start}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as from,
+      (select until::text from ${figureMarks} where name = 'hours') as mark
+    from (select 1) one left join sums on true`);
+  return result.rows;
+}
+
+function summarise(rows: readonly Row[], window: FigureWindow): WindowFigures {
+  const from = rows[0]?.from ?? "";
+  const known = rows.filter((row) => row.queue !== null);
+  const sums = known.filter((row) => row.step === null);
+  const steps = known.filter((row) => row.step !== null);
+  const stepsByQueue = Map.groupBy(steps, ({ queue }) => queue);
+  const byQueue = [...Map.groupBy(sums, ({ queue }) => queue)].map(([queue, own]) => {
+    const series = seriesOf(stepsByQueue.get(queue) ?? [], { window, from });
+    return [queue, { ...endedOf(own), series }] as const;
+  });
+  return {
+    all: endedOf(sums),
+    byQueue: new Map(byQueue),
+    series: seriesOf(steps, { window, from }),
+    failures: failuresOf(sums),
+    estimate: estimateOf(sums),
+  };
+}
+
+function histogramOf(rows: readonly Row[], measure: string): Histogram {
+  const histogram = new Map<number, number>();
+  for (const row of rows) {
+    if (row.measure !== measure) continue;
+    histogram.set(row.bucket, (histogram.get(row.bucket) ?? 0) + row.count);
+  }
+  return histogram;
+}
+
+function countOf(rows: readonly Row[], isCounted: (measure: string) => boolean): number {
+  return rows.reduce((sum, row) => (isCounted(row.measure) ? sum + row.count : sum), 0);
+}
+
+const isFailure = (measure: string) => measure.startsWith("failed/");
+
+function endedOf(rows: readonly Row[]): EndedFigures {
+  const times = (measure: string): Times => {
+    const histogram = histogramOf(rows, measure);
+    return { p50: quantileMs(histogram, 0.5), p95: quantileMs(histogram, 0.95) };
+  };
+  return {
+    completed: countOf(rows, (measure) => measure === "completed"),
+    failed: countOf(rows, isFailure),
+    cancelled: countOf(rows, (measure) => measure === "cancelled"),
+    waitMs: times("wait"),
+    runMs: times("run"),
+  };
+}
+
+function seriesOf(rows: readonly Row[], { window, from }: { window: FigureWindow; from: string }): Series {
+  const empty = () => Array.from({ length: windows[window].steps }, () => 0);
+  const series = { completed: empty(), failed: empty() };
+  for (const { step, measure, count } of rows) {
+    const counts = measure === "failed" ? series.failed : series.completed;
+    if (step !== null) counts[step] = (counts[step] ?? 0) + count;
+  }
+  return { from, stepMs: stepLengthMs(window), ...series };
+}
+
+function failuresOf(rows: readonly Row[]): WindowFigures["failures"] {
+  const counts = new Map<ErrorCode, number>();
+  for (const { measure, count } of rows) {
+    if (!isFailure(measure)) continue;
+    // Safe: the column holds codes of the table alone.
+    const code = measure.slice("failed/".length) as ErrorCode;
+    counts.set(code, (counts.get(code) ?? 0) + count);
+  }
+  return [...counts].map(([code, count]) => ({ code, count })).toSorted((a, b) => b.count - a.count);
+}
+
+function estimateOf(rows: readonly Row[]): EstimateFigures {
+  const within = countOf(rows, (measure) => measure === "within");
+  const told = within + countOf(rows, (measure) => measure === "outside");
+  const medianErrorMs = quantileMs(histogramOf(rows, "error"), 0.5);
+  return { told, within: told > 0 ? within / told : null, medianErrorMs };
+}

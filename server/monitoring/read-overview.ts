@@ -1,0 +1,62 @@
+import type { Services } from "../services/index.ts";
+import { findAttention, type Attention } from "./attention.ts";
+import { readFigures, type EndedFigures, type Series, type WindowFigures } from "./read-figures.ts";
+import { readNodes } from "./read-nodes.ts";
+import { readQueues, type QueueNow } from "./read-queues.ts";
+import type { FigureWindow } from "./window.ts";
+
+/** A queue now and over the window. */
+export interface QueueFigures extends QueueNow {
+  readonly lastHour: { readonly completed: number; readonly failed: number };
+  readonly window: EndedFigures;
+  readonly series: Series;
+}
+
+export interface Overview extends Omit<WindowFigures, "byQueue"> {
+  readonly window: FigureWindow;
+  readonly attention: readonly Attention[];
+  readonly queues: readonly QueueFigures[];
+  readonly nodes: { readonly active: number; readonly draining: number };
+}
+
+const nothing: EndedFigures = {
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+  waitMs: { p50: null, p95: null },
+  runMs: { p50: null, p95: null },
+};
+
+/** All that the overview and the page of queues show, in at most eight statements. */
+export async function readOverview(
+  services: Pick<Services, "db" | "config">,
+  { window }: { window: FigureWindow },
+): Promise<Overview> {
+  const figuresOfHour = readFigures(services.db, "1h");
+  const [queues, nodes, hour, figures] = await Promise.all([
+    readQueues(services),
+    readNodes(services),
+    figuresOfHour,
+    window === "1h" ? figuresOfHour : readFigures(services.db, window),
+  ]);
+  const { byQueue, ...rest } = figures;
+  const none = (series: Series): Series => ({
+    ...series,
+    completed: series.completed.map(() => 0),
+    failed: series.failed.map(() => 0),
+  });
+  return {
+    ...rest,
+    window,
+    attention: findAttention(queues, nodes),
+    nodes: {
+      active: nodes.filter(({ state }) => state === "active").length,
+      draining: nodes.filter(({ state }) => state === "draining").length,
+    },
+    queues: queues.map((queue) => {
+      const { series, ...ended } = byQueue.get(queue.queue) ?? { ...nothing, series: none(rest.series) };
+      const { completed, failed } = hour.byQueue.get(queue.queue) ?? nothing;
+      return { ...queue, lastHour: { completed, failed }, window: ended, series };
+    }),
+  };
+}
