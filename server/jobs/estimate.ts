@@ -1,8 +1,9 @@
 import { tiers, type Estimate } from "../db/index.ts";
 import { needOf, type EngineName } from "../engines/index.ts";
 import { toAppError } from "../platform/index.ts";
-import { place, readEstimate } from "../scheduling/index.ts";
+import { knownWorkflows, place, readEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
+import { candidatesOf } from "./candidates-of.ts";
 import { loadInputs } from "./load-inputs.ts";
 import { parseSubmit } from "./parse-submit.ts";
 import { settleParams } from "./settle-params.ts";
@@ -29,12 +30,12 @@ export async function estimate(
   submitter: Submitter,
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
-  const { kind, params, engine, workflow } = request;
+  const { kind } = request;
   const ownerId = submitter.userId;
+  const candidates = candidatesOf(request, await knownWorkflows(services.db, request.workflow));
   return services.db.transaction(async (tx) => {
     const inputs = await loadInputs(tx, ownerId, request);
-    const roles = new Set(inputs.keys());
-    const placed = await place(tx, services.config, { kind, params, roles, engine, workflow }).catch(refusal);
+    const placed = await place(tx, services.config, { kind, candidates }).catch(refusal);
     if ("isPossible" in placed) return placed;
     const { candidate, queue, placement } = placed;
     const name = candidate.workflow?.name ?? null;

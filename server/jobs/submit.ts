@@ -3,9 +3,11 @@ import { schema, tiers, type JobStatus, type Tx } from "../db/index.ts";
 import { needOf } from "../engines/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety/index.ts";
-import { place, readEstimate, type Placed } from "../scheduling/index.ts";
+import { knownWorkflows, place, readEstimate, type Placed } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
+import type { Workflow } from "../workflows/index.ts";
 import { admit } from "./admit.ts";
+import { candidatesOf } from "./candidates-of.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import type { SubmitRequest } from "./kinds.ts";
@@ -48,7 +50,10 @@ export async function submit(services: Services, input: unknown, options: Submit
     throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
   }
   const id = newId();
-  const accepted = await services.db.transaction((tx) => accept(tx, services, { id, request, options }));
+  const workflows = await knownWorkflows(services.db, request.workflow);
+  const accepted = await services.db.transaction((tx) =>
+    accept(tx, services, { id, request, options, workflows }),
+  );
   if (accepted.known) return accepted.known;
   hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }, ...accepted.displaced]);
   services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
@@ -61,6 +66,7 @@ interface Acceptance {
   readonly id: string;
   readonly request: SubmitRequest;
   readonly options: SubmitOptions;
+  readonly workflows: readonly Workflow[];
 }
 
 type Accepted =
@@ -75,10 +81,9 @@ async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promi
     const knownId = await rememberRequest(tx, { ownerId, key, request, jobId: id });
     if (knownId) return { known: await readStatus(tx, knownId) };
   }
-  const { kind, params, engine, workflow } = request;
+  const candidates = candidatesOf(request, acceptance.workflows);
   const inputs = await loadInputs(tx, ownerId, request);
-  const roles = new Set(inputs.keys());
-  const placed = await place(tx, services.config, { kind, params, roles, engine, workflow });
+  const placed = await place(tx, services.config, { kind: request.kind, candidates });
   const { queue } = placed;
   const tier = tiers[request.tier];
   const displaced = await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue, tier });

@@ -1,4 +1,3 @@
-import type { Db, Tx } from "../db/index.ts";
 import {
   enginesFor,
   needOf,
@@ -9,7 +8,6 @@ import {
 } from "../engines/index.ts";
 import { AppError } from "../platform/index.ts";
 import { takesInputs, type Workflow } from "../workflows/index.ts";
-import { findWorkflow, knownWorkflows } from "./known-workflows.ts";
 
 /** What a request says about where it may run. */
 export interface PlaceRequest {
@@ -32,12 +30,12 @@ export interface Candidate {
  * All ways to run a request, the best first; what a caller names narrows them. Throws `workflow_unknown` when the named
  * workflow does not exist or does another kind of work, or does not fit the pictures.
  */
-export async function findCandidates(db: Db | Tx, request: PlaceRequest): Promise<Candidate[]> {
-  if (request.workflow !== undefined) return [await namedCandidate(db, request, request.workflow)];
+export function findCandidates(workflows: readonly Workflow[], request: PlaceRequest): Candidate[] {
+  if (request.workflow !== undefined) return [namedCandidate(workflows, request, request.workflow)];
   const engines = request.engine ? [request.engine] : enginesFor(request);
   const candidates: Candidate[] = [];
   for (const engine of engines) {
-    if (engine === "comfyui") candidates.push(...(await workflowCandidates(db, request)));
+    if (engine === "comfyui") candidates.push(...workflowCandidates(workflows, request));
     else
       candidates.push({
         engine,
@@ -48,8 +46,8 @@ export async function findCandidates(db: Db | Tx, request: PlaceRequest): Promis
   return candidates;
 }
 
-async function workflowCandidates(db: Db | Tx, request: PlaceRequest): Promise<Candidate[]> {
-  const fitting = (await knownWorkflows(db)).filter(
+function workflowCandidates(workflows: readonly Workflow[], request: PlaceRequest): Candidate[] {
+  const fitting = workflows.filter(
     (workflow) =>
       workflow.kind === request.kind &&
       takesInputs(workflow, [...request.roles]) &&
@@ -58,8 +56,8 @@ async function workflowCandidates(db: Db | Tx, request: PlaceRequest): Promise<C
   return fitting.toSorted((a, b) => a.rank - b.rank).map(candidateOf);
 }
 
-async function namedCandidate(db: Db | Tx, request: PlaceRequest, name: string): Promise<Candidate> {
-  const workflow = await findWorkflow(db, name);
+function namedCandidate(workflows: readonly Workflow[], request: PlaceRequest, name: string): Candidate {
+  const workflow = workflows.find((known) => known.name === name);
   if (!workflow || workflow.kind !== request.kind) {
     throw new AppError("workflow_unknown", `There is no workflow "${name}" for this.`);
   }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { schema, type Db, type Tx } from "../db/index.ts";
+import { schema, type Db } from "../db/index.ts";
 import { builtInWorkflows, parseWorkflow, type Workflow } from "../workflows/index.ts";
 
 interface Published {
@@ -11,10 +11,15 @@ const believedForMs = 2_000;
 const publishedByDb = new WeakMap<object, Published>();
 const parsedByHash = new Map<string, Workflow>();
 
-/** Built-in workflows and those that nodes of the last 24 hours published, as known up to two seconds ago. */
-export async function knownWorkflows(db: Db | Tx): Promise<readonly Workflow[]> {
+/**
+ * Built-in workflows and those that nodes of the last 24 hours published, as known up to two seconds ago; read again when
+ * the wanted name is not among them. Not for use inside a transaction: it would take a second connection.
+ */
+export async function knownWorkflows(db: Db, wanted?: string): Promise<readonly Workflow[]> {
   const known = publishedByDb.get(db);
-  if (known && performance.now() - known.readAtMs < believedForMs) return known.workflows;
+  const isFresh = known !== undefined && performance.now() - known.readAtMs < believedForMs;
+  const isThere = wanted === undefined || known?.workflows.some(({ name }) => name === wanted);
+  if (known && isFresh && isThere) return known.workflows;
   const published = await readPublished(db);
   const own = new Set(published.map((workflow) => workflow.name));
   const workflows = [...published, ...builtInWorkflows.filter(({ name }) => !own.has(name))];
@@ -23,15 +28,11 @@ export async function knownWorkflows(db: Db | Tx): Promise<readonly Workflow[]> 
 }
 
 /** The workflow of that name as the newest node published it, else the built-in one. */
-export async function findWorkflow(db: Db | Tx, name: string): Promise<Workflow | null> {
-  const find = (workflows: readonly Workflow[]) => workflows.find((workflow) => workflow.name === name);
-  const known = find(await knownWorkflows(db));
-  if (known) return known;
-  publishedByDb.delete(db);
-  return find(await knownWorkflows(db)) ?? null;
+export async function findWorkflow(db: Db, name: string): Promise<Workflow | null> {
+  return (await knownWorkflows(db, name)).find((workflow) => workflow.name === name) ?? null;
 }
 
-async function readPublished(db: Db | Tx): Promise<Workflow[]> {
+async function readPublished(db: Db): Promise<Workflow[]> {
   const { nodes, nodeWorkflows } = schema;
   const result = await db.execute<{ name: string; hash: string; manifest: unknown; graph: unknown }>(sql`
     select distinct on (w.name) w.name, w.hash, w.manifest, w.graph

@@ -1,4 +1,4 @@
-import type { Db, Tx } from "../db/index.ts";
+import type { Db } from "../db/index.ts";
 import type { JobKind } from "../engines/index.ts";
 import type { ParamName, Workflow } from "../workflows/index.ts";
 import { knownWorkflows } from "./known-workflows.ts";
@@ -34,7 +34,7 @@ export interface OfferedWorkflow {
 }
 
 /** All workflows that are known, those that can run now first, then by preference. */
-export async function offeredWorkflows(db: Db | Tx): Promise<OfferedWorkflow[]> {
+export async function offeredWorkflows(db: Db): Promise<OfferedWorkflow[]> {
   const [workflows, live, lacks] = await Promise.all([knownWorkflows(db), livePlaces(db), readLacks(db)]);
   const liveNeeds = new Set<string>(live.map(({ need }) => need));
   return workflows

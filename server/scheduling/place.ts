@@ -1,7 +1,7 @@
 import type { Db, Placement, PlaceWeighed, Tx } from "../db/index.ts";
-import { localEngine } from "../engines/index.ts";
+import { localEngine, type JobKind } from "../engines/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
-import { findCandidates, type Candidate, type PlaceRequest } from "./candidates.ts";
+import type { Candidate } from "./candidates.ts";
 import { missingEngineReason } from "./missing-engine-reason.ts";
 import { readPlaces, type Place } from "./places.ts";
 
@@ -15,17 +15,19 @@ export interface Placed {
 /**
  * Places a request: the best candidate that a live node can run; of the queues that serve it the one with the least
  * expected wait and room in its line. Without a live one the best candidate that a node of the last 24 hours, or the
- * local engine, could run: the job waits there. Throws `no_engine` when none ever could, `workflow_unknown` or
- * `workflow_params` when the named workflow does not fit.
+ * local engine, could run: the job waits there. Throws `no_engine` when none ever could.
  */
-export async function place(db: Db | Tx, config: Config, request: PlaceRequest): Promise<Placed> {
-  const candidates = await findCandidates(db, request);
+export async function place(
+  db: Db | Tx,
+  config: Config,
+  { kind, candidates }: { kind: JobKind; candidates: readonly Candidate[] },
+): Promise<Placed> {
   const places = await readPlaces(
     db,
     candidates.map((candidate) => candidate.need),
   );
   const candidate = chooseCandidate(candidates, places);
-  if (!candidate) throw new AppError("no_engine", missingEngineReason(request.kind, candidates));
+  if (!candidate) throw new AppError("no_engine", missingEngineReason(kind, candidates));
   const own = places.filter((place) => place.need === candidate.need);
   const live = own.filter((place) => place.slots > 0);
   const queue = (live.length > 0 ? chooseQueue(live, config) : own[0])?.queue ?? leastDemandingQueue(config);
