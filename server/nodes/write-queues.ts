@@ -23,7 +23,7 @@ export async function writeQueues(db: Db | Tx, nodeId: string, queues: readonly 
         set: {
           slots,
           needs: [...needs],
-          seenNeeds: sql`(select array_agg(distinct need) from unnest(${nodeQueues.seenNeeds} || excluded.needs) as known(need))`,
+          seenNeeds: sql`(select coalesce(array_agg(distinct need), '{}') from unnest(${nodeQueues.seenNeeds} || excluded.needs) as known(need))`,
         },
       });
   }
