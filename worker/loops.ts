@@ -1,5 +1,6 @@
 import { findStops, handBackUnknown, readActivity, rering, sweep, tidy } from "@atelier/server/jobs";
 import { sweepOrphanObjects } from "@atelier/server/images";
+import { rollUp } from "@atelier/server/monitoring";
 import { createNodeWatch } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { createActivity, type Activity } from "./activity.ts";
@@ -24,6 +25,7 @@ export function startLoops(services: Services, input: LoopsInput): Loop[] {
   });
   const tidying = startLoop(services.log, "tidy", async () => {
     await tidy(services);
+    await rollUp(services);
     return tidyMs;
   });
   const orphans = startLoop(services.log, "orphans", async () => {

@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { schema, type JobStatus } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
@@ -20,11 +20,25 @@ export interface CancelAnswer {
  */
 export async function cancel(
   services: Services,
-  input: { ownerId: string; id: string },
+  { ownerId, id }: { ownerId: string; id: string },
 ): Promise<CancelAnswer> {
-  const { ownerId, id } = input;
+  return stop(services, { id, own: sql`${schema.jobs.id} = ${id} and ${schema.jobs.ownerId} = ${ownerId}` });
+}
+
+/** `cancel` for a job of anybody; for admins. */
+export async function cancelAny(services: Services, { id }: { id: string }): Promise<CancelAnswer> {
+  return stop(services, { id, own: sql`${schema.jobs.id} = ${id}` });
+}
+
+interface Target {
+  readonly id: string;
+  /** The row, if it is within reach. */
+  readonly own: SQL;
+}
+
+async function stop(services: Services, target: Target): Promise<CancelAnswer> {
+  const { id, own } = target;
   if (!isId(id)) throw new AppError("not_found");
-  const own = sql`${schema.jobs.id} = ${id} and ${schema.jobs.ownerId} = ${ownerId}`;
   const waiting = await transition(services.db, {
     from: ["pending", "queued"],
     to: "cancelled",
@@ -46,18 +60,18 @@ export async function cancel(
     services.hints.publish({ type: "cancel", jobId: id });
     return { cancelled: true, status: running.status };
   }
-  return readAnswer(services, input);
+  return readAnswer(services, target);
 }
 
 /** Neither waiting nor newly asked: it had ended, was asked before, or moved between the two statements. */
-async function readAnswer(services: Services, input: { ownerId: string; id: string }): Promise<CancelAnswer> {
+async function readAnswer(services: Services, target: Target): Promise<CancelAnswer> {
   const { jobs } = schema;
   const [job] = await services.db
     .select({ status: jobs.status, asked: jobs.cancelRequestedAt })
     .from(jobs)
-    .where(and(eq(jobs.id, input.id), eq(jobs.ownerId, input.ownerId)));
+    .where(target.own);
   if (!job) throw new AppError("not_found");
-  if (job.status === "pending" || job.status === "queued") return cancel(services, input);
+  if (job.status === "pending" || job.status === "queued") return stop(services, target);
   return {
     cancelled: job.asked !== null && job.status !== "completed" && job.status !== "failed",
     status: job.status,

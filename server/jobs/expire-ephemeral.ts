@@ -1,6 +1,7 @@
 import { eq, sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
 import { deleteUnusedRows, discardObjects, lockRows } from "../images/index.ts";
+import { keepFigures } from "../monitoring/index.ts";
 import type { Services } from "../services/index.ts";
 
 /**
@@ -50,6 +51,7 @@ async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
   const outputs = tx.select({ id: jobOutputs.imageId }).from(jobOutputs).where(eq(jobOutputs.jobId, id));
   const pictureIds = (await inputs.union(outputs)).map((link) => link.id);
   await lockRows(tx, pictureIds);
+  await keepFigures(tx, id);
   await tx.delete(jobs).where(eq(jobs.id, id));
   return deleteUnusedRows(tx, pictureIds);
 }

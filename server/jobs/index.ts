@@ -1,6 +1,6 @@
 export { ack } from "./ack.ts";
 export { openBundle } from "./bundle.ts";
-export { cancel, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts";
+export { cancel, cancelAny, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts";
 export { claim, type Claimant, type Offer } from "./claim.ts";
 export { complete, type Completion, type StoredResult } from "./complete.ts";
 export { dispatch } from "./dispatch.ts";
@@ -32,3 +32,7 @@ export { start } from "./start.ts";
 export { canFollow, isFinal, openStatuses, successors } from "./status.ts";
 export { submit, type Submitted, type SubmitOptions, type Submitter } from "./submit.ts";
 export { readActivity, sweep, tidy } from "./sweep.ts";
+export { readAnyStory, type AnyStory, type StoryEvent } from "./admin/any-story.ts";
+export { retryAny } from "./admin/retry-any.ts";
+export { searchJobs, searchJobsSchema, type FoundJob, type JobSearchPage } from "./admin/search.ts";
+export { setTier } from "./admin/set-tier.ts";

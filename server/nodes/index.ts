@@ -8,3 +8,8 @@ export { readOrders, type NodeOrders } from "./read-orders.ts";
 export { writeQueues, type NodeQueue } from "./write-queues.ts";
 export { changeQueues } from "./change-queues.ts";
 export { writeServers, type SeenServer } from "./write-servers.ts";
+export { changeNodeSettings, nodeSettingsSchema } from "./admin/change-node-settings.ts";
+export { drainNode } from "./admin/drain-node.ts";
+export { drainServer, resumeServer } from "./admin/drain-server.ts";
+export { resumeNode } from "./admin/resume-node.ts";
+export { retireNode } from "./admin/retire-node.ts";

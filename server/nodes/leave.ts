@@ -4,12 +4,12 @@ import type { Services } from "../services/index.ts";
 
 const { nodes } = schema;
 
-/** The node takes nothing new but keeps beating until its jobs are done. */
+/** The node takes nothing new but keeps beating until its jobs are done; no admin can resume it any more. */
 export async function drain({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
   await db
     .update(nodes)
-    .set({ state: "draining" })
-    .where(and(eq(nodes.id, nodeId), eq(nodes.state, "active")));
+    .set({ state: "draining", drainRequested: false })
+    .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
 }
 
 /** The last word of a node that stops in order. */

@@ -31,9 +31,10 @@ export async function register(services: Services, registration: Registration): 
   const node = await services.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('register'), hashtext(${registration.name}))`);
     const name = await freeName(tx, registration);
+    const kept = await keptOf(tx, registration);
     const [row] = await tx
       .insert(schema.nodes)
-      .values({ id: newId(), name, ...identity, capability, problems })
+      .values({ id: newId(), name, ...identity, capability, problems, ...kept })
       .returning();
     if (!row) throw new Error("the insert of a node gave no row back");
     await writeQueues(tx, row.id, queues);
@@ -81,6 +82,21 @@ async function freeName(tx: Tx, { name, identity, replaces }: Registration): Pro
   let number = 2;
   while (taken.has(`${name}-${number}`)) number += 1;
   return `${name}-${number}`;
+}
+
+/** What admins asked of the incarnation that this process was before. */
+async function keptOf(tx: Tx, { replaces }: Registration): Promise<Partial<Node>> {
+  if (!replaces) return {};
+  const { nodes } = schema;
+  const [before] = await tx
+    .select({
+      settings: nodes.settings,
+      drainRequested: nodes.drainRequested,
+      retireRequested: nodes.retireRequested,
+    })
+    .from(nodes)
+    .where(eq(nodes.id, replaces));
+  return before ? { ...before, state: before.drainRequested ? "draining" : "active" } : {};
 }
 
 function isGone(node: Node, identity: ProcessIdentity): boolean {

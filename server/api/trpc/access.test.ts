@@ -1,6 +1,7 @@
 import {
   createTestServices,
   openAccount,
+  openGuest,
   openOwner,
   testOrigin,
   type TestOwner,
@@ -18,6 +19,8 @@ type Resource = "imageId" | "jobId" | "apiKeyId";
 type Case =
   | { readonly access: "public"; readonly input?: unknown }
   | { readonly access: "member"; readonly input?: unknown }
+  /** For admins alone: any other account is refused with 403. */
+  | { readonly access: "admin"; readonly input?: unknown }
   /** Another's id is 404 like an unknown one. */
   | { readonly access: "owned"; readonly resource: Resource; readonly input: (id: string) => unknown }
   /** Takes many ids; another's are left out of the answer like unknown ones. */
@@ -28,6 +31,20 @@ const byIds = (id: string) => ({ ids: [id] });
 
 const cases: Readonly<Record<string, Case>> = {
   "account.me": { access: "public" },
+  "admin.overview": { access: "admin", input: {} },
+  "admin.users": { access: "admin", input: {} },
+  "admin.nodes.list": { access: "admin" },
+  "admin.nodes.drain": { access: "admin", input: { id: newId() } },
+  "admin.nodes.resume": { access: "admin", input: { id: newId() } },
+  "admin.nodes.retire": { access: "admin", input: { id: newId() } },
+  "admin.nodes.changeSettings": { access: "admin", input: { id: newId(), settings: {} } },
+  "admin.nodes.drainServer": { access: "admin", input: { url: "http://nowhere.test" } },
+  "admin.nodes.resumeServer": { access: "admin", input: { url: "http://nowhere.test" } },
+  "admin.jobs.search": { access: "admin", input: {} },
+  "admin.jobs.story": { access: "admin", input: { id: newId() } },
+  "admin.jobs.cancel": { access: "admin", input: { id: newId() } },
+  "admin.jobs.retry": { access: "admin", input: { id: newId() } },
+  "admin.jobs.setTier": { access: "admin", input: { id: newId(), tier: "high" } },
   "apiKeys.list": { access: "member" },
   "apiKeys.create": { access: "member", input: { name: "new" } },
   "apiKeys.revoke": { access: "owned", resource: "apiKeyId", input: byId },
@@ -152,6 +169,24 @@ test.each(withResource)("S1 $path answers another's id like an unknown one", asy
   const foreign = await ask(owner[how.resource]);
   expect(foreign).toEqual(await ask(newId()));
   expect(foreign.status).toBe(how.access === "owned" ? 404 : 200);
+});
+
+const forAdmins = known.filter(({ how }) => how.access === "admin");
+
+test.each(forAdmins)(
+  "S1 $path refuses an account that is no admin, and reaches an admin",
+  async ({ path, how }) => {
+    const refused = await call(path, inputOf(how, ""), stranger);
+    expect(refused.status).toBe(403);
+    expect(refused.body).toContain('"appCode":"forbidden"');
+    // The things that the inputs name do not exist.
+    expect([200, 404]).toContain((await call(path, inputOf(how, ""), owner.browser.headers)).status);
+  },
+);
+
+test("S1 a guest is no admin", async () => {
+  const guest = await openGuest(fixture.services);
+  expect((await call("admin.overview", {}, guest.headers)).status).toBe(403);
 });
 
 test.each(open)("S1 $path answers an account", async ({ path, how }) => {

@@ -1,5 +1,6 @@
 import { AppError } from "../../platform/index.ts";
 import { assertSameOrigin } from "../same-origin.ts";
+import { appErrorOf } from "./error-mapping.ts";
 import { t } from "./init.ts";
 import { report } from "./report.ts";
 
@@ -14,4 +15,19 @@ export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, n
 export const memberProcedure = publicProcedure.use(({ ctx, next }) => {
   if (!ctx.caller) throw new AppError("unauthorized");
   return next({ ctx: { caller: ctx.caller } });
+});
+
+/** An admin's session or API key; anybody else is refused with `forbidden`. */
+export const adminProcedure = memberProcedure.use(({ ctx, next }) => {
+  if (!ctx.caller.isAdmin) throw new AppError("forbidden");
+  return next();
+});
+
+/** What an admin does to others' things: each leaves a line with who did what, also when it was refused. */
+export const adminAction = adminProcedure.use(async ({ ctx, path, getRawInput, next }) => {
+  const result = await next();
+  const code = result.ok ? "ok" : appErrorOf(result.error).code;
+  const fields = { audit: true, adminId: ctx.caller.userId, action: path, input: await getRawInput(), code };
+  ctx.services.log.info(fields, "admin action");
+  return result;
 });

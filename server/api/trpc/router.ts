@@ -1,5 +1,6 @@
 import { t } from "./init.ts";
 import { accountRouter } from "./routers/account.ts";
+import { adminRouter } from "./routers/admin/index.ts";
 import { apiKeysRouter } from "./routers/api-keys.ts";
 import { imagesRouter } from "./routers/images.ts";
 import { jobsRouter } from "./routers/jobs.ts";
@@ -7,6 +8,7 @@ import { workflowsRouter } from "./routers/workflows.ts";
 
 export const appRouter = t.router({
   account: accountRouter,
+  admin: adminRouter,
   apiKeys: apiKeysRouter,
   images: imagesRouter,
   jobs: jobsRouter,

@@ -1,0 +1,6 @@
+import { metricsResponse } from "@atelier/server/api";
+import { withServices } from "../server/with-services.ts";
+
+export const dynamic = "force-dynamic";
+
+export const GET = withServices(metricsResponse);

@@ -1,0 +1,26 @@
+import { z } from "zod";
+import {
+  cancelAny,
+  readAnyStory,
+  retryAny,
+  searchJobs,
+  searchJobsSchema,
+  setTier,
+} from "../../../../jobs/index.ts";
+import { t } from "../../init.ts";
+import { adminAction, adminProcedure } from "../../procedures.ts";
+
+const one = z.strictObject({ id: z.string().max(64) });
+
+export const adminJobsRouter = t.router({
+  search: adminProcedure.input(searchJobsSchema).query(({ ctx, input }) => searchJobs(ctx.services, input)),
+  story: adminProcedure.input(one).query(({ ctx, input }) => readAnyStory(ctx.services, input)),
+  cancel: adminAction.input(one).mutation(({ ctx, input }) => cancelAny(ctx.services, input)),
+  retry: adminAction.input(one).mutation(({ ctx, input }) => retryAny(ctx.services, input)),
+  setTier: adminAction
+    .input(one.extend({ tier: z.enum(["low", "normal", "high", "urgent"]) }))
+    .mutation(async ({ ctx, input }) => {
+      await setTier(ctx.services, input);
+      return input;
+    }),
+});
