@@ -45,7 +45,7 @@ export const kindParams = {
   inpaint: z.strictObject({ prompt: prompt.optional(), ...drawing, strength }),
   remove_background: z.strictObject({}),
   text_to_image: z.strictObject({ prompt, width: side, height: side, ...drawing }),
-  edit: z.strictObject({ prompt, ...drawing, strength }),
+  edit: z.strictObject({ prompt: prompt.optional(), ...drawing, strength }),
   restore_faces: z.strictObject({}),
 } as const satisfies Record<JobKind, z.ZodType>;
 
@@ -77,7 +77,7 @@ export const submitSchema = z.discriminatedUnion("kind", [
   z.strictObject({ ...requestOf("inpaint"), params: kindParams.inpaint.prefault({}) }),
   z.strictObject({ ...requestOf("remove_background"), params: kindParams.remove_background.prefault({}) }),
   z.strictObject({ ...requestOf("text_to_image"), params: kindParams.text_to_image }),
-  z.strictObject({ ...requestOf("edit"), params: kindParams.edit }),
+  z.strictObject({ ...requestOf("edit"), params: kindParams.edit.prefault({}) }),
   z.strictObject({ ...requestOf("restore_faces"), params: kindParams.restore_faces.prefault({}) }),
 ]);
 
