@@ -45,9 +45,12 @@ function chooseCandidate(candidates: readonly Candidate[], places: readonly Plac
 
 const waitOf = ({ workMs, slots }: Place) => workMs / Math.max(1, slots) / 1_000;
 
-/** The shortest wait; a full line is passed over while another has room. */
-function chooseQueue(live: readonly Place[], { limits }: Config): Place | undefined {
-  const sorted = live.toSorted((a, b) => waitOf(a) - waitOf(b) || (a.queue < b.queue ? -1 : 1));
+/** The shortest wait, of equal ones the more demanding class; a full line is passed over while another has room. */
+function chooseQueue(live: readonly Place[], { limits, queues }: Config): Place | undefined {
+  const rank = Object.keys(queues);
+  const sorted = live.toSorted(
+    (a, b) => waitOf(a) - waitOf(b) || rank.indexOf(a.queue) - rank.indexOf(b.queue),
+  );
   return sorted.find((place) => place.waiting < limits.maxWaiting) ?? sorted[0];
 }
 
