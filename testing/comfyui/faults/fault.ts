@@ -31,7 +31,13 @@ export type RunFault =
 type HttpFault =
   /** A page of the proxy; 413 and 502 as nginx writes them. */
   | (Often & { readonly kind: "html"; readonly status: number; readonly path?: string })
-  | (Often & { readonly kind: "slow-answer"; readonly ms: number; readonly path?: string })
+  /** `isDone`: the request is done first, and only its answer is slow. */
+  | (Often & {
+      readonly kind: "slow-answer";
+      readonly ms: number;
+      readonly path?: string;
+      readonly isDone?: boolean;
+    })
   /** The request is done, its answer never arrives. */
   | (Often & { readonly kind: "lost-answer"; readonly path?: string })
   | (Often & { readonly kind: "never-answers"; readonly path?: string })
@@ -41,6 +47,8 @@ type HttpFault =
   | (Often & { readonly kind: "node-errors-with-200" })
   /** Uploads answer 500, SaveImage fails with errno 28; "forever" by default. */
   | (Often & { readonly kind: "disk-full" })
+  /** An interrupt is answered and forgotten, as one is that comes just before a prompt begins. */
+  | (Often & { readonly kind: "interrupt-lost" })
   /** The upgrade to a WebSocket is answered with 502. */
   | (Often & { readonly kind: "socket-refused" });
 
@@ -68,6 +76,7 @@ const httpKinds: Readonly<Record<HttpFault["kind"], true>> = {
   garbage: true,
   "node-errors-with-200": true,
   "disk-full": true,
+  "interrupt-lost": true,
   "socket-refused": true,
 };
 

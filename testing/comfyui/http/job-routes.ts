@@ -60,7 +60,7 @@ export async function cancelJobs(call: Call): Promise<Answer> {
   return json({ cancelled: ids.filter((id) => cancelOne(call.comfy, id)) });
 }
 
-function cancelOne({ session, ledger }: Comfy, id: string): boolean {
+function cancelOne({ session, ledger, faults }: Comfy, id: string): boolean {
   const waiting = session.pending.find((item) => item.promptId === id);
   if (waiting) {
     session.pending.splice(session.pending.indexOf(waiting), 1);
@@ -69,6 +69,6 @@ function cancelOne({ session, ledger }: Comfy, id: string): boolean {
     return true;
   }
   if (session.running?.promptId !== id) return false;
-  session.running.interrupt.abort();
+  if (!faults.take("interrupt-lost")) session.running.interrupt.abort();
   return true;
 }

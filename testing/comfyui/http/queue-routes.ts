@@ -41,7 +41,8 @@ export async function postInterrupt(call: Call): Promise<Answer> {
   const body = objectOf(parseJson((await call.readBody()).toString()));
   const { running } = call.comfy.session;
   call.comfy.ledger.counts.interrupts += 1;
-  if (running && (!body.prompt_id || body.prompt_id === running.promptId)) running.interrupt.abort();
+  const isMeant = running && (!body.prompt_id || body.prompt_id === running.promptId);
+  if (isMeant && !call.comfy.faults.take("interrupt-lost")) running.interrupt.abort();
   return empty(200);
 }
 

@@ -27,9 +27,10 @@ export function repeatImageBatch({ inputs }: NodeCall): NodeResult {
   return { values: [image(Array.from({ length: inputs.number("amount") }, () => frames).flat())] };
 }
 
-/** GetImageSize: width, height, batch size. */
-export function getImageSize({ inputs }: NodeCall): NodeResult {
-  const frames = inputs.image("image");
+/** GetImageSize: width, height, batch size, shown as text too. */
+export function getImageSize(call: NodeCall): NodeResult {
+  const frames = call.inputs.image("image");
   const numbers = [frames[0]?.widthPx ?? 0, frames[0]?.heightPx ?? 0, frames.length];
+  call.say(`width: ${numbers[0]}, height: ${numbers[1]}\n batch size: ${numbers[2]}`);
   return { values: numbers.map((value) => ({ kind: "number", value })) };
 }

@@ -20,6 +20,8 @@ export interface NodeCall {
   step(): Promise<void>;
   /** Tells the client; throws Interrupted when the prompt was interrupted. */
   progress(value: number, max: number, preview?: Preview): Promise<void>;
+  /** Shows a text below the node. */
+  say(text: string): void;
 }
 
 export interface NodeResult {

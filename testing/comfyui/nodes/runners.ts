@@ -19,6 +19,7 @@ import {
 import type { NodeRunner } from "./node-call.ts";
 import { imagePadForOutpaint } from "./pad-image.ts";
 import { kSampler, samplerCustomAdvanced, schedule } from "./sample.ts";
+import { previewAny } from "./preview-any.ts";
 import { maskPreview, previewImage, saveImage } from "./save-image.ts";
 import { saveImageWebsocket } from "./save-image-websocket.ts";
 import { fluxKontextImageScale, imageScale, imageScaleBy, imageScaleToTotalPixels } from "./scale-image.ts";
@@ -69,6 +70,7 @@ export const runners: ReadonlyMap<string, NodeRunner> = new Map<string, NodeRunn
   ["MaskComposite", maskComposite],
   ["MaskPreview", maskPreview],
   ["MaskToImage", maskToImage],
+  ["PreviewAny", previewAny],
   ["PreviewImage", previewImage],
   ["RepeatImageBatch", repeatImageBatch],
   ["ResizeAndPadImage", resizeAndPad],

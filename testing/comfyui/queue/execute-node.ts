@@ -11,7 +11,7 @@ import type { Value } from "../nodes/value.ts";
 import type { CachedNode } from "../server/session.ts";
 import type { Run } from "./run.ts";
 import { sleepInSession, strikeAtStep, strikeFaults } from "./strike-faults.ts";
-import { tell, tellProgress, tellStep } from "./tell.ts";
+import { tell, tellProgress, tellStep, tellText } from "./tell.ts";
 
 /** Executes one node and tells of it; throws what ends the prompt. */
 export async function executeNode(
@@ -77,6 +77,7 @@ function makeCall(run: Run, nodeId: string, inputs: NodeCall["inputs"]): NodeCal
     inputs,
     arePreviewsOn: method !== "none",
     step: () => (comfy.options.stepMs > 0 ? sleepInSession(run, comfy.options.stepMs) : yieldOnce()),
+    say: (text) => tellText(run, nodeId, text),
     progress: async (value, max, preview) => {
       checkInterrupt(run);
       tellStep(run, nodeId, { value, max, preview });

@@ -1,24 +1,30 @@
 import type { JsonObject } from "../json.ts";
-import { broadcast, sendBytes, sendTo } from "../socket/send.ts";
-import { metadataFrame, plainFrame, type Preview } from "../socket/preview-frame.ts";
+import { broadcast, broadcastBytes, sendBytes, sendTo } from "../socket/send.ts";
+import { metadataFrame, plainFrame, textFrame, type Preview } from "../socket/preview-frame.ts";
 import { faultOf, type Run } from "./run.ts";
 
-/** Sends an event to the owner's socket and to nobody else. */
+/** What the real server addresses to nobody, and so to everybody, when the prompt was posted without a client. */
+const sharedEvents: readonly string[] = ["progress", "progress_state", "execution_interrupted"];
+
+/** Sends an event to the owner's socket; of a prompt without one, some go to all. */
 export function tell(run: Run, event: string, data: JsonObject): void {
   const { clientId, promptId } = run.item;
-  if (clientId === null || isWithheld(run, event, data)) return;
-  sendTo(run.session, clientId, { type: event, data: { ...data, prompt_id: promptId } });
+  if (isWithheld(run, event, data)) return;
+  const message = { type: event, data: { ...data, prompt_id: promptId } };
+  if (clientId !== null) sendTo(run.session, clientId, message);
+  else if (sharedEvents.includes(event)) broadcast(run.session, message);
+}
+
+/** Shows a text below a node: on every socket, whoever owns the prompt. */
+export function tellText(run: Run, nodeId: string, text: string): void {
+  if (!faultOf(run, "socket-silent")) broadcastBytes(run.session, textFrame(nodeId, text));
 }
 
 /** An event that history keeps, with its time. */
 export function tellAndKeep(run: Run, event: string, data: JsonObject): void {
   const kept = { prompt_id: run.item.promptId, ...data, timestamp: Date.now() };
   run.messages.push([event, kept]);
-  if (event === "execution_interrupted" && run.item.clientId === null) {
-    broadcast(run.session, { type: event, data: kept });
-  } else {
-    tell(run, event, kept);
-  }
+  tell(run, event, kept);
 }
 
 /** Marks a node's progress and sends the growing list of all nodes so far. */
@@ -34,7 +40,7 @@ export function tellProgress(run: Run, nodeId: string, state: { value: number; m
   tell(run, "progress_state", { nodes: run.progress });
 }
 
-/** Sends a picture: event 4 before the `progress` for clients that know it, else event 1 behind. */
+/** Sends a picture: event 4 before the `progress` for owners that know it, else event 1 behind; without an owner to all. */
 export function tellStep(
   run: Run,
   nodeId: string,
@@ -43,15 +49,15 @@ export function tellStep(
   const { clientId, promptId } = run.item;
   const { value, max, preview } = step;
   const client = clientId === null ? undefined : run.session.clients.get(clientId);
-  const isShown = preview && clientId !== null && !faultOf(run, "socket-silent");
+  const isShown = preview && !faultOf(run, "socket-silent");
   tellProgress(run, nodeId, { value, max, state: "running" });
-  if (isShown && client?.supportsPreviewMetadata) {
+  if (isShown && clientId !== null && client?.supportsPreviewMetadata) {
     sendBytes(run.session, clientId, metadataFrame(preview, promptId, nodeId));
   }
   tell(run, "progress", { value, max, node: nodeId });
-  if (isShown && client && !client.supportsPreviewMetadata) {
-    sendBytes(run.session, clientId, plainFrame(preview));
-  }
+  if (!isShown || client?.supportsPreviewMetadata) return;
+  if (clientId === null) broadcastBytes(run.session, plainFrame(preview));
+  else sendBytes(run.session, clientId, plainFrame(preview));
 }
 
 function isWithheld(run: Run, event: string, data: JsonObject): boolean {

@@ -63,6 +63,7 @@ export async function listenIn(url: string, clientId: string, wantsMetadata = fa
 }
 
 const plainEvent = 1;
+const textEvent = 3;
 
 function describeFrame(bytes: Buffer): unknown {
   const event = bytes.readUInt32BE(0);
@@ -74,6 +75,14 @@ function describeFrame(bytes: Buffer): unknown {
       format: bytes.readUInt32BE(4),
       magic: magicOf(picture),
       len: picture.length,
+    };
+  }
+  if (event === textEvent) {
+    const idEnd = 8 + bytes.readUInt32BE(4);
+    return {
+      binary_event: event,
+      node: bytes.toString("utf8", 8, idEnd),
+      text: bytes.toString("utf8", idEnd),
     };
   }
   const metaEnd = 8 + bytes.readUInt32BE(4);

@@ -4,6 +4,7 @@ export interface Preview {
 }
 
 const previewImage = 1;
+const shownText = 3;
 const previewImageWithMetadata = 4;
 const imageTypes = { jpeg: 1, png: 2 } as const;
 
@@ -24,6 +25,12 @@ export function metadataFrame(preview: Preview, promptId: string, nodeId: string
   };
   const json = Buffer.from(JSON.stringify(meta));
   return Buffer.concat([number32(previewImageWithMetadata), number32(json.length), json, preview.bytes]);
+}
+
+/** Binary event 3: event, length of the node's id, id, text. */
+export function textFrame(nodeId: string, text: string): Buffer {
+  const id = Buffer.from(nodeId);
+  return Buffer.concat([number32(shownText), number32(id.length), id, Buffer.from(text)]);
 }
 
 function number32(value: number): Buffer {

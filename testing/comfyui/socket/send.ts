@@ -16,6 +16,10 @@ export function broadcast(session: Session, message: unknown): void {
   for (const client of session.clients.values()) deliver(client, text);
 }
 
+export function broadcastBytes(session: Session, bytes: Buffer): void {
+  for (const client of session.clients.values()) deliver(client, bytes);
+}
+
 /** Tells everyone how many prompts are left. */
 export function broadcastStatus(session: Session): void {
   broadcast(session, { type: "status", data: { status: statusOf(session) } });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { objectOf } from "../json.ts";
 import { historyOf, postGraph } from "../recorded/client.ts";
 import { listenIn } from "../recorded/listen-in.ts";
-import { slowGraph } from "../recorded/scenes.ts";
+import { slowGraph, socketGraph } from "../recorded/scenes.ts";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";
 
 let simulator: ComfySimulator;
@@ -32,17 +32,34 @@ it("a second socket of a client takes over, and is told the node that runs", asy
   second.close();
 });
 
-it("a job without a client, or of another one, sends nothing but the queue", async () => {
-  const ear = await listenIn(simulator.url, "me");
-  const nobody = await postGraph(simulator.url, slowGraph(1));
-  await historyOf(simulator.url, nobody.promptId);
-  const other = await postGraph(simulator.url, slowGraph(2), { client_id: "other" });
-  await historyOf(simulator.url, other.promptId);
+/** What a socket heard of other prompts than the one given, each kind of message once. */
+function heardOfOthers(heard: readonly unknown[], promptId: string): string[] {
+  const kinds = heard.map(objectOf).flatMap((message) => {
+    if ("binary_event" in message) return [`binary ${String(message.binary_event)}`];
+    const isOther = message.type !== "status" && objectOf(message.data).prompt_id !== promptId;
+    return isOther ? [String(message.type)] : [];
+  });
+  return [...new Set(kinds)].toSorted();
+}
+
+const shown = {
+  size: { class_type: "GetImageSize", inputs: { image: ["1", 0] } },
+  text: { class_type: "PreviewAny", inputs: { source: ["size", 0] } },
+};
+
+it.each([
+  [
+    "without a client sends its steps, pictures and texts",
+    {},
+    ["binary 1", "binary 3", "progress", "progress_state"],
+  ],
+  ["of another client sends its texts", { client_id: "other" }, ["binary 3"]],
+])("a job %s to everybody", async (_, more, wanted) => {
+  const ear = await listenIn(simulator.url, "me", true);
+  const { promptId } = await postGraph(simulator.url, { ...socketGraph(1), ...shown }, more);
+  await historyOf(simulator.url, promptId);
   const mine = await postGraph(simulator.url, slowGraph(3), { client_id: "me" });
   await ear.untilEnd(mine.promptId);
-  const foreign = ear.heard.map(objectOf).filter(({ type, data }) => {
-    return type !== "status" && objectOf(data).prompt_id !== mine.promptId;
-  });
-  expect(foreign).toEqual([]);
+  expect(heardOfOthers(ear.heard, mine.promptId)).toEqual(["feature_flags", ...wanted].toSorted());
   ear.close();
 });
