@@ -28,6 +28,11 @@ test.each([
   ["a page with a good status", { type: "text/html", body: "<!DOCTYPE html><p>Sign in" }, "proxy_error"],
   ["a page that says it is text", { status: 500, type: "text/plain", body: page }, "proxy_error"],
   ["nginx's limit of bodies", { status: 413, type: "text/html", body: page }, "proxy_error"],
+  [
+    "ComfyUI's own limit of bodies",
+    { status: 413, type: "text/plain; charset=utf-8", body: "Maximum request body size 104857600 exceeded." },
+    "request_too_large",
+  ],
   ["a redirect to a sign-in", { status: 302, location: "/login" }, "proxy_error"],
   ["missing credentials", { status: 401 }, "proxy_error"],
   ["another kind of server", { status: 404, body: "{}" }, "proxy_error"],

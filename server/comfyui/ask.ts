@@ -22,7 +22,7 @@ export function ask(server: ComfyServer, request: Ask, options: CallOptions): Pr
   return send(server, request, { options, read });
 }
 
-/** The JSON of a good answer. Throws `proxy_error`, `server_busy` or `engine_failed` for any other. */
+/** The JSON of a good answer. Throws `proxy_error`, `server_busy`, `request_too_large` or `engine_failed` for any other. */
 export function jsonOf<T>(answer: Answer, schema: ZodType<T>): T {
   const parsed = answer.status === 200 ? schema.safeParse(parseJson(answer.text)) : null;
   if (!parsed?.success) throw refusalOf(answer);

@@ -6,6 +6,8 @@ import { deleteQueued } from "./delete-queued.ts";
 import { readQueue } from "./read-queue.ts";
 
 const pauseMs = 200;
+/** A server forgets an interrupt that comes just before it begins with the prompt, so a prompt that goes on gets another. */
+const repeatMs = 2_000;
 
 /**
  * Takes one prompt off the server, wherever it is there, and resolves when it waits and runs no more. Other prompts are
@@ -16,16 +18,26 @@ export async function cancelPrompt(
   promptId: string,
   options: CallOptions,
 ): Promise<void> {
-  if (!(await cancelJob(server, promptId, options))) {
-    await deleteQueued(server, promptId, options);
-    // Servers of early 2025 and older interrupt whatever runs, so ours must be what runs.
-    const { running } = await readQueue(server, options);
-    if (!running.includes(promptId)) return;
-    await interrupt(server, promptId, options);
-  }
-  while (await isOpen(server, promptId, options)) {
-    await sleep(pauseMs, undefined, { signal: options.signal });
-  }
+  let repeatAtMs = Number.NEGATIVE_INFINITY;
+  do {
+    if (performance.now() >= repeatAtMs) {
+      if (!(await stop(server, promptId, options))) return;
+      repeatAtMs = performance.now() + repeatMs;
+    } else {
+      await sleep(pauseMs, undefined, { signal: options.signal });
+    }
+  } while (await isOpen(server, promptId, options));
+}
+
+/** False when there is nothing to stop. */
+async function stop(server: ComfyServer, promptId: string, options: CallOptions): Promise<boolean> {
+  if (await cancelJob(server, promptId, options)) return true;
+  await deleteQueued(server, promptId, options);
+  // Servers of early 2025 and older interrupt whatever runs, so ours must be what runs.
+  const { running } = await readQueue(server, options);
+  if (!running.includes(promptId)) return false;
+  await interrupt(server, promptId, options);
+  return true;
 }
 
 const cancelled = z.object({ cancelled: z.boolean() });

@@ -58,6 +58,7 @@ function sharesIn(event: PromptEvent, current: string | null): [id: string, shar
         id,
         state === "finished" ? 1 : value / max,
       ]);
+    case "feature_flags":
     case "execution_start":
     case "execution_end":
       return [];

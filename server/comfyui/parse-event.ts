@@ -7,6 +7,10 @@ const promptId = z.string().optional();
 const nodeState = z.object({ value: z.number(), max: z.number(), state: z.string() });
 
 const event = z.union([
+  z.object({
+    type: z.literal("feature_flags"),
+    data: z.object({ supports_preview_metadata: z.unknown() }),
+  }),
   z.object({ type: z.literal("execution_start"), data: z.object({ prompt_id: promptId }) }),
   z.object({
     type: z.literal("execution_cached"),
@@ -33,7 +37,7 @@ const event = z.union([
   }),
 ]);
 
-/** What a server tells about a prompt. Just after connecting, `executing` comes without the id of the prompt. */
+/** What a server tells about a prompt or, once, of itself. Just after connecting, `executing` comes without the id of the prompt. */
 export type PromptEvent = z.infer<typeof event>;
 
 /** The event in a text frame; null for those that are about no prompt and for what cannot be read. */

@@ -1,6 +1,7 @@
 import type { ComfyServer, PromptGraph } from "./comfy-server.ts";
 import { createBell, type Bell } from "./create-bell.ts";
 import { createProgress, type OnProgress } from "./create-progress.ts";
+import { createSieve, isEnd, type Sieve } from "./create-sieve.ts";
 import { keepSocket, type KeptSocket } from "./keep-socket.ts";
 import { limitRate } from "./limit-rate.ts";
 import { parseEvent, type PromptEvent } from "./parse-event.ts";
@@ -16,7 +17,7 @@ const deafMs = 1_000;
 export interface WatchInput {
   readonly graph: PromptGraph;
   readonly promptId: string;
-  /** Used for this prompt only, so that all events of the socket are the prompt's. */
+  /** Used for this prompt only; the socket tells of other prompts all the same. */
   readonly clientId: string;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
@@ -26,7 +27,7 @@ export interface WatchInput {
 
 /** What the socket hints about one prompt, from before it is posted until `close`. */
 export class PromptWatch {
-  readonly #promptId: string;
+  readonly #sieve: Sieve;
   readonly #bell: Bell;
   readonly #socket: KeptSocket;
   readonly #onEvent: (event: PromptEvent) => void;
@@ -36,7 +37,7 @@ export class PromptWatch {
   #hasBroken = false;
 
   constructor(server: ComfyServer, input: WatchInput) {
-    this.#promptId = input.promptId;
+    this.#sieve = createSieve(input.promptId);
     this.#bell = createBell(input.signal);
     this.#onEvent = createProgress(input.graph, input.onProgress);
     this.#onPreview = limitRate(previewMs, input.onPreview);
@@ -45,6 +46,7 @@ export class PromptWatch {
       onBinary: (bytes) => this.#readPreview(bytes),
       onClose: () => {
         this.#hasBroken = true;
+        this.#sieve.forget();
         this.#bell.ring();
       },
     });
@@ -84,23 +86,23 @@ export class PromptWatch {
 
   #readEvent(text: string): void {
     const event = parseEvent(text);
-    if (!event || !this.#isOurs(event.data.prompt_id)) return;
+    if (!event || !this.#sieve.passesEvent(event)) return;
+    this.#noteLife();
     this.#onEvent(event);
-    const isEnd = event.type === "executing" ? event.data.node === null : event.type === "execution_end";
-    if (!isEnd) return;
+    if (!isEnd(event)) return;
     this.#hasEnded = true;
     this.#bell.ring();
   }
 
   #readPreview(bytes: Buffer): void {
     const frame = parsePreview(bytes);
-    if (frame && this.#isOurs(frame.promptId)) this.#onPreview(frame.bytes);
+    if (!frame || !this.#sieve.passesPreview(frame)) return;
+    this.#noteLife();
+    this.#onPreview(frame.bytes);
   }
 
-  #isOurs(promptId: string | null | undefined): boolean {
-    if (promptId && promptId !== this.#promptId) return false;
+  #noteLife(): void {
     this.#heardMs = performance.now();
     this.#socket.praise();
-    return true;
   }
 }
