@@ -1,4 +1,5 @@
 export { AppError, isAppError, isErrorCode, ruleOf, toAppError } from "./errors.ts";
+export { toProblem, type Problem } from "./to-problem.ts";
 export { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
 export { isId, newId } from "./ids.ts";
 export { isStorable, lineOfText } from "./line-of-text.ts";

@@ -1,6 +1,5 @@
-import { STATUS_CODES } from "node:http";
 import { z } from "zod";
-import { errorRules, ruleOf, type AppError, type ErrorCode } from "../../platform/index.ts";
+import { errorRules, toProblem, type AppError, type ErrorCode } from "../../platform/index.ts";
 
 /** RFC 9457. The same shape in every answer that is not a success. */
 export const problemSchema = z.object({
@@ -15,33 +14,8 @@ export const problemSchema = z.object({
     .describe("The wrong fields"),
 });
 
-const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
-  rate_limited: 60,
-  queue_full: 60,
-  database_unavailable: 5,
-  storage_unavailable: 5,
-};
-
-/** An error as `application/problem+json`; further `details` that are safe to show stand beside the standard members. */
+/** An error as `application/problem+json`. */
 export function problemResponse(error: AppError): Response {
-  const { httpStatus } = ruleOf(error.code);
-  const { issues, ...details } = error.details ?? {};
-  const body = {
-    ...details,
-    type: "about:blank",
-    title: STATUS_CODES[httpStatus] ?? "Error",
-    status: httpStatus,
-    detail: error.message,
-    code: error.code,
-    ...(issues ? { errors: issues } : {}),
-  };
-  const seconds = retryAfterSeconds[error.code];
-  return new Response(JSON.stringify(body), {
-    status: httpStatus,
-    headers: {
-      "content-type": "application/problem+json",
-      "cache-control": "no-store",
-      ...(seconds ? { "retry-after": String(seconds) } : {}),
-    },
-  });
+  const { status, headers, body } = toProblem(error);
+  return new Response(JSON.stringify(body), { status, headers });
 }
