@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import { isDatabaseAway } from "@atelier/server/db";
+import { AppError, ruleOf, toAppError, toProblem } from "@atelier/server/platform";
+import type { Services } from "@atelier/server/services";
+import type { Answer, Call } from "./call.ts";
+import { checkToken } from "./check-token.ts";
+import { routes } from "./routes.ts";
+import type { WorkerView } from "./worker-view.ts";
+
+export interface Asked {
+  readonly services: Services;
+  readonly token: string;
+  readonly worker: WorkerView | null;
+}
+
+/** Answers one request, with a problem of the error table where it must; never throws. */
+export async function answerRequest(
+  asked: Asked,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { log } = asked.services;
+  const startedMs = performance.now();
+  // Only the path counts; a target that is no path at all names no route.
+  const url = URL.parse(request.url ?? "", "http://worker");
+  try {
+    const answer = await answerOf(asked, request, url).catch((error: unknown) => refuse(asked, error));
+    await send(response, answer);
+  } catch (error) {
+    // The client left, or the picture broke off: whoever still reads must not take it for whole.
+    log.debug({ err: error }, "answer not sent in full");
+    response.destroy();
+  }
+  const { method } = request;
+  const durationMs = Math.round(performance.now() - startedMs);
+  log.info({ method, path: url?.pathname, status: response.statusCode, durationMs }, "worker http request");
+}
+
+async function answerOf(
+  { services, token, worker }: Asked,
+  request: IncomingMessage,
+  url: URL | null,
+): Promise<Answer> {
+  checkToken(request.headers.authorization, token);
+  for (const { method, path, handle } of routes) {
+    const match = method === request.method && path.exec(url?.pathname ?? "");
+    if (!match || !url) continue;
+    const call: Call = { services, worker, request, id: match[1] ?? "", query: url.searchParams };
+    return handle(call);
+  }
+  throw new AppError("not_found");
+}
+
+function refuse({ services }: Asked, thrown: unknown): Answer {
+  const error = isDatabaseAway(thrown)
+    ? new AppError("database_unavailable", undefined, { cause: thrown })
+    : toAppError(thrown);
+  if (ruleOf(error.code).httpStatus >= 500)
+    services.log.error({ code: error.code, err: error.cause ?? error }, "worker http request failed");
+  const { status, headers, body } = toProblem(error);
+  const challenge = status === 401 ? { "www-authenticate": "Bearer" } : {};
+  return { status, headers: { ...headers, ...challenge }, json: body };
+}
+
+async function send(response: ServerResponse, answer: Answer): Promise<void> {
+  if ("stream" in answer) {
+    response.writeHead(answer.status, answer.headers);
+    await pipeline(answer.stream, response);
+    await answer.onSent();
+    return;
+  }
+  const text = JSON.stringify(answer.json);
+  response.writeHead(answer.status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    ...answer.headers,
+  });
+  response.end(text);
+}

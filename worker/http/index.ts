@@ -1,0 +1,1 @@
+export { openWorkerHttp, type WorkerHttp } from "./open-worker-http.ts";

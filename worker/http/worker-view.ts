@@ -1,0 +1,12 @@
+import type { Incarnation } from "../incarnation.ts";
+import type { LiveOffer } from "../offer/index.ts";
+import type { Runs } from "../runs.ts";
+import type { ServerPool } from "../servers/index.ts";
+
+/** The parts of the worker that its health tells of. */
+export interface WorkerView {
+  readonly incarnation: Incarnation;
+  readonly offer: LiveOffer;
+  readonly runs: Runs;
+  readonly pool: ServerPool;
+}
