@@ -3,6 +3,7 @@ import { getLocale, getMessages, getTranslations } from "next-intl/server";
 import { cookies } from "next/headers";
 import type { ReactNode } from "react";
 import { AppFrame } from "./frame/app-frame.tsx";
+import { createCookie } from "./frame/create-cookie.ts";
 import { Providers } from "./frame/providers.tsx";
 import { readTheme, themeCookie } from "./frame/theme.ts";
 import "./styles.css";
@@ -31,7 +32,7 @@ export default async function RootLayout({ children }: { readonly children: Reac
     <html lang={locale} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>
         <Providers locale={locale} messages={messages} hasSession={hasSession}>
-          <AppFrame>{children}</AppFrame>
+          <AppFrame hadCreate={jar.has(createCookie)}>{children}</AppFrame>
         </Providers>
       </body>
     </html>

@@ -2,6 +2,7 @@
 export const keys = {
   me: ["me"],
   capabilities: ["capabilities"],
+  workflows: ["workflows"],
   apiKeys: ["api-keys"],
   images: ["images"],
   imageLists: ["images", "list"],
@@ -12,4 +13,7 @@ export const keys = {
   jobs: ["jobs"],
   jobList: (filters: object) => ["jobs", "list", filters],
   job: (id: string) => ["jobs", "one", id],
+  waiting: ["waiting"],
+  estimates: ["estimates"],
+  estimate: (request: object | null) => ["estimates", request],
 } as const;

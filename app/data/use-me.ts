@@ -1,11 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { useSyncExternalStore } from "react";
+import { useIsHydrated } from "../ui/use-is-hydrated.ts";
 import { api } from "./api.ts";
 import { noteAccount } from "./guest.ts";
 import { keys } from "./keys.ts";
-
-const never = () => () => undefined;
 
 async function askWho() {
   const me = await api.account.me.query();
@@ -20,11 +18,7 @@ const whoQuery = { queryKey: keys.me, queryFn: askWho, staleTime: Infinity } as 
  * change what the second expects of the server's HTML.
  */
 export function useMe() {
-  const isHydrated = useSyncExternalStore(
-    never,
-    () => true,
-    () => false,
-  );
+  const isHydrated = useIsHydrated();
   const { data } = useQuery(whoQuery);
   return isHydrated ? data : undefined;
 }

@@ -10,8 +10,14 @@ import { ConnectionNotice } from "./connection-notice.tsx";
 import { Shortcuts } from "./shortcuts/shortcuts.tsx";
 import { SideNav } from "./side-nav.tsx";
 
+interface Props {
+  /** Whether pictures could be made from words when this browser was last here. */
+  readonly hadCreate: boolean;
+  readonly children: ReactNode;
+}
+
 /** What stands around every page: ways, live notices, jobs, toasts. */
-export function AppFrame({ children }: { readonly children: ReactNode }) {
+export function AppFrame({ hadCreate, children }: Props) {
   const t = useTranslations("frame");
   return (
     <>
@@ -23,11 +29,11 @@ export function AppFrame({ children }: { readonly children: ReactNode }) {
       </a>
       <LiveConnection />
       <div className="wide:pl-[200px]">
-        <SideNav />
+        <SideNav hadCreate={hadCreate} />
         <main id="main" tabIndex={-1} className="min-h-dvh pb-36 outline-none wide:pb-16">
           {children}
         </main>
-        <BottomTabs />
+        <BottomTabs hadCreate={hadCreate} />
       </div>
       <ConnectionNotice />
       <Suspense>

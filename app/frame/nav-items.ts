@@ -1,7 +1,7 @@
-import { Images, ListChecks, type LucideIcon, Settings2, Shirt } from "lucide-react";
+import { Images, ListChecks, type LucideIcon, Settings2, Shirt, WandSparkles } from "lucide-react";
 
 export interface NavItem {
-  readonly key: "studio" | "gallery" | "jobs" | "settings";
+  readonly key: "studio" | "create" | "gallery" | "jobs" | "settings";
   readonly href: string;
   /** Pressed after `g`. */
   readonly goKey: string;
@@ -10,6 +10,7 @@ export interface NavItem {
 
 export const navItems: readonly NavItem[] = [
   { key: "studio", href: "/", goKey: "s", icon: Shirt },
+  { key: "create", href: "/create", goKey: "c", icon: WandSparkles },
   { key: "gallery", href: "/gallery", goKey: "g", icon: Images },
   { key: "jobs", href: "/jobs", goKey: "j", icon: ListChecks },
   { key: "settings", href: "/settings", goKey: "e", icon: Settings2 },

@@ -1,15 +1,14 @@
 "use client";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { usePathname } from "next/navigation";
 import { AccountLink } from "./account-link.tsx";
 import { Logo } from "./logo.tsx";
-import { isCurrent, navItems } from "./nav-items.ts";
 import { ShortcutsButton } from "./shortcuts/shortcuts-button.tsx";
+import { useNavItems } from "./use-nav-items.ts";
 
-export function SideNav() {
+export function SideNav({ hadCreate }: { readonly hadCreate: boolean }) {
   const t = useTranslations("frame");
-  const pathname = usePathname();
+  const items = useNavItems(hadCreate);
   return (
     <nav
       aria-label={t("navigation")}
@@ -19,11 +18,11 @@ export function SideNav() {
         <Logo />
       </Link>
       <ul className="flex flex-col gap-0.5">
-        {navItems.map((item) => (
+        {items.map((item) => (
           <li key={item.key}>
             <Link
               href={item.href}
-              aria-current={isCurrent(item, pathname) ? "page" : undefined}
+              aria-current={item.isCurrent ? "page" : undefined}
               className="flex h-9 items-center gap-3 rounded-control px-2 text-sm text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink"
             >
               <item.icon className="size-[18px]" strokeWidth={1.75} aria-hidden />

@@ -8,11 +8,14 @@ import { formatSeconds } from "./duration.ts";
 import { useJobNow } from "./stage-text.ts";
 import { StatusIcon } from "./status-icon.tsx";
 import { useElapsedSeconds } from "./use-elapsed.ts";
+import { useWaitingText } from "./waiting/use-waiting-text.ts";
 
 function useStateText(job: JobView): string {
   const t = useTranslations("jobs");
   const textOf = useJobFailureText();
   const now = useJobNow(job);
+  const waiting = useWaitingText(job);
+  if (waiting !== null) return [waiting.place, waiting.start].filter((part) => part !== null).join(" · ");
   if (job.status === "failed" && job.error !== null) return textOf(job.error).title;
   return hasEnded(job) ? t(`status.${job.status}`) : now.text;
 }

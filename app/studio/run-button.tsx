@@ -1,28 +1,14 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useEffect } from "react";
-import { isBehindDialog } from "../frame/shortcuts/is-behind-dialog.ts";
+import { useRunKey } from "../frame/shortcuts/use-run-key.ts";
 import { Button } from "../ui/button.tsx";
 import { Kbd } from "../ui/kbd.tsx";
 import { Spinner } from "../ui/spinner.tsx";
-import { isRunKey } from "./is-run-key.ts";
 
 interface Props {
   readonly canRun: boolean;
   readonly isBusy: boolean;
   readonly onRun: () => void;
-}
-
-function useRunKey(canStart: boolean, onRun: () => void): void {
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (!isRunKey(event) || isBehindDialog()) return;
-      event.preventDefault();
-      if (canStart) onRun();
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, [canStart, onRun]);
 }
 
 export function RunButton({ canRun, isBusy, onRun }: Props) {

@@ -6,15 +6,17 @@ interface Props {
   readonly value: number;
   readonly min: number;
   readonly max: number;
+  readonly step?: number;
   readonly onChange: (value: number) => void;
 }
 
-export function Slider({ label, value, min, max, onChange }: Props) {
+export function Slider({ label, value, min, max, step, onChange }: Props) {
   return (
     <Base.Root
       value={value}
       min={min}
       max={max}
+      step={step}
       onValueChange={(next) => onChange(Array.isArray(next) ? (next[0] ?? min) : next)}
       className="w-full"
     >

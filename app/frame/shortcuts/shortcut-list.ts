@@ -6,6 +6,7 @@ export const shortcutGroups = [
       { key: "help", keys: "?" },
       { key: "search", keys: "/" },
       { key: "goStudio", keys: "g s" },
+      { key: "goCreate", keys: "g c" },
       { key: "goGallery", keys: "g g" },
       { key: "goJobs", keys: "g j" },
       { key: "goSettings", keys: "g e" },

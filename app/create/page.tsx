@@ -1,0 +1,23 @@
+import type { Metadata } from "next";
+import { useTranslations } from "next-intl";
+import { getTranslations } from "next-intl/server";
+import { Suspense } from "react";
+import { PageHeader } from "../frame/page-header.tsx";
+import { Create } from "./create.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("frame");
+  return { title: t("pages.create") };
+}
+
+export default function CreatePage() {
+  const t = useTranslations("frame");
+  return (
+    <>
+      <PageHeader title={t("pages.create")} />
+      <Suspense>
+        <Create />
+      </Suspense>
+    </>
+  );
+}

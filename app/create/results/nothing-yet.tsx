@@ -1,0 +1,21 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { Button } from "../../ui/button.tsx";
+import { EmptyState } from "../../ui/empty-state.tsx";
+import { createForm } from "../form/form-store.ts";
+
+const ideas = ["lighthouse", "kitchen", "fox"] as const;
+
+/** Before the first picture: a few words to start from. */
+export function NothingYet() {
+  const t = useTranslations("create");
+  return (
+    <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
+      {ideas.map((idea) => (
+        <Button key={idea} size="small" onClick={() => createForm.set({ prompt: t(`ideas.${idea}.prompt`) })}>
+          {t(`ideas.${idea}.name`)}
+        </Button>
+      ))}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,25 @@
+"use client";
+import { usePathname } from "next/navigation";
+import { useEffect } from "react";
+import { useCapability } from "../data/use-capabilities.ts";
+import { useIsHydrated } from "../ui/use-is-hydrated.ts";
+import { rememberCreate } from "./create-cookie.ts";
+import { isCurrent, type NavItem, navItems } from "./nav-items.ts";
+
+export interface CurrentNavItem extends NavItem {
+  readonly isCurrent: boolean;
+}
+
+/** The ways that lead somewhere: to making pictures from words only when something could since yesterday, or from there. */
+export function useNavItems(hadCreate: boolean): readonly CurrentNavItem[] {
+  const pathname = usePathname();
+  const isHydrated = useIsHydrated();
+  const canCreate = useCapability("text_to_image")?.available;
+  const hasCreate = (isHydrated ? canCreate : undefined) ?? hadCreate;
+  useEffect(() => {
+    if (canCreate !== undefined) rememberCreate(canCreate);
+  }, [canCreate]);
+  return navItems
+    .map((item) => ({ ...item, isCurrent: isCurrent(item, pathname) }))
+    .filter((item) => item.key !== "create" || hasCreate || item.isCurrent);
+}
