@@ -14,7 +14,7 @@ export interface RunPromptInput extends WatchInput {
 }
 
 /** A worker's place is free again this soon after an abort; the cancel goes on behind it. */
-const cancelWaitMs = 1_500;
+const cancelWaitMs = 800;
 const cancelMostMs = 30_000;
 
 /**
