@@ -17,11 +17,11 @@ const lost = {
   claimed: ["claimed", "worker_lost", "queued"],
   running: ["claimed", "started", "worker_lost", "queued"],
   stored: ["claimed", "started", "worker_lost", "queued"],
-} satisfies Record<PausePoint, string[]>;
+} satisfies Partial<Record<PausePoint, string[]>>;
 
 /** Kills a worker at the point and returns once its successor is there. */
 async function killAt(scene: Scene, point: PausePoint, rescuer: (typeof rescuers)[number]): Promise<string> {
-  const doomed = await scene.startWorker({ name: "doomed", pauseAt: point });
+  const doomed = await scene.startWorker({ name: "doomed", pauseAt: [point] });
   const id = await addJob(scene.services, { owner: scene.owner });
   await doomed.waitFor(new RegExp(`paused ${point}`));
   if (rescuer === "another worker") await scene.startWorker({ name: "other" });

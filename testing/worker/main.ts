@@ -4,6 +4,7 @@ import { createServerEngines } from "@atelier/worker/engines";
 import { createServerPool, createSources } from "@atelier/worker/servers";
 import { loadWorkflows, work } from "@atelier/worker/work";
 import pino from "pino";
+import { dieOn } from "./die-on.ts";
 import { pauseAt } from "./pause.ts";
 import { ordersName, type WorkerOrders } from "./script.ts";
 import { createSimulatedEngine } from "./simulated-engine.ts";
@@ -17,13 +18,14 @@ async function main(): Promise<void> {
   const log = pino({ level: env.LOG_LEVEL });
   const config = await loadConfig(env.ATELIER_CONFIG);
   const opened = await openServices({ env, config, name: "test worker", log });
-  const engine = createSimulatedEngine(orders.script, say);
-  const { services, engine: used } = pauseAt(orders.pauseAt, { services: opened, engine, say });
   const { workflows, problems: refused } = await loadWorkflows(env);
   const sources = createSources(env);
   const pool = createServerPool({ sources, workflows: () => workflows, config, log });
   const ofServers = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
-  await work(services, { engines: [used, ...ofServers], pool, workflows, problems: refused });
+  const mortal = orders.dieOn === null ? ofServers : ofServers.map((each) => dieOn(orders.dieOn ?? "", each));
+  const all = [createSimulatedEngine(orders.script, say), ...mortal];
+  const { services, engines } = pauseAt(orders.pauseAt, { services: opened, engines: all, say });
+  await work(services, { engines, pool, workflows, problems: refused });
   say("left in order");
 }
 

@@ -1,45 +1,104 @@
-import type { Bells } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
-import type { Engine } from "@atelier/worker/engines";
+import type { Engine, EngineContext } from "@atelier/worker/engines";
 import type { PausePoint } from "./script.ts";
 import type { Say } from "./simulated-engine.ts";
 
-type Pause = () => Promise<never>;
+/** Stops the first who gets here for ever, after saying so; others go on with their work. */
+type Pause = <T>(work: () => Promise<T>) => Promise<T>;
+
+interface Paused {
+  readonly services: Services;
+  readonly engines: readonly Engine[];
+}
 
 function createPause(point: PausePoint, say: Say): Pause {
-  return () => {
+  let isUsed = false;
+  return (work) => {
+    if (isUsed) return work();
+    isUsed = true;
     say(`paused ${point}`);
-    return new Promise<never>(() => undefined);
+    return forEver();
   };
 }
 
-/** Services and engine of a worker that hangs for ever, after saying so, when it first gets to `point`. */
+function forEver(): Promise<never> {
+  return new Promise<never>(() => undefined);
+}
+
+/** Services and engines of a worker of which one job stops at each of the points, in the order in which they get there. */
 export function pauseAt(
-  point: PausePoint | null,
-  { services, engine, say }: { services: Services; engine: Engine; say: Say },
-): { services: Services; engine: Engine } {
-  if (point === null) return { services, engine };
-  const pause = createPause(point, say);
+  points: readonly PausePoint[],
+  { services, engines, say }: Paused & { say: Say },
+): Paused {
+  const start: Paused = { services, engines };
+  return points.reduce((paused, point) => pauseOnce(point, paused, createPause(point, say)), start);
+}
+
+function pauseOnce(point: PausePoint, { services, engines }: Paused, pause: Pause): Paused {
   switch (point) {
     case "fetched":
-      return { engine, services: { ...services, bells: pauseOnBell(services.bells, pause) } };
+      return { engines, services: { ...services, bells: pauseOnBell(services.bells, pause) } };
     case "claimed":
-      return { engine, services: { ...services, disk: pauseOn(services.disk, "getMetaData", pause) } };
+      return { engines, services: { ...services, disk: pauseOn(services.disk, "getMetaData", pause) } };
     case "running":
-      return { services, engine: { ...engine, run: pause } };
+      return { services, engines: engines.map((engine) => pauseRun(engine, pause)) };
+    case "uploaded":
+      return { services, engines: engines.map((engine) => pauseSubmitting(engine, before(pause))) };
+    case "noted":
+      return { services, engines: engines.map((engine) => pauseSubmitting(engine, after(pause))) };
+    case "made":
+      return { engines, services: { ...services, disk: pauseOn(services.disk, "put", pause) } };
     case "stored":
-      return { engine, services: pauseAfterPut(services, pause) };
+      return { engines, services: pauseAfterPut(services, pause) };
   }
 }
 
-function pauseOnBell(bells: Bells, pause: Pause): Bells {
-  return { ...bells, consume: (queue, slots) => bells.consume(queue, slots, pause) };
+function pauseOnBell(bells: Services["bells"], pause: Pause): Services["bells"] {
+  return {
+    ...bells,
+    consume: (queue, slots, onBell) => bells.consume(queue, slots, (bell) => pause(() => onBell(bell))),
+  };
 }
 
-/** The same object, but one method pauses instead. */
+function pauseRun(engine: Engine, pause: Pause): Engine {
+  return { ...engine, run: (task, context) => pause(() => engine.run(task, context)) };
+}
+
+type Submitting = EngineContext["onSubmitting"];
+
+function pauseSubmitting(engine: Engine, wrap: (submitting: Submitting) => Submitting): Engine {
+  return {
+    ...engine,
+    run: (task, context) => {
+      const onSubmitting = wrap((submission) => context.onSubmitting(submission));
+      return engine.run(task, { ...context, onSubmitting });
+    },
+  };
+}
+
+function before(pause: Pause) {
+  return (submitting: Submitting): Submitting => {
+    return (submission) => pause(() => submitting(submission));
+  };
+}
+
+function after(pause: Pause) {
+  return (submitting: Submitting): Submitting => {
+    return async (submission) => {
+      await submitting(submission);
+      await pause(() => Promise.resolve());
+    };
+  };
+}
+
+/** The same object, but the first call of one method pauses. */
 function pauseOn<T extends object>(target: T, method: keyof T, pause: Pause): T {
   return new Proxy(target, {
-    get: (object, name) => (name === method ? pause : bound(object, name)),
+    get: (object, name) => {
+      const value = bound(object, name);
+      if (name !== method || typeof value !== "function") return value;
+      return (...args: unknown[]) => pause(() => value(...args));
+    },
   });
 }
 
@@ -48,7 +107,10 @@ function bound<T extends object>(object: T, name: string | symbol): unknown {
   return typeof value === "function" ? value.bind(object) : value;
 }
 
-/** The transaction that completes a job is the first one after its objects were put. */
+/**
+ * The transaction that completes a job is the first one after its objects were put; so that it cannot slip by, no
+ * transaction of the process gets through any more.
+ */
 function pauseAfterPut(services: Services, pause: Pause): Services {
   let puts = 0;
   const filesPerOutput = 3;
@@ -62,7 +124,8 @@ function pauseAfterPut(services: Services, pause: Pause): Services {
     },
   });
   const db = new Proxy(services.db, {
-    get: (object, name) => (name === "transaction" && puts >= filesPerOutput ? pause : bound(object, name)),
+    get: (object, name) =>
+      name === "transaction" && puts >= filesPerOutput ? () => pause(forEver) : bound(object, name),
   });
   return { ...services, disk, db };
 }

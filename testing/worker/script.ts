@@ -18,13 +18,18 @@ export interface EngineScript {
   readonly hang?: boolean;
 }
 
-/** Where a worker stops for ever, after it said so, to be killed there. */
-export type PausePoint = "fetched" | "claimed" | "running" | "stored";
+/**
+ * Where a job of a worker stops for ever, after the worker said so, to be killed there. On a server: `uploaded` is before
+ * the submission is stored, `noted` between that and the post; `made` is when the result is here but not stored.
+ */
+export type PausePoint = "fetched" | "claimed" | "running" | "uploaded" | "noted" | "made" | "stored";
 
 /** How `main.ts` is told what to do, as JSON in this variable. */
 export interface WorkerOrders {
   readonly script: EngineScript;
-  readonly pauseAt: PausePoint | null;
+  readonly pauseAt: readonly PausePoint[];
+  /** The prompt on a server that kills the worker; null for none. */
+  readonly dieOn: string | null;
 }
 
 export const ordersName = "ATELIER_TEST_WORKER";

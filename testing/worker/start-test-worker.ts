@@ -10,13 +10,20 @@ const configs = {
   real: path.join(import.meta.dirname, "../config/real.config.ts"),
   /** The product's own, but it hands back three seconds after SIGTERM. */
   shortGrace: path.join(import.meta.dirname, "../config/short-grace.config.ts"),
+  /** The product's own, with a queue of graphics cards. */
+  servers: path.join(import.meta.dirname, "../config/servers.config.ts"),
+  /** The same with short runs and with lists of servers that are read often. */
+  shortRuns: path.join(import.meta.dirname, "../config/short-runs.config.ts"),
 };
 
 export interface TestWorkerOptions {
   readonly config?: keyof typeof configs;
   readonly name?: string;
   readonly slots?: number;
-  readonly pauseAt?: PausePoint;
+  /** Each of them stops the first job that gets there. */
+  readonly pauseAt?: readonly PausePoint[];
+  /** The prompt on a server that kills the worker. */
+  readonly dieOn?: string;
   /** For all of its jobs; a job's own script goes before. */
   readonly script?: EngineScript;
   readonly env?: Readonly<Record<string, string>>;
@@ -47,7 +54,11 @@ export async function startTestWorker(
   options: TestWorkerOptions = {},
 ): Promise<TestWorker> {
   const { config = "real", name = "worker", slots = 1 } = options;
-  const orders: WorkerOrders = { script: options.script ?? {}, pauseAt: options.pauseAt ?? null };
+  const orders: WorkerOrders = {
+    script: options.script ?? {},
+    pauseAt: options.pauseAt ?? [],
+    dieOn: options.dieOn ?? null,
+  };
   const run = runNode([main], {
     ...processEnv(services),
     LOG_LEVEL: "info",

@@ -1,0 +1,131 @@
+import { schema } from "@atelier/server/db";
+import { submit } from "@atelier/server/jobs";
+import { sql } from "drizzle-orm";
+import { waitUntil } from "../../scripts/process/wait-until.ts";
+import {
+  startComfySimulator,
+  type ComfyOptions,
+  type ComfySimulator,
+  type Fault,
+  type PromptStory,
+} from "../comfyui/index.ts";
+import { serverQueues } from "../config/server-queues.ts";
+import type { TestServicesOptions } from "../services/index.ts";
+import type { TestWorker, TestWorkerOptions } from "../worker/index.ts";
+import { openScene, type Scene } from "./scene.ts";
+
+const patienceMs = 30_000;
+
+/** A scene with simulated ComfyUI servers, whose ledgers say what was really done. */
+export interface ComfyScene extends Scene {
+  readonly servers: readonly ComfySimulator[];
+  /** A worker of these servers (by default all), once it has told that all of them are well. */
+  startComfyWorker(options?: ComfyWorkerOptions): Promise<TestWorker>;
+  /** Submits a job that uploads a picture, works for a moment and downloads the result. */
+  submitPicture(): Promise<string>;
+  /** Submits a job of words, whose sampler takes `steps` steps. */
+  submitWords(change?: WordsChange): Promise<string>;
+  /** Every prompt that was posted for the job, on whichever server. */
+  promptsOf(jobId: string): PromptStory[];
+  /** The server where a prompt of the job is at work, once there is one. */
+  serverOf(jobId: string): Promise<ComfySimulator>;
+  /** Puts the fault on every server. */
+  injectAll(fault: Fault): void;
+  stateOf(server: ComfySimulator): Promise<string | undefined>;
+}
+
+export interface ComfyWorkerOptions extends TestWorkerOptions {
+  readonly servers?: readonly ComfySimulator[];
+}
+
+export interface WordsChange {
+  readonly prompt?: string;
+  readonly steps?: number;
+  readonly ownerId?: string;
+}
+
+export interface ComfySceneOptions extends TestServicesOptions {
+  /** What each server is like; two ordinary ones by default. */
+  readonly servers?: readonly ComfyOptions[];
+}
+
+/** Opens a scene for one test; its servers end with it. */
+export async function openComfyScene(
+  onFinished: (end: () => Promise<void>) => void,
+  { servers: wanted = [{}, {}], ...options }: ComfySceneOptions,
+): Promise<ComfyScene> {
+  const servers = await Promise.all(wanted.map((each) => startComfySimulator(each)));
+  onFinished(async () => {
+    await Promise.all(servers.map((server) => server.close()));
+  });
+  const scene = await openScene(onFinished, { config: { queues: serverQueues }, ...options });
+  const promptsOf = (jobId: string) =>
+    servers.flatMap((server) => server.prompts().filter((story) => isOf(story, jobId)));
+  return {
+    ...scene,
+    servers,
+    promptsOf,
+    submitPicture: () => submitPicture(scene),
+    submitWords: (change = {}) => submitWords(scene, change),
+    injectAll: (fault) => servers.forEach((server) => server.inject(fault)),
+    stateOf: (server) => readState(scene, server),
+    async startComfyWorker({ servers: own = servers, ...workerOptions } = {}) {
+      const worker = await scene.startWorker({
+        config: "servers",
+        ...workerOptions,
+        env: { COMFYUI_URLS: own.map(({ url }) => url).join(","), ...workerOptions.env },
+      });
+      const isReady = () => isOffered(scene, worker, own.length);
+      if (!(await waitUntil(isReady, patienceMs))) throw new Error(`no servers:\n${worker.output()}`);
+      return worker;
+    },
+    async serverOf(jobId) {
+      const find = () => servers.find((server) => server.prompts().some((story) => isRunning(story, jobId)));
+      await waitUntil(() => find() !== undefined, patienceMs);
+      const found = find();
+      if (!found) throw new Error(`nothing of ${jobId} runs: ${JSON.stringify(promptsOf(jobId))}`);
+      return found;
+    },
+  };
+}
+
+/** The prefix of its files names the job. */
+function isOf({ graph }: PromptStory, jobId: string): boolean {
+  return JSON.stringify(graph).includes(`atelier/${jobId}-`);
+}
+
+function isRunning(story: PromptStory, jobId: string): boolean {
+  const { started, finished, failed, interrupted, lost } = story;
+  return isOf(story, jobId) && started > finished + failed + interrupted + lost;
+}
+
+async function submitPicture({ services, owner }: Scene): Promise<string> {
+  const request = { kind: "upscale", workflow: "upscale_model", inputs: { image: owner.imageId } };
+  return (await submit(services, request, { submitter: owner })).id;
+}
+
+async function submitWords({ services, owner }: Scene, change: WordsChange): Promise<string> {
+  const { prompt = "a red chair", steps = 2, ownerId = owner.userId } = change;
+  const params = { prompt, steps, width: 256, height: 256 };
+  const request = { kind: "text_to_image", workflow: "t2i_sd15", params };
+  return (await submit(services, request, { submitter: { ...owner, userId: ownerId } })).id;
+}
+
+/** Whether the worker's node offers as many places as it has servers. */
+async function isOffered({ services }: Scene, { pid }: TestWorker, count: number): Promise<boolean> {
+  const { engineServers, nodes, nodeQueues } = schema;
+  const result = await services.db.execute<{ healthy: number; needs: number }>(sql`
+    select (select count(*) from ${engineServers} s where s.node_id = n.id and s.state = 'healthy')::int as healthy,
+      (select count(*) from ${nodeQueues} q where q.node_id = n.id and 'comfyui/upscale_model' = any(q.needs))::int as needs
+    from ${nodes} n where n.pid = ${pid} and n.state = 'active'`);
+  const [row] = result.rows;
+  return row !== undefined && row.healthy >= count && row.needs > 0;
+}
+
+async function readState({ services }: Scene, { url }: ComfySimulator): Promise<string | undefined> {
+  const { engineServers, nodes } = schema;
+  const result = await services.db.execute<{ state: string }>(sql`
+    select s.state from ${engineServers} s join ${nodes} n on n.id = s.node_id
+    where s.url = ${url} and n.state = 'active' limit 1`);
+  return result.rows[0]?.state;
+}

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { cancel } from "@atelier/server/jobs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ComfySimulator, Fault } from "../comfyui/index.ts";
+import { until, untilAll } from "../jobs/index.ts";
+import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
+import { backends, realTimeMs } from "./scene.ts";
+
+/** What a fault of the socket may cost (F26). */
+const addedMs = 3_000;
+/** When a cancelled run must have given its place to the next job (F36). */
+const freeMs = 2_000;
+const patience = { timeout: 30_000, interval: 25 };
+
+const socketFaults = [
+  { kind: "socket-silent" },
+  { kind: "socket-drop" },
+  { kind: "socket-drop", refuse: true },
+  { kind: "socket-no-end" },
+] as const satisfies readonly Fault[];
+
+/** Where a run is when it is cancelled: what holds it there, and how the server shows that it is there. */
+interface Stage {
+  readonly fault: Fault;
+  readonly isReached: (server: ComfySimulator) => boolean;
+}
+
+const isAtWork = (server: ComfySimulator) => {
+  const story = server.prompts().at(-1);
+  return story?.started === 1 && story.finished === 0;
+};
+
+function countRequests(server: ComfySimulator, begin: string): number {
+  const requests = Object.entries(server.stats().requests);
+  return requests.reduce((sum, [name, count]) => sum + (name.startsWith(begin) ? count : 0), 0);
+}
+
+function newStages(servers: readonly ComfySimulator[]): readonly Stage[] {
+  const slowAnswer = (path: string, isDone: boolean): Stage => {
+    const before = new Map(servers.map((server) => [server, countRequests(server, path)]));
+    return {
+      fault: { kind: "slow-answer", ms: 4_000, path, isDone },
+      isReached: (server) => countRequests(server, path) > (before.get(server) ?? 0),
+    };
+  };
+  return [
+    slowAnswer("POST /upload/image", false),
+    slowAnswer("POST /prompt", false),
+    slowAnswer("POST /prompt", true),
+    slowAnswer("GET /view", false),
+    { fault: { kind: "hang" }, isReached: isAtWork },
+    // It hears no interrupt until it is released.
+    { fault: { kind: "hold" }, isReached: isAtWork },
+  ];
+}
+
+describe.each(backends)("with one worker on %s", (backend) => {
+  let scene: ComfyScene;
+  const ends: (() => Promise<void>)[] = [];
+  const ofOwner = (id: string) => ({ ownerId: scene.owner.userId, id });
+
+  beforeAll(async () => {
+    scene = await openComfyScene((end) => void ends.push(end), {
+      backend,
+      servers: Array.from({ length: 6 }, () => ({ stepMs: 20 })),
+    });
+    await scene.startComfyWorker();
+  });
+  afterAll(async () => {
+    for (const end of ends.toReversed()) await end();
+  });
+
+  /** How long after its end on the server each of some jobs at once was completed, ms by the server's address. */
+  async function readDelays(): Promise<Map<string, number>> {
+    const ids = await Promise.all(scene.servers.map(() => scene.submitWords({ steps: 10 })));
+    const jobs = await untilAll(scene.services, ids, { statuses: ["completed"] });
+    const delays = jobs.map(async ({ server, externalId, endedAt }) => {
+      const response = await fetch(`${server}/history/${externalId}`);
+      const [, endedOnServer] =
+        /"execution_success",\{[^}]*"timestamp":(\d+)/.exec(await response.text()) ?? [];
+      return [server ?? "", (endedAt?.getTime() ?? Infinity) - Number(endedOnServer)] as const;
+    });
+    return new Map(await Promise.all(delays));
+  }
+
+  test(
+    "F26 a socket that is silent, dropped or never ends delays a job by at most 3 s",
+    { timeout: realTimeMs },
+    async () => {
+      const calm = await readDelays();
+      socketFaults.forEach((fault, at) => scene.servers[at]?.inject(fault));
+      const delays = await readDelays();
+      expect(delays.size).toBe(scene.servers.length);
+      const slowest = Math.max(...calm.values());
+      for (const delayMs of delays.values()) expect(delayMs - slowest).toBeLessThanOrEqual(addedMs);
+      const prompts = scene.servers.flatMap((server) => server.prompts());
+      expect(prompts.filter(({ posted, finished }) => posted !== 1 || finished !== 1)).toEqual([]);
+      expect(await scene.faults()).toEqual([]);
+    },
+  );
+
+  test(
+    "F36 D6 a cancel while it uploads, posts, waits, runs or downloads frees its place within 2 s and leaves nothing on the server",
+    { timeout: realTimeMs },
+    async () => {
+      const { services, servers } = scene;
+      const stages = newStages(servers);
+      stages.forEach(({ fault }, at) => servers[at]?.inject(fault));
+      const ids = await Promise.all(servers.map(() => scene.submitPicture()));
+      for (const [at, { isReached }] of stages.entries())
+        await expect.poll(() => isReached(servers[at] as ComfySimulator), patience).toBe(true);
+      const next = await Promise.all(servers.map(() => scene.submitPicture()));
+      const waiting = await scene.submitPicture();
+      expect(await cancel(services, ofOwner(waiting))).toMatchObject({ status: "cancelled" });
+      await Promise.all(ids.map((id) => cancel(services, ofOwner(id))));
+      const cancelled = await untilAll(services, ids, { statuses: ["cancelled"] });
+      const askedMs = Math.max(
+        ...cancelled.map(({ cancelRequestedAt }) => cancelRequestedAt?.getTime() ?? 0),
+      );
+      const begun = await untilAll(services, next, { statuses: ["processing", "completed"] });
+      const freeAfterMs = begun.map(({ startedAt }) => (startedAt?.getTime() ?? Infinity) - askedMs);
+      for (const afterMs of freeAfterMs) expect(afterMs).toBeLessThan(freeMs);
+      for (const server of servers) server.release();
+      await untilAll(services, next, { statuses: ["completed"] });
+      for (const { url } of servers) await expect.poll(() => readQueue(url), patience).toEqual([[], []]);
+      expect(scene.promptsOf(waiting)).toEqual([]);
+      expect(await scene.faults()).toEqual([]);
+    },
+  );
+
+  test(
+    "F36 a cancel that meets the end of a run leaves the job completed or cancelled, never both",
+    { timeout: realTimeMs },
+    async () => {
+      const { services } = scene;
+      const ids = await Promise.all(Array.from({ length: 12 }, () => scene.submitWords({ steps: 4 })));
+      await Promise.all(
+        ids.map(async (id, at) => {
+          await expect.poll(() => scene.promptsOf(id)[0]?.finished, { timeout: 30_000, interval: 5 }).toBe(1);
+          // Spread over what follows: the history, the download, the store, the row.
+          await sleep(at * 15);
+          await cancel(services, ofOwner(id));
+        }),
+      );
+      await untilAll(services, ids, { statuses: ["completed", "cancelled"] });
+      for (const { url } of scene.servers)
+        await expect.poll(() => readQueue(url), patience).toEqual([[], []]);
+      const after = await scene.submitWords();
+      await until(services, after, "completed");
+      expect(await scene.faults()).toEqual([]);
+    },
+  );
+});
+
+async function readQueue(url: string): Promise<unknown[]> {
+  const response = await fetch(`${url}/queue`);
+  const { queue_running: running, queue_pending: pending } = (await response.json()) as Record<
+    string,
+    unknown
+  >;
+  return [running, pending];
+}
