@@ -11,6 +11,7 @@ export const keys = {
   allRecentInputs: ["recent-inputs"],
   recentInputs: (role: string) => ["recent-inputs", role],
   jobs: ["jobs"],
+  jobLists: ["jobs", "list"],
   jobList: (filters: object) => ["jobs", "list", filters],
   job: (id: string) => ["jobs", "one", id],
   waiting: ["waiting"],

@@ -1,7 +1,15 @@
 import type { JobKind } from "@atelier/server/engines";
 
 export const roleFilters = ["upload", "result"] as const;
-export const kindFilters = ["outfit_change", "upscale", "inpaint", "remove_background"] as const;
+export const kindFilters = [
+  "outfit_change",
+  "text_to_image",
+  "edit",
+  "inpaint",
+  "upscale",
+  "remove_background",
+  "restore_faces",
+] as const;
 
 export interface GalleryFilters {
   readonly role?: (typeof roleFilters)[number];

@@ -10,6 +10,10 @@ const finalCodes: ReadonlySet<string> = new Set([
   "consent_required",
   "upload_unreadable",
   "bad_request",
+  "workflow_params",
+  "workflow_unknown",
+  "graph_invalid",
+  "engine_blocked",
 ]);
 
 export function retryHelps(code: string): boolean {

@@ -26,6 +26,7 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
       const freshen = () => {
         void queries.invalidateQueries({ queryKey: keys.imageLists });
         void queries.invalidateQueries({ queryKey: keys.allRecentInputs });
+        void queries.invalidateQueries({ queryKey: keys.jobLists });
         for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
       };
       const restore = () =>

@@ -2,6 +2,8 @@
 import type { ImageView } from "@atelier/server/images";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
+import { DowngradeNote } from "../../jobs/downgrade-note.tsx";
+import { JobParams } from "../../jobs/params/job-params.tsx";
 import { useEngineName } from "../../jobs/use-engine-name.ts";
 import { TitleField } from "./title-field.tsx";
 import { useSourceImage } from "./use-source-image.ts";
@@ -9,7 +11,6 @@ import { useSourceImage } from "./use-source-image.ts";
 function useRows(image: ImageView) {
   const t = useTranslations("viewer");
   const jobs = useTranslations("jobs");
-  const categories = useTranslations("studio.categories");
   const format = useFormatter();
   const engineName = useEngineName();
   const { job } = useSourceImage(image);
@@ -25,9 +26,7 @@ function useRows(image: ImageView) {
   if (job === undefined) return rows;
   rows.push([t("facts.kind"), jobs(`kinds.${job.kind}`)], [t("facts.engine"), engineName(job.engine)]);
   if (job.node !== null) rows.push([t("facts.node"), job.node]);
-  const { category } = job.params;
-  if (typeof category === "string" && categories.has(category as "auto"))
-    rows.push([t("facts.category"), categories(category as "auto")]);
+  if (job.server !== null) rows.push([t("facts.server"), job.server]);
   if (job.startedAt !== null && job.endedAt !== null) {
     const seconds = (Date.parse(job.endedAt) - Date.parse(job.startedAt)) / 1_000;
     rows.push([t("facts.time"), `${seconds.toFixed(1)} s`]);
@@ -39,6 +38,7 @@ function useRows(image: ImageView) {
 export function ViewerInfo({ image }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
   const rows = useRows(image);
+  const { job } = useSourceImage(image);
   return (
     <aside
       aria-label={t("info")}
@@ -53,6 +53,12 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
           </div>
         ))}
       </dl>
+      {job === undefined ? null : (
+        <div className="mt-3 flex flex-col">
+          <DowngradeNote job={job} />
+          <JobParams job={job} />
+        </div>
+      )}
       {image.jobId === null ? null : (
         <Link
           href={`/jobs/${image.jobId}`}

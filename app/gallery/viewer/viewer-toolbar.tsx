@@ -1,6 +1,6 @@
 "use client";
 import type { ImageView } from "@atelier/server/images";
-import { Columns2, Download, Info, Pencil, Trash2, X } from "lucide-react";
+import { Columns2, Download, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { downloadUrl } from "../../data/image-url.ts";
@@ -15,6 +15,8 @@ interface Props {
   readonly image: ImageView;
   /** Which of how many pictures of the sheet this is; null when the sheet does not hold it. */
   readonly place: { readonly number: number; readonly count: number } | null;
+  /** Where it is made anew; null where it cannot be. */
+  readonly remix: string | null;
   readonly canCompare: boolean;
   readonly isComparing: boolean;
   readonly isInfoOpen: boolean;
@@ -25,7 +27,8 @@ interface Props {
 }
 
 export function ViewerToolbar(props: Props) {
-  const { image, place, canCompare, isComparing, isInfoOpen, onCompare, onInfo, onClose, onRemoved } = props;
+  const { image, place, remix, canCompare, isComparing, isInfoOpen, onCompare, onInfo, onClose, onRemoved } =
+    props;
   const t = useTranslations("viewer");
   const name = useImageName()(image);
   const remove = useRemoveImages();
@@ -47,6 +50,12 @@ export function ViewerToolbar(props: Props) {
         <Pencil aria-hidden />
         <span className="max-sm:sr-only">{t("edit")}</span>
       </Link>
+      {remix === null ? null : (
+        <Link href={remix} className={buttonStyle("quiet", "small")}>
+          <Repeat2 aria-hidden />
+          <span className="max-sm:sr-only">{t("remix")}</span>
+        </Link>
+      )}
       <span aria-hidden className="mx-1 h-5 w-px shrink-0 bg-line" />
       {canCompare ? (
         <IconButton label={t("compare")} pressed={isComparing} onClick={onCompare}>

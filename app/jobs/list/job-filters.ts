@@ -1,7 +1,15 @@
 import type { JobKind } from "@atelier/server/engines";
 
 export const statusFilters = ["open", "completed", "failed", "cancelled"] as const;
-export const kindFilters = ["outfit_change", "upscale", "inpaint", "remove_background"] as const;
+export const kindFilters = [
+  "outfit_change",
+  "text_to_image",
+  "edit",
+  "inpaint",
+  "upscale",
+  "remove_background",
+  "restore_faces",
+] as const;
 
 export interface JobFilters {
   readonly status?: (typeof statusFilters)[number];

@@ -2,19 +2,30 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { memo } from "react";
+import { memo, type ReactNode } from "react";
+import { cx } from "../../ui/cx.ts";
 import { JobAction } from "../job-action.tsx";
 import { JobStateLine } from "../job-state-line.tsx";
 import { JobThumbnail } from "../job-thumbnail.tsx";
+import { wordsOf } from "../params/param-rows.ts";
 import { useEngineName } from "../use-engine-name.ts";
 
-export const JobListRow = memo(function JobListRow({ job }: { readonly job: JobView }) {
+interface Props {
+  readonly job: JobView;
+  readonly className?: string;
+  /** What moves the row, before all else in it. */
+  readonly handle?: ReactNode;
+}
+
+export const JobListRow = memo(function JobListRow({ job, className, handle }: Props) {
   const t = useTranslations("jobs");
   const format = useFormatter();
   const engineName = useEngineName();
   const made = new Date(job.createdAt);
+  const { prompt } = wordsOf(job.params);
   return (
-    <li className="flex items-center gap-2 transition-colors duration-120 hover:bg-hover/50">
+    <li className={cx("flex items-center gap-2 transition-colors duration-120 hover:bg-hover/50", className)}>
+      {handle}
       <Link
         href={`/jobs/${job.id}`}
         className="grid min-w-0 flex-1 grid-cols-[56px_minmax(0,1fr)] items-center gap-x-4 gap-y-1 rounded-control py-2.5 sm:grid-cols-[56px_minmax(0,1fr)_auto] xl:grid-cols-[56px_minmax(180px,1fr)_minmax(280px,1.4fr)_minmax(160px,1fr)_140px] xl:gap-x-8"
@@ -24,6 +35,7 @@ export const JobListRow = memo(function JobListRow({ job }: { readonly job: JobV
         </span>
         <span className="truncate text-sm font-medium max-xl:col-start-2 max-xl:row-start-1">
           {t(`kinds.${job.kind}`)}
+          {prompt === "" ? null : <span className="ml-2 font-normal text-quiet">{prompt}</span>}
         </span>
         <span className="min-w-0 max-xl:col-start-2 max-xl:row-start-2 sm:max-xl:col-span-2">
           <JobStateLine job={job} />

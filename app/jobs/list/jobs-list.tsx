@@ -11,6 +11,8 @@ import { useLiveJobs } from "../../live/use-live-jobs.ts";
 import { buttonStyle } from "../../ui/button-style.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { useNearEnd } from "../../ui/use-near-end.ts";
+import { useLine } from "../line/use-line.ts";
+import { WaitingLine } from "../line/waiting-line.tsx";
 import { readJobFilters } from "./job-filters.ts";
 import { JobFilterBar } from "./job-filter-bar.tsx";
 import { JobListRow } from "./job-list-row.tsx";
@@ -30,11 +32,15 @@ export function JobsList() {
   });
   const endRef = useNearEnd(() => void query.fetchNextPage(), mayAskForMore(query));
   const loaded = query.data?.pages.flatMap((page) => page.items);
-  const jobs = loaded === undefined ? undefined : withLive(loaded, live, filters);
+  const line = useLine();
+  const isLineShown = filters.status === undefined || filters.status === "open";
+  const inLine = new Set(isLineShown ? line.jobs.map(({ id }) => id) : []);
+  const jobs = loaded && withLive(loaded, live, filters).filter(({ id }) => !inLine.has(id));
   return (
     <div className="px-4 sm:px-6 wide:px-8">
       <JobFilterBar filters={filters} />
-      {jobs?.length === 0 ? (
+      {isLineShown ? <WaitingLine jobs={line.jobs} onMove={line.move} /> : null}
+      {jobs?.length === 0 && inLine.size === 0 ? (
         <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
           <Link href="/" className={buttonStyle("plain")}>
             {t("emptyAction")}

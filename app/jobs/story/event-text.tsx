@@ -7,6 +7,11 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Host and port of an address. */
+function hostOf(address: unknown): string {
+  return text(address).replace(/^https?:\/\//, "");
+}
+
 /** One event as a sentence. */
 export function EventText({ event }: { readonly event: JobEventView }) {
   const t = useTranslations("story.events");
@@ -23,14 +28,17 @@ export function EventText({ event }: { readonly event: JobEventView }) {
     );
   }
   if (type === "failed" || type === "requeued") {
+    const next = `next.${text(data.next)}` as "next.other_server";
     const { title, advice } = textOf({ code: text(data.code) as "internal", message: text(data.message) });
     return (
       <>
         <p className="text-sm">{t(type)}</p>
+        {t.has(next) ? <p className="text-sm">{t(next)}</p> : null}
         {text(data.code) === "" ? null : <p className="text-xs text-quiet">{`${title}. ${advice}`}</p>}
       </>
     );
   }
+  if (type === "posted") return <p className="text-sm">{t(type, { server: hostOf(data.server) })}</p>;
   const key = type as "created";
   return <p className="text-sm">{t.has(key) ? t(key) : type}</p>;
 }

@@ -7,6 +7,8 @@ import { buttonStyle } from "../../ui/button-style.ts";
 import { JobAction } from "../job-action.tsx";
 import { JobStateLine } from "../job-state-line.tsx";
 import { StoryFacts } from "./story-facts.tsx";
+import { JobParams } from "../params/job-params.tsx";
+import { StoryPlacement } from "./story-placement.tsx";
 import { StoryPictures } from "./story-pictures.tsx";
 import { StoryTimeline } from "./story-timeline.tsx";
 import { useStory } from "./use-story.ts";
@@ -30,9 +32,13 @@ export function JobStory({ id }: { readonly id: string }) {
         <div className="flex min-w-0 flex-col gap-8">
           <JobStateLine job={job} />
           <StoryPictures job={job} />
+          <StoryPlacement job={job} />
           <StoryTimeline events={data?.events ?? []} job={job} />
         </div>
-        <StoryFacts job={job} facts={data?.facts ?? null} />
+        <div className="min-w-0">
+          <StoryFacts job={job} facts={data?.facts ?? null} />
+          <JobParams job={job} />
+        </div>
       </div>
     </>
   );

@@ -21,6 +21,7 @@ export function StoryFacts({ job, facts }: Props) {
   const rows: readonly (readonly [string, string])[] = [
     [t("facts.engine"), engineName(job.engine)],
     [t("facts.node"), job.node ?? "–"],
+    ...(job.server === null ? [] : [[t("facts.server"), job.server] as const]),
     [t("facts.queue"), job.queue],
     [t("facts.attempt"), String(job.attempt)],
     [t("facts.created"), moment(job.createdAt)],
