@@ -1,11 +1,13 @@
-import { Images, ListChecks, type LucideIcon, Settings2, Shirt, WandSparkles } from "lucide-react";
+import { Gauge, Images, ListChecks, type LucideIcon, Settings2, Shirt, WandSparkles } from "lucide-react";
 
 export interface NavItem {
-  readonly key: "studio" | "create" | "gallery" | "jobs" | "settings";
+  readonly key: "studio" | "create" | "gallery" | "jobs" | "settings" | "admin";
   readonly href: string;
   /** Pressed after `g`. */
   readonly goKey: string;
   readonly icon: LucideIcon;
+  /** Nobody else sees it. */
+  readonly isForAdmins?: true;
 }
 
 export const navItems: readonly NavItem[] = [
@@ -14,6 +16,7 @@ export const navItems: readonly NavItem[] = [
   { key: "gallery", href: "/gallery", goKey: "g", icon: Images },
   { key: "jobs", href: "/jobs", goKey: "j", icon: ListChecks },
   { key: "settings", href: "/settings", goKey: "e", icon: Settings2 },
+  { key: "admin", href: "/admin", goKey: "a", icon: Gauge, isForAdmins: true },
 ];
 
 export function isCurrent(item: NavItem, pathname: string): boolean {

@@ -2,6 +2,7 @@
 import { usePathname } from "next/navigation";
 import { useEffect } from "react";
 import { useCapability } from "../data/use-capabilities.ts";
+import { useMe } from "../data/use-me.ts";
 import { useIsHydrated } from "../ui/use-is-hydrated.ts";
 import { rememberCreate } from "./create-cookie.ts";
 import { isCurrent, type NavItem, navItems } from "./nav-items.ts";
@@ -15,11 +16,13 @@ export function useNavItems(hadCreate: boolean): readonly CurrentNavItem[] {
   const pathname = usePathname();
   const isHydrated = useIsHydrated();
   const canCreate = useCapability("text_to_image")?.available;
+  const isAdmin = useMe()?.isAdmin === true;
   const hasCreate = (isHydrated ? canCreate : undefined) ?? hadCreate;
   useEffect(() => {
     if (canCreate !== undefined) rememberCreate(canCreate);
   }, [canCreate]);
   return navItems
     .map((item) => ({ ...item, isCurrent: isCurrent(item, pathname) }))
-    .filter((item) => item.key !== "create" || hasCreate || item.isCurrent);
+    .filter((item) => item.key !== "create" || hasCreate || item.isCurrent)
+    .filter((item) => item.isForAdmins !== true || isAdmin);
 }

@@ -27,7 +27,8 @@ export interface UserFigures {
   readonly jobs: number;
   readonly images: number;
   readonly createdAt: string;
-  readonly seenAt: string | null;
+  /** Since the last request with a session or a key; null for never. */
+  readonly seenMs: number | null;
 }
 
 export interface UserPage {
@@ -56,7 +57,7 @@ export async function readUsers({ db }: Pick<Services, "db">, input: ListUsersIn
   const result = await db.execute<Record<string, unknown> & UserFigures>(sql`
     with page as (select * from ${users} u ${where} order by u.id desc limit ${limit + 1})
     select u.id, u.name, case when u.is_anonymous then null else u.email end as email, ${roleOf} as role,
-      coalesce(u.banned, false) as banned, ${isoText("u.created_at")} as "createdAt", ${isoText("seen.at")} as "seenAt",
+      coalesce(u.banned, false) as banned, ${isoText("u.created_at")} as "createdAt", round(extract(epoch from now() - seen.at) * 1000)::float8 as "seenMs",
       (select count(*)::int from ${jobs} j where j.owner_id = u.id and j.status in ('pending', 'queued', 'waiting_for_engine', 'processing')) as "openJobs",
       (select count(*)::int from (select 1 from ${jobs} j where j.owner_id = u.id limit ${countedJobs}) counted) as jobs,
       (select count(*)::int from (select 1 from ${images} i where i.owner_id = u.id and i.deleted_at is null limit ${countedJobs}) counted) as images

@@ -10,6 +10,7 @@ export const shortcutGroups = [
       { key: "goGallery", keys: "g g" },
       { key: "goJobs", keys: "g j" },
       { key: "goSettings", keys: "g e" },
+      { key: "goAdmin", keys: "g a" },
       { key: "close", keys: "Escape" },
     ],
   },

@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useLayoutEffect, useSyncExternalStore } from "react";
+import { useMe } from "../../data/use-me.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { navItems } from "../nav-items.ts";
 import { isTyping } from "./is-typing.ts";
@@ -20,13 +21,15 @@ function focusSearch(): boolean {
 export function Shortcuts() {
   const t = useTranslations("shortcuts");
   const router = useRouter();
+  const isAdmin = useMe()?.isAdmin === true;
   const isOpen = useSyncExternalStore(shortcutsOpen.watch, shortcutsOpen.get, () => false);
   // Before the listeners of a page, which must not hear the second key of a pair.
   useLayoutEffect(() => {
     let goUntil = 0;
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-      const target = Date.now() < goUntil ? navItems.find((item) => item.goKey === event.key) : undefined;
+      const ways = navItems.filter((item) => item.isForAdmins !== true || isAdmin);
+      const target = Date.now() < goUntil ? ways.find((item) => item.goKey === event.key) : undefined;
       goUntil = 0;
       if (target !== undefined) router.push(target.href);
       else if (event.key === "g") goUntil = Date.now() + goWithinMs;
@@ -39,7 +42,7 @@ export function Shortcuts() {
     };
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [router]);
+  }, [isAdmin, router]);
   return (
     <Dialog open={isOpen} onOpenChange={shortcutsOpen.set} title={t("title")}>
       <ShortcutTable />

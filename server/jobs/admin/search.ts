@@ -44,8 +44,10 @@ export interface FoundJob {
   readonly errorCode: ErrorCode | null;
   readonly cancelRequested: boolean;
   readonly createdAt: string;
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
+  /** Until it started, or until now. */
+  readonly waitedMs: number;
+  /** Null when it has not started. */
+  readonly ranMs: number | null;
 }
 
 export interface JobSearchPage {
@@ -55,7 +57,9 @@ export interface JobSearchPage {
 }
 
 /** One page looks through this many jobs at most, so that a rare thing costs no more than a frequent one. */
-const lookThrough = 20_000;
+const lookThrough = 10_000;
+/** Words are dear to compare, and the jobs of several owners lie apart. */
+const lookThroughDear = 4_000;
 const maxOwners = 20;
 
 /**
@@ -63,19 +67,31 @@ const maxOwners = 20;
  * it then has looked through its share.
  */
 export async function searchJobs({ db }: Pick<Services, "db">, input: SearchInput): Promise<JobSearchPage> {
-  const { cursor, limit } = input;
-  if (cursor !== undefined && !isId(cursor))
+  if (input.cursor !== undefined && !isId(input.cursor))
     throw new AppError("bad_request", "The cursor is not one that this list gave.");
   const owners = input.owner === undefined ? null : await findOwners(db, input.owner);
   if (owners?.length === 0) return { items: [], nextCursor: null };
+  return searchOf(db, { input, owners });
+}
+
+async function searchOf(
+  db: Services["db"],
+  { input, owners }: { input: SearchInput; owners: readonly string[] | null },
+): Promise<JobSearchPage> {
+  const { limit } = input;
   const { slice, filters } = planSearch(input);
-  const share = filters.length > 0 ? Math.floor(lookThrough / (owners?.length ?? 1)) : limit + 1;
+  const share = filters.length > 0 ? shareOf(input, owners) : limit + 1;
   const found = await readFound(db, { owners, slice, filters, share, limit: limit + 1 });
   if (found.length > limit) return pageOf(found.slice(0, limit));
   if (filters.length === 0) return { items: found, nextCursor: null };
   const last = await readEnd(db, { owners, slice, share });
   // Of several owners one may have been looked through further back than another.
   return { items: last === null ? found : found.filter(({ id }) => id >= last), nextCursor: last };
+}
+
+function shareOf({ text }: SearchInput, owners: readonly string[] | null): number {
+  if (owners !== null) return Math.floor(lookThroughDear / owners.length);
+  return text === undefined ? lookThrough : lookThroughDear;
 }
 
 function pageOf(items: readonly FoundJob[]): JobSearchPage {
@@ -126,6 +142,9 @@ const tierNames = new Map<number, Tier>(Object.entries(tiers).map(([name, value]
 const isoText = (column: string) =>
   sql.raw(`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
 
+const spanMs = (from: string, to: string) =>
+  sql.raw(`round(extract(epoch from ${to} - ${from}) * 1000)::float8`);
+
 async function readFound(
   db: Services["db"],
   { filters, limit, ...source }: Source & { readonly limit: number },
@@ -137,7 +156,8 @@ async function readFound(
       regexp_replace(p.server, '^https?://', '') as server, p.error_code as "errorCode",
       json_build_object('id', u.id, 'name', u.name, 'email', case when u.is_anonymous then null else u.email end) as owner,
       p.cancel_requested_at is not null as "cancelRequested", ${isoText("p.created_at")} as "createdAt",
-      ${isoText("p.started_at")} as "startedAt", ${isoText("p.ended_at")} as "endedAt"
+      ${spanMs("p.created_at", "coalesce(p.started_at, p.ended_at, now())")} as "waitedMs",
+      ${spanMs("p.started_at", "coalesce(p.ended_at, now())")} as "ranMs"
     from (select j.* from ${rowsOf(source, sql`j.*`, sql`limit ${source.share}`)} ${where} order by j.id desc limit ${limit}) p
     join ${users} u on u.id = p.owner_id left join ${nodes} n on n.id = p.node_id
     order by p.id desc`);

@@ -1,0 +1,22 @@
+import type { Metadata } from "next";
+import { useTranslations } from "next-intl";
+import { getTranslations } from "next-intl/server";
+import { PageHeader } from "../../frame/page-header.tsx";
+import { NodeList } from "./node-list.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("admin");
+  return { title: t("pages.nodes") };
+}
+
+export default function AdminNodesPage() {
+  const t = useTranslations("admin");
+  return (
+    <>
+      <PageHeader title={t("pages.nodes")} />
+      <div className="px-4 pb-10 sm:px-6 wide:px-8">
+        <NodeList />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import type { Metadata } from "next";
+import { useTranslations } from "next-intl";
+import { getTranslations } from "next-intl/server";
+import { PageHeader } from "../../frame/page-header.tsx";
+import { UserList } from "./user-list.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("admin");
+  return { title: t("pages.users") };
+}
+
+export default function AdminUsersPage() {
+  const t = useTranslations("admin");
+  return (
+    <>
+      <PageHeader title={t("pages.users")} />
+      <div className="px-4 pb-10 sm:px-6 wide:px-8">
+        <UserList />
+      </div>
+    </>
+  );
+}
