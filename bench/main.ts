@@ -1,13 +1,38 @@
 import { parseArgs } from "node:util";
 import { benchAcceptToStarted } from "./accept-to-started.ts";
+import { benchAdminPages } from "./admin-pages.ts";
+import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
+import { benchEstimateError } from "./estimate-error.ts";
+import { benchFairness } from "./fairness.ts";
+import { benchRecovery } from "./recovery.ts";
+import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
+import { benchStatements } from "./statements.ts";
 import { benchThroughput } from "./throughput.ts";
+import { benchWholeStudio, quickPicture, slowPicture } from "./whole-studio.ts";
 
 const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   "p1-postgres": () => benchAcceptToStarted("postgres"),
   "p1-redis": () => benchAcceptToStarted("redis"),
   "p2-postgres": () => benchThroughput("postgres"),
   "p2-redis": () => benchThroughput("redis"),
+  statements: () => benchStatements("redis"),
+  "p3-postgres": () => benchScaleOut("postgres", shortJobs),
+  "p3-redis": () => benchScaleOut("redis", shortJobs),
+  "p3-postgres-2s": () => benchScaleOut("postgres", longJobs),
+  "p3-redis-2s": () => benchScaleOut("redis", longJobs),
+  "p4-postgres": () => benchWholeStudio("postgres", quickPicture),
+  "p4-redis": () => benchWholeStudio("redis", quickPicture),
+  "p4-postgres-2s": () => benchWholeStudio("postgres", slowPicture),
+  "p4-redis-2s": () => benchWholeStudio("redis", slowPicture),
+  "r2-postgres": () => benchRecovery("postgres"),
+  "r2-redis": () => benchRecovery("redis"),
+  "cancel-postgres": () => benchCancelLatency("postgres"),
+  "cancel-redis": () => benchCancelLatency("redis"),
+  estimate: () => benchEstimateError("redis"),
+  "fairness-postgres": () => benchFairness("postgres"),
+  "fairness-redis": () => benchFairness("redis"),
+  o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
 };
 

@@ -11,31 +11,46 @@ export interface Naive {
   close(): Promise<void>;
 }
 
-const name = "naive";
 const jobOptions = { removeOnComplete: true, removeOnFail: true };
 
+/** The job in stock BullMQ's own words. */
+export interface NaiveJob {
+  readonly id: string;
+  /** Of the worker that has it, from 0. */
+  readonly node: number;
+  readonly waitMs: number;
+}
+
 export interface NaiveOptions {
+  /** Of each worker. */
   readonly slots: number;
-  onJob(id: string): void;
+  /** Workers; 1 by default, 0 for a side that only adds. */
+  readonly nodes?: number;
+  readonly name?: string;
+  onJob(id: string, job: NaiveJob): void | Promise<void>;
   onCompleted?(id: string): void;
 }
 
 export async function startNaive(stage: Stage, options: NaiveOptions): Promise<Naive> {
-  const { slots } = options;
   const pool = new pg.Pool({ connectionString: stage.databaseUrl, max: 10 });
   await pool.query(
     "create table if not exists naive_tasks (id uuid primary key, status text not null, payload jsonb not null)",
   );
-  const processor: Processor = async (job) => {
-    options.onJob(job.data.id);
-    await Promise.resolve();
-  };
-  const parts = stage.redisUrl
-    ? onRedis(stage.redisUrl, slots, processor)
-    : onPostgres(stage.databaseUrl, slots, processor);
-  const { queue, worker } = parts;
-  worker.on("error", () => {});
-  worker.on("completed", (job) => options.onCompleted?.(job.data.id));
+  const processorOf =
+    (node: number): Processor =>
+    async (job) => {
+      await options.onJob(job.data.id, { id: job.data.id, node, waitMs: Date.now() - job.timestamp });
+    };
+  const naive = options.name ?? "naive";
+  const parts = stage.redisUrl ? onRedis(stage.redisUrl, naive) : onPostgres(stage.databaseUrl, naive);
+  const { queue } = parts;
+  const workers = Array.from({ length: options.nodes ?? 1 }, (_, node) =>
+    parts.openWorker(options.slots, processorOf(node)),
+  );
+  for (const worker of workers) {
+    worker.on("error", () => {});
+    worker.on("completed", (job) => options.onCompleted?.(job.data.id));
+  }
   const add = async (id: string) => {
     await queue.add("task", { id }, { ...jobOptions, jobId: `t-${id}` });
   };
@@ -46,7 +61,7 @@ export async function startNaive(stage: Stage, options: NaiveOptions): Promise<N
       await add(id);
     },
     async close() {
-      await worker.close();
+      await Promise.all(workers.map((worker) => worker.close()));
       await queue.close();
       parts.disconnect();
       await pool.end();
@@ -54,25 +69,29 @@ export async function startNaive(stage: Stage, options: NaiveOptions): Promise<N
   };
 }
 
-function onRedis(url: string, slots: number, processor: Processor) {
+function onRedis(url: string, name: string) {
   const connection = new Redis(url, { maxRetriesPerRequest: null });
-  const blocking = connection.duplicate();
+  const blocking: Redis[] = [];
   return {
     queue: new Queue(name, { connection }),
-    worker: new Worker(name, processor, { connection: blocking, concurrency: slots }),
+    openWorker(slots: number, processor: Processor) {
+      const own = connection.duplicate();
+      blocking.push(own);
+      return new Worker(name, processor, { connection: own, concurrency: slots });
+    },
     disconnect() {
-      connection.disconnect();
-      blocking.disconnect();
+      for (const each of [connection, ...blocking]) each.disconnect();
     },
   };
 }
 
-function onPostgres(url: string, slots: number, processor: Processor) {
+function onPostgres(url: string, name: string) {
   const bound = withBackend(createPostgresBackend);
   const connection = { connectionString: url, max: 5 };
   return {
     queue: new bound.Queue(name, { connection }),
-    worker: new bound.Worker(name, processor, { connection, concurrency: slots }),
+    openWorker: (slots: number, processor: Processor) =>
+      new bound.Worker(name, processor, { connection, concurrency: slots }),
     disconnect: () => {},
   };
 }
