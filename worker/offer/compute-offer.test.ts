@@ -108,6 +108,14 @@ describe("D3 D4 queues by capability", () => {
     expect(offer.queues[0]).toEqual({ queue: "gpu-high", slots: 0, offers: [] });
   });
 
+  test("A10 a server that only ends its job takes no place away from the others, and offers nothing", () => {
+    const servers = [server({ state: "draining", jobId: "one" }), server({ url: "http://127.0.0.1:8189" })];
+    const [cards] = offerWith({ servers }).queues;
+    expect(cards).toMatchObject({ slots: 2, offers: [{ servers: ["http://127.0.0.1:8189"] }] });
+    const [idle] = offerWith({ servers: [server({ state: "draining" })] }).queues;
+    expect(idle).toMatchObject({ slots: 0, offers: [] });
+  });
+
   test("a queue may ask for models and narrow to kinds", () => {
     const queues = { flux: { minVramGib: 8, models: ["flux.safetensors"] }, cpu: { kinds: ["inpaint"] } };
     expect(needsOn(offerWith({ config: { queues }, servers: [server({})] }), "flux")).toEqual([]);

@@ -45,6 +45,7 @@ const coresPerRun = 2;
 export function computeOffer(input: OfferInput): NodeOffer {
   const { env, config, machine, engines, settings } = input;
   const usable = input.servers.filter((server) => server.state === "healthy");
+  const ending = input.servers.filter(isEnding);
   const [gpuServers, cpuServers] = [usable.filter(hasGpu), usable.filter((server) => !hasGpu(server))];
   const localSlots = env.WORKER_CPU_SLOTS ?? Math.max(1, Math.floor(machine.cores / coresPerRun));
   const gpu = chooseGpuQueue(config, input.servers);
@@ -54,13 +55,14 @@ export function computeOffer(input: OfferInput): NodeOffer {
     const needs = narrowServers(gpuServers, config.queues[gpu]);
     queues.push({
       queue: gpu,
-      slots: settings.slots?.[gpu] ?? env.WORKER_GPU_SLOTS ?? needs.length,
+      slots: settings.slots?.[gpu] ?? env.WORKER_GPU_SLOTS ?? needs.length + ending.filter(hasGpu).length,
       offers: narrow(serverOffers(needs, input), gpu, input),
     });
   }
   if (cpu) {
     const servers = narrowServers(cpuServers, config.queues[cpu]);
-    const slots = settings.slots?.[cpu] ?? (engines.length > 0 ? localSlots : 0) + servers.length;
+    const ofServers = servers.length + ending.filter((server) => !hasGpu(server)).length;
+    const slots = settings.slots?.[cpu] ?? (engines.length > 0 ? localSlots : 0) + ofServers;
     const offers = [...localOffers(engines), ...serverOffers(servers, input)];
     queues.push({ queue: cpu, slots, offers: narrow(offers, cpu, input) });
   }
@@ -72,6 +74,11 @@ export function computeOffer(input: OfferInput): NodeOffer {
 /** A server without a word about its device is taken for one without a card. */
 function hasGpu({ device }: ServerState): boolean {
   return device !== null && device !== "cpu";
+}
+
+/** It takes nothing new, but the job that it ends must not count against the places of the others. */
+function isEnding({ state, jobId }: ServerState): boolean {
+  return state !== "healthy" && jobId !== null;
 }
 
 /** A queue may ask for models. */
