@@ -13,16 +13,8 @@ const orphansMs = 15 * 60_000;
 
 type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "oneAtATime">;
 
-/** The worker's watch over itself and the others: lost nodes, the sweep, cancel requests, what may be removed. */
+/** All that a worker repeats: its watch over itself and the others, and what may be removed. */
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
-  const activity = createActivity(services.config.timing.sweepIdleAfterMs);
-  const sweeping = startSweep(services, input, activity);
-  const watching = startWatch(services, { activity, sweeping });
-  const stops = startStops(services, input);
-  services.hints.subscribe((message) => {
-    if (message.type === "jobs" && activity.note()) sweeping.wake();
-    if (message.type === "cancel") stops.wake();
-  });
   const tidying = startLoop(services.log, "tidy", async () => {
     await tidy(services);
     await rollUp(services);
@@ -32,7 +24,20 @@ export function startLoops(services: Services, input: LoopsInput): Loop[] {
     await sweepOrphanObjects(services);
     return orphansMs;
   });
-  return [watching, sweeping, stops, tidying, orphans];
+  return [...startWatchOver(services, input), tidying, orphans];
+}
+
+/** The worker's watch over itself and the others: lost nodes, the sweep, cancel requests. */
+export function startWatchOver(services: Services, input: LoopsInput): Loop[] {
+  const activity = createActivity(services.config.timing.sweepIdleAfterMs);
+  const sweeping = startSweep(services, input, activity);
+  const watching = startWatch(services, { activity, sweeping });
+  const stops = startStops(services, input);
+  services.hints.subscribe((message) => {
+    if (message.type === "jobs" && activity.note()) sweeping.wake();
+    if (message.type === "cancel") stops.wake();
+  });
+  return [watching, sweeping, stops];
 }
 
 /** Every second: lost nodes, and work that nobody rang for while the sweep was resting. */

@@ -11,16 +11,22 @@ import {
 import { openServices } from "@atelier/server/services";
 import { createLocalEngine, createServerEngines } from "./engines/index.ts";
 import { loadWorkflows } from "./load-workflows.ts";
+import { workOnce } from "./once/index.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
+import { askOnly, mayAsk, parseFlags, possibleKinds, usage, type Flags } from "./start-up/index.ts";
 import { work, type WorkInput } from "./work.ts";
 
-async function main(env: Env): Promise<void> {
+async function main(env: Env, { once }: Flags): Promise<void> {
   const log = await openLog({ env, name: "worker" });
   try {
     const config = await loadConfig(env.ATELIER_CONFIG);
-    const input = await prepare({ env, config, log });
-    const services = await openServices({ env, config, name: "worker", log });
-    await work(services, input);
+    const open = () => openServices({ env, config, name: "worker", log });
+    if (once) {
+      await workOnce(await open(), { engines: [createLocalEngine({ log })], ...once });
+    } else {
+      const input = await prepare({ env, config, log });
+      await work(await open(), input);
+    }
     log.info("worker stopped");
   } catch (error) {
     const { message, cause } = toAppError(error);
@@ -39,11 +45,31 @@ async function prepare({ env, config, log }: { env: Env; config: Config; log: Lo
   return { engines: [createLocalEngine({ log }), ...ofServers], pool, workflows, problems };
 }
 
-const parsed = parseEnv(process.env);
-if (parsed.env) {
-  await main({ ...parsed.env, ATELIER_DATA_DIR: path.resolve(parsed.env.ATELIER_DATA_DIR) });
-} else {
-  const lines = parsed.problems.map(({ name, message }) => `  ${name}: ${message}`);
-  process.stderr.write(`The worker cannot start:\n${lines.join("\n")}\n`);
+/** Under the supervisor there is no terminal here: it has asked by then. */
+async function chooseOnly(env: Env, { once }: Flags): Promise<string[]> {
+  const only = env.WORKER_ONLY;
+  if (once || !mayAsk({ isTerminal: process.stdin.isTTY, ci: process.env["CI"], only })) return only;
+  return askOnly({ kinds: possibleKinds(env), input: process.stdin, output: process.stdout });
+}
+
+function refuse(text: string): void {
+  process.stderr.write(`${text}\n`);
   process.exitCode = 1;
 }
+
+async function start(flags: Flags): Promise<void> {
+  const only = flags.only === null ? {} : { WORKER_ONLY: flags.only };
+  const { env, problems } = parseEnv({ ...process.env, ...only });
+  if (env) {
+    const dataDir = path.resolve(env.ATELIER_DATA_DIR);
+    await main({ ...env, ATELIER_DATA_DIR: dataDir, WORKER_ONLY: await chooseOnly(env, flags) }, flags);
+    return;
+  }
+  const lines = problems.map(({ name, message }) => `  ${name}: ${message}`);
+  refuse(`The worker cannot start:\n${lines.join("\n")}`);
+}
+
+const { flags, problem } = parseFlags(process.argv.slice(2));
+if (!flags) refuse(problem);
+else if (flags.wantsHelp) process.stdout.write(`${usage}\n`);
+else await start(flags);

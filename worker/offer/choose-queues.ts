@@ -19,10 +19,19 @@ export function chooseGpuQueue(config: Config, servers: readonly ServerState[]):
 }
 
 /** The most demanding class that the machine itself satisfies; null when the configuration has none for it. */
-export function chooseCpuQueue(config: Config, { cores, memoryBytes }: Machine): string | null {
-  return findQueue(
-    config,
-    ({ minVramGib, minCores, minMemoryGib }) =>
-      minVramGib === 0 && cores >= minCores && memoryBytes >= minMemoryGib * gib * tolerance,
-  );
+export function chooseCpuQueue(config: Config, machine: Machine): string | null {
+  return findQueue(config, (needs) => satisfies(machine, needs));
+}
+
+/** The least demanding class that the machine itself satisfies; null when the configuration has none for it. */
+export function chooseLightQueue(config: Config, machine: Machine): string | null {
+  const fitting = Object.entries(config.queues).findLast(([, needs]) => satisfies(machine, needs));
+  return fitting?.[0] ?? null;
+}
+
+function satisfies(
+  { cores, memoryBytes }: Machine,
+  { minVramGib, minCores, minMemoryGib }: QueueNeeds,
+): boolean {
+  return minVramGib === 0 && cores >= minCores && memoryBytes >= minMemoryGib * gib * tolerance;
 }

@@ -1,0 +1,1 @@
+export { workOnce } from "./work-once.ts";

@@ -1,0 +1,3 @@
+export { askOnly, mayAsk } from "./ask-only.ts";
+export { parseFlags, toArgs, usage, type Flags } from "./parse-flags.ts";
+export { possibleKinds } from "./possible-kinds.ts";
