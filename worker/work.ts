@@ -17,6 +17,8 @@ export type { WorkInput } from "./work-input.ts";
 
 /** Runs until SIGINT, SIGTERM or an admin's word; then takes nothing new, ends or hands back its jobs and leaves in order (A17). */
 export async function work(services: Services, input: WorkInput): Promise<void> {
+  // First of all: a signal while it starts must find it listening.
+  const stop = onceStopped();
   const { engines, pool } = input;
   const runs = createRuns();
   const offer = await openOffer(services, input, runs);
@@ -27,7 +29,6 @@ export async function work(services: Services, input: WorkInput): Promise<void> 
   const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, oneAtATime };
   const consumers = consume(services, consumeInput);
   void pool.start();
-  const stop = onceStopped();
   const loops = [
     ...startLoops(services, { incarnation, runs, oneAtATime }),
     followOffer(services, { incarnation, offer, consumers }),
