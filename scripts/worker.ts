@@ -1,3 +1,12 @@
+import { parseFlags, usage } from "@atelier/worker/start-up";
 import { run } from "./supervisor/run.ts";
 
-await run("worker");
+const { flags, problem } = parseFlags(process.argv.slice(2));
+if (!flags) {
+  console.error(problem);
+  process.exitCode = 1;
+} else if (flags.wantsHelp) {
+  console.log(usage);
+} else {
+  await run("worker", flags);
+}

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { checkPort, runChecks, type CheckResult } from "@atelier/server/doctor";
 import { inspectEnv, loadConfig, type Env } from "@atelier/server/platform";
+import { possibleKinds } from "@atelier/worker/start-up";
 import { isRole, servingRoles, type Role } from "./role.ts";
 import type { PreflightReport, Settings } from "./settings.ts";
 import { findLiveSupervisor } from "./state-file.ts";
@@ -20,10 +21,17 @@ async function checkAddress(env: Env): Promise<CheckResult> {
   return { ...result, message: `${env.PORT} is in use: ${what}; stop it first, or set another PORT` };
 }
 
+function checkOnly(env: Env): CheckResult {
+  const kinds = possibleKinds(env);
+  const unknown = env.WORKER_ONLY.filter((name) => !kinds.some((kind) => kind === name));
+  const message = `names kinds that no engine here can run: ${unknown.join(", ")}. Known: ${kinds.join(", ")}`;
+  return { name: "WORKER_ONLY", isOk: unknown.length === 0, message };
+}
+
 async function checkRole(role: Role, env: Env): Promise<CheckResult[]> {
-  if (!servingRoles.includes(role)) return [];
+  if (role === "worker") return [checkOnly(env)];
   const address = await checkAddress(env);
-  return role === "start" ? [checkBuild(), address] : [address];
+  return role === "start" ? [checkBuild(), address] : [address, checkOnly(env)];
 }
 
 function appUrlOf(env: Env): string {
@@ -42,6 +50,8 @@ async function resolveSettings(env: Env): Promise<Settings> {
     authSecret: env.AUTH_SECRET ?? null,
     appUrl: appUrlOf(env),
     stopGraceMs: config.timing.stopGraceMs,
+    only: env.WORKER_ONLY,
+    possibleKinds: possibleKinds(env),
   };
 }
 

@@ -3,7 +3,9 @@ import path from "node:path";
 import { openPostgres, type EmbeddedPostgres } from "../embedded/open-postgres.ts";
 import { readOrCreateSecret } from "../embedded/secrets.ts";
 import { announce } from "./announce.ts";
+import { askOnly, mayAsk, toArgs, type Flags } from "@atelier/worker/start-up";
 import { childrenOf, rootDir } from "./children-of.ts";
+import { runOnce } from "./run-once.ts";
 import { runStep } from "./run-step.ts";
 import type { Role } from "./role.ts";
 import type { PreflightReport, Problem, Settings } from "./settings.ts";
@@ -52,6 +54,16 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
   return code === 0;
 }
 
+/** What this worker is narrowed to: as configured, or as a person at the terminal says. */
+async function chooseOnly({ settings, flags }: Plan, stop: StopSignals): Promise<readonly string[]> {
+  const { only, possibleKinds: kinds } = settings;
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  if (!flags || flags.once || !mayAsk({ isTerminal, ci: process.env["CI"], only })) return only;
+  const over = new AbortController();
+  void stop.requested.then(() => over.abort());
+  return askOnly({ kinds, input: process.stdin, output: process.stdout, signal: over.signal });
+}
+
 function environmentOf(settings: Settings, database: EmbeddedPostgres | null): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -66,14 +78,33 @@ function environmentOf(settings: Settings, database: EmbeddedPostgres | null): N
   };
 }
 
-async function serve(role: Role, settings: Settings, stop: StopSignals): Promise<number> {
+interface Plan {
+  readonly role: Role;
+  readonly settings: Settings;
+  /** Of a worker that was started by itself. */
+  readonly flags: Flags | null;
+}
+
+async function serve(plan: Plan, stop: StopSignals): Promise<number> {
+  const { role, settings, flags } = plan;
+  const only = await chooseOnly(plan, stop);
+  if (stop.isRequested()) return 0;
   const database = settings.databaseUrl ? null : await openPostgres({ dataDir: settings.dataDir });
-  const env = environmentOf(settings, database);
+  const env = { ...environmentOf(settings, database), WORKER_ONLY: only.join(",") };
   if (stop.isRequested() || !(await migrate(env))) {
     await database?.close();
     return stop.isRequested() ? 0 : 1;
   }
   const children = childrenOf(role, settings, env);
+  const [worker] = children;
+  if (flags?.once && worker) {
+    const spec = { ...worker, args: [...worker.args, ...toArgs(flags)] };
+    try {
+      return await runOnce(spec, { stop, say });
+    } finally {
+      await database?.close();
+    }
+  }
   if (role === "worker") say("The worker is running. Ctrl-C stops it");
   else void announce(settings, { say, isOver: stop.isRequested });
   await supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
@@ -81,16 +112,17 @@ async function serve(role: Role, settings: Settings, stop: StopSignals): Promise
 }
 
 /** The whole life of `dev`, `start` or `worker`; sets the exit code. Everything wrong is said in plain words. */
-export async function run(role: Role): Promise<void> {
+export async function run(role: Role, flags: Flags | null = null): Promise<void> {
   process.chdir(rootDir);
   process.stdout.on("error", () => undefined); // The terminal was closed; SIGHUP follows.
   if (existsSync(".env")) process.loadEnvFile(".env");
+  if (flags && flags.only !== null) process.env["WORKER_ONLY"] = flags.only;
   const stop = listenForStop();
   watchLauncher(stop.request);
   try {
     await sweep();
     const settings = await check(role);
-    if (settings) process.exitCode = await serve(role, settings, stop);
+    if (settings) process.exitCode = await serve({ role, settings, flags }, stop);
     else process.exitCode = stop.isRequested() ? 0 : 1;
   } catch (error) {
     console.error(`Atelier cannot start: ${describe(error)}`);

@@ -11,6 +11,10 @@ export interface Settings {
   readonly appUrl: string;
   /** Grace time of a worker at SIGTERM. */
   readonly stopGraceMs: number;
+  /** Kinds that a worker is narrowed to; empty for all. */
+  readonly only: readonly string[];
+  /** Kinds that a worker could ever take with this configuration. */
+  readonly possibleKinds: readonly string[];
 }
 
 export interface Problem {
