@@ -1,1 +1,1 @@
-export { openWorkerHttp, type WorkerHttp } from "./open-worker-http.ts";
+export { openWorkerHttp } from "./open-worker-http.ts";
