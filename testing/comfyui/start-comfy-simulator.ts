@@ -77,13 +77,11 @@ export async function startComfySimulator(options: ComfyOptions = {}): Promise<C
 
 function createComfy(options: ComfyOptions, root: string): Comfy {
   const settled = settleOptions(options, options.models ?? allGraphModels());
-  const letters = Array.from({ length: 5 }, () => String.fromCharCode(97 + Math.trunc(Math.random() * 26)));
   return {
     options: settled,
     files: openFiles(root),
     faults: createFaultBox(),
     ledger: openLedger(),
-    tempLetters: letters.join(""),
     models: settled.models,
     missingClasses: new Set(settled.missingClasses),
     session: openSession(),

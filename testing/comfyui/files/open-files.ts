@@ -22,6 +22,9 @@ export interface Files {
   locate(file: FileName): string | null;
   read(file: FileName): Buffer | null;
   write(file: FileName, bytes: Uint8Array): void;
+  modifiedAt(file: FileName): Date;
+  /** Whether the file can be written: its subfolder is made, a folder within its name is not. */
+  hasFolderOf(file: FileName): boolean;
   /** Names of the pictures in the top folder of a place. */
   names(place: Place, subfolder?: string): string[];
   /** Place of "name", "sub/name" or "name [output]"; null when there is none. */
@@ -54,6 +57,9 @@ export function openFiles(root: string): Files {
       mkdirSync(path.dirname(full), { recursive: true });
       writeFileSync(full, bytes);
     },
+    modifiedAt: (file) => statSync(locate(file) ?? "", { throwIfNoEntry: false })?.mtime ?? new Date(0),
+    hasFolderOf: ({ place, subfolder, name }) =>
+      !name.includes("/") || existsSync(path.dirname(path.resolve(root, place, subfolder, name))),
     names: (place, subfolder = "") => listNames(path.join(root, place, subfolder)),
     findAnnotated: (text) => {
       const file = parseAnnotated(text);

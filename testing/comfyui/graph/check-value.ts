@@ -4,6 +4,7 @@ import { choicesOf } from "./choices-of.ts";
 import { convertValue } from "./convert-value.ts";
 import { inputConfig } from "./input-config.ts";
 import type { InputFact } from "./node-facts.ts";
+import { pythonText } from "./python-text.ts";
 
 export interface NodeError {
   readonly type: string;
@@ -34,17 +35,20 @@ export function checkValue(
   const extra = { input_name: input.name, input_config: config, received_value: received };
   if ("problem" in converted) {
     const message = `Failed to convert an input value to a ${input.fact.type} value`;
-    const details = `${input.name}, ${String(received)}, ${converted.problem}`;
+    const details = `${input.name}, ${pythonText(received)}, ${converted.problem}`;
     const extraInfo = { ...extra, exception_message: converted.problem };
     return { error: { type: "invalid_input_type", message, details, extra_info: extraInfo } };
   }
-  const error = checkRange(input, converted.value, extra) ?? checkChoice(comfy, input, extra);
+  const kept = { ...extra, received_value: converted.value };
+  const error = checkRange(input, converted.value, kept) ?? checkChoice(comfy, input, kept);
   return error ? { error } : converted;
 }
 
 function checkRange(input: CheckedInput, value: unknown, extra: JsonObject): NodeError | null {
   if (typeof value !== "number") return null;
-  const { min, max } = input.fact;
+  const { min, max, type } = input.fact;
+  const shown = (number: number) =>
+    type === "FLOAT" && Number.isInteger(number) ? number.toFixed(1) : String(number);
   const found = (type: string, message: string) => ({
     type,
     message,
@@ -52,10 +56,10 @@ function checkRange(input: CheckedInput, value: unknown, extra: JsonObject): Nod
     extra_info: extra,
   });
   if (min !== undefined && value < min) {
-    return found("value_smaller_than_min", `Value ${value} smaller than min of ${min}`);
+    return found("value_smaller_than_min", `Value ${shown(value)} smaller than min of ${shown(min)}`);
   }
   if (max !== undefined && value > max) {
-    return found("value_bigger_than_max", `Value ${value} bigger than max of ${max}`);
+    return found("value_bigger_than_max", `Value ${shown(value)} bigger than max of ${shown(max)}`);
   }
   return null;
 }
@@ -69,7 +73,7 @@ function checkChoice(comfy: Comfy, input: CheckedInput, extra: JsonObject): Node
   return {
     type: "value_not_in_list",
     message: "Value not in list",
-    details: `${input.name}: '${String(value)}' not in ${shown}`,
+    details: `${input.name}: '${pythonText(value)}' not in ${shown}`,
     extra_info: isLong ? { ...extra, input_config: null } : extra,
   };
 }

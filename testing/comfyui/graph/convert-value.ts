@@ -1,4 +1,5 @@
 import { isObject } from "../json.ts";
+import { pythonText, pythonType } from "./python-text.ts";
 
 type Converted = { value: unknown } | { problem: string };
 
@@ -7,7 +8,7 @@ export function convertValue(type: string, received: unknown): Converted {
   const raw = isObject(received) && "__value__" in received ? received.__value__ : received;
   if (type === "INT") return toInteger(raw);
   if (type === "FLOAT") return toNumber(raw);
-  if (type === "STRING") return { value: typeof raw === "string" ? raw : JSON.stringify(raw) };
+  if (type === "STRING") return { value: pythonText(raw) };
   if (type === "BOOLEAN") return { value: Boolean(raw) };
   return { value: raw };
 }
@@ -29,9 +30,4 @@ function toNumber(raw: unknown): Converted {
     return { value: Number(raw) };
   if (typeof raw === "string") return { problem: `could not convert string to float: '${raw}'` };
   return { problem: `float() argument must be a string or a real number, not '${pythonType(raw)}'` };
-}
-
-function pythonType(raw: unknown): string {
-  if (raw === null || raw === undefined) return "NoneType";
-  return Array.isArray(raw) ? "list" : "dict";
 }

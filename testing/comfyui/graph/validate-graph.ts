@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import { isObject, type JsonObject } from "../json.ts";
 import type { Comfy } from "../server/comfy.ts";
 import type { NodeError } from "./check-value.ts";
 import { factOf } from "./describe-class.ts";
@@ -23,15 +23,17 @@ export interface Validation {
 export function validateGraph(comfy: Comfy, raw: JsonObject, targets: readonly string[] | null): Validation {
   const nodes: Record<string, GraphNode> = {};
   const outputs: string[] = [];
+  const bare = new Set<string>();
   for (const [nodeId, value] of Object.entries(raw)) {
     const node = asNode(value);
     const fact = node && factOf(comfy, node.class_type);
     if (!node || !fact) return refuse(classError(comfy, nodeId, node));
     nodes[nodeId] = node;
+    if (isObject(value) && !("inputs" in value)) bare.add(nodeId);
     if (fact.output_node && (targets === null || targets.includes(nodeId))) outputs.push(nodeId);
   }
   if (outputs.length === 0) return refuse(plainError("prompt_no_outputs", "Prompt has no outputs"));
-  return validateOutputs({ comfy, graph: nodes, checked: new Map(), open: new Set() }, outputs);
+  return validateOutputs({ comfy, graph: nodes, bare, checked: new Map(), open: new Set() }, outputs);
 }
 
 function validateOutputs(checking: Checking, outputs: readonly string[]): Validation {
@@ -53,7 +55,11 @@ function validateOutputs(checking: Checking, outputs: readonly string[]): Valida
       entry.dependent_outputs.push(output);
     }
   }
-  const failed = plainError("prompt_outputs_failed_validation", "Prompt outputs failed validation");
+  const own = outputs.flatMap((output) => checking.checked.get(output)?.errors ?? []);
+  const failed = {
+    ...plainError("prompt_outputs_failed_validation", "Prompt outputs failed validation"),
+    details: own.map(({ message, details }) => `${message}: ${details}`).join("\n"),
+  };
   return { error: good.length > 0 ? null : failed, graph: checking.graph, outputs: good, nodeErrors };
 }
 

@@ -3,10 +3,8 @@ import { checkValue, type NodeError } from "./check-value.ts";
 import { factOf } from "./describe-class.ts";
 import { isLink, type Graph, type GraphNode } from "./graph.ts";
 import { inputConfig } from "./input-config.ts";
+import { PythonError, pythonType, represent } from "./python-text.ts";
 import { outputTypes, type InputFact, type NodeFact } from "./node-facts.ts";
-
-/** What Python would raise: a link that leads nowhere. */
-class DanglingLink extends Error {}
 
 export interface NodeCheck {
   readonly isValid: boolean;
@@ -17,6 +15,8 @@ export interface NodeCheck {
 export interface Checking {
   readonly comfy: Comfy;
   readonly graph: Graph;
+  /** Nodes without inputs at all, on which the real server stumbles. */
+  readonly bare: ReadonlySet<string>;
   readonly checked: Map<string, NodeCheck>;
   readonly open: Set<string>;
 }
@@ -28,7 +28,8 @@ export function validateNode(checking: Checking, nodeId: string): NodeCheck {
   if (checking.open.has(nodeId)) throw new RangeError("maximum recursion depth exceeded");
   const node = checking.graph[nodeId];
   const fact = node && factOf(checking.comfy, node.class_type);
-  if (!node || !fact) throw new DanglingLink(`'${nodeId}'`);
+  if (!node || !fact) throw new PythonError("KeyError", represent(nodeId));
+  if (checking.bare.has(nodeId)) throw new PythonError("KeyError", "'inputs'");
   checking.open.add(nodeId);
   const errors: NodeError[] = [];
   let isValid = true;
@@ -76,18 +77,28 @@ function checkLink(checking: Checking, input: Input, link: unknown[]): NodeError
     const extra = { ...named, received_value: link };
     return { type: "bad_linked_input", message, details: input.name, extra_info: extra };
   }
-  const source = isLink(link) ? checking.graph[link[0]] : undefined;
+  const [sourceId, slot]: unknown[] = link;
+  const source = typeof sourceId === "string" ? checking.graph[sourceId] : undefined;
   const sourceFact = source && factOf(checking.comfy, source.class_type);
-  if (!isLink(link) || !sourceFact) throw new DanglingLink(`'${String(link[0])}'`);
-  const receivedType = outputTypes(sourceFact)[link[1]];
-  if (receivedType === undefined) throw new RangeError("tuple index out of range");
+  if (typeof sourceId !== "string" || !sourceFact) throw new PythonError("KeyError", represent(sourceId));
+  const receivedType = slotOf(outputTypes(sourceFact), slot);
   if (!doTypesMatch(receivedType, input.fact.type)) {
     const details = `${input.name}, received_type(${receivedType}) mismatch input_type(${input.fact.type})`;
     const extra = { ...named, received_type: receivedType, linked_node: link };
     const message = "Return type mismatch between linked nodes";
     return { type: "return_type_mismatch", message, details, extra_info: extra };
   }
-  return followLink(checking, link[0], { ...named, linked_node: link });
+  return followLink(checking, sourceId, { ...named, linked_node: link });
+}
+
+/** A tuple's member; Python counts negative places from the end. */
+function slotOf(types: readonly string[], slot: unknown): string {
+  if (typeof slot !== "number") {
+    throw new PythonError("TypeError", `tuple indices must be integers or slices, not ${pythonType(slot)}`);
+  }
+  const type = types.at(slot);
+  if (type === undefined) throw new PythonError("IndexError", "tuple index out of range");
+  return type;
 }
 
 function followLink(checking: Checking, nodeId: string, extra: Record<string, unknown>): "upstream" | null {
@@ -113,7 +124,7 @@ function innerException(error: unknown, extra: Record<string, unknown>): NodeErr
 
 /** The Python side of an exception. */
 export function describeRaised(error: unknown) {
-  const exceptionType = error instanceof DanglingLink ? "KeyError" : "RecursionError";
+  const exceptionType = error instanceof PythonError ? error.type : "RecursionError";
   const text = error instanceof Error ? error.message : String(error);
   const traceback = ['  File "/opt/comfyui/execution.py", line 838, in validate_inputs\n'];
   return { exception_message: text, exception_type: exceptionType, traceback };
@@ -126,8 +137,12 @@ function doTypesMatch(received: string, wanted: string): boolean {
 function checkFile(comfy: Comfy, node: GraphNode, fact: NodeFact): NodeError | null {
   for (const [name, input] of Object.entries(fact.inputs)) {
     const file = node.inputs[name];
-    if (input.choices !== "files of input" || typeof file !== "string") continue;
-    if (comfy.files.findAnnotated(file)) continue;
+    if (input.choices !== "files of input" || file === undefined || isLink(file)) continue;
+    if (typeof file !== "string") {
+      throw new PythonError("AttributeError", `'${pythonType(file)}' object has no attribute 'endswith'`);
+    }
+    // The empty name is the input folder itself, which is there.
+    if (file === "" || comfy.files.findAnnotated(file)) continue;
     const details = `${name} - Invalid image file: ${file}`;
     const message = "Custom validation failed for node";
     return { type: "custom_validation_failed", message, details, extra_info: { input_name: name } };

@@ -1,27 +1,39 @@
 import type { Answer } from "./answer.ts";
-import { empty, proxyPage, serverTrouble, text } from "./answer.ts";
+import { bodyTooLarge, empty, serverTrouble, text, unknownPath } from "./answer.ts";
 import { TooLarge, type Call } from "./call.ts";
 import { isForeignOrigin } from "./check-origin.ts";
-import { routes, simRoutes } from "./routes.ts";
+import { routes, simRoutes, type Route } from "./routes.ts";
 
 /** Finds the route of a call and answers it. */
 export async function answerCall(call: Call): Promise<Answer> {
   if (isForeignOrigin(call.headers)) return empty(403);
-  const known = call.path.startsWith("/sim/") ? simRoutes : routes;
-  for (const { method, pattern, handle, mode } of known) {
-    const match = method === call.method ? pattern.exec(call.path) : null;
-    if (!match || (mode && mode !== call.comfy.options.mode)) continue;
-    return handleSafely(() => handle({ ...call, params: match.slice(1).map(decodeURIComponent) }));
-  }
+  if (call.method === "OPTIONS") return empty(200);
+  const method = call.method === "HEAD" ? "GET" : call.method;
+  const known = (call.path.startsWith("/sim/") ? simRoutes : routes).filter((route) => isThere(call, route));
+  const found = known.find((route) => route.method === method);
   // The catch-all of the static files answers GET with 404 and every other method with 405.
-  return call.method === "GET" ? text(404, "404: Not Found") : text(405, "405: Method Not Allowed");
+  if (!found && call.method === "HEAD") return empty(404);
+  if (!found) return method === "GET" ? unknownPath : notAllowed(known);
+  const params = (found.pattern.exec(call.path) ?? []).slice(1).map(decodeURIComponent);
+  return handleSafely(() => found.handle({ ...call, params }));
+}
+
+function isThere({ comfy, path, isBelowApi }: Call, { pattern, mode, isApiOnly }: Route): boolean {
+  if (mode && mode !== comfy.options.mode) return false;
+  return pattern.test(path) && (isBelowApi || !isApiOnly);
+}
+
+function notAllowed(known: readonly Route[]): Answer {
+  const methods = new Set(["GET", "HEAD", ...known.map(({ method }) => method)]);
+  const answer = text(405, "405: Method Not Allowed");
+  return { ...answer, headers: { ...answer.headers, allow: [...methods].toSorted().join(",") } };
 }
 
 async function handleSafely(handle: () => Promise<Answer> | Answer): Promise<Answer> {
   try {
     return await handle();
   } catch (error) {
-    return error instanceof TooLarge ? proxyPage(413) : serverTrouble;
+    return error instanceof TooLarge ? bodyTooLarge : serverTrouble;
   }
 }
 

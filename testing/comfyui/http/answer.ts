@@ -11,18 +11,30 @@ export function json(value: unknown, status = 200): Answer {
   return { status, headers, body: JSON.stringify(value) };
 }
 
-/** No body, as aiohttp's bare responses are. */
+/** No body and no type, as aiohttp's bare responses are. */
 export function empty(status: number): Answer {
-  return { status, headers: { "content-type": "application/octet-stream" }, body: "" };
+  return { status, body: "" };
 }
+
+/** What the static files answer to a path that leads nowhere. */
+export const unknownPath: Answer = {
+  status: 404,
+  headers: { "content-type": "application/octet-stream" },
+  body: "",
+};
 
 /** Plain text. */
 export function text(status: number, body: string): Answer {
   return { status, headers: { "content-type": "text/plain; charset=utf-8" }, body };
 }
 
+const trouble = text(500, "500 Internal Server Error\n\nServer got itself in trouble");
+
 /** What an exception in a handler leads to. */
-export const serverTrouble = text(500, "500 Internal Server Error\n\nServer got itself in trouble");
+export const serverTrouble: Answer = { ...trouble, headers: { ...trouble.headers, connection: "close" } };
+
+/** The server's own limit of bodies. */
+export const bodyTooLarge = text(413, "Maximum request body size 104857600 exceeded.");
 
 const phrases: Readonly<Record<number, string>> = {
   401: "Authorization Required",

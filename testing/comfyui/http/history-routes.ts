@@ -1,15 +1,15 @@
-import { isObject, parseJson, textsOf } from "../json.ts";
+import { textsOf } from "../json.ts";
 import type { HistoryEntry } from "../server/session.ts";
-import { empty, json, serverTrouble, type Answer } from "./answer.ts";
-import type { Call } from "./call.ts";
+import { empty, json, type Answer } from "./answer.ts";
+import { integerOf, membersOf, readJson, type Call } from "./call.ts";
 import { queueRow } from "./queue-routes.ts";
 
 /** GET /history. */
 export function listHistory({ comfy, query }: Call): Answer {
   const entries = [...comfy.session.history].filter(([, entry]) => isVisible(entry));
-  const most = Number(query.get("max_items") ?? entries.length);
-  const offset = query.get("offset");
-  const start = offset === null ? Math.max(0, entries.length - most) : Number(offset);
+  const most = integerOf(query, "max_items") ?? entries.length;
+  const offset = integerOf(query, "offset") ?? -1;
+  const start = offset < 0 ? Math.max(0, entries.length - most) : offset;
   const chosen = entries.slice(start, start + most);
   return json(Object.fromEntries(chosen.map(([id, entry]) => [id, showEntry(entry)])));
 }
@@ -22,10 +22,9 @@ export function getHistory({ comfy, params: [id = ""] }: Call): Answer {
 
 /** POST /history: forgets; files stay. */
 export async function postHistory(call: Call): Promise<Answer> {
-  const body = parseJson((await call.readBody()).toString());
-  if (!isObject(body)) return serverTrouble;
+  const body = membersOf(await readJson(call));
   const { history } = call.comfy.session;
-  if (body.clear === true) history.clear();
+  if (body.clear) history.clear();
   for (const id of textsOf(body.delete)) history.delete(id);
   return empty(200);
 }

@@ -56,7 +56,7 @@ export function listFolders(): Answer {
 
 /** GET /models/{folder}. */
 export function listModels({ comfy, params: [folder = ""] }: Call): Answer {
-  return modelFolders.includes(folder) ? json(comfy.models[folder] ?? []) : empty(404);
+  return modelFolders.includes(folder) ? json((comfy.models[folder] ?? []).toSorted()) : empty(404);
 }
 
 /** GET /embeddings: names without their endings. */
@@ -75,12 +75,12 @@ export function getSystemStats({ comfy }: Call): Answer {
   const total = device.vramTotalBytes;
   const free = Math.trunc(total * (isFull ? fullShare : idleShare));
   const system = {
-    os: "posix",
+    os: "linux",
     ram_total: os.totalmem(),
     ram_free: os.freemem(),
     comfyui_version: mode === "new" ? "0.38.0" : "0.8.0",
     required_frontend_version: "1.35.9",
-    installed_templates_version: null,
+    installed_templates_version: "0.7.69",
     required_templates_version: "0.7.69",
     python_version: "3.13.5 (SIMULATOR)",
     pytorch_version: isCpu ? "2.6.0+cpu" : "2.9.1+cu128",

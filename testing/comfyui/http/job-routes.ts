@@ -3,29 +3,45 @@ import type { Comfy } from "../server/comfy.ts";
 import { note } from "../server/stats.ts";
 import { broadcastStatus } from "../socket/send.ts";
 import { json, type Answer } from "./answer.ts";
-import type { Call } from "./call.ts";
+import { integerOf, type Call } from "./call.ts";
 import { listShownJobs, showJob, type ShownJob } from "./show-job.ts";
 
 /** GET /api/jobs. */
 export function listJobs({ comfy, query }: Call): Answer {
   const valid = ["pending", "in_progress", "completed", "failed"];
   if (comfy.options.mode === "new") valid.push("cancelled");
-  const wanted = query.get("status")?.split(",") ?? [];
+  const wanted = query.get("status")?.split(",").filter(Boolean) ?? [];
   const wrong = wanted.filter((status) => !valid.includes(status));
   if (wrong.length > 0) {
     const problem = `Invalid status value(s): ${wrong.join(", ")}. Valid values: ${valid.join(", ")}`;
     return json({ error: problem }, 400);
   }
+  const problem = problemOf(query);
+  if (problem) return json({ error: problem }, 400);
   const workflow = query.get("workflow_id");
   const found = listShownJobs(comfy)
     .filter((job) => wanted.length === 0 || wanted.includes(job.status))
     .filter((job) => workflow === null || job.workflow_id === workflow);
   const sorted = sortJobs(found, query);
-  const offset = Number(query.get("offset") ?? 0);
-  const limit = query.get("limit") === null ? null : Number(query.get("limit"));
+  const offset = Math.max(0, integerOf(query, "offset") ?? 0);
+  const limit = integerOf(query, "limit");
   const jobs = sorted.slice(offset, limit === null ? undefined : offset + limit);
   const hasMore = offset + jobs.length < sorted.length;
   return json({ jobs, pagination: { offset, limit, total: sorted.length, has_more: hasMore } });
+}
+
+/** What is wrong with the numbers or the order asked for. */
+function problemOf(query: URLSearchParams): string | null {
+  for (const name of ["limit", "offset"]) {
+    if (!/^\s*[+-]?\d+\s*$/.test(query.get(name) ?? "0")) return `${name} must be an integer`;
+  }
+  if ((integerOf(query, "limit") ?? 1) <= 0) return "limit must be a positive integer";
+  const sorts = ["created_at", "execution_duration"];
+  if (!sorts.includes(query.get("sort_by") ?? "created_at")) {
+    return "sort_by must be 'created_at' or 'execution_duration'";
+  }
+  const isOrder = ["asc", "desc"].includes(query.get("sort_order") ?? "desc");
+  return isOrder ? null : "sort_order must be 'asc' or 'desc'";
 }
 
 function sortJobs(jobs: readonly ShownJob[], query: URLSearchParams): ShownJob[] {

@@ -1,26 +1,26 @@
 import { randomUUID } from "node:crypto";
+import { pythonText } from "../graph/python-text.ts";
 import { validateGraph, type NodeErrors, type Validation } from "../graph/validate-graph.ts";
-import { isObject, objectOf, parseJson, textsOf, type JsonObject } from "../json.ts";
+import { isObject, objectOf, textsOf, type JsonObject } from "../json.ts";
 import { enqueue } from "../queue/run-queue.ts";
 import type { Comfy } from "../server/comfy.ts";
 import type { QueueItem } from "../server/session.ts";
-import { json, serverTrouble, type Answer } from "./answer.ts";
-import type { Call } from "./call.ts";
+import { json, type Answer } from "./answer.ts";
+import { membersOf, readJson, type Call } from "./call.ts";
 
 /** POST /prompt: checks the graph and puts it into the line. The counter rises on refusals too. */
 export async function postPrompt(call: Call): Promise<Answer> {
-  const body = parseJson((await call.readBody()).toString());
-  if (!isObject(body)) return serverTrouble;
+  const body = membersOf(await readJson(call));
   const { comfy } = call;
   const number = drawNumber(comfy, body);
   if (!("prompt" in body)) return refuse(comfy, "no_prompt", "No prompt provided");
-  if (!isObject(body.prompt)) return serverTrouble;
+  const prompt = promptOf(body.prompt);
   const promptId = readPromptId(comfy, body.prompt_id);
   if (promptId === null) return refuse(comfy, "invalid_prompt_id", "prompt_id must be a valid UUID");
   const targets = Array.isArray(body.partial_execution_targets)
     ? textsOf(body.partial_execution_targets)
     : null;
-  const validation = validateGraph(comfy, body.prompt, targets);
+  const validation = validateGraph(comfy, prompt, targets);
   if (validation.error) {
     comfy.ledger.counts.refused += 1;
     return json({ error: validation.error, node_errors: validation.nodeErrors }, 400);
@@ -35,19 +35,34 @@ export async function postPrompt(call: Call): Promise<Answer> {
 }
 
 function drawNumber({ session }: Comfy, body: JsonObject): number {
-  const own = typeof body.number === "number" ? body.number : null;
+  if ("number" in body) return floatOf(body.number);
   const drawn = session.counter;
   session.counter += 1;
-  if (own !== null) return own;
-  return body.front === true ? -drawn : drawn;
+  return body.front ? -drawn : drawn;
+}
+
+/** Python's float(). */
+function floatOf(value: unknown): number {
+  const isNumber = typeof value === "number" || typeof value === "boolean";
+  const found = isNumber || (typeof value === "string" && value.trim() !== "") ? Number(value) : Number.NaN;
+  if (Number.isNaN(found)) throw new TypeError("float() argument must be a string or a real number");
+  return found;
+}
+
+/** An empty list or text holds no nodes; other things are no graph and lead to a 500. */
+function promptOf(value: unknown): JsonObject {
+  if (isObject(value)) return value;
+  if (value === "" || (Array.isArray(value) && value.length === 0)) return {};
+  throw new TypeError("indices must be integers");
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 function readPromptId(comfy: Comfy, given: unknown): string | null {
-  if (given === undefined || given === null) return randomUUID();
-  const id = typeof given === "string" ? given : JSON.stringify(given);
-  return comfy.options.mode === "0.8.0" || uuid.test(id) ? id : null;
+  const isStrict = comfy.options.mode === "new";
+  if (given === undefined || (given === null && isStrict)) return randomUUID();
+  const id = typeof given === "string" ? given : pythonText(given);
+  return !isStrict || uuid.test(id) ? id : null;
 }
 
 function refuse(comfy: Comfy, type: string, message: string): Answer {
@@ -60,11 +75,12 @@ function makeItem(
   { number, promptId }: { number: number; promptId: string },
   { graph, outputs }: Validation,
 ): QueueItem {
-  const clientId = typeof body.client_id === "string" ? body.client_id : null;
+  const clientId = (body.client_id ?? null) === null ? null : String(body.client_id);
+  if ("extra_data" in body && !isObject(body.extra_data)) throw new TypeError("no item assignment");
   const extraData: JsonObject = { ...objectOf(body.extra_data) };
   delete extraData.api_key_comfy_org;
   delete extraData.auth_token_comfy_org;
-  if (clientId !== null) extraData.client_id = clientId;
+  if ("client_id" in body) extraData.client_id = body.client_id;
   extraData.create_time = Date.now();
   return { number, promptId, clientId, graph, extraData, outputs, interrupt: new AbortController() };
 }

@@ -1,9 +1,9 @@
-import { objectOf, parseJson, textsOf } from "../json.ts";
+import { isObject, parseJson, textsOf } from "../json.ts";
 import { queueRemaining, type QueueItem } from "../server/session.ts";
 import { note } from "../server/stats.ts";
 import { broadcastStatus } from "../socket/send.ts";
-import { empty, json, type Answer } from "./answer.ts";
-import type { Call } from "./call.ts";
+import { empty, json, serverTrouble, type Answer } from "./answer.ts";
+import { membersOf, readJson, type Call } from "./call.ts";
 
 /** GET /prompt: how many are left. */
 export function getPrompt({ comfy }: Call): Answer {
@@ -21,24 +21,29 @@ export function queueRow(item: QueueItem): unknown[] {
   return [item.number, item.promptId, item.graph, item.extraData, item.outputs];
 }
 
-/** POST /queue: takes waiting prompts out; unknown ids are passed over. */
+/** POST /queue: takes waiting prompts out, one per id; unknown ids are passed over. */
 export async function postQueue(call: Call): Promise<Answer> {
-  const body = objectOf(parseJson((await call.readBody()).toString()));
+  const body = membersOf(await readJson(call));
   const { session, ledger } = call.comfy;
-  const ids = textsOf(body.delete);
-  const isLeaving = (item: QueueItem) => body.clear === true || ids.includes(item.promptId);
-  const leaving = session.pending.filter(isLeaving);
-  for (const item of leaving) {
-    session.pending.splice(session.pending.indexOf(item), 1);
-    note(ledger, item.promptId, "deleted");
+  if (body.clear) {
+    for (const item of session.pending.splice(0)) note(ledger, item.promptId, "deleted");
+    broadcastStatus(session);
   }
-  if (leaving.length > 0) broadcastStatus(session);
+  for (const id of textsOf(body.delete)) {
+    const at = session.pending.findIndex((item) => item.promptId === id);
+    if (at < 0) continue;
+    session.pending.splice(at, 1);
+    note(ledger, id, "deleted");
+    broadcastStatus(session);
+  }
   return empty(200);
 }
 
 /** POST /interrupt: what runs, or this id if it runs; always 200. */
 export async function postInterrupt(call: Call): Promise<Answer> {
-  const body = objectOf(parseJson((await call.readBody()).toString()));
+  const given = parseJson((await call.readBody()).toString()) ?? {};
+  if (!isObject(given)) return serverTrouble;
+  const body = given;
   const { running } = call.comfy.session;
   call.comfy.ledger.counts.interrupts += 1;
   const isMeant = running && (!body.prompt_id || body.prompt_id === running.promptId);
@@ -48,10 +53,14 @@ export async function postInterrupt(call: Call): Promise<Answer> {
 
 /** POST /free: a full card is free again, and nothing is cached any more. */
 export async function postFree(call: Call): Promise<Answer> {
-  const body = objectOf(parseJson((await call.readBody()).toString()));
+  const body = await readJson(call);
+  if (!isObject(body)) return serverTrouble;
   const { comfy } = call;
   comfy.ledger.counts.frees += 1;
-  if (body.unload_models === true || body.free_memory === true) comfy.faults.free();
-  if (body.free_memory === true) comfy.session.cache = new Map();
+  if (body.unload_models || body.free_memory) comfy.faults.free();
+  if (body.free_memory) {
+    comfy.session.cache = new Map();
+    comfy.session.tempLetters.clear();
+  }
   return empty(200);
 }

@@ -15,9 +15,15 @@ export async function readForm(call: Call): Promise<Form | null> {
   let image: Form["image"] = null;
   for (const [name, value] of form) {
     if (typeof value === "string") fields.set(name, value);
-    else if (name === "image") image = { name: value.name, bytes: Buffer.from(await value.arrayBuffer()) };
+    else if (name === "image")
+      image = { name: rawName(value), bytes: Buffer.from(await value.arrayBuffer()) };
   }
   return { fields, image };
+}
+
+/** aiohttp leaves the signs that a form's sender escaped as they came. */
+function rawName({ name }: File): string {
+  return name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
 async function parse(body: Uint8Array<ArrayBuffer>, type: string): Promise<FormData | null> {

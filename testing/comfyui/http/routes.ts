@@ -25,19 +25,21 @@ import {
 import { uploadImage, uploadMask } from "./upload-routes.ts";
 import { viewImage } from "./view-image.ts";
 
-interface Route {
+export interface Route {
   readonly method: string;
   readonly pattern: RegExp;
   readonly handle: Handler;
   /** Only in this line of the server. */
   readonly mode?: ComfyMode;
+  /** Only below "/api". */
+  readonly isApiOnly?: true;
 }
 
 function route(method: string, path: string, handle: Handler): Route {
   return { method, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "([^/]+)")}$`), handle };
 }
 
-/** Every route exists with and without "/api". */
+/** Every route exists with and without "/api", but for those of jobs. */
 export const routes: readonly Route[] = [
   route("GET", "/prompt", getPrompt),
   route("POST", "/prompt", postPrompt),
@@ -58,10 +60,10 @@ export const routes: readonly Route[] = [
   route("GET", "/models", listFolders),
   route("GET", "/models/{folder}", listModels),
   route("GET", "/embeddings", listEmbeddings),
-  { ...route("POST", "/jobs/cancel", cancelJobs), mode: "new" },
-  { ...route("POST", "/jobs/{id}/cancel", cancelJob), mode: "new" },
-  route("GET", "/jobs", listJobs),
-  route("GET", "/jobs/{id}", getJob),
+  { ...route("POST", "/jobs/cancel", cancelJobs), mode: "new", isApiOnly: true },
+  { ...route("POST", "/jobs/{id}/cancel", cancelJob), mode: "new", isApiOnly: true },
+  { ...route("GET", "/jobs", listJobs), isApiOnly: true },
+  { ...route("GET", "/jobs/{id}", getJob), isApiOnly: true },
 ];
 
 /** What drives the simulator itself; never struck by faults. */

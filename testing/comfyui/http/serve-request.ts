@@ -20,6 +20,7 @@ export async function serveRequest(
     comfy,
     method,
     path,
+    isBelowApi: url.pathname.startsWith(`${comfy.options.basePath}/api/`),
     params: [],
     query: url.searchParams,
     headers: request.headers,

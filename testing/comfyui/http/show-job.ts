@@ -19,7 +19,7 @@ export function listShownJobs({ session, options }: Comfy): ShownJob[] {
   return [...running, ...pending, ...[...session.history.values()].map((entry) => showEntry(entry, options))];
 }
 
-/** One job with outputs, status and graph; null when it is unknown. */
+/** One job, a finished one with outputs, status and graph; null when it is unknown. */
 export function showJob(comfy: Comfy, id: string): ShownJob | null {
   const { session, options } = comfy;
   const entry = session.history.get(id);
@@ -30,7 +30,7 @@ export function showJob(comfy: Comfy, id: string): ShownJob | null {
   const item = [session.running, ...session.pending].find((found) => found?.promptId === id);
   if (!item) return null;
   const status = item === session.running ? "in_progress" : "pending";
-  return { ...showItem(item, status), outputs: {}, workflow: workflowOf(item) };
+  return showItem(item, status);
 }
 
 function workflowOf(item: QueueItem) {

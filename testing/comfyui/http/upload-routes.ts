@@ -1,6 +1,6 @@
 import path from "node:path";
 import { isPlace, type FileName } from "../files/open-files.ts";
-import { objectOf, parseJson } from "../json.ts";
+import { isObject } from "../json.ts";
 import { decode, encodePng } from "../pictures/codec.ts";
 import type { Frame } from "../pictures/frame.ts";
 import { resize } from "../pictures/resize.ts";
@@ -9,40 +9,55 @@ import { empty, json, serverTrouble, type Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { readForm, type Form } from "./read-form.ts";
 
+/** What is written under the name that was found: the upload itself, or something made of it; null writes nothing. */
+type Finish = (upload: Buffer) => Promise<Buffer | null>;
+
 /** POST /upload/image: same name and bytes keep the name, other bytes get "a (1).png". */
 export async function uploadImage(call: Call): Promise<Answer> {
   const form = await readForm(call);
-  if (!form) return serverTrouble;
-  return store(call.comfy, form, form.image);
+  return form ? store(call.comfy, form, async (upload) => upload) : empty(400);
 }
 
 /** POST /upload/mask: the colours of `original_ref` with the alpha of the upload. */
 export async function uploadMask(call: Call): Promise<Answer> {
   const form = await readForm(call);
-  if (!form) return serverTrouble;
-  const reference = objectOf(parseJson(form.fields.get("original_ref") ?? ""));
-  const place = typeof reference.type === "string" && isPlace(reference.type) ? reference.type : "output";
-  const subfolder = typeof reference.subfolder === "string" ? reference.subfolder : "";
-  const name = typeof reference.filename === "string" ? reference.filename : "";
-  const original = name === "" ? null : call.comfy.files.read({ place, subfolder, name });
-  if (!original || !form.image) return empty(400);
-  const merged = await joinAlpha(await decode(original), await decode(form.image.bytes));
-  return store(call.comfy, form, { name: form.image.name, bytes: await encodePng(merged) });
+  if (!form) return empty(400);
+  return store(call.comfy, form, async (upload) => {
+    const original = readOriginal(call.comfy, form);
+    return original && encodePng(await joinAlpha(await decode(original), await decode(upload)));
+  });
 }
 
-function store(comfy: Comfy, form: Form, image: Form["image"]): Answer {
+/** Throws, as the real server does, without a reference that names a file; one that leads nowhere is passed over. */
+function readOriginal({ files }: Comfy, { fields }: Form): Buffer | null {
+  const reference: unknown = JSON.parse(fields.get("original_ref") ?? "");
+  if (!isObject(reference) || typeof reference.filename !== "string") throw new TypeError("no filename");
+  const { filename: name, type: place = "output", subfolder = "" } = reference;
+  if (typeof place !== "string" || !isPlace(place) || typeof subfolder !== "string") return null;
+  return files.read({ place, subfolder, name });
+}
+
+async function store(comfy: Comfy, form: Form, finish: Finish): Promise<Answer> {
   const place = form.fields.get("type") ?? "input";
-  if (!image || image.name === "" || !isPlace(place)) return empty(400);
+  const { image } = form;
+  if (!isPlace(place) || isText(form)) return serverTrouble;
+  if (!image) return empty(400);
   const subfolder = form.fields.get("subfolder") ?? "";
-  const wanted = { place, subfolder, name: image.name };
+  // Absolute names lose their slash on the way in.
+  const wanted = { place, subfolder, name: image.name.replace(/^[/\\]+/, "") };
   if (!comfy.files.locate(wanted)) return empty(400);
-  if (comfy.faults.take("disk-full")) return serverTrouble;
-  const overwrite = form.fields.get("overwrite");
-  const isReplacing = overwrite === "true" || overwrite === "1";
+  if (comfy.faults.take("disk-full") || !comfy.files.hasFolderOf(wanted)) return serverTrouble;
+  const isReplacing = ["true", "1"].includes(form.fields.get("overwrite") ?? "");
   const file = isReplacing ? wanted : freeName(comfy, wanted, image.bytes);
-  comfy.files.write(file, image.bytes);
+  const bytes = await finish(image.bytes);
+  if (bytes) comfy.files.write(file, bytes);
   comfy.ledger.counts.uploads += 1;
   return json({ name: file.name, subfolder, type: place });
+}
+
+/** A part without a file's name is a text, on which the real server stumbles. */
+function isText({ fields, image }: Form): boolean {
+  return fields.has("image") || image?.name === "";
 }
 
 function freeName(comfy: Comfy, wanted: FileName, bytes: Buffer): FileName {

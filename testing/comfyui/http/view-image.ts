@@ -1,10 +1,18 @@
+import path from "node:path";
 import { isPlace } from "../files/open-files.ts";
 import { decode, encodePng, pipe } from "../pictures/codec.ts";
 import { channelOf, solidFrame, toRgb, type Frame } from "../pictures/frame.ts";
 import { empty, type Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
+import { sendFile } from "./send-file.ts";
 
+/** Pages and styles are octets, so that no browser runs them. */
 const types: Readonly<Record<string, string>> = {
+  gif: "image/gif",
+  js: "application/javascript; charset=utf-8",
+  json: "application/json",
+  svg: "image/svg+xml",
+  txt: "text/plain",
   png: "image/png",
   jpg: "image/jpeg",
   jpeg: "image/jpeg",
@@ -17,39 +25,48 @@ export async function viewImage(call: Call): Promise<Answer> {
   const found = findFile(call);
   if ("status" in found) return found;
   comfy.ledger.counts.views += 1;
-  const [type, body] = await encode(found, query);
+  const encoded = await encode(found, query);
   const headers: Record<string, string> = {
-    "content-type": type,
-    "content-disposition": `filename="${found.name}"`,
+    "content-type": encoded?.[0] ?? typeOf(found.name),
+    // Node writes headers byte by byte, so a name in UTF-8 goes through as the real server sends it.
+    "content-disposition": `filename="${Buffer.from(found.name).toString("latin1")}"`,
   };
   if (comfy.options.mode === "new") headers["x-content-type-options"] = "nosniff";
-  return { status: 200, headers, body };
+  if (!encoded) return sendFile(call, { ...found, headers });
+  return { status: 200, headers, body: encoded[1] };
 }
 
 interface Found {
   readonly name: string;
   readonly bytes: Buffer;
+  readonly modifiedAt: Date;
 }
 
-function findFile({ comfy, query }: Call): Found | Answer {
-  const name = query.get("filename");
-  const place = query.get("type") ?? "output";
+function findFile({ comfy: { files }, query }: Call): Found | Answer {
+  const text = query.get("filename");
+  if (text === null) return empty(404);
+  const [, bare = text, annotated] = /^(.*) ?\[(input|output|temp)\]$/.exec(text) ?? [];
+  const place = annotated ?? query.get("type") ?? "output";
   const subfolder = query.get("subfolder") ?? "";
-  if (!name) return empty(404);
-  if (name.startsWith("/") || name.includes("..") || !isPlace(place)) return empty(400);
-  if (!comfy.files.locate({ place, subfolder, name })) return empty(403);
-  const bytes = comfy.files.read({ place, subfolder, name });
-  return bytes ? { name, bytes } : empty(404);
+  if (!isPlace(place) || !/^[^/]/.test(bare) || bare.includes("..")) return empty(400);
+  const file = { place, subfolder, name: path.posix.basename(bare.trimEnd()) };
+  if (!files.locate(file)) return empty(403);
+  const bytes = files.read(file);
+  return bytes ? { name: file.name, bytes, modifiedAt: files.modifiedAt(file) } : empty(404);
 }
 
-async function encode({ name, bytes }: Found, query: URLSearchParams): Promise<[string, Buffer]> {
+function typeOf(name: string): string {
+  return types[path.posix.extname(name).slice(1).toLowerCase()] ?? "application/octet-stream";
+}
+
+/** Null for a file that is wanted as it is. */
+async function encode({ bytes }: Found, query: URLSearchParams): Promise<[string, Buffer] | null> {
   const preview = query.get("preview");
   if (preview !== null) return encodePreview(bytes, preview);
   const channel = query.get("channel");
   if (channel === "rgb") return ["image/png", await encodePng(toRgb(await decode(bytes)))];
   if (channel === "a") return ["image/png", await encodePng(alphaOnly(await decode(bytes)))];
-  const ending = name.split(".").at(-1)?.toLowerCase() ?? "";
-  return [types[ending] ?? "application/octet-stream", bytes];
+  return null;
 }
 
 const defaultQuality = 90;

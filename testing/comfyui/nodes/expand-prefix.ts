@@ -17,5 +17,7 @@ export function expandPrefix(prefix: string, first: Frame | undefined): { subfol
   };
   const text = prefix.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole);
   const folder = path.posix.dirname(path.posix.normalize(text));
-  return { subfolder: folder === "." ? "" : folder, stem: path.posix.basename(text) };
+  // No prefix at all is the folder's own name.
+  const stem = text === "" ? "." : path.posix.basename(text);
+  return { subfolder: folder === "." ? "" : folder, stem };
 }

@@ -21,13 +21,15 @@ export async function loadImageMask(call: NodeCall): Promise<NodeResult> {
 async function readPicture(call: NodeCall): Promise<Frame> {
   const text = call.inputs.text("image");
   const { files } = call.comfy;
+  if (text === "")
+    throw new NodeFailure("IsADirectoryError", "[Errno 21] Is a directory: '/opt/comfyui/input/'");
   const file = files.findAnnotated(text);
   const bytes = file && files.read(file);
   if (!bytes) throw new NodeFailure("FileNotFoundError", `[Errno 2] No such file or directory: '${text}'`);
   try {
     return await decode(bytes);
   } catch {
-    const message = `cannot identify image file '/opt/comfyui/input/${text}'\n`;
+    const message = `cannot identify image file '/opt/comfyui/input/${text}'`;
     throw new NodeFailure("PIL.UnidentifiedImageError", message);
   }
 }

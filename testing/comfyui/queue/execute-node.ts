@@ -89,7 +89,7 @@ function makeCall(run: Run, nodeId: string, inputs: NodeCall["inputs"]): NodeCal
 function linkedValues(node: GraphNode, results: ReadonlyMap<string, CachedNode>): Map<string, Value> {
   const values = new Map<string, Value>();
   for (const [name, link] of Object.entries(node.inputs)) {
-    const value = isLink(link) ? results.get(link[0])?.values[link[1]] : undefined;
+    const value = isLink(link) ? results.get(link[0])?.values.at(link[1]) : undefined;
     if (value) values.set(name, value);
   }
   return values;

@@ -1,8 +1,10 @@
+import { factOf } from "../graph/describe-class.ts";
 import { Interrupted, NodeFailure, SessionEnded } from "../nodes/node-error.ts";
 import type { Comfy } from "../server/comfy.ts";
 import type { CachedNode, QueueItem, Session } from "../server/session.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { executeNode, tellOutput } from "./execute-node.ts";
+import { pickOrder } from "./pick-order.ts";
 import type { Run } from "./run.ts";
 import { orderNodes, signGraph } from "./sign-graph.ts";
 import { tellAndKeep, tellProgress } from "./tell.ts";
@@ -12,7 +14,8 @@ export type Ending = "finished" | "failed" | "interrupted";
 /** Executes a prompt from its start event to its success or failure; throws SessionEnded only. */
 export async function executePrompt(comfy: Comfy, session: Session, item: QueueItem) {
   const order = orderNodes(item.graph, item.outputs);
-  const signatures = signGraph(comfy, item.graph, order);
+  const signatures = signGraph(comfy, item.graph, orderNodes(item.graph, Object.keys(item.graph)));
+  forgetLetters(session, item);
   const faults = comfy.faults.takeForRun();
   const kept = { executed: [], progress: {}, messages: [], outputs: {}, meta: {} };
   const run: Run = { comfy, session, item, order, signatures, faults, ...kept };
@@ -21,45 +24,46 @@ export async function executePrompt(comfy: Comfy, session: Session, item: QueueI
 }
 
 async function executeNodes(run: Run): Promise<Ending> {
-  const { session, order, signatures } = run;
+  const { session, signatures } = run;
   const results = new Map<string, CachedNode>();
-  for (const nodeId of order) {
-    const cached = session.cache.get(signatures.get(nodeId) ?? "");
+  for (const [nodeId, signature] of signatures) {
+    const cached = session.cache.get(signature);
     if (cached) results.set(nodeId, cached);
   }
   tellAndKeep(run, "execution_start", {});
   const cachedIds = Object.keys(run.item.graph).filter((nodeId) => results.has(nodeId));
   tellAndKeep(run, "execution_cached", { nodes: cachedIds });
   try {
-    for (const nodeId of neededNodes(run, results)) await executeOrRepeat(run, nodeId, results);
+    for (const nodeId of pickNodes(run, new Set(results.keys()))) await executeOrRepeat(run, nodeId, results);
     tellAndKeep(run, "execution_success", {});
     return "finished";
   } catch (error) {
     if (error instanceof SessionEnded) throw error;
     return tellFailure(run, error);
   } finally {
-    const used = order.flatMap((nodeId) => {
-      const [signature, result] = [signatures.get(nodeId), results.get(nodeId)];
-      return signature && result ? [[signature, result] as const] : [];
+    const used = [...signatures].flatMap(([nodeId, signature]) => {
+      const result = results.get(nodeId);
+      return result ? [[signature, result] as const] : [];
     });
     session.cache = new Map(used);
   }
 }
 
 /** Outputs always, other nodes only where something fresh needs them. */
-function neededNodes(run: Run, results: ReadonlyMap<string, CachedNode>): string[] {
-  const fresh = run.item.outputs.filter((output) => !results.has(output));
-  const needed = new Set(orderUncached(run, fresh, results));
-  return run.order.filter((nodeId) => needed.has(nodeId) || run.item.outputs.includes(nodeId));
+function pickNodes({ comfy, item }: Run, cached: ReadonlySet<string>): string[] {
+  const isOutput = (nodeId: string) => {
+    const fact = factOf(comfy, item.graph[nodeId]?.class_type ?? "");
+    return fact?.output_node === true;
+  };
+  const isCached = (nodeId: string) => cached.has(nodeId);
+  return pickOrder({ graph: item.graph, outputs: item.outputs, isOutput, isCached });
 }
 
-function orderUncached(
-  { item }: Run,
-  from: readonly string[],
-  results: ReadonlyMap<string, CachedNode>,
-): string[] {
-  const open = Object.fromEntries(Object.entries(item.graph).filter(([nodeId]) => !results.has(nodeId)));
-  return orderNodes(open, from);
+/** A node keeps the letters of its temp files as long as the prompts have it. */
+function forgetLetters({ tempLetters }: Session, { graph }: QueueItem): void {
+  for (const [nodeId, { classType }] of tempLetters) {
+    if (graph[nodeId]?.class_type !== classType) tempLetters.delete(nodeId);
+  }
 }
 
 async function executeOrRepeat(run: Run, nodeId: string, results: Map<string, CachedNode>): Promise<void> {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { hashOf } from "../files/open-files.ts";
 import { isLink, type Graph, type GraphNode } from "../graph/graph.ts";
 import type { Comfy } from "../server/comfy.ts";
@@ -27,7 +28,9 @@ export function signGraph(comfy: Comfy, graph: Graph, order: readonly string[]):
       name,
       isLink(value) ? { from: signatures.get(value[0]), slot: value[1] } : value,
     ]);
-    signatures.set(nodeId, hashOf(JSON.stringify([node.class_type, inputs, fileHash(comfy, node)])));
+    // What goes over the socket is sent anew each time.
+    const change = node.class_type === "SaveImageWebsocket" ? randomUUID() : fileHash(comfy, node);
+    signatures.set(nodeId, hashOf(JSON.stringify([node.class_type, inputs, change])));
   }
   return signatures;
 }

@@ -10,8 +10,6 @@ export interface Comfy {
   readonly files: Files;
   readonly faults: FaultBox;
   readonly ledger: Ledger;
-  /** Letters in the names of temp files, drawn at start as on the real server. */
-  readonly tempLetters: string;
   models: SettledOptions["models"];
   missingClasses: ReadonlySet<string>;
   session: Session;

@@ -49,6 +49,8 @@ export interface Session {
   /** Clients whose next sockets are refused. */
   readonly refusedClients: Set<string>;
   currentNode: string | null;
+  /** By node: the letters in the names of its temp files. */
+  readonly tempLetters: Map<string, { classType: string; letters: string }>;
   /** Runs as long as the line moves. */
   pump: Promise<void> | null;
   readonly end: AbortController;
@@ -64,6 +66,7 @@ export function openSession(): Session {
     clients: new Map(),
     refusedClients: new Set(),
     currentNode: null,
+    tempLetters: new Map(),
     pump: null,
     end: new AbortController(),
   };
