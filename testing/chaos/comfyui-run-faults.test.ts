@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ComfySimulator, Fault } from "../comfyui/index.ts";
 import { until, untilAll } from "../jobs/index.ts";
 import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { backends, realTimeMs } from "./scene.ts";
+import { eventually } from "./eventually.ts";
+import { backends, oneByOne } from "./scene.ts";
 
 /** What a fault of the socket may cost (F26). */
 const addedMs = 3_000;
 /** When a cancelled run must have given its place to the next job (F36). */
 const freeMs = 2_000;
-const patience = { timeout: 30_000, interval: 25 };
 
 const socketFaults = [
   { kind: "socket-silent" },
@@ -54,7 +54,7 @@ function newStages(servers: readonly ComfySimulator[]): readonly Stage[] {
   ];
 }
 
-describe.each(backends)("with one worker on %s", (backend) => {
+describe.concurrent.each(backends)("with one worker on %s", (backend) => {
   let scene: ComfyScene;
   const ends: (() => Promise<void>)[] = [];
   const ofOwner = (id: string) => ({ ownerId: scene.owner.userId, id });
@@ -85,7 +85,7 @@ describe.each(backends)("with one worker on %s", (backend) => {
 
   test(
     "F26 a socket that is silent, dropped or never ends delays a job by at most 3 s",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const calm = await readDelays();
       socketFaults.forEach((fault, at) => scene.servers[at]?.inject(fault));
@@ -101,14 +101,14 @@ describe.each(backends)("with one worker on %s", (backend) => {
 
   test(
     "F36 D6 a cancel while it uploads, posts, waits, runs or downloads frees its place within 2 s and leaves nothing on the server",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const { services, servers } = scene;
       const stages = newStages(servers);
       stages.forEach(({ fault }, at) => servers[at]?.inject(fault));
       const ids = await Promise.all(servers.map(() => scene.submitPicture()));
       for (const [at, { isReached }] of stages.entries())
-        await expect.poll(() => isReached(servers[at] as ComfySimulator), patience).toBe(true);
+        await eventually(() => isReached(servers[at] as ComfySimulator), true);
       const next = await Promise.all(servers.map(() => scene.submitPicture()));
       const waiting = await scene.submitPicture();
       expect(await cancel(services, ofOwner(waiting))).toMatchObject({ status: "cancelled" });
@@ -122,7 +122,7 @@ describe.each(backends)("with one worker on %s", (backend) => {
       for (const afterMs of freeAfterMs) expect(afterMs).toBeLessThan(freeMs);
       for (const server of servers) server.release();
       await untilAll(services, next, { statuses: ["completed"] });
-      for (const { url } of servers) await expect.poll(() => readQueue(url), patience).toEqual([[], []]);
+      for (const { url } of servers) await eventually(() => readQueue(url), [[], []]);
       expect(scene.promptsOf(waiting)).toEqual([]);
       expect(await scene.faults()).toEqual([]);
     },
@@ -130,21 +130,20 @@ describe.each(backends)("with one worker on %s", (backend) => {
 
   test(
     "F36 a cancel that meets the end of a run leaves the job completed or cancelled, never both",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const { services } = scene;
       const ids = await Promise.all(Array.from({ length: 12 }, () => scene.submitWords({ steps: 4 })));
       await Promise.all(
         ids.map(async (id, at) => {
-          await expect.poll(() => scene.promptsOf(id)[0]?.finished, { timeout: 30_000, interval: 5 }).toBe(1);
+          await eventually(() => scene.promptsOf(id)[0]?.finished, 1);
           // Spread over what follows: the history, the download, the store, the row.
           await sleep(at * 15);
           await cancel(services, ofOwner(id));
         }),
       );
       await untilAll(services, ids, { statuses: ["completed", "cancelled"] });
-      for (const { url } of scene.servers)
-        await expect.poll(() => readQueue(url), patience).toEqual([[], []]);
+      for (const { url } of scene.servers) await eventually(() => readQueue(url), [[], []]);
       const after = await scene.submitWords();
       await until(services, after, "completed");
       expect(await scene.faults()).toEqual([]);

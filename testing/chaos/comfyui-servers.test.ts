@@ -4,16 +4,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ComfySimulator } from "../comfyui/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { backends, realTimeMs } from "./scene.ts";
+import { eventually } from "./eventually.ts";
+import { backends, oneByOne } from "./scene.ts";
 import { serveList, type ServedList } from "./serve-list.ts";
 
 /** When a dead server has to be out of rotation (F25). */
 const outMs = 10_000;
-const patience = { timeout: 30_000 };
 /** Of a size whose limit is not reached here, unlike that of one step. */
 const large = { steps: 100 };
 
-describe.each(backends)("with one worker and a list of servers on %s", (backend) => {
+describe.concurrent.each(backends)("with one worker and a list of servers on %s", (backend) => {
   let scene: ComfyScene;
   let list: ServedList;
   const ends: (() => Promise<void>)[] = [];
@@ -34,7 +34,7 @@ describe.each(backends)("with one worker and a list of servers on %s", (backend)
   });
 
   const untilState = (server: ComfySimulator, state: string | undefined) =>
-    expect.poll(() => scene.stateOf(server), patience).toBe(state);
+    eventually(() => scene.stateOf(server), state);
 
   /** A job that is at work on `at` and stays there; `other` is free. */
   async function runHeld(): Promise<{ id: string; at: ComfySimulator; other: ComfySimulator }> {
@@ -49,11 +49,11 @@ describe.each(backends)("with one worker and a list of servers on %s", (backend)
 
   test(
     "F25 a server killed in mid-job is out of rotation within 10 s; the job goes to the other one, charged 0",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const { id, at, other } = await runHeld();
       await at.kill();
-      await expect.poll(() => scene.stateOf(at), { timeout: outMs }).toBe("down");
+      await eventually(() => scene.stateOf(at), "down", outMs);
       expect(await until(scene.services, id, "completed")).toMatchObject({
         server: other.url,
         attempt: 2,
@@ -67,7 +67,7 @@ describe.each(backends)("with one worker and a list of servers on %s", (backend)
 
   test(
     "F25 a server that was started again, empty, has lost the job: it is run anew, charged 0",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const { id, at } = await runHeld();
       await at.restart();
@@ -81,37 +81,33 @@ describe.each(backends)("with one worker and a list of servers on %s", (backend)
     },
   );
 
-  test(
-    "F25 A10 with all servers down jobs wait, say so and go on when one is back",
-    { timeout: realTimeMs },
-    async () => {
-      const { services, owner } = scene;
-      const { id: running, at, other } = await runHeld();
-      await Promise.all([at.kill(), other.kill()]);
-      await untilState(at, "down");
-      await untilState(other, "down");
-      const later = await scene.submitWords();
-      expect(await readJob(services, later)).toMatchObject({ placement: { isLive: false } });
-      await until(services, running, "pending", "queued");
-      const waiting = await readWaiting(services, owner.userId);
-      expect(waiting.map(({ id }) => id).toSorted()).toEqual([running, later].toSorted());
-      for (const { isLive, reason } of waiting)
-        expect([isLive, reason]).toEqual([false, expect.stringContaining("is away")]);
-      await other.start();
-      const jobs = await untilAll(services, [running, later], { statuses: ["completed"] });
-      expect(jobs.map(({ server, charged }) => [server, charged])).toEqual([
-        [other.url, 0],
-        [other.url, 0],
-      ]);
-      await at.start();
-      await untilState(at, "healthy");
-      expect(await scene.faults()).toEqual([]);
-    },
-  );
+  test("F25 A10 with all servers down jobs wait, say so and go on when one is back", oneByOne, async () => {
+    const { services, owner } = scene;
+    const { id: running, at, other } = await runHeld();
+    await Promise.all([at.kill(), other.kill()]);
+    await untilState(at, "down");
+    await untilState(other, "down");
+    const later = await scene.submitWords();
+    expect(await readJob(services, later)).toMatchObject({ placement: { isLive: false } });
+    await until(services, running, "pending", "queued");
+    const waiting = await readWaiting(services, owner.userId);
+    expect(waiting.map(({ id }) => id).toSorted()).toEqual([running, later].toSorted());
+    for (const { isLive, reason } of waiting)
+      expect([isLive, reason]).toEqual([false, expect.stringContaining("is away")]);
+    await other.start();
+    const jobs = await untilAll(services, [running, later], { statuses: ["completed"] });
+    expect(jobs.map(({ server, charged }) => [server, charged])).toEqual([
+      [other.url, 0],
+      [other.url, 0],
+    ]);
+    await at.start();
+    await untilState(at, "healthy");
+    expect(await scene.faults()).toEqual([]);
+  });
 
   test(
     "F28 a run that hangs at 0 % is interrupted at the limit of its size and goes to another server, not to the same",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const { services } = scene;
       const held = await runHeld();
@@ -121,9 +117,12 @@ describe.each(backends)("with one worker and a list of servers on %s", (backend)
       const before = hanging.stats().interrupts;
       const requeued = async () =>
         (await readStory(services, id)).find(({ type }) => type === "requeued")?.data;
-      await expect
-        .poll(requeued, patience)
-        .toMatchObject({ code: "engine_timeout", server: hanging.url, next: "other_server" });
+      await eventually(async () => (await requeued()) !== undefined, true);
+      expect(await requeued()).toMatchObject({
+        code: "engine_timeout",
+        server: hanging.url,
+        next: "other_server",
+      });
       expect(hanging.stats().interrupts).toBe(before + 1);
       // It was given longer, as it is larger, and has the only server that is left.
       expect(await readJob(services, held.id)).toMatchObject({ status: "processing", attempt: 1 });
@@ -146,7 +145,7 @@ describe.each(backends)("with one worker and a list of servers on %s", (backend)
 
   test(
     "A10 a server added to the list gets jobs; one that vanishes ends its job and gets no more",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const { services } = scene;
       const [a, b, c] = scene.servers as [ComfySimulator, ComfySimulator, ComfySimulator];
@@ -171,7 +170,7 @@ describe.each(backends)("with one worker and a list of servers on %s", (backend)
 
   test(
     "D9 a server that an admin drains ends its job and gets no more until it is taken back",
-    { timeout: realTimeMs },
+    oneByOne,
     async () => {
       const { services, owner } = scene;
       const { id, at, other } = await runHeld();

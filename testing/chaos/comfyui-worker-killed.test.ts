@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { readJob, untilAll } from "../jobs/index.ts";
 import type { PausePoint } from "../worker/index.ts";
 import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
+import { eventually } from "./eventually.ts";
 import { backends, realTimeMs } from "./scene.ts";
 
 /** Where the worker itself stops; in between the server makes it wait. */
@@ -30,7 +31,7 @@ async function bringToStages(scene: ComfyScene): Promise<Doomed[]> {
   for (const point of before) await bring(point, paused(point));
   scene.injectAll({ kind: "slow-answer", ms: answerMs, path: "POST /prompt", isDone: true });
   await bring("posted", async (id) => {
-    await expect.poll(() => scene.promptsOf(id)[0]?.finished, { timeout: 20_000 }).toBe(1);
+    await eventually(() => scene.promptsOf(id)[0]?.finished, 1);
   });
   for (const server of scene.servers) server.clearFaults();
   scene.injectAll({ kind: "hold" });
@@ -66,7 +67,7 @@ test.concurrent.for(backends)(
     const doomed = await bringToStages(scene);
     await scene.startComfyWorker({ name: "rescuer" });
     const executing = doomed.find(({ stage }) => stage === "executing")?.id ?? "";
-    await expect.poll(() => isAgainAtWork(scene, executing), { timeout: 30_000 }).toBe(true);
+    await eventually(() => isAgainAtWork(scene, executing), true);
     for (const server of scene.servers) server.release();
     const ids = doomed.map(({ id }) => id);
     await untilAll(scene.services, ids, { statuses: ["completed"] });

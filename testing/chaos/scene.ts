@@ -6,6 +6,9 @@ import { startTestWorker, type TestWorker, type TestWorkerOptions } from "../wor
 /** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
 export const realTimeMs = 150_000;
 
+/** For the tests of one suite that share its scene, while the suites run at once. */
+export const oneByOne = { timeout: realTimeMs, concurrent: false } as const;
+
 export const backends = ["postgres", "redis"] as const;
 
 /** A database, a queue, files and one user, of one test alone. */
