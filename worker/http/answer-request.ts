@@ -59,7 +59,7 @@ function refuse({ services }: Asked, thrown: unknown): Answer {
   if (ruleOf(error.code).httpStatus >= 500)
     services.log.error({ code: error.code, err: error.cause ?? error }, "worker http request failed");
   const { status, headers, body } = toProblem(error);
-  const challenge = status === 401 ? { "www-authenticate": "Bearer" } : {};
+  const challenge: Readonly<Record<string, string>> = status === 401 ? { "www-authenticate": "Bearer" } : {};
   return { status, headers: { ...headers, ...challenge }, json: body };
 }
 
