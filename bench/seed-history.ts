@@ -1,7 +1,8 @@
 import type { Stage } from "./stage.ts";
 
 export const historyDays = 90;
-const storyDays = 5;
+/** Only these have their stories. */
+const storyDays = 1;
 const openJobs = 300;
 
 /** Ended jobs of 90 days, and a few hundred open ones, with owners, kinds, statuses and times spread as a studio has them. */
@@ -49,7 +50,7 @@ const kinds = `(values (0, 'text_to_image', 'comfyui', 't2i_sdxl', 'comfyui/t2i_
   (4, 'remove_background', 'local', null, 'local/remove_background', 'cpu-light', 2.0)) k(n, kind, engine, workflow, need, queue, run_s)`;
 
 const columns = `id, owner_id, kind, status, tier, params, queue, engine, workflow, need, placement, estimate, size_class,
-  input_count, server, attempt, node_id, progress, error_code, error_message, facts, created_at, queued_at, claimed_at, started_at, ended_at`;
+  revision, input_count, server, attempt, node_id, progress, error_code, error_message, facts, created_at, queued_at, claimed_at, started_at, ended_at`;
 
 /** A few people make most of the pictures; seven of a hundred jobs fail, three are cancelled. */
 function endedJobs(jobs: number, users: number): string {
@@ -59,7 +60,7 @@ function endedJobs(jobs: number, users: number): string {
       jsonb_build_object('prompt', 'a ' || md5(d.i::text) || ' chair by the window', 'steps', 20, 'seed', d.i), k.queue, k.engine, k.workflow, k.need,
       jsonb_build_object('chosen', jsonb_build_object('queue', k.queue, 'need', k.need), 'isLive', true, 'weighed', '[]'::jsonb),
       jsonb_build_object('position', 3, 'waitMs', jsonb_build_array(5000, 20000), 'runMs', jsonb_build_array(4000, 12000), 'runs', 50),
-      6, 1, case k.engine when 'comfyui' then '10.0.0.' || d.i % 4 + 1 || ':8188' end, 1, nodes.ids[1 + d.i % 6], 1,
+      6, 5, 1, case k.engine when 'comfyui' then '10.0.0.' || d.i % 4 + 1 || ':8188' end, 1, nodes.ids[1 + d.i % 6], 1,
       case d.status when 'failed' then (array['engine_failed', 'gpu_out_of_memory', 'engine_timeout', 'server_lost'])[1 + d.i % 4] end,
       case d.status when 'failed' then 'The engine could not make the picture.' end, '{"timeMs": 5000}',
       d.at, d.at + interval '20 ms', d.at + d.wait, d.at + d.wait, d.at + d.wait + k.run_s * (0.5 + d.run) * interval '1 s'
@@ -76,7 +77,7 @@ function waitingJobs(users: number): string {
   return `
     insert into jobs (${columns})
     select uuidv7(), 'user-' || lpad((i % ${users})::text, 6, '0'), k.kind, s.status, 1, '{"prompt": "a chair"}', k.queue, k.engine, k.workflow, k.need,
-      null, '{"position": 3, "waitMs": [5000, 20000], "runMs": [4000, 12000], "runs": 50}', 6, 1, null,
+      null, '{"position": 3, "waitMs": [5000, 20000], "runMs": [4000, 12000], "runs": 50}', 6, 1, 1, null,
       case s.status when 'processing' then 1 else 0 end,
       case s.status when 'processing' then (select id from nodes where state = 'active' limit 1) end, 0, null, null, null,
       now() - i * interval '1 s', now(), null, case s.status when 'processing' then now() end, null
@@ -89,11 +90,10 @@ const stories = `
   select j.id, e.revision, e.type, case e.type when 'ended' then j.status else e.status end,
     case e.type when 'claimed' then jsonb_build_object('nodeId', j.node_id) else '{}' end, j.created_at
   from jobs j, (values (1, 'created', 'pending'), (2, 'queued', 'queued'), (3, 'claimed', 'waiting_for_engine'), (4, 'started', 'processing'), (5, 'ended', 'completed')) e(revision, type, status)
-  where j.ended_at > now() - interval '${storyDays} days';
-  update jobs set revision = 5 where ended_at > now() - interval '${storyDays} days'`;
+  where j.ended_at > now() - interval '${storyDays} days'`;
 
-/** Every fifth result is still there. */
+/** One of sixteen results is still there. */
 const pictures = `
   insert into images (id, owner_id, role, job_id, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, created_at)
   select uuidv7(created_at - now()), owner_id, 'result', id, 'jobs/' || id, repeat('0', 64), 'image/png', 1024, 1024, 1500000, '', created_at
-  from jobs where status = 'completed' and get_byte(uuid_send(id), 15) % 5 = 0`;
+  from jobs where status = 'completed' and get_byte(uuid_send(id), 15) % 16 = 0`;
