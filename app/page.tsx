@@ -1,4 +1,5 @@
 import { useTranslations } from "next-intl";
+import { Suspense } from "react";
 import { PageHeader } from "./frame/page-header.tsx";
 import { Studio } from "./studio/studio.tsx";
 
@@ -7,7 +8,9 @@ export default function StudioPage() {
   return (
     <>
       <PageHeader title={t("pages.studio")} />
-      <Studio />
+      <Suspense>
+        <Studio />
+      </Suspense>
     </>
   );
 }

@@ -8,7 +8,7 @@ import { useFailureToast } from "../data/use-failure-toast.ts";
 import { createBatchKeys } from "./batch-keys.ts";
 import type { CreateRequest } from "./form/requests-of.ts";
 
-/** Starts one job per picture, in their order; the first refusal ends it, and the same press goes on from there. */
+/** Starts one job per picture; after a refusal the same press asks only for those that did not start. */
 export function useCreateRun() {
   const showFailure = useFailureToast();
   const queries = useQueryClient();
@@ -16,11 +16,16 @@ export function useCreateRun() {
   return useMutation({
     mutationFn: async (requests: readonly CreateRequest[]) => {
       const { keys: requestKeys, started } = batches.open(requests);
-      for (const [index, request] of requests.entries()) {
-        if (started.has(index)) continue;
-        await api.jobs.submit.mutate({ ...request, idempotencyKey: requestKeys[index] });
-        started.add(index);
-      }
+      // Side by side, so that they travel as one request and leaving the page loses none.
+      const answers = await Promise.allSettled(
+        requests.map(async (request, index) => {
+          if (started.has(index)) return;
+          await api.jobs.submit.mutate({ ...request, idempotencyKey: requestKeys[index] });
+          started.add(index);
+        }),
+      );
+      const refused = answers.find((answer) => answer.status === "rejected");
+      if (refused !== undefined) throw refused.reason;
       batches.settle();
     },
     onError: (error) => {

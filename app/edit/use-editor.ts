@@ -1,6 +1,6 @@
 "use client";
 import { useReducer, useState } from "react";
-import { emptyHistory, stepHistory } from "./mask/stroke-history.ts";
+import { emptyHistory, stepHistory, type StrokeHistory } from "./mask/stroke-history.ts";
 
 export type Tool = "pan" | "brush" | "eraser";
 
@@ -16,11 +16,11 @@ function boundSize(sizePx: number): number {
   return Math.round(Math.min(brushLimits.max, Math.max(brushLimits.min, sizePx)));
 }
 
-/** Tool, size and strokes of one session at the picture. */
-export function useEditor() {
+/** Tool, size and strokes of one session at the picture, from where an earlier one ended. */
+export function useEditor(before: StrokeHistory = emptyHistory) {
   const [tool, setTool] = useState<Tool>("brush");
   const [sizePx, setSize] = useState(48);
-  const [history, step] = useReducer(stepHistory, emptyHistory);
+  const [history, step] = useReducer(stepHistory, before);
   return {
     brush: { tool, sizePx } satisfies Brush,
     setTool,

@@ -2,20 +2,20 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { imageUrl } from "../data/image-url.ts";
-import { countAhead } from "../jobs/ahead.ts";
 import { formatSeconds } from "../jobs/duration.ts";
 import { useJobNow } from "../jobs/stage-text.ts";
 import { useElapsedSeconds } from "../jobs/use-elapsed.ts";
 import { useCancelJob } from "../jobs/use-job-actions.ts";
-import { useLiveJobs } from "../live/use-live-jobs.ts";
+import { useWaitingText } from "../jobs/waiting/use-waiting-text.ts";
 import { Button } from "../ui/button.tsx";
+import { cx } from "../ui/cx.ts";
 import { BorderProgress } from "./border-progress.tsx";
 
 /** A job under way: its stage in words, its progress along the frame. */
 export function ResultRunning({ job }: { readonly job: JobView }) {
   const t = useTranslations("studio");
   const now = useJobNow(job);
-  const ahead = countAhead(useLiveJobs(), job);
+  const waiting = useWaitingText(job);
   const seconds = useElapsedSeconds(job.createdAt, job.endedAt);
   const cancel = useCancelJob(job.id);
   const personId = job.inputs.find((input) => input.role === "person")?.imageId;
@@ -26,11 +26,20 @@ export function ResultRunning({ job }: { readonly job: JobView }) {
         <img
           src={ground}
           alt=""
-          className="absolute inset-2.5 size-[calc(100%-20px)] object-contain opacity-60 blur-[6px] saturate-50 transition-[filter] duration-200"
+          className={cx(
+            "absolute inset-2.5 size-[calc(100%-20px)] object-contain transition-[filter] duration-200",
+            now.preview === null && "opacity-60 blur-[6px] saturate-50",
+          )}
         />
       )}
       <BorderProgress value={now.progress} label={t("progress")} />
-      <div className="relative flex min-w-52 flex-col items-center gap-1 rounded-card bg-raised px-5 py-4 shadow-float">
+      <div
+        className={cx(
+          "relative flex min-w-52 flex-col items-center gap-1 rounded-card bg-raised px-5 py-4 shadow-float",
+          // What develops is not hidden.
+          now.preview !== null && "mt-auto mb-3 bg-raised/92 py-2.5",
+        )}
+      >
         <p role="status" className="text-sm font-medium">
           {now.text}
         </p>
@@ -38,9 +47,11 @@ export function ResultRunning({ job }: { readonly job: JobView }) {
           {now.progress === null ? null : `${Math.round(now.progress * 100)} % · `}
           {formatSeconds(seconds)}
         </p>
-        {ahead > 0 && job.status !== "processing" ? (
-          <p className="text-xs text-quiet">{t("ahead", { count: ahead })}</p>
-        ) : null}
+        {waiting === null ? null : (
+          <p className="max-w-[28ch] text-center text-xs text-quiet">
+            {[waiting.place, waiting.start].filter((part) => part !== null).join(" · ")}
+          </p>
+        )}
         <Button
           size="small"
           look="quiet"

@@ -1,8 +1,10 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
 import { useIsGone } from "../data/use-is-gone.ts";
+import { DowngradeNote } from "../jobs/downgrade-note.tsx";
 import { hasEnded } from "../live/live-state.ts";
 import { useJob } from "../live/use-job.ts";
+import { useOutfitEngine } from "./engine/use-outfit-engine.ts";
 import { EngineLine } from "./engine-line.tsx";
 import { ResultActions } from "./result-actions.tsx";
 import { RunButton } from "./run-button.tsx";
@@ -18,10 +20,15 @@ interface Props {
 /** Whether a job was about exactly what lies on the table now. */
 function useIsCurrent(job: JobView | undefined): boolean {
   const { personId, garmentId, category } = useStudio();
+  const { name, words } = useOutfitEngine(personId);
   if (job === undefined) return false;
   const inputOf = (role: string) => job.inputs.find((input) => input.role === role)?.imageId;
   return (
-    inputOf("person") === personId && inputOf("garment") === garmentId && job.params.category === category
+    inputOf("person") === personId &&
+    inputOf("garment") === garmentId &&
+    job.params.category === category &&
+    (job.workflow ?? job.engine) === name &&
+    (job.params.prompt ?? "") === words
   );
 }
 
@@ -35,17 +42,15 @@ export function RunActions({ jobId, canRun, isSubmitting, onRun }: Props) {
   const { job } = useJob(jobId);
   const isCurrent = useIsCurrent(job);
   const isDone = useIsDone(job);
+  const isOpen = job !== undefined && !hasEnded(job);
   return (
     <div className="flex flex-col gap-3">
       {job !== undefined && isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
       {isDone && isCurrent ? null : (
-        <RunButton
-          canRun={canRun}
-          isBusy={isSubmitting || (job !== undefined && !hasEnded(job))}
-          onRun={onRun}
-        />
+        <RunButton canRun={canRun} isBusy={isSubmitting || isOpen} onRun={onRun} />
       )}
-      <EngineLine isDone={isDone && isCurrent} />
+      <EngineLine isDone={isDone && isCurrent} isReady={canRun && !isOpen && !(isDone && isCurrent)} />
+      {job === undefined ? null : <DowngradeNote job={job} />}
     </div>
   );
 }

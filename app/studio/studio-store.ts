@@ -9,6 +9,8 @@ export const emptyStudio: StudioState = {
   personId: null,
   garmentId: null,
   category: "auto",
+  engine: null,
+  prompt: "",
   jobId: null,
   consentedIds: [],
 };

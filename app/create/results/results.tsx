@@ -1,4 +1,6 @@
 "use client";
+import type { ImageView } from "@atelier/server/images";
+import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { useMemo, useState } from "react";
 import { askAgain, mayAskForMore } from "../../data/may-ask-for-more.ts";
@@ -25,6 +27,12 @@ const gapPx = 16;
 const phonePx = 640;
 const imageFilters = { kind: "text_to_image" } as const;
 
+/** The viewer goes from picture to picture as they hang here. */
+function inGridOrder(jobs: readonly JobView[], images: readonly ImageView[]): readonly ImageView[] {
+  const imageById = new Map(images.map((image) => [image.id, image]));
+  return jobs.flatMap(({ outputs }) => outputs.flatMap(({ imageId }) => imageById.get(imageId) ?? []));
+}
+
 /** The pictures made here, newest first, each in the frame in which it developed. */
 export function Results({ creations, reason }: Props) {
   const t = useTranslations("create");
@@ -45,6 +53,7 @@ export function Results({ creations, reason }: Props) {
           ),
     [jobs, width],
   );
+  const shownImages = useMemo(() => inGridOrder(jobs ?? [], images ?? []), [images, jobs]);
   const dismiss = (id: string) => setDismissed((ids) => new Set([...ids, id]));
   const isEmpty = jobs?.length === 0;
   return (
@@ -74,7 +83,7 @@ export function Results({ creations, reason }: Props) {
       </div>
       {creations.isError ? <LoadFailed error={creations.error} onRetry={() => askAgain(creations)} /> : null}
       <div ref={endRef} className="h-8" />
-      <Viewer images={images ?? []} address={viewer} />
+      <Viewer images={shownImages} address={viewer} />
     </section>
   );
 }

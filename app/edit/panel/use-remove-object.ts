@@ -6,17 +6,9 @@ import { api } from "../../data/api.ts";
 import { newId } from "../../data/new-id.ts";
 import { failureOf } from "../../data/failure.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
-import { sendFile } from "../../uploads/send-file.ts";
-import { exportMask } from "../mask/export-mask.ts";
 import type { Stroke } from "../mask/stroke.ts";
+import { uploadMask } from "../mask/upload-mask.ts";
 import type { ActionProps } from "./action-row.tsx";
-
-async function uploadMask(image: ImageView, strokes: readonly Stroke[]): Promise<string> {
-  const file = await exportMask(strokes, image);
-  const sent = await sendFile({ file, name: "mask.png", role: "mask", signal: new AbortController().signal });
-  if (!sent.ok) throw sent.failure;
-  return sent.image.id;
-}
 
 interface Prepared {
   readonly image: ImageView;
