@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";
-import { playRefusals, playRequests, playRuns, type Said } from "./play-all.ts";
+import { playClasses, playRefusals, playRequests, playRuns, type Said } from "./play-all.ts";
 
 /** What a real 0.8.0 said to the same, recorded by `record.ts`. */
-const recorded: Record<"requests" | "refusals" | "runs", Said[]> = JSON.parse(
+const recorded: Record<"classes" | "requests" | "refusals" | "runs", Said[]> = JSON.parse(
   readFileSync(new URL("../fixtures/compared-0.8.0.json", import.meta.url), "utf8"),
 );
 
@@ -17,6 +17,7 @@ beforeAll(async () => {
 afterAll(() => simulator.close());
 
 describe.each([
+  ["classes", playClasses],
   ["requests", playRequests],
   ["refusals", playRefusals],
   ["runs", playRuns],

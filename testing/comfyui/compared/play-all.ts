@@ -1,4 +1,5 @@
-import { post, upload } from "../recorded/client.ts";
+import { ask, post, upload } from "../recorded/client.ts";
+import { objectOf } from "../json.ts";
 import { plainPng } from "../recorded/scenes.ts";
 import { settle } from "../recorded/settle.ts";
 import { httpProbes } from "./http-probes.ts";
@@ -32,6 +33,28 @@ export async function playRefusals(url: string): Promise<Said[]> {
     said.push({ title, said: settle(await post(`${url}/prompt`, { prompt, client_id: "owner" })) });
   }
   return said;
+}
+
+/** Classes of each kind: old, new, marked, with choices, with hidden inputs. */
+const classes =
+  "BasicGuider,CFGGuider,CFGNorm,CLIPTextEncode,DifferentialDiffusion,EmptyImage,ImageBatch,ImageColorToMask,ImageScale,LoadImageOutput,PreviewAny,RandomNoise,SaveImage,UNETLoader";
+
+/** Entries of classes, without the help that people read. */
+export async function playClasses(url: string): Promise<Said[]> {
+  const said: Said[] = [];
+  for (const title of classes.split(",")) {
+    const [, body] = await ask(`${url}/object_info/${title}`);
+    const { description: _, output_tooltips: __, ...entry } = objectOf(objectOf(body)[title]);
+    said.push({ title, said: settle(withoutModels(entry)) });
+  }
+  return said;
+}
+
+/** Lists of model files are each server's own. */
+function withoutModels(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  const parsed: unknown = JSON.parse(text.replaceAll(/\[("[^"]*\.safetensors",?)+\]/g, "[]"));
+  return parsed;
 }
 
 /** All runs; each begins with an empty cache. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Comfy } from "../server/comfy.ts";
 import { inputConfig } from "./input-config.ts";
-import { nodeFacts, outputTypes, type NodeFact } from "./node-facts.ts";
+import { nodeFacts, outputTypes, type NodeFact, type NodeLabel } from "./node-facts.ts";
 
 /** The fact of a class that this server has. */
 export function factOf(comfy: Comfy, name: string): NodeFact | undefined {
@@ -13,25 +13,37 @@ export function describeClass(comfy: Comfy, name: string, fact: NodeFact): JsonO
   const required: JsonObject = {};
   const optional: JsonObject = {};
   for (const [input, inputFact] of Object.entries(fact.inputs)) {
-    (inputFact.optional ? optional : required)[input] = inputConfig(comfy, inputFact);
+    const config = inputConfig(comfy, inputFact);
+    (inputFact.optional ? optional : required)[input] = inputFact.isBare ? config.slice(0, 1) : config;
   }
-  const order: JsonObject = { required: Object.keys(required) };
-  if (Object.keys(optional).length > 0) order.optional = Object.keys(optional);
+  const { isNew = false, hidden, ...label } = fact.label;
+  const sections = { required, optional, ...(hidden ? { hidden } : {}) };
+  const filled = Object.entries(sections).filter(
+    ([key, list]) => key === "required" || keysOf(list).length > 0,
+  );
+  const nulls = fact.outputs.map(() => null);
   return {
-    input: Object.keys(optional).length > 0 ? { required, optional } : { required },
-    input_order: order,
-    is_input_list: false,
+    input: Object.fromEntries(filled),
+    input_order: Object.fromEntries(filled.map(([key, list]) => [key, keysOf(list)])),
     output: outputTypes(fact),
     output_is_list: fact.outputs.map(() => false),
     output_name: fact.outputs.map((output) => output.split(":").at(-1)),
+    ...(isNew ? { output_tooltips: nulls, output_matchtypes: null } : {}),
     name,
-    display_name: name,
+    display_name: label.display_name,
     description: "",
-    python_module: "nodes",
+    python_module: label.python_module,
     category: fact.category,
     output_node: fact.output_node ?? false,
-    deprecated: false,
-    experimental: false,
-    api_node: false,
+    ...marksOf(fact.label),
   };
+}
+
+const keysOf = (list: JsonObject) => Object.keys(list);
+
+/** Classes of the newer kind have each mark, the older ones what they are only. */
+function marksOf({ isNew, deprecated, experimental }: NodeLabel): JsonObject {
+  const marks = { deprecated: deprecated === true, experimental: experimental === true };
+  if (isNew) return { ...marks, api_node: false };
+  return Object.fromEntries(Object.entries(marks).filter(([, isSet]) => isSet));
 }

@@ -5,10 +5,14 @@ export interface Answer {
   readonly body: string | Buffer;
 }
 
+/** What JavaScript makes of the largest seed, and what it is. */
+const rounded = "18446744073709552000";
+const largestSeed = "18446744073709551615";
+
 /** JSON as aiohttp sends it. */
 export function json(value: unknown, status = 200): Answer {
   const headers = { "content-type": "application/json; charset=utf-8" };
-  return { status, headers, body: JSON.stringify(value) };
+  return { status, headers, body: JSON.stringify(value).replaceAll(rounded, largestSeed) };
 }
 
 /** No body and no type, as aiohttp's bare responses are. */
