@@ -3,8 +3,6 @@ import type { ImageView } from "@atelier/server/images";
 import { useTranslations } from "next-intl";
 import { useCapabilities, useCapability } from "../data/use-capabilities.ts";
 
-const scale = 2;
-
 type Picture = Pick<ImageView, "widthPx" | "heightPx">;
 
 interface UpscaleOffer {
@@ -16,7 +14,7 @@ interface UpscaleOffer {
 }
 
 /** How large a picture becomes when it is upscaled, and whether it can be. */
-export function useUpscaleOffer(image: Picture): UpscaleOffer {
+export function useUpscaleOffer(image: Picture, scale: 2 | 4 = 2): UpscaleOffer {
   const t = useTranslations("pictures");
   const capability = useCapability("upscale");
   const maxPixels = useCapabilities()?.limits.maxOutputPixels ?? Infinity;

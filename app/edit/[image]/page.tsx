@@ -1,5 +1,6 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
+import { Suspense } from "react";
 import { Editor } from "../editor.tsx";
 
 interface Props {
@@ -13,5 +14,9 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function EditPage({ params }: Props) {
   const { image } = await params;
-  return <Editor key={image} imageId={image} />;
+  return (
+    <Suspense>
+      <Editor key={image} imageId={image} />
+    </Suspense>
+  );
 }

@@ -5,7 +5,7 @@ import { useCapability } from "../../data/use-capabilities.ts";
 import { Button } from "../../ui/button.tsx";
 import { hasPaint, type StrokeHistory } from "../mask/stroke-history.ts";
 import { type ActionProps, ActionRow } from "./action-row.tsx";
-import { useRemoveObject } from "./use-remove-object.ts";
+import { useInpaint } from "./use-inpaint.ts";
 
 interface Props extends ActionProps {
   readonly history: StrokeHistory;
@@ -13,7 +13,7 @@ interface Props extends ActionProps {
 
 export function RemoveAction({ image, history, isBusy, onJob }: Props) {
   const t = useTranslations("edit");
-  const remove = useRemoveObject(image, onJob);
+  const remove = useInpaint(image, onJob);
   const capability = useCapability("inpaint");
   const isMarked = hasPaint(history);
   return (
@@ -21,7 +21,7 @@ export function RemoveAction({ image, history, isBusy, onJob }: Props) {
       <Button
         look="primary"
         disabled={isBusy || remove.isPending || !isMarked || capability?.available === false}
-        onClick={() => remove.mutate(history.strokes)}
+        onClick={() => remove.mutate({ strokes: history.strokes })}
       >
         <Eraser aria-hidden />
         {t("removeObject")}

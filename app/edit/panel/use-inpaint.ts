@@ -10,35 +10,49 @@ import type { Stroke } from "../mask/stroke.ts";
 import { uploadMask } from "../mask/upload-mask.ts";
 import type { ActionProps } from "./action-row.tsx";
 
+export interface InpaintWish {
+  readonly strokes: readonly Stroke[];
+  /** What shall be there, and the workflow that paints it; without them what is there goes. */
+  readonly prompt?: string;
+  readonly workflow?: string;
+}
+
 interface Prepared {
   readonly image: ImageView;
-  readonly strokes: readonly Stroke[];
+  readonly wish: InpaintWish;
   readonly mask: string;
   readonly idempotencyKey: string;
 }
 
-/** Sends the marked area and starts the removal; the same marks sent again after a lost answer are the same request. */
-export function useRemoveObject(image: ImageView, onJob: ActionProps["onJob"]) {
+function isSame(last: Prepared | null, image: ImageView, wish: InpaintWish): last is Prepared {
+  return (
+    last?.image.id === image.id && last.wish.strokes === wish.strokes && last.wish.prompt === wish.prompt
+  );
+}
+
+/** Sends the marked area and starts the work; the same wish sent again after a lost answer is the same request. */
+export function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
   const showFailure = useFailureToast();
   const prepared = useRef<Prepared | null>(null);
   return useMutation({
-    mutationFn: async (strokes: readonly Stroke[]) => {
-      const last = prepared.current;
-      const request =
-        last?.image.id === image.id && last.strokes === strokes
-          ? last
-          : { image, strokes, mask: await uploadMask(image, strokes), idempotencyKey: newId() };
+    mutationFn: async (wish: InpaintWish) => {
+      const request = isSame(prepared.current, image, wish)
+        ? prepared.current
+        : { image, wish, mask: await uploadMask(image, wish.strokes), idempotencyKey: newId() };
       prepared.current = request;
       const { mask, idempotencyKey } = request;
+      const { prompt, workflow } = wish;
       const job = await api.jobs.submit.mutate({
         kind: "inpaint",
+        params: prompt === undefined ? {} : { prompt },
+        ...(workflow === undefined ? {} : { workflow }),
         inputs: { image: image.id, mask },
         idempotencyKey,
       });
       prepared.current = null;
       return job;
     },
-    onSuccess: (job, strokes) => onJob(job.id, strokes),
+    onSuccess: (job, { strokes }) => onJob(job.id, strokes),
     onError: (error) => {
       // Whatever the server refused, its mask may be gone too.
       if (failureOf(error).code !== "offline") prepared.current = null;
