@@ -42,17 +42,20 @@ export async function cropMask({ inputs }: NodeCall): Promise<NodeResult> {
   return { values: [mask(made)] };
 }
 
-/** FeatherMask: fades in from the sides. */
+/** FeatherMask: fades in from the sides; on the far ones the real node puts the first line at the near edge. */
 export function featherMask({ inputs }: NodeCall): NodeResult {
-  const fade = (distancePx: number, widthPx: number) =>
-    widthPx === 0 ? 1 : Math.min(1, (distancePx + 1) / widthPx);
+  const near = (atPx: number, widthPx: number) => (widthPx === 0 ? 1 : Math.min(1, (atPx + 1) / widthPx));
+  const fade = (atPx: number, sizePx: number, [firstPx, lastPx]: readonly [number, number]) => {
+    const wrapped = atPx === 0 && lastPx > 0 ? 1 / lastPx : 1;
+    const far = lastPx === 0 ? 1 : Math.min(1, (sizePx - atPx + 1) / lastPx);
+    return near(atPx, firstPx) * far * wrapped;
+  };
   const made = inputs.mask("mask").map((frame) =>
     mapBytes(frame, (value, at) => {
       const column = at % frame.widthPx;
       const row = Math.trunc(at / frame.widthPx);
-      const across =
-        fade(column, inputs.number("left")) * fade(frame.widthPx - 1 - column, inputs.number("right"));
-      const down = fade(row, inputs.number("top")) * fade(frame.heightPx - 1 - row, inputs.number("bottom"));
+      const across = fade(column, frame.widthPx, [inputs.number("left"), inputs.number("right")]);
+      const down = fade(row, frame.heightPx, [inputs.number("top"), inputs.number("bottom")]);
       return Math.round(value * across * down);
     }),
   );

@@ -14,7 +14,9 @@ export async function loadImage(call: NodeCall): Promise<NodeResult> {
 export async function loadImageMask(call: NodeCall): Promise<NodeResult> {
   const frame = await readPicture(call);
   const channel = ["red", "green", "blue"].indexOf(call.inputs.text("channel"));
-  const found = channel < 0 ? alphaMask(frame) : channelOf(toRgb(frame), channel);
+  const { widthPx, heightPx, channels } = frame;
+  const alpha = channels === 4 ? alphaMask(frame) : solidFrame(widthPx, heightPx, [0]);
+  const found = channel < 0 ? alpha : channelOf(toRgb(frame), channel);
   return { values: [mask([found])] };
 }
 

@@ -10,7 +10,7 @@ export function imagePadForOutpaint({ inputs }: NodeCall): NodeResult {
   const padded = inputs.image("image").map((frame) => {
     const widthPx = frame.widthPx + leftPx + rightPx;
     const heightPx = frame.heightPx + topPx + bottomPx;
-    const destination = solidFrame(widthPx, heightPx, [128, 128, 128]);
+    const destination = solidFrame(widthPx, heightPx, [127, 127, 127]);
     return composite({ destination, source: toRgb(frame), mask: null, leftPx, topPx });
   });
   const [first] = inputs.image("image");

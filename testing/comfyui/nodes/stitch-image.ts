@@ -25,7 +25,11 @@ export async function imageStitch({ inputs }: NodeCall): Promise<NodeResult> {
     const fitted = inputs.flag("match_image_size") ? await fit(given, first, isSideways) : given;
     const isFirstAhead = direction === "right" || direction === "down";
     const pair = isFirstAhead ? ([toRgb(first), fitted] as const) : ([fitted, toRgb(first)] as const);
-    const gap = { px: inputs.number("spacing_width"), color: colors[inputs.text("spacing_color")] };
+    // Odd gaps are made even.
+    const gap = {
+      px: 2 * Math.ceil(inputs.number("spacing_width") / 2),
+      color: colors[inputs.text("spacing_color")],
+    };
     frames.push(join(pair, isSideways, gap));
   }
   return { values: [image(frames)] };
