@@ -93,7 +93,7 @@ async function readRows(
     ), sums as (
       select null::int as step, queue, measure, bucket, sum(count)::int as count from figures group by queue, measure, bucket
       union all
-      select floor(extract(epoch from at - (${start})) / ${stepLengthMs(window) / 1_000})::int, queue, split_part(measure, '/', 1), 0, sum(count)::int
+      select floor(extract(epoch from at - (${start}))::float8 / ${stepLengthMs(window) / 1_000}::float8)::int, queue, split_part(measure, '/', 1), 0, sum(count)::int
       from figures where measure = 'completed' or measure like 'failed/%' group by 1, 2, 3
     )
     select sums.*, to_char((${start}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as from,
@@ -168,7 +168,9 @@ function failuresOf(rows: readonly Row[]): WindowFigures["failures"] {
     const code = measure.slice("failed/".length) as ErrorCode;
     counts.set(code, (counts.get(code) ?? 0) + count);
   }
-  return [...counts].map(([code, count]) => ({ code, count })).toSorted((a, b) => b.count - a.count);
+  return [...counts]
+    .map(([code, count]) => ({ code, count }))
+    .toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1));
 }
 
 function estimateOf(rows: readonly Row[]): EstimateFigures {

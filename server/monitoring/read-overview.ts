@@ -2,7 +2,7 @@ import type { Services } from "../services/index.ts";
 import { findAttention, type Attention } from "./attention.ts";
 import { readFigures, type EndedFigures, type Series, type WindowFigures } from "./read-figures.ts";
 import { readNodes } from "./read-nodes.ts";
-import { readQueues, type QueueNow } from "./read-queues.ts";
+import { idleQueue, readQueues, type QueueNow } from "./read-queues.ts";
 import type { FigureWindow } from "./window.ts";
 
 /** A queue now and over the window. */
@@ -40,6 +40,8 @@ export async function readOverview(
     window === "1h" ? figuresOfHour : readFigures(services.db, window),
   ]);
   const { byQueue, ...rest } = figures;
+  const isListed = (name: string) => queues.some(({ queue }) => queue === name);
+  const former = [...byQueue.keys()].filter((name) => !isListed(name)).map(idleQueue);
   const none = (series: Series): Series => ({
     ...series,
     completed: series.completed.map(() => 0),
@@ -53,7 +55,7 @@ export async function readOverview(
       active: nodes.filter(({ state }) => state === "active").length,
       draining: nodes.filter(({ state }) => state === "draining").length,
     },
-    queues: queues.map((queue) => {
+    queues: [...queues, ...former].map((queue) => {
       const { series, ...ended } = byQueue.get(queue.queue) ?? { ...nothing, series: none(rest.series) };
       const { completed, failed } = hour.byQueue.get(queue.queue) ?? nothing;
       return { ...queue, lastHour: { completed, failed }, window: ended, series };

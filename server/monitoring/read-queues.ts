@@ -50,7 +50,7 @@ export async function readQueues({ db, config }: Pick<Services, "db" | "config">
     ...[...lines.rows, ...offers.rows].map(({ queue }) => queue),
   ]);
   const all = [...names].map((queue): QueueNow => ({
-    ...idle,
+    ...idleQueue(queue),
     needs: config.queues[queue] ?? null,
     ...lines.rows.find((row) => row.queue === queue),
     ...offers.rows.find((row) => row.queue === queue),
@@ -59,4 +59,13 @@ export async function readQueues({ db, config }: Pick<Services, "db" | "config">
   return all.toSorted((a, b) => (b.oldestWaitingMs ?? -1) - (a.oldestWaitingMs ?? -1));
 }
 
-const idle = { oldestWaitingMs: null, waiting: 0, running: 0, slots: 0, nodes: [] };
+/** A queue that nothing is known of at this moment. */
+export const idleQueue = (queue: string): QueueNow => ({
+  queue,
+  needs: null,
+  oldestWaitingMs: null,
+  waiting: 0,
+  running: 0,
+  slots: 0,
+  nodes: [],
+});

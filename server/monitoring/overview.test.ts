@@ -1,0 +1,164 @@
+import { addNode, addOwner, insertJob, readJob, testQueue, type TestOwner } from "@atelier/testing/jobs";
+import { addHistory } from "@atelier/testing/monitoring";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { removeJob } from "../jobs/expire-ephemeral.ts";
+import { readFigures } from "./read-figures.ts";
+import { listUsersSchema, readUsers } from "./read-users.ts";
+import { readNodes } from "./read-nodes.ts";
+import { readOverview } from "./read-overview.ts";
+import { rollUp } from "./roll-up.ts";
+
+let opened: TestServices;
+let owner: TestOwner;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+  owner = await addOwner(opened.services);
+});
+afterAll(() => opened.close());
+
+const queueOf = async (queue: string) => {
+  const overview = await readOverview(opened.services, { window: "1h" });
+  const found = overview.queues.find((one) => one.queue === queue);
+  if (!found) throw new Error(`no queue ${queue}`);
+  return { overview, queue: found };
+};
+
+/** Ends a job as the product would, at a time of the test's own. */
+async function endJob(id: string, ended: { status: string; agoS: number; waitS?: number; runS?: number }) {
+  const { status, agoS, waitS = 4, runS = 10 } = ended;
+  await opened.services.db.execute(sql`
+    update jobs set status = ${status}, queue = 'test-ended', ended_at = now() - ${agoS} * interval '1 second',
+      started_at = now() - ${agoS + runS} * interval '1 second', created_at = now() - ${agoS + runS + waitS} * interval '1 second',
+      error_code = case when ${status} = 'failed' then 'gpu_out_of_memory' end,
+      estimate = '{"position":0,"waitMs":[0,3000],"runMs":[0,0],"runs":1}'
+    where id = ${id}`);
+}
+
+test("D11 a queue tells what waits, for how long, what runs and on how many slots", async () => {
+  const { services } = opened;
+  const nodeId = await addNode(services, { slots: 3 });
+  const [old, queued, running] = await Promise.all(
+    ["pending", "queued", "processing"].map(async (status) => {
+      const id = await insertJob(services, { owner });
+      await services.db.execute(sql`update jobs set status = ${status} where id = ${id}`);
+      return id;
+    }),
+  );
+  await services.db.execute(
+    sql`update jobs set created_at = now() - interval '90 seconds' where id = ${old}`,
+  );
+  await services.db.execute(
+    sql`update jobs set node_id = ${nodeId}, claimed_at = now() where id = ${running}`,
+  );
+  const { queue, overview } = await queueOf(testQueue);
+  expect(queue).toMatchObject({ waiting: 2, running: 1, slots: 3 });
+  expect(queue.oldestWaitingMs).toBeGreaterThanOrEqual(90_000);
+  expect(queue.oldestWaitingMs).toBeLessThan(120_000);
+  expect(overview.queues[0]?.queue).toBe(testQueue);
+  const node = (await readNodes(services)).find(({ id }) => id === nodeId);
+  expect(node).toMatchObject({
+    queues: [{ queue: testQueue, slots: 3, used: 1 }],
+    running: [{ id: running }],
+  });
+  expect((await readJob(services, queued ?? "")).status).toBe("queued");
+});
+
+test("O3 a queue without a node, a silent node and a lost one are named", async () => {
+  const { services } = opened;
+  const [silent, lost] = [await addNode(services), await addNode(services, { state: "lost" })];
+  await services.db.execute(
+    sql`update nodes set seen_at = now() - interval '9 seconds' where id = ${silent}`,
+  );
+  await services.db.execute(sql`update nodes set ended_at = now() where id = ${lost}`);
+  const stuck = await insertJob(services, { owner });
+  await services.db.execute(sql`update jobs set queue = 'gpu-high' where id = ${stuck}`);
+  const { attention } = await readOverview(services, { window: "1h" });
+  expect(attention).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ type: "queue_without_node", queue: "gpu-high", waiting: 1 }),
+      expect.objectContaining({ type: "node_silent", nodeId: silent }),
+      expect.objectContaining({ type: "node_lost", nodeId: lost }),
+    ]),
+  );
+  expect(attention.some((item) => "nodeId" in item && ![silent, lost].includes(item.nodeId))).toBe(false);
+});
+
+test("D11 what ended in the window: counts, causes, times within a bucket, and how true the promises were", async () => {
+  const { services } = opened;
+  const ids = await Promise.all(Array.from({ length: 10 }, () => insertJob(services, { owner })));
+  for (const [at, id] of ids.entries())
+    await endJob(id, { status: at < 7 ? "completed" : "failed", agoS: 60, waitS: at < 9 ? 4 : 40, runS: 10 });
+  const { queue, overview } = await queueOf("test-ended");
+  expect(queue.lastHour).toEqual({ completed: 7, failed: 3 });
+  expect(queue.window).toMatchObject({ completed: 7, failed: 3, cancelled: 0 });
+  expect(queue.window.waitMs.p50).toBeGreaterThan(3_600);
+  expect(queue.window.waitMs.p50).toBeLessThan(4_400);
+  expect(queue.window.waitMs.p95).toBeGreaterThan(36_000);
+  expect(queue.window.runMs.p95).toBeLessThan(11_000);
+  expect(queue.series.completed.reduce((sum, count) => sum + count)).toBe(7);
+  expect(overview.failures).toEqual([{ code: "gpu_out_of_memory", count: 3 }]);
+  expect(overview.estimate).toMatchObject({ told: 10, within: 0.9 });
+  for (const id of ids) await endJob(id, { status: "completed", agoS: 3_700 });
+  await expect(queueOf("test-ended")).rejects.toThrow("no queue test-ended");
+});
+
+test("O1 hours that were added up give the same figures as the rows, also by two at once, and removed jobs stay counted", async () => {
+  const { services } = opened;
+  const { db } = services;
+  await addHistory(services, { jobs: 3_000, days: 6, ownerIds: [owner.userId] });
+  const before = await readFigures(db, "7d");
+  expect(before.all.completed).toBeGreaterThan(2_500);
+  const [someOld] = (
+    await db.execute<{ id: string }>(sql`select id from jobs where status = 'completed' order by id limit 1`)
+  ).rows;
+  const [someNew] = (
+    await db.execute<{ id: string }>(
+      sql`select id from jobs where status = 'completed' and ended_at > now() - interval '50 minutes' order by id limit 1`,
+    )
+  ).rows;
+  await removeJob(services, someNew?.id ?? "");
+  expect(await readFigures(db, "7d")).toEqual(before);
+  await Promise.all([rollUp(services), rollUp(services), rollUp(services)]);
+  expect(await readFigures(db, "7d")).toEqual(before);
+  await removeJob(services, someOld?.id ?? "");
+  expect(await readFigures(db, "7d")).toEqual(before);
+  expect((await db.execute(sql`select 1 from job_figures limit 1`)).rows).toHaveLength(1);
+});
+
+test("O2 a page takes at most ten statements", async () => {
+  const { services } = opened;
+  // Safe: drizzle keeps the pool that it was given here.
+  const { $client: pool } = services.db as unknown as { $client: { query(): unknown } };
+  // Each statement outside of a transaction asks the pool itself.
+  const query = vi.spyOn(pool, "query");
+  const count = async (read: () => Promise<unknown>) => {
+    query.mockClear();
+    await read();
+    return query.mock.calls.length;
+  };
+  const pages = [
+    () => readOverview(services, { window: "1h" }),
+    () => readOverview(services, { window: "7d" }),
+    () => readNodes(services),
+    () => readUsers(services, listUsersSchema.parse({})),
+  ];
+  for (const page of pages) {
+    const statements = await count(page);
+    expect(statements).toBeGreaterThan(0);
+    expect(statements).toBeLessThanOrEqual(10);
+  }
+  query.mockRestore();
+});
+
+test("people are found by name or address, with what they have here", async () => {
+  const { services } = opened;
+  const find = async (input: object) => (await readUsers(services, listUsersSchema.parse(input))).items;
+  const [found] = await find({ search: owner.userId.slice(0, 23) });
+  expect(found).toMatchObject({ id: owner.userId, role: "user", jobs: 1_000 });
+  expect(found?.openJobs).toBe(4);
+  expect(await find({ search: "50%_off" })).toEqual([]);
+  expect(await find({ role: "admin" })).toEqual([]);
+});

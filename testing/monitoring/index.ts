@@ -1,0 +1,1 @@
+export { addHistory, type History } from "./add-history.ts";
