@@ -1,6 +1,7 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { api } from "../data/api.ts";
 import { keys } from "../data/keys.ts";
 import { withLive } from "../jobs/list/with-live.ts";
@@ -27,8 +28,9 @@ export function useCreations() {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
   });
-  const loaded = query.data?.pages.flatMap((page) => page.items);
-  const jobs =
-    loaded === undefined ? undefined : withLive(loaded, live, filters).filter((job) => isShown(job, live));
+  const jobs = useMemo(() => {
+    const loaded = query.data?.pages.flatMap((page) => page.items);
+    return loaded && withLive(loaded, live, filters).filter((job) => isShown(job, live));
+  }, [live, query.data]);
   return { ...query, jobs };
 }

@@ -1,5 +1,6 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
+import { memo } from "react";
 import { DowngradeNote } from "../../jobs/downgrade-note.tsx";
 import { hasEnded } from "../../live/live-state.ts";
 import { CardActions } from "./card-actions.tsx";
@@ -17,8 +18,9 @@ interface Props {
   readonly onDismiss: (jobId: string) => void;
 }
 
-/** One picture: waiting, developing, done, or why there is none. */
-export function ResultCard({ job, widthPx, heightPx, isOpen, onOpen, onDismiss }: Props) {
+/** One picture: waiting, developing, done, or why there is none; drawn anew only when this job changes. */
+export const ResultCard = memo(function ResultCard(props: Props) {
+  const { job, widthPx, heightPx, isOpen, onOpen, onDismiss } = props;
   const prompt = typeof job.params.prompt === "string" ? job.params.prompt : "";
   return (
     <li className="flex min-w-0 shrink-0 flex-col gap-1" style={{ width: widthPx }}>
@@ -34,4 +36,4 @@ export function ResultCard({ job, widthPx, heightPx, isOpen, onOpen, onDismiss }
       {job.status === "completed" ? <CardActions job={job} /> : null}
     </li>
   );
-}
+});

@@ -2,7 +2,7 @@
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { askAgain, mayAskForMore } from "../../data/may-ask-for-more.ts";
 import { LoadFailed } from "../../frame/load-failed.tsx";
 import { justify } from "../../gallery/justify.ts";
@@ -27,6 +27,27 @@ const gapPx = 16;
 const phonePx = 640;
 const imageFilters = { kind: "text_to_image" } as const;
 
+interface Card {
+  readonly job: JobView;
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+/** Rows that fill the width, as one list that wraps: a newcomer moves the others without drawing them anew. */
+function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
+  if (widthPx === 0) return [];
+  const items = jobs.map((job) => ({ ...sizeOfJob(job), job }));
+  const targetHeightPx = widthPx < phonePx ? 200 : 320;
+  return justify(items, { widthPx, targetHeightPx, gapPx }).flatMap((row) =>
+    row.items.map(({ job }, index) => ({
+      job,
+      // Rounded down, so that a row never breaks.
+      widthPx: Math.floor((row.widthsPx[index] ?? 0) * 4) / 4 - 0.25,
+      heightPx: Math.round(row.heightPx),
+    })),
+  );
+}
+
 /** The viewer goes from picture to picture as they hang here. */
 function inGridOrder(jobs: readonly JobView[], images: readonly ImageView[]): readonly ImageView[] {
   const imageById = new Map(images.map((image) => [image.id, image]));
@@ -42,42 +63,30 @@ export function Results({ creations, reason }: Props) {
   const viewer = useViewerAddress();
   const { images } = useGalleryImages(imageFilters);
   const endRef = useNearEnd(() => void creations.fetchNextPage(), mayAskForMore(creations));
-  const jobs = creations.jobs?.filter(({ id }) => !dismissed.has(id));
-  const rows = useMemo(
-    () =>
-      width === 0
-        ? []
-        : justify(
-            (jobs ?? []).map((job) => ({ ...sizeOfJob(job), job })),
-            { widthPx: width, targetHeightPx: width < phonePx ? 200 : 320, gapPx },
-          ),
-    [jobs, width],
+  const jobs = useMemo(
+    () => creations.jobs?.filter(({ id }) => !dismissed.has(id)),
+    [creations.jobs, dismissed],
   );
+  const cards = useMemo(() => layOut(jobs ?? [], width), [jobs, width]);
   const shownImages = useMemo(() => inGridOrder(jobs ?? [], images ?? []), [images, jobs]);
-  const dismiss = (id: string) => setDismissed((ids) => new Set([...ids, id]));
+  const dismiss = useCallback((id: string) => setDismissed((ids) => new Set([...ids, id])), []);
   const isEmpty = jobs?.length === 0;
   return (
     <section aria-label={t("results")} className="min-w-0">
       {reason === null ? null : <NothingCanMake reason={reason} hasPictures={!isEmpty} />}
       {isEmpty && reason === null ? <NothingYet /> : null}
       <div ref={setElement}>
-        <ul className="flex flex-col" style={{ gap: gapPx }}>
-          {rows.map((row) => (
-            <li key={row.items[0]?.job.id}>
-              <ul className="flex" style={{ gap: gapPx }}>
-                {row.items.map(({ job }, index) => (
-                  <ResultCard
-                    key={job.id}
-                    job={job}
-                    widthPx={row.widthsPx[index] ?? 0}
-                    heightPx={row.heightPx}
-                    isOpen={viewer.imageId !== null && job.outputs[0]?.imageId === viewer.imageId}
-                    onOpen={viewer.open}
-                    onDismiss={dismiss}
-                  />
-                ))}
-              </ul>
-            </li>
+        <ul className="flex flex-wrap" style={{ gap: gapPx }}>
+          {cards.map(({ job, widthPx, heightPx }) => (
+            <ResultCard
+              key={job.id}
+              job={job}
+              widthPx={widthPx}
+              heightPx={heightPx}
+              isOpen={viewer.imageId !== null && job.outputs[0]?.imageId === viewer.imageId}
+              onOpen={viewer.open}
+              onDismiss={dismiss}
+            />
           ))}
         </ul>
       </div>
