@@ -15,12 +15,18 @@ import type { TestWorker, TestWorkerOptions } from "../worker/index.ts";
 import { openScene, type Scene } from "./scene.ts";
 
 const patienceMs = 30_000;
+/** A worker has to start first, which may take long where many others do. */
+const startMs = 90_000;
 
 /** A scene with simulated ComfyUI servers, whose ledgers say what was really done. */
 export interface ComfyScene extends Scene {
   readonly servers: readonly ComfySimulator[];
+  /** What tells a worker of all of them. */
+  readonly env: Readonly<Record<string, string>>;
   /** A worker of these servers (by default all), once it has told that all of them are well. */
   startComfyWorker(options?: ComfyWorkerOptions): Promise<TestWorker>;
+  /** Waits until some worker has told that all servers are well. */
+  untilServed(): Promise<void>;
   /** Submits a job that uploads a picture, works for a moment and downloads the result. */
   submitPicture(): Promise<string>;
   /** Submits a job of words, whose sampler takes `steps` steps. */
@@ -61,9 +67,11 @@ export async function openComfyScene(
   const scene = await openScene(onFinished, { config: { queues: serverQueues }, ...options });
   const promptsOf = (jobId: string) =>
     servers.flatMap((server) => server.prompts().filter((story) => isOf(story, jobId)));
+  const envOf = (own: readonly ComfySimulator[]) => ({ COMFYUI_URLS: own.map(({ url }) => url).join(",") });
   return {
     ...scene,
     servers,
+    env: envOf(servers),
     promptsOf,
     submitPicture: () => submitPicture(scene),
     submitWords: (change = {}) => submitWords(scene, change),
@@ -73,11 +81,14 @@ export async function openComfyScene(
       const worker = await scene.startWorker({
         config: "servers",
         ...workerOptions,
-        env: { COMFYUI_URLS: own.map(({ url }) => url).join(","), ...workerOptions.env },
+        env: { ...envOf(own), ...workerOptions.env },
       });
-      const isReady = () => isOffered(scene, worker, own.length);
-      if (!(await waitUntil(isReady, patienceMs))) throw new Error(`no servers:\n${worker.output()}`);
+      if (!(await isServed(scene, own.length, worker.pid)))
+        throw new Error(`no servers:\n${worker.output()}`);
       return worker;
+    },
+    async untilServed() {
+      if (!(await isServed(scene, servers.length))) throw new Error("no worker tells of its servers");
     },
     async serverOf(jobId) {
       const find = () => servers.find((server) => server.prompts().some((story) => isRunning(story, jobId)));
@@ -111,15 +122,17 @@ async function submitWords({ services, owner }: Scene, change: WordsChange): Pro
   return (await submit(services, request, { submitter: { ...owner, userId: ownerId } })).id;
 }
 
-/** Whether the worker's node offers as many places as it has servers. */
-async function isOffered({ services }: Scene, { pid }: TestWorker, count: number): Promise<boolean> {
+/** Waits until the node of the process, or any, sees so many healthy servers and offers what they can do. */
+function isServed({ services }: Scene, count: number, pid: number | null = null): Promise<boolean> {
   const { engineServers, nodes, nodeQueues } = schema;
-  const result = await services.db.execute<{ healthy: number; needs: number }>(sql`
-    select (select count(*) from ${engineServers} s where s.node_id = n.id and s.state = 'healthy')::int as healthy,
-      (select count(*) from ${nodeQueues} q where q.node_id = n.id and 'comfyui/upscale_model' = any(q.needs))::int as needs
-    from ${nodes} n where n.pid = ${pid} and n.state = 'active'`);
-  const [row] = result.rows;
-  return row !== undefined && row.healthy >= count && row.needs > 0;
+  return waitUntil(async () => {
+    const result = await services.db.execute(sql`
+      select 1 from ${nodes} n
+      where n.state = 'active' and (n.pid = ${pid} or ${pid}::int is null)
+        and (select count(*) from ${engineServers} s where s.node_id = n.id and s.state = 'healthy') >= ${count}
+        and exists (select 1 from ${nodeQueues} q where q.node_id = n.id and 'comfyui/upscale_model' = any(q.needs))`);
+    return result.rows.length > 0;
+  }, startMs);
 }
 
 async function readState({ services }: Scene, { url }: ComfySimulator): Promise<string | undefined> {

@@ -5,7 +5,7 @@ import type { ComfySimulator, Fault } from "../comfyui/index.ts";
 import { until, untilAll } from "../jobs/index.ts";
 import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
 import { eventually } from "./eventually.ts";
-import { backends, oneByOne } from "./scene.ts";
+import { backends, oneByOne, realTimeMs } from "./scene.ts";
 
 /** What a fault of the socket may cost (F26). */
 const addedMs = 3_000;
@@ -65,7 +65,7 @@ describe.concurrent.each(backends)("with one worker on %s", (backend) => {
       servers: Array.from({ length: 6 }, () => ({ stepMs: 20 })),
     });
     await scene.startComfyWorker();
-  });
+  }, realTimeMs);
   afterAll(async () => {
     for (const end of ends.toReversed()) await end();
   });

@@ -5,7 +5,7 @@ import type { ComfySimulator } from "../comfyui/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
 import { eventually } from "./eventually.ts";
-import { backends, oneByOne } from "./scene.ts";
+import { backends, oneByOne, realTimeMs } from "./scene.ts";
 import { serveList, type ServedList } from "./serve-list.ts";
 
 /** When a dead server has to be out of rotation (F25). */
@@ -27,7 +27,7 @@ describe.concurrent.each(backends)("with one worker and a list of servers on %s"
     list.set(first.map(({ url }) => url));
     const env = { COMFYUI_URLS: "", COMFYUI_DISCOVERY: list.url };
     await scene.startComfyWorker({ servers: first, config: "shortRuns", env });
-  });
+  }, realTimeMs);
   afterAll(async () => {
     for (const end of ends.toReversed()) await end();
     await list.close();

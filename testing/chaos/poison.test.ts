@@ -1,18 +1,7 @@
 import { expect, test } from "vitest";
 import { addJob, readJob, untilAll } from "../jobs/index.ts";
-import { backends, openScene, realTimeMs, type Scene } from "./scene.ts";
-
-/** Starts the worker again whenever it died, as a supervisor does, until `over`; tells how often it started. */
-async function supervise(scene: Scene, over: AbortSignal): Promise<number> {
-  const isOver = new Promise((resolve) => over.addEventListener("abort", resolve));
-  let starts = 0;
-  while (!over.aborted) {
-    const worker = await scene.startWorker({ name: "node", slots: 3 });
-    starts += 1;
-    await Promise.race([worker.exited, isOver]);
-  }
-  return starts;
-}
+import { backends, openScene, realTimeMs } from "./scene.ts";
+import { supervise } from "./supervise.ts";
 
 test.concurrent.for(backends)(
   "F34 D9 a job that kills its worker fails after three charged tries on %s, and its neighbours complete",
@@ -27,7 +16,7 @@ test.concurrent.for(backends)(
     const later: string[] = [];
     for (let at = 0; at < 4; at += 1) later.push(await addJob(services, { owner }));
     const over = new AbortController();
-    const starts = supervise(scene, over.signal);
+    const starts = supervise(() => scene.startWorker({ name: "node", slots: 3 }), over.signal);
     await untilAll(services, [poison], { statuses: ["failed"], patienceMs: 120_000 });
     const neighbours = await untilAll(services, [...beside, ...later], { statuses: ["completed"] });
     over.abort();

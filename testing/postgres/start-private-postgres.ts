@@ -46,10 +46,12 @@ async function kill(server: EmbeddedPostgres): Promise<void> {
 }
 
 /** Starts a migrated server that no other test shares. */
-export async function startPrivatePostgres(): Promise<PrivatePostgres> {
+export async function startPrivatePostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PrivatePostgres> {
   const dataDir = await makeOwnedFolder();
   const port = await findFreePort();
-  let server = await openPostgres({ dataDir, port });
+  let server = await openPostgres({ dataDir, port, settings });
   await migrate(server.url);
   const { url } = server;
   return {
@@ -57,7 +59,7 @@ export async function startPrivatePostgres(): Promise<PrivatePostgres> {
     stop: () => server.close(),
     start: async () => {
       await server.close();
-      server = await openPostgres({ dataDir, port });
+      server = await openPostgres({ dataDir, port, settings });
     },
     freeze: () => signalAll(server, "SIGSTOP"),
     thaw: () => signalAll(server, "SIGCONT"),
