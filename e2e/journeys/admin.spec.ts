@@ -1,0 +1,111 @@
+import type { Page } from "@playwright/test";
+import { beAdmin } from "../steps/be-admin.ts";
+import { createAccount } from "../steps/create-account.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { submitJob } from "../steps/submit-job.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { waitForResult } from "../steps/wait-for-result.ts";
+import { expect, test } from "../test.ts";
+
+/** The live node; there is one. */
+const node = (page: Page) => page.getByRole("region").filter({ has: page.getByText(/^Beat /) });
+
+test("O4 D9 an admin drains the node, raises a waiting job and resumes; the story tells it all", async ({
+  page,
+}) => {
+  await beAdmin(page);
+  const image = await uploadSample(page, "astronaut.png");
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Admin" }).click();
+  await expect(page.getByRole("table", { name: "Queues" }).getByRole("row").nth(1)).toBeVisible();
+
+  await page.getByRole("link", { name: "Nodes" }).click();
+  await node(page)
+    .getByRole("button", { name: /^Drain / })
+    .first()
+    .click();
+  await expect(node(page).getByText("Draining", { exact: true })).toBeVisible();
+
+  const jobId = await submitJob(page, { kind: "remove_background", inputs: { image } });
+  await page.goto(`/admin/jobs?status=open&text=${jobId}`);
+  await page.getByRole("table", { name: "Jobs" }).getByRole("link", { name: "Cut-out" }).click();
+  await expect(page.getByRole("heading", { name: "Where it was placed" })).toBeVisible();
+  await page.getByRole("radio", { name: "Urgent" }).click();
+  const story = page.getByRole("list", { name: "What happened" });
+  await expect(story.getByText("An admin changed its tier to urgent.")).toBeVisible();
+  await expect(page.getByText("Working", { exact: true })).toHaveCount(0);
+
+  await page.goto("/admin/nodes");
+  await node(page)
+    .getByRole("button", { name: /^Resume / })
+    .first()
+    .click();
+  await expect(node(page).getByText("Active", { exact: true })).toBeVisible();
+  await waitForResult(page, jobId);
+  await page.goto(`/admin/jobs/${jobId}`);
+  await expect(story.getByText(/ took it\.$/)).toBeVisible();
+  await expect(story.getByText("The result was saved.")).toBeVisible();
+});
+
+test("O4 an admin stops a job after being asked in place, and runs it again", async ({ page }) => {
+  await beAdmin(page);
+  const image = await uploadSample(page, "astronaut.png");
+  await page.goto("/admin/nodes");
+  await node(page)
+    .getByRole("button", { name: /^Drain / })
+    .first()
+    .click();
+  await expect(node(page).getByText("Draining", { exact: true })).toBeVisible();
+  const jobId = await submitJob(page, { kind: "remove_background", inputs: { image } });
+  await page.goto(`/admin/jobs/${jobId}`);
+  await page.getByRole("button", { name: "Cancel job" }).press("Enter");
+  await expect(page.getByRole("button", { name: "Yes, cancel" })).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "Cancel job" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("Cancelled", { exact: true })).toBeVisible();
+  await page.getByRole("button", { name: "Run again" }).click();
+  await expect(page.getByText("Runs again")).toBeVisible();
+  await page.goto("/admin/nodes");
+  await node(page)
+    .getByRole("button", { name: /^Resume / })
+    .first()
+    .click();
+  await expect(node(page).getByText("Active", { exact: true })).toBeVisible();
+});
+
+test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark", async ({ page }) => {
+  test.slow();
+  await beAdmin(page);
+  const image = await uploadSample(page, "astronaut.png");
+  const jobId = await submitJob(page, { kind: "remove_background", inputs: { image } });
+  await waitForResult(page, jobId);
+  const stops = [
+    ["/admin", page.getByRole("heading", { name: "Throughput" })],
+    ["/admin/queues", page.getByRole("heading", { name: "cpu-light" })],
+    ["/admin/nodes", node(page)],
+    ["/admin/jobs", page.getByRole("table", { name: "Jobs" })],
+    [`/admin/jobs/${jobId}`, page.getByRole("heading", { name: "What happened" })],
+    ["/admin/users", page.getByRole("table", { name: "People" })],
+  ] as const;
+  for (const [address, landmark] of stops) {
+    await page.goto(address);
+    await expect(landmark).toBeVisible();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect.soft(await findBarriers(page), `${address} in ${colorScheme}`).toEqual([]);
+    }
+  }
+});
+
+test("S1 an account that is no admin finds no way there, and is told so", async ({ page, browser }) => {
+  const first = await browser.newPage();
+  await beAdmin(first);
+  await first.close();
+  await createAccount(page);
+  await expect(
+    page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Admin" }),
+  ).toHaveCount(0);
+  await page.goto("/admin");
+  await expect(page.getByRole("heading", { name: "For admins only" })).toBeVisible();
+});
