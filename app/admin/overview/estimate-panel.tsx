@@ -10,7 +10,7 @@ export function EstimatePanel({ overview: { estimate, window } }: { readonly ove
   const admin = useTranslations("admin");
   const format = useFormatter();
   const { told, within, medianErrorMs } = estimate;
-  const inWindow = admin(`windows.${window}`);
+  const inWindow = admin(`inWindows.${window}`);
   return (
     <Panel title={t("estimate")}>
       {within === null ? (

@@ -14,7 +14,7 @@ export function FailuresPanel({ overview: { failures, window } }: { readonly ove
   return (
     <Panel title={t("failures")}>
       {failures.length === 0 ? (
-        <p className="text-xs text-quiet">{t("noFailures", { window: admin(`windows.${window}`) })}</p>
+        <p className="text-xs text-quiet">{t("noFailures", { window: admin(`inWindows.${window}`) })}</p>
       ) : (
         <ul className="flex flex-col gap-2.5">
           {failures.map(({ code, count }) => (

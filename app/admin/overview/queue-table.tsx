@@ -15,7 +15,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
   const { completed, failed } = ended;
   return (
     <Row>
-      <Cell label={t("oldest")} isHead className="w-44 max-md:w-auto">
+      <Cell label={t("oldest")} className="max-md:col-span-2 md:w-44">
         {oldestWaitingMs === null ? (
           <span className="text-sm text-quiet">{t("idle")}</span>
         ) : (
@@ -50,11 +50,11 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
       <Cell label={`${t("failed")}, ${t("lastHour").toLowerCase()}`} isNumeric>
         <span className={lastHour.failed > 0 ? "text-fail" : undefined}>{lastHour.failed}</span>
       </Cell>
-      <Cell label={t("throughput")} isHead className="w-[22%] min-w-40">
+      <Cell label={t("throughput")} isHead className="md:w-[22%] md:min-w-40">
         <Sparkline
           completed={series.completed}
           failed={series.failed}
-          label={figures("chart", { completed, failed, window: admin(`windows.${window}`) })}
+          label={figures("chart", { completed, failed, window: admin(`inWindows.${window}`) })}
           className="h-7 w-full"
         />
       </Cell>

@@ -24,7 +24,7 @@ export function ThroughputPanel({ overview }: { readonly overview: Overview }) {
   const label = t("chart", {
     completed: all.completed,
     failed: all.failed,
-    window: admin(`windows.${window}`),
+    window: admin(`inWindows.${window}`),
   });
   return (
     <Panel title={t("throughput")} aside={t(`perStep.${series.stepMs === minuteMs ? "minute" : "hour"}`)}>

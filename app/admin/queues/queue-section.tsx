@@ -53,7 +53,7 @@ export function QueueSection({ queue, window }: Props) {
   const needsText = useQueueNeeds();
   const id = useId();
   const { completed, failed } = queue.window;
-  const label = figures("chart", { completed, failed, window: admin(`windows.${window}`) });
+  const label = figures("chart", { completed, failed, window: admin(`inWindows.${window}`) });
   return (
     <section
       aria-labelledby={id}
