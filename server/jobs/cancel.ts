@@ -88,7 +88,6 @@ export async function confirmCancel(services: Services, lease: Lease): Promise<b
   });
   if (!job) return false;
   hint(services, [job]);
-  await letNextOut(services, job.queue);
   return true;
 }
 

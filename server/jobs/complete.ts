@@ -4,7 +4,6 @@ import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import { heldBy, type Lease } from "./lease.ts";
-import { letNextOut } from "./let-next-out.ts";
 import { transition } from "./transition.ts";
 
 /** A result whose objects are stored already; its row is inserted when the job completes. */
@@ -57,8 +56,8 @@ export async function complete(
     return moved;
   });
   if (!job) return findCompleted(services, lease);
+  // A window counts slots, not free ones: an end makes no room in it, a claim does.
   hint(services, [job]);
-  await letNextOut(services, job.queue);
   return job;
 }
 

@@ -42,6 +42,8 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
     if (!job) return null;
     const lease = { jobId: job.id, attempt: job.attempt, nodeId };
+    // The claim has let the next one out behind it; here it must be there before the next claim.
+    await dispatch(services, testQueue);
     await start(services, lease);
     await complete(services, { lease, outputs: [], facts: {} });
     return job.id;

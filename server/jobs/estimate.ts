@@ -1,10 +1,10 @@
-import { tiers, type Estimate } from "../db/index.ts";
-import { needOf, type EngineName } from "../engines/index.ts";
+import type { Estimate } from "../db/index.ts";
+import type { EngineName } from "../engines/index.ts";
 import { toAppError } from "../platform/index.ts";
-import { knownWorkflows, place, readEstimate } from "../scheduling/index.ts";
+import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
-import { candidatesOf } from "./candidates-of.ts";
 import { loadInputs } from "./load-inputs.ts";
+import { readOutlook, type Outlook } from "./outlook.ts";
 import { parseSubmit } from "./parse-submit.ts";
 import { settleParams } from "./settle-params.ts";
 import { sizeClassOfRun } from "./size-class-of-run.ts";
@@ -30,34 +30,24 @@ export async function estimate(
   submitter: Submitter,
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
-  const { kind } = request;
-  const ownerId = submitter.userId;
-  const candidates = candidatesOf(request, await knownWorkflows(services.db, request.workflow));
-  return services.db.transaction(async (tx) => {
-    const inputs = await loadInputs(tx, ownerId, request);
-    const placed = await place(tx, services.config, { kind, candidates }).catch(refusal);
-    if ("isPossible" in placed) return placed;
-    const { candidate, queue, placement } = placed;
-    const name = candidate.workflow?.name ?? null;
-    const need = needOf({ engine: candidate.engine, kind, workflow: name });
-    const sizeClass = sizeClassOfRun(kind, settleParams(request, candidate.workflow), inputs);
-    const target = { queue, need, sizeClass, ownerId, tier: tiers.normal, ownerOrder: null, isQueued: false };
-    const expected = await readEstimate(tx, target);
-    const { isLive } = placement;
-    return {
-      isPossible: true,
-      reason: null,
-      engine: candidate.engine,
-      workflow: name,
-      queue,
-      isLive,
-      ...expected,
-    };
-  });
+  const inputs = await services.db.transaction((tx) => loadInputs(tx, submitter.userId, request));
+  const outlook = await readOutlook(services, request, submitter.userId).catch(refusal);
+  if ("isPossible" in outlook) return outlook;
+  const { candidate, queue, placement } = outlook.placed;
+  const sizeClass = sizeClassOfRun(request.kind, settleParams(request, candidate.workflow), inputs);
+  return {
+    isPossible: true,
+    reason: null,
+    engine: candidate.engine,
+    workflow: candidate.workflow?.name ?? null,
+    queue,
+    isLive: placement.isLive,
+    ...toEstimate(outlook.wait, sizeClass),
+  };
 }
 
 /** That nothing can run it is an answer here; anything else stays an error. */
-function refusal(error: unknown): EstimateAnswer & { isPossible: false } {
+function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Outlook {
   const failure = toAppError(error);
   if (failure.code !== "no_engine") throw error;
   return { isPossible: false, reason: failure.message };

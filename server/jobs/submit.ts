@@ -3,16 +3,15 @@ import { schema, tiers, type JobStatus, type Tx } from "../db/index.ts";
 import { needOf } from "../engines/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety/index.ts";
-import { knownWorkflows, place, readEstimate, type Placed } from "../scheduling/index.ts";
+import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
-import type { Workflow } from "../workflows/index.ts";
 import { admit } from "./admit.ts";
-import { candidatesOf } from "./candidates-of.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import type { SubmitRequest } from "./kinds.ts";
 import { letNextOut } from "./let-next-out.ts";
 import { loadInputs, type InputImages } from "./load-inputs.ts";
+import { readOutlook, type Outlook } from "./outlook.ts";
 import { parseSubmit } from "./parse-submit.ts";
 import { rememberRequest } from "./remember-request.ts";
 import { settleParams } from "./settle-params.ts";
@@ -50,9 +49,9 @@ export async function submit(services: Services, input: unknown, options: Submit
     throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
   }
   const id = newId();
-  const workflows = await knownWorkflows(services.db, request.workflow);
+  const outlook = await lookOut(services, request, options.submitter.userId);
   const accepted = await services.db.transaction((tx) =>
-    accept(tx, services, { id, request, options, workflows }),
+    accept(tx, services, { id, request, options, outlook }),
   );
   if (accepted.known) return accepted.known;
   hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }, ...accepted.displaced]);
@@ -66,7 +65,19 @@ interface Acceptance {
   readonly id: string;
   readonly request: SubmitRequest;
   readonly options: SubmitOptions;
-  readonly workflows: readonly Workflow[];
+  /** Throws what hinders the placing: only after the key was looked at, since a repeated request has its answer. */
+  readonly outlook: () => Outlook;
+}
+
+async function lookOut(services: Services, request: SubmitRequest, ownerId: string): Promise<() => Outlook> {
+  try {
+    const outlook = await readOutlook(services, request, ownerId);
+    return () => outlook;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
 
 type Accepted =
@@ -81,15 +92,13 @@ async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promi
     const knownId = await rememberRequest(tx, { ownerId, key, request, jobId: id });
     if (knownId) return { known: await readStatus(tx, knownId) };
   }
-  const candidates = candidatesOf(request, acceptance.workflows);
+  const { queue } = acceptance.outlook().placed;
   const inputs = await loadInputs(tx, ownerId, request);
-  const placed = await place(tx, services.config, { kind: request.kind, candidates });
-  const { queue } = placed;
   const tier = tiers[request.tier];
   const displaced = await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue, tier });
   const person = inputs.get("person");
   if (person) await recordConsent(tx, { ownerId, storedSha256: person.storedSha256 });
-  await insertJob(tx, { ...acceptance, placed, inputs });
+  await insertJob(tx, { ...acceptance, inputs });
   return { known: null, queue, displaced };
 }
 
@@ -107,31 +116,30 @@ async function readStatus(tx: Tx, id: string): Promise<Submitted> {
   return { id, status: job.status };
 }
 
-type NewJob = Acceptance & { readonly placed: Placed; readonly inputs: InputImages };
+type NewJob = Acceptance & { readonly inputs: InputImages };
 
-async function rowOf(tx: Tx, { id, request, options, placed, inputs }: NewJob) {
+function rowOf({ id, request, options, outlook, inputs }: NewJob) {
+  const { placed, wait } = outlook();
   const { queue, placement, candidate } = placed;
   const { engine, workflow } = candidate;
   const { kind, retention } = request;
   const ownerId = options.submitter.userId;
   const params = settleParams(request, workflow);
   const sizeClass = sizeClassOfRun(kind, params, inputs);
-  const tier = tiers[request.tier];
   const need = needOf({ engine, kind, workflow: workflow?.name ?? null });
-  const target = { queue, need, sizeClass, ownerId, tier, ownerOrder: null, isQueued: false };
   return {
     id,
     ownerId,
     kind,
     status: "pending" as const,
-    tier,
+    tier: tiers[request.tier],
     params,
     queue,
     engine,
     workflow: workflow?.name ?? null,
     need,
     placement,
-    estimate: await readEstimate(tx, target),
+    estimate: toEstimate(wait, sizeClass),
     sizeClass,
     inputCount: inputs.size,
     retention,
@@ -145,7 +153,7 @@ async function rowOf(tx: Tx, { id, request, options, placed, inputs }: NewJob) {
 async function insertJob(tx: Tx, job: NewJob): Promise<void> {
   const { jobs, jobEvents, jobInputs } = schema;
   const { id, inputs } = job;
-  const values = await rowOf(tx, job);
+  const values = rowOf(job);
   const inserted = tx.$with("inserted").as(tx.insert(jobs).values(values).returning({ id: jobs.id }));
   const data = { queue: values.queue, need: values.need, isLive: values.placement.isLive };
   const event = { jobId: id, revision: 1, type: "created", status: "pending", data } as const;

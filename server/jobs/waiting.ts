@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { livePlaces, readEstimate } from "../scheduling/index.ts";
+import { livePlaces, readWait, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { jobFromRow, type Job } from "./job.ts";
 
@@ -29,15 +29,16 @@ export async function readWaiting(services: Services, ownerId: string): Promise<
   const waiting: WaitingJob[] = [];
   for (const job of result.rows.map(jobFromRow)) {
     const isLive = live.some(({ queue, need }) => queue === job.queue && need === job.need);
-    const { position, waitMs, runMs } = await readEstimate(services.db, targetOf(job));
+    const wait = await readWait(services.db, targetOf(job));
+    const { position, waitMs, runMs } = toEstimate(wait, job.sizeClass);
     waiting.push({ id: job.id, position, waitMs, runMs, isLive, reason: isLive ? null : awayReason(job) });
   }
   return waiting;
 }
 
 function targetOf(job: Job) {
-  const { queue, need, sizeClass, ownerId, tier, ownerOrder } = job;
-  return { queue, need, sizeClass, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
+  const { queue, need, ownerId, tier, ownerOrder } = job;
+  return { queue, need, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
 }
 
 function awayReason({ engine }: Job): string {

@@ -1,11 +1,10 @@
 export { findCandidates, type Candidate, type PlaceRequest } from "./candidates.ts";
-export { expectedRunMs } from "./expected-run.ts";
 export { findWorkflow, knownWorkflows } from "./known-workflows.ts";
 export { missingEngineReason } from "./missing-engine-reason.ts";
 export { leastDemandingQueue, place, type Placed } from "./place.ts";
 export { livePlaces, readPlaces, seenNeeds, type LivePlace, type Place } from "./places.ts";
 export { sizeClassOf } from "./size-class.ts";
-export { readEstimate, type EstimateTarget } from "./estimate.ts";
+export { readWait, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
 export { findDowngrade, type Downgrade, type DowngradeRequest } from "./find-downgrade.ts";
 export { liveServers, type LiveServer } from "./live-servers.ts";
 export { offeredWorkflows, type OfferedParam, type OfferedWorkflow } from "./offered-workflows.ts";

@@ -1,4 +1,4 @@
-import type { Db, Placement, PlaceWeighed, Tx } from "../db/index.ts";
+import type { Db, Placement, PlaceWeighed } from "../db/index.ts";
 import { localEngine, type JobKind } from "../engines/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Candidate } from "./candidates.ts";
@@ -18,7 +18,7 @@ export interface Placed {
  * local engine, could run: the job waits there. Throws `no_engine` when none ever could.
  */
 export async function place(
-  db: Db | Tx,
+  db: Db,
   config: Config,
   { kind, candidates }: { kind: JobKind; candidates: readonly Candidate[] },
 ): Promise<Placed> {

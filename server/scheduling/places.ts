@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { schema, type Db, type Tx } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
-import { expectedRunMs } from "./expected-run.ts";
+import { readRunCosts } from "./run-costs.ts";
 
 /** A need on a queue, with what stands before a newcomer there. */
 export interface Place {
@@ -16,18 +16,45 @@ export interface Place {
 
 const knownForHours = 24;
 
-/** Where any of these needs can be served, now or by a node seen in the last 24 hours. */
-export async function readPlaces(db: Db | Tx, needs: readonly Need[]): Promise<Place[]> {
+/**
+ * Where any of these needs can be served, now or by a node seen in the last 24 hours. Not for use inside a transaction:
+ * it takes a connection.
+ */
+export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[]> {
   if (needs.length === 0) return [];
+  const rows = await readOffered(db, needs);
+  const costs = await readRunCosts(
+    db,
+    rows.flatMap(({ line }) => line.map(({ need }) => need)),
+  );
+  return rows.map(({ queue, need, slots, line }) => ({
+    queue,
+    need,
+    slots,
+    workMs: line.reduce((sum, one) => sum + one.open * costs(one.need).meanMs, 0),
+    waiting: line.reduce((sum, one) => sum + one.pending, 0),
+  }));
+}
+
+interface Offered extends Record<string, unknown> {
+  readonly queue: string;
+  readonly need: Need;
+  readonly slots: number;
+  /** Open jobs of the queue by need. */
+  readonly line: readonly { readonly need: string; readonly open: number; readonly pending: number }[];
+}
+
+async function readOffered(db: Db, needs: readonly Need[]): Promise<Offered[]> {
   const { jobs, nodes, nodeQueues } = schema;
-  const result = await db.execute<Record<keyof Place, string>>(sql`
+  const wanted = sql.join(
+    needs.map((need) => sql`${need}`),
+    sql`, `,
+  );
+  const result = await db.execute<Offered>(sql`
     with offered as (
       select q.queue, w.need,
         coalesce(sum(q.slots) filter (where n.state = 'active' and w.need = any(q.needs)), 0)::int as slots
-      from unnest(array[${sql.join(
-        needs.map((need) => sql`${need}`),
-        sql`, `,
-      )}]::text[]) as w(need)
+      from unnest(array[${wanted}]::text[]) as w(need)
       join ${nodeQueues} q on w.need = any(q.seen_needs) or w.need = any(q.needs)
       join ${nodes} n on n.id = q.node_id
       where n.state = 'active' or n.seen_at > now() - make_interval(hours => ${knownForHours})
@@ -36,18 +63,11 @@ export async function readPlaces(db: Db | Tx, needs: readonly Need[]): Promise<P
       select j.queue, j.need, count(*) as open, count(*) filter (where j.status = 'pending') as pending from ${jobs} j
       where j.queue in (select queue from offered) and j.status in ('pending', 'queued', 'waiting_for_engine', 'processing')
       group by j.queue, j.need
-    ), costs as (
-      select queue, sum(open * ${expectedRunMs(sql`lines.need`)}) as work_ms, sum(pending) as waiting from lines group by queue
     )
-    select o.queue, o.need, o.slots, coalesce(c.work_ms, 0)::float8 as "workMs", coalesce(c.waiting, 0)::int as waiting
-    from offered o left join costs c on c.queue = o.queue`);
-  return result.rows.map((row) => ({
-    queue: row.queue,
-    need: row.need as Need,
-    slots: Number(row.slots),
-    workMs: Number(row.workMs),
-    waiting: Number(row.waiting),
-  }));
+    select o.queue, o.need, o.slots,
+      (select coalesce(json_agg(l), '[]') from lines l where l.queue = o.queue) as line
+    from offered o`);
+  return result.rows;
 }
 
 /** One need on one queue that live nodes can serve now. */
