@@ -2,8 +2,11 @@ import { existsSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { defineConfig, type LaunchOptions } from "@playwright/test";
+import type { Surroundings } from "./e2e/test.ts";
 
 const port = Number(process.env.ATELIER_E2E_PORT ?? 3210);
+/** Of the simulated ComfyUI that some journeys start; to all others its server is one that is away. */
+const comfyPort = port + 1;
 const baseURL = `http://127.0.0.1:${port}`;
 
 /** Named once by the main process; the test processes, which read this file too, inherit the name. */
@@ -42,6 +45,10 @@ const serverEnv = {
   AUTH_SECRET: "",
   WORKER_NAME: "",
   WORKER_ONLY: "",
+  COMFYUI_URLS: `http://127.0.0.1:${comfyPort}`,
+  COMFYUI_DISCOVERY: "",
+  IOPAINT_URLS: "",
+  WORKFLOWS_DIR: "",
   ATELIER_CONFIG: "",
 };
 
@@ -55,7 +62,12 @@ const server = {
 /** The pages as they were, without a film of them, which would cost as much as the browser itself. */
 const trace = { mode: "retain-on-failure", screenshots: false, snapshots: true } as const;
 
-export default defineConfig({
+const viewport = { width: 1680, height: 1050 } as const;
+
+/** Journeys that start the simulator of ComfyUI. */
+const withServers = /create\.spec\.ts$/;
+
+export default defineConfig<object, Surroundings>({
   testDir: "e2e",
   workers: 1,
   // Generous, since a job shares the cores with everything else; each wait ends as soon as its condition holds.
@@ -71,13 +83,15 @@ export default defineConfig({
       wait: { stdout: /The worker is running/ },
     },
   ],
-  use: { baseURL, trace, launchOptions: await chooseBrowser() },
+  use: { baseURL, comfyPort, trace, launchOptions: await chooseBrowser() },
   projects: [
-    { name: "desktop", grepInvert: /@phone/, use: { viewport: { width: 1680, height: 1050 } } },
+    { name: "desktop", grepInvert: /@phone/, testIgnore: withServers, use: { viewport } },
     {
       name: "phone",
       grep: /@phone/,
       use: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
     },
+    // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
+    { name: "servers", testMatch: withServers, use: { viewport } },
   ],
 });

@@ -6,14 +6,20 @@ interface Watch {
   readonly quietConsole: void;
 }
 
+export interface Surroundings {
+  /** Where the worker looks for a ComfyUI server; nothing listens there unless a journey starts the simulator. */
+  readonly comfyPort: number;
+}
+
 /** The trace recorder asks for the bytes of pictures in memory; the policy refuses it, and names no place in a page. */
 function isOfRecorder(message: ConsoleMessage): boolean {
   return message.text().startsWith("Connecting to 'blob:") && message.location().url === "";
 }
 
 /** A test that fails when a page logs an error, throws, or runs into its content security policy. */
-export const test = base.extend<Watch>({
+export const test = base.extend<Watch, Surroundings>({
   expectedError: [null, { option: true }],
+  comfyPort: [0, { option: true, scope: "worker" }],
   quietConsole: [
     async ({ context, expectedError }, use) => {
       const errors: string[] = [];

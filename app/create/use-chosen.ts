@@ -12,17 +12,21 @@ interface Choice {
   readonly reason: string | null;
 }
 
+const unknown = { available: true, reason: null } as const;
+
 /** What the pictures are made with. */
 export function useChosen(): Choice {
   const form = useForm();
   const offered = useWorkflows("text_to_image");
-  const capability = useCapability("text_to_image");
+  const { available, reason } = useCapability("text_to_image") ?? unknown;
   const chosen = offered?.find(({ name }) => name === form.workflow) ?? offered?.[0];
-  const isPossible = capability?.available === true && chosen !== undefined;
+  // The workflows are asked for again and again: a server that was just connected counts at once.
+  const isLive = offered?.some((workflow) => workflow.isLive) ?? false;
+  const isPossible = isLive || available;
   return {
     offered,
     chosen,
-    canMake: isPossible && form.prompt.trim() !== "",
-    reason: capability?.available === false ? capability.reason : null,
+    canMake: chosen !== undefined && isPossible && form.prompt.trim() !== "",
+    reason: isPossible ? null : reason,
   };
 }

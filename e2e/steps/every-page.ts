@@ -13,6 +13,10 @@ export interface Stop {
 export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
   return [
     { address: "/", landmark: (page) => page.getByRole("button", { name: "Use the sample: hoodie" }) },
+    {
+      address: "/create",
+      landmark: (page) => page.getByRole("heading", { name: "No engine makes pictures from words yet" }),
+    },
     { address: "/gallery", landmark: (page) => page.getByRole("button", { name: "rocket", exact: true }) },
     {
       address: `/gallery?image=${resultId}`,

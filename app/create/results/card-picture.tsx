@@ -37,23 +37,25 @@ export function CardPicture({ job, isOpen, onOpen }: Props) {
     />
   );
   return (
-    <button
-      type="button"
-      data-tile={imageId}
-      aria-label={t("open", { name })}
-      onClick={() => onOpen(imageId)}
-      className="relative block size-full overflow-hidden rounded-card bg-well"
-    >
-      {isOpen ? (
-        picture
-      ) : (
-        <ViewTransition name={`picture-${imageId}`} share="picture" default="none">
-          {picture}
-        </ViewTransition>
-      )}
+    <>
+      <button
+        type="button"
+        data-tile={imageId}
+        aria-label={t("open", { name })}
+        onClick={() => onOpen(imageId)}
+        className="relative block size-full overflow-hidden rounded-card bg-well"
+      >
+        {isOpen ? (
+          picture
+        ) : (
+          <ViewTransition name={`picture-${imageId}`} share="picture" default="none">
+            {picture}
+          </ViewTransition>
+        )}
+      </button>
       <span className="pointer-events-none absolute right-1.5 bottom-1.5">
         <AiBadge />
       </span>
-    </button>
+    </>
   );
 }

@@ -1,0 +1,84 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { record } from "../steps/record.ts";
+import { startSimulator } from "../steps/start-simulator.ts";
+import { expect, test } from "../test.ts";
+
+const words = "A lighthouse at dusk, long exposure";
+
+/** The server is looked for every ten seconds, and the page asks every fifteen. */
+const serverFoundMs = 60_000;
+
+test.describe("with a ComfyUI server (SIMULATOR)", () => {
+  let stop: () => Promise<void>;
+  test.beforeAll(async ({ comfyPort }) => {
+    stop = await startSimulator(comfyPort);
+  });
+  test.afterAll(() => stop());
+
+  test("A12 E8 words become a picture that develops in its frame, and a remix fills the form", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    await page.goto("/create");
+    const prompt = page.getByRole("textbox", { name: "What the picture shows" });
+    const make = page.getByRole("button", { name: /^Make picture/ });
+    await prompt.fill(words);
+    await expect(make).toBeEnabled({ timeout: serverFoundMs });
+    await page.getByRole("radio", { name: "3:2" }).click();
+    await expect(page.getByText(/^Starts .*, runs /)).toBeVisible();
+
+    const results = page.getByRole("region", { name: "Pictures" });
+    const previews = await record(results, {
+      selector: "img[alt='The picture as far as it is']",
+      attribute: "src",
+    });
+    await prompt.press("Control+Enter");
+    await expect(results.getByRole("progressbar", { name: "Progress of the picture" })).toBeVisible({
+      timeout: 30_000,
+    });
+    const open = results.getByRole("button", { name: `Open: ${words}` });
+    await expect(open).toBeVisible({ timeout: 45_000 });
+    const shown = await previews();
+    expect(shown.length).toBeGreaterThanOrEqual(2);
+    expect(shown.every((source) => source.startsWith("data:image/"))).toBe(true);
+    expect(await findBarriers(page)).toEqual([]);
+
+    await prompt.fill("something else");
+    await page.getByRole("radio", { name: "9:16" }).click();
+    await results.getByRole("button", { name: /^Remix/ }).click();
+    await expect(prompt).toHaveValue(words);
+    await expect(page.getByRole("radio", { name: "3:2" })).toBeChecked();
+    const seed = page.getByRole("textbox", { name: "Seed, a number" });
+    await expect(seed).toHaveValue(/^\d+$/);
+    const number = await seed.inputValue();
+
+    await open.click();
+    const viewer = page.getByRole("dialog");
+    await viewer.getByRole("button", { name: "Information" }).click();
+    const info = viewer.getByRole("complementary", { name: "Information" });
+    await expect(info.getByText(words)).toBeVisible();
+    await expect(info.getByText(number)).toBeVisible();
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  test("A4 D8 several pictures stand in one line, whose order is the owner's", async ({ page }) => {
+    await beGuest(page);
+    await page.goto("/create");
+    await page.getByRole("textbox", { name: "What the picture shows" }).fill(words);
+    await page.getByRole("textbox", { name: "Pictures" }).fill("6");
+    await page.getByRole("textbox", { name: "Pictures" }).press("Enter");
+    const make = page.getByRole("button", { name: /^Make 6 pictures/ });
+    await expect(make).toBeEnabled({ timeout: serverFoundMs });
+    await make.click();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+
+    const line = page.getByRole("list", { name: "Your line" });
+    const handle = line.getByRole("button", { name: /^Move Picture from words, place 2/ });
+    await expect(handle).toBeVisible({ timeout: 30_000 });
+    await handle.press("ArrowUp");
+    await expect(page.getByText(/^Now at place 1 of \d\.$/)).toBeAttached();
+    await expect(line.getByText(/Starts (at once|in)/).first()).toBeVisible();
+    expect(await findBarriers(page)).toEqual([]);
+  });
+});
