@@ -21,7 +21,6 @@ export function FailuresPanel({ overview: { failures, window } }: { readonly ove
             <li key={code}>
               <Link
                 href={`/admin/jobs?status=failed&code=${code}`}
-                aria-label={t("showFailures", { cause: code })}
                 title={textOf({ code, message: "" }).title}
                 className="block text-xs underline-offset-4 hover:underline"
               >

@@ -37,12 +37,9 @@ function UserRow({ user }: { readonly user: UserFigures }) {
         {user.openJobs}
       </Cell>
       <Cell label={t("jobs")} isNumeric>
-        <Link
-          href={`/admin/jobs?owner=${user.id}`}
-          aria-label={t("showJobs", { name: user.name })}
-          className="underline underline-offset-4"
-        >
+        <Link href={`/admin/jobs?owner=${user.id}`} className="underline underline-offset-4">
           {count(user.jobs)}
+          <span className="sr-only">{` · ${t("showJobs", { name: user.name })}`}</span>
         </Link>
       </Cell>
       <Cell label={t("pictures")} isNumeric>
