@@ -36,14 +36,12 @@ export async function fetchPictures(
 }
 
 async function requirePicture(file: string): Promise<void> {
-  const picture = sharp(file, { limitInputPixels: maxOutputPixels, failOn: "error" });
-  const facts = await picture.metadata().catch(refuse);
+  const facts = await sharp(file, { limitInputPixels: maxOutputPixels }).metadata().catch(refuse);
   if (!formats.has(facts.format)) return refuse();
   if (facts.width * facts.height > maxOutputPixels) throw new AppError("output_too_large");
-  // Reads every pixel, so that a file that was cut off is found here and not later.
-  await picture.stats().catch(refuse);
 }
 
-function refuse(cause?: unknown): never {
+/** A file that was cut off is found when its pixels are read. */
+export function refuse(cause?: unknown): never {
   throw new AppError("engine_failed", "The server's answer is no picture.", { cause });
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { adoptPrompt, runPrompt, type OutputFile, type RunPromptInput } from "@atelier/server/comfyui";
+import { isAppError } from "@atelier/server/platform";
 import { buildGraph, type Workflow } from "@atelier/server/workflows";
 import { RunStopped } from "../../runs.ts";
 import type { HeldServer } from "../../servers/index.ts";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { PreparedPictures } from "./canvas/prepare-pictures.ts";
-import { fetchPictures } from "./fetch-pictures.ts";
+import { fetchPictures, refuse } from "./fetch-pictures.ts";
 import { makePreview } from "./make-preview.ts";
 import { stageOf } from "./stages.ts";
 import { uploadPictures } from "./upload-pictures.ts";
@@ -37,11 +38,21 @@ export async function runOnServer(held: HeldServer, run: ServerRun): Promise<Eng
   const outputs: EngineOutput[] = [];
   for (const [position, result] of fetched.entries()) {
     const target = path.join(workDir, `result-${position}.png`);
-    await pictures.finish(result, target);
+    await finish(pictures, result, target);
     outputs.push({ path: target, mime: "image/png", facts: factsOf(held, run, { startedAt, adopted }) });
   }
   context.onProgress(1, "fetching");
   return outputs;
+}
+
+/** The pixels are read here for the first time. Throws `engine_failed` when they cannot be. */
+async function finish(pictures: PreparedPictures, result: string, target: string): Promise<void> {
+  try {
+    await pictures.finish(result, target);
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    refuse(error);
+  }
 }
 
 function factsOf(
