@@ -14,7 +14,7 @@ export interface Naive {
 const jobOptions = { removeOnComplete: true, removeOnFail: true };
 
 /** The job in stock BullMQ's own words. */
-export interface NaiveJob {
+interface NaiveJob {
   readonly id: string;
   /** Of the worker that has it, from 0. */
   readonly node: number;

@@ -1,6 +1,6 @@
 import type { Stage } from "./stage.ts";
 
-export const historyDays = 90;
+const historyDays = 90;
 /** Only these have their stories. */
 const storyDays = 1;
 const openJobs = 300;
