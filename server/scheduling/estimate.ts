@@ -76,6 +76,7 @@ export function toEstimate({ position, waitMs, cost }: Wait, sizeClass: number):
  * job, since the fair pick takes the owners in turn.
  */
 async function readLine(db: Db, target: LineTarget): Promise<Line> {
+  // `mine` is materialized, else it may be counted anew for each row of the line: 2 s at 2,000 rows instead of 20 ms.
   const { jobs, nodes, nodeQueues } = schema;
   const { queue, ownerId, tier, ownerOrder, isQueued } = target;
   const before = ownerOrder === null ? sql`true` : sql`owner_order < ${ownerOrder}`;
@@ -84,7 +85,7 @@ async function readLine(db: Db, target: LineTarget): Promise<Line> {
       select need, tier, owner_id, row_number() over (partition by owner_id, tier order by owner_order, id) as place,
         owner_id = ${ownerId} and ${before} as is_own_before
       from ${jobs} where queue = ${queue} and status = 'pending' and not ${isQueued}
-    ), mine as (select count(*) + 1 as place from line where is_own_before and tier = ${tier}),
+    ), mine as materialized (select count(*) + 1 as place from line where is_own_before and tier = ${tier}),
     ahead as (
       select need, count(*)::int as n from line, mine
       where line.tier > ${tier} or (line.tier = ${tier} and (is_own_before or (owner_id <> ${ownerId} and line.place <= mine.place)))
