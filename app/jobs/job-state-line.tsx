@@ -8,13 +8,12 @@ import { formatSeconds } from "./duration.ts";
 import { useJobNow } from "./stage-text.ts";
 import { StatusIcon } from "./status-icon.tsx";
 import { useElapsedSeconds } from "./use-elapsed.ts";
-import { useWaitingText } from "./waiting/use-waiting-text.ts";
+import { useWaitingText, type WaitingText } from "./waiting/use-waiting-text.ts";
 
-function useStateText(job: JobView): string {
+function useStateText(job: JobView, waiting: WaitingText | null): string {
   const t = useTranslations("jobs");
   const textOf = useJobFailureText();
   const now = useJobNow(job);
-  const waiting = useWaitingText(job);
   if (waiting !== null) return [waiting.place, waiting.start].filter((part) => part !== null).join(" · ");
   if (job.status === "failed" && job.error !== null) return textOf(job.error).title;
   return hasEnded(job) ? t(`status.${job.status}`) : now.text;
@@ -23,7 +22,8 @@ function useStateText(job: JobView): string {
 /** A job's state in one line, and its progress as another while it runs. */
 export function JobStateLine({ job }: { readonly job: JobView }) {
   const t = useTranslations("jobs");
-  const text = useStateText(job);
+  const waiting = useWaitingText(job);
+  const text = useStateText(job, waiting);
   const { progress } = useJobNow(job);
   const seconds = useElapsedSeconds(job.startedAt ?? job.createdAt, job.endedAt);
   const isOpen = !hasEnded(job);
@@ -34,7 +34,8 @@ export function JobStateLine({ job }: { readonly job: JobView }) {
         <span className="truncate">{text}</span>
         <span className="tabular ml-auto shrink-0 pl-2">
           {isOpen && progress !== null ? `${Math.round(progress * 100)} % · ` : null}
-          {formatSeconds(seconds)}
+          {/* Of a job that waits it counts when it starts. */}
+          {waiting === null ? formatSeconds(seconds) : null}
         </span>
       </p>
       {isOpen && job.status === "processing" ? (

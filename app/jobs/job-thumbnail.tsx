@@ -1,4 +1,5 @@
 import type { JobView } from "@atelier/server/jobs";
+import { WandSparkles } from "lucide-react";
 import { Picture } from "../pictures/picture.tsx";
 
 interface Props {
@@ -17,8 +18,12 @@ export function JobThumbnail({ job, size }: Props) {
     .find((found) => found !== undefined);
   const imageId = output?.imageId ?? input?.imageId;
   return (
-    <span className={`block shrink-0 overflow-hidden rounded-control bg-well ${sizes[size]}`}>
-      {imageId === undefined ? null : (
+    <span
+      className={`flex shrink-0 items-center justify-center overflow-hidden rounded-control bg-well ${sizes[size]}`}
+    >
+      {imageId === undefined ? (
+        <WandSparkles className="size-4 text-edge" strokeWidth={1.5} aria-hidden />
+      ) : (
         <Picture
           key={imageId}
           imageId={imageId}

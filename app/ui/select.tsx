@@ -4,7 +4,7 @@ import { Check, ChevronsUpDown } from "lucide-react";
 import { useId } from "react";
 import { cx } from "./cx.ts";
 
-export interface SelectOption {
+interface SelectOption {
   readonly value: string;
   readonly title: string;
   readonly description?: string;

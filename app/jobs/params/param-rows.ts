@@ -2,7 +2,7 @@ type Params = Readonly<Record<string, unknown>>;
 
 /** Settings as people read them, in this order; words and the consent stand elsewhere. */
 const shown = ["category", "scale", "steps", "guidance", "strength", "seed"] as const;
-export type ShownParam = "size" | (typeof shown)[number];
+type ShownParam = "size" | (typeof shown)[number];
 
 export interface ParamRow {
   readonly name: ShownParam;
