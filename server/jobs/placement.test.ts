@@ -129,6 +129,15 @@ describe("D3 placement", () => {
     expect(await readJob(services, job.id)).toMatchObject({ queue: "gpu-medium", status: "queued" });
   });
 
+  test("settings lead to a workflow that takes them", async () => {
+    const { services } = opened;
+    await addNode(services, { queue: "gpu-high", needs: ["comfyui/upscale_hires_fix"] });
+    await addNode(services, { queue: "gpu-medium", needs: ["comfyui/upscale_model"] });
+    const request = { kind: "upscale", params: { scale: 4 }, inputs: { image: owner.imageId } };
+    const { id } = await submit(services, request, { submitter: owner });
+    expect(await readJob(services, id)).toMatchObject({ workflow: "upscale_model", params: { scale: 4 } });
+  });
+
   test("an engine that is asked for by name is kept to", async () => {
     const { services } = opened;
     await addNode(services, { queue: "gpu-high", needs: ["comfyui/upscale_model"] });

@@ -7,7 +7,7 @@ import {
   type Need,
 } from "../engines/index.ts";
 import { AppError } from "../platform/index.ts";
-import { takesInputs, type Workflow } from "../workflows/index.ts";
+import { takesInputs, workflowParams, type Workflow } from "../workflows/index.ts";
 
 /** What a request says about where it may run. */
 export interface PlaceRequest {
@@ -53,7 +53,10 @@ function workflowCandidates(workflows: readonly Workflow[], request: PlaceReques
       takesInputs(workflow, [...request.roles]) &&
       hasItsWords(workflow, request),
   );
-  return fitting.toSorted((a, b) => a.rank - b.rank).map(candidateOf);
+  const accepting = fitting.filter((workflow) => accepts(workflow, request));
+  // Where none takes the settings, the first one says what is wrong with them.
+  const chosen = accepting.length > 0 ? accepting : fitting;
+  return chosen.toSorted((a, b) => a.rank - b.rank).map(candidateOf);
 }
 
 function namedCandidate(workflows: readonly Workflow[], request: PlaceRequest, name: string): Candidate {
@@ -70,6 +73,12 @@ function namedCandidate(workflows: readonly Workflow[], request: PlaceRequest, n
 
 function candidateOf(workflow: Workflow): Candidate {
   return { engine: "comfyui", workflow, need: `comfyui/${workflow.name}` };
+}
+
+/** Whether the settings that the workflow knows are in its ranges. */
+function accepts(workflow: Workflow, { params }: PlaceRequest): boolean {
+  const own = Object.entries(params).filter(([name]) => name in workflow.params);
+  return workflowParams(workflow).safeParse(Object.fromEntries(own)).success;
 }
 
 function hasItsWords({ params }: Workflow, request: PlaceRequest): boolean {
