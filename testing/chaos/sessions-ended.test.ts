@@ -3,7 +3,7 @@ import { insertJob, untilAll } from "../jobs/index.ts";
 import { endSessions } from "./end-sessions.ts";
 import { backends, openScene, realTimeMs } from "./scene.ts";
 
-const jobCount = 40;
+const jobCount = 100;
 const runMs = 150;
 test.concurrent.for(backends)(
   "F17 A3 sessions of the database are ended twice a second, bells on %s: all jobs complete uncharged, no worker exits",
