@@ -40,11 +40,11 @@ export interface ComfyScene extends Scene {
   stateOf(server: ComfySimulator): Promise<string | undefined>;
 }
 
-export interface ComfyWorkerOptions extends TestWorkerOptions {
+interface ComfyWorkerOptions extends TestWorkerOptions {
   readonly servers?: readonly ComfySimulator[];
 }
 
-export interface WordsChange {
+interface WordsChange {
   readonly prompt?: string;
   readonly steps?: number;
   readonly ownerId?: string;
