@@ -8,7 +8,9 @@ import { Button } from "../../ui/button.tsx";
 import { Chip } from "../../ui/chip.tsx";
 import { Field } from "../../ui/field.tsx";
 import { toastDone } from "../../ui/toasts.ts";
+import { kinds as allKinds } from "../jobs/job-search-filters.ts";
 import { useAdminAction } from "../parts/use-admin-action.ts";
+import { wantedSettings } from "./wanted-settings.ts";
 
 interface Props {
   readonly node: NodeFigures;
@@ -26,11 +28,9 @@ function readSlots(form: HTMLFormElement, queues: readonly string[]): Record<str
 }
 
 function KindChoice({
-  all,
   chosen,
   onChange,
 }: {
-  readonly all: readonly JobKind[];
   readonly chosen: readonly JobKind[];
   readonly onChange: (kinds: readonly JobKind[]) => void;
 }) {
@@ -42,7 +42,7 @@ function KindChoice({
     <div role="group" aria-label={t("kinds")}>
       <p className="mb-1.5 text-xs font-medium">{t("kinds")}</p>
       <div className="flex flex-wrap gap-1.5">
-        {all.map((kind) => (
+        {allKinds.map((kind) => (
           <Chip key={kind} pressed={chosen.includes(kind)} onPress={() => toggle(kind)}>
             {jobs(`kinds.${kind}`)}
           </Chip>
@@ -53,16 +53,12 @@ function KindChoice({
 }
 
 /** Slots by queue and the kinds that a node takes; what is left alone stays the node's own choice. */
-export function NodeSettingsForm({ node: { id, name, queues, settings, capability }, onClose }: Props) {
+export function NodeSettingsForm({ node: { id, name, queues, settings }, onClose }: Props) {
   const t = useTranslations("admin.nodes");
-  // What is narrowed away is not in the capability any more, but can be taken in again.
-  const all = [...new Set([...capability.kinds, ...(settings.kinds ?? [])])];
-  const [kinds, setKinds] = useState<readonly JobKind[]>(settings.kinds ?? all);
+  const [kinds, setKinds] = useState<readonly JobKind[]>(settings.kinds ?? allKinds);
   const names = queues.map(({ queue }) => queue);
   const save = useAdminAction(async (slots: Record<string, number>) => {
-    const isNarrowed = settings.kinds !== undefined || kinds.length < all.length;
-    const wanted = { slots, ...(isNarrowed && kinds.length > 0 ? { kinds: [...kinds] } : {}) };
-    await api.admin.nodes.changeSettings.mutate({ id, settings: wanted });
+    await api.admin.nodes.changeSettings.mutate({ id, settings: wantedSettings(slots, kinds) });
     toastDone(t("saved"));
     onClose();
   });
@@ -89,7 +85,7 @@ export function NodeSettingsForm({ node: { id, name, queues, settings, capabilit
           defaultValue={settings.slots?.[queue]}
         />
       ))}
-      <KindChoice all={all} chosen={kinds} onChange={setKinds} />
+      <KindChoice chosen={kinds} onChange={setKinds} />
       <div className="flex gap-2">
         <Button type="submit" size="small" disabled={save.isPending || kinds.length === 0}>
           {t("save")}

@@ -1,0 +1,8 @@
+import { expect, test } from "vitest";
+import { kinds } from "../jobs/job-search-filters.ts";
+import { wantedSettings } from "./wanted-settings.ts";
+
+test("O4 a node that is given every kind back is narrowed no more", () => {
+  expect(wantedSettings({ gpu: 2 }, ["upscale"])).toEqual({ slots: { gpu: 2 }, kinds: ["upscale"] });
+  expect(wantedSettings({}, kinds)).toEqual({ slots: {} });
+});

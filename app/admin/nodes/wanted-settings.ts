@@ -1,0 +1,13 @@
+import type { JobKind } from "@atelier/server/engines";
+import { kinds as allKinds } from "../jobs/job-search-filters.ts";
+
+interface Wanted {
+  readonly slots: Record<string, number>;
+  readonly kinds?: JobKind[];
+}
+
+/** Settings to store for a node; with every kind chosen it is not narrowed at all. */
+export function wantedSettings(slots: Record<string, number>, kinds: readonly JobKind[]): Wanted {
+  const isNarrowed = allKinds.some((kind) => !kinds.includes(kind));
+  return { slots, ...(isNarrowed ? { kinds: [...kinds] } : {}) };
+}
