@@ -6,6 +6,8 @@ import { hasEnded } from "../live/live-state.ts";
 import { useJob } from "../live/use-job.ts";
 import { useOutfitEngine } from "./engine/use-outfit-engine.ts";
 import { EngineLine } from "./engine-line.tsx";
+import { isAbout } from "./is-about.ts";
+import { usePersonMask } from "./mask/use-person-mask.ts";
 import { ResultActions } from "./result-actions.tsx";
 import { RunButton } from "./run-button.tsx";
 import { useStudio } from "./use-studio.ts";
@@ -20,16 +22,11 @@ interface Props {
 /** Whether a job was about exactly what lies on the table now. */
 function useIsCurrent(job: JobView | undefined): boolean {
   const { personId, garmentId, category } = useStudio();
-  const { name, words } = useOutfitEngine(personId);
+  const { chosen, name, takesMask, words } = useOutfitEngine(personId);
+  const { isPainted, sentId } = usePersonMask(personId);
   if (job === undefined) return false;
-  const inputOf = (role: string) => job.inputs.find((input) => input.role === role)?.imageId;
-  return (
-    inputOf("person") === personId &&
-    inputOf("garment") === garmentId &&
-    job.params.category === category &&
-    (job.workflow ?? job.engine) === name &&
-    (job.params.prompt ?? "") === words
-  );
+  const maskId = takesMask && isPainted ? sentId : undefined;
+  return isAbout(job, { personId, garmentId, category, chosen, name, words, maskId });
 }
 
 function useIsDone(job: JobView | undefined): boolean {

@@ -2,6 +2,7 @@
 import { useCallback, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCapability } from "../data/use-capabilities.ts";
+import { failureOf } from "../data/failure.ts";
 import { useFailureToast } from "../data/use-failure-toast.ts";
 import { useImage } from "../data/use-image.ts";
 import { useSubmit } from "../data/use-submit.ts";
@@ -20,6 +21,11 @@ function useMaskId(personId: string | null) {
     async () => (takesMask && isPainted && person !== undefined ? personMask.send(person) : null),
     [isPainted, person, takesMask],
   );
+}
+
+/** Perhaps it was the marks that were refused, or they are gone; a lost answer repeats the very same request. */
+function forgetRefusedMask(error: unknown): void {
+  if (failureOf(error).code !== "offline") personMask.forgetSent();
 }
 
 /** Starts the change of outfit, once everything it needs is there. */
@@ -47,7 +53,7 @@ export function useRun(personId: string | null, garmentId: string | null) {
     const wish = { person: personId, garment: garmentId, category, words, workflow: chosen };
     setSending(true);
     readMask()
-      .then((mask) => mutate(outfitRequest({ ...wish, mask })), showFailure)
+      .then((mask) => mutate(outfitRequest({ ...wish, mask }), { onError: forgetRefusedMask }), showFailure)
       .finally(() => setSending(false));
   }, [chosen, garmentId, isBusy, mutate, personId, readMask, showFailure, words]);
 
