@@ -9,7 +9,7 @@ import { Results } from "./results/results.tsx";
 import { useChosen } from "./use-chosen.ts";
 import { useCreateRun } from "./use-create-run.ts";
 import { useCreations } from "./use-creations.ts";
-import { useRemix } from "./use-remix.ts";
+import { useCreateRemix } from "./use-create-remix.ts";
 
 function lastSeedOf(jobs: readonly JobView[] | undefined): number | null {
   const seeds = jobs?.map(({ params }) => params.seed).filter((seed) => typeof seed === "number");
@@ -21,7 +21,7 @@ export function Create() {
   const { offered, chosen, canMake, reason } = useChosen();
   const creations = useCreations();
   const { mutate, isPending } = useCreateRun();
-  useRemix(offered);
+  useCreateRemix(offered);
   const make = useCallback(() => {
     if (chosen !== undefined) mutate(requestsOf(createForm.get(), chosen));
   }, [chosen, mutate]);
