@@ -24,7 +24,10 @@ export function WaitingLine({ jobs, onMove }: Props) {
     onMove(from, to);
     setSaid(t("line.moved", { place: to + 1, count: jobs.length }));
   };
-  const { list, drag, handlersFor } = useDrag(move);
+  const { list, drag, handlersFor } = useDrag(
+    jobs.map(({ id }) => id),
+    move,
+  );
   const press = (event: KeyboardEvent, from: number) => {
     const step = steps[event.key];
     if (step === undefined) return;
@@ -44,14 +47,14 @@ export function WaitingLine({ jobs, onMove }: Props) {
             key={job.id}
             job={job}
             className={cx(
-              drag?.from === index && "opacity-45",
+              drag?.id === job.id && "opacity-45",
               drag !== null && drag.to === index && drag.to !== drag.from && targetLine(drag),
             )}
             handle={
               <IconButton
                 label={t("line.move", { place: index + 1, count: jobs.length, name: t(`kinds.${job.kind}`) })}
                 keys="ArrowUp ArrowDown"
-                {...handlersFor(index)}
+                {...handlersFor(job.id)}
                 onKeyDown={(event) => press(event, index)}
                 className="cursor-grab touch-none active:cursor-grabbing"
               >
