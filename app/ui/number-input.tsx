@@ -20,7 +20,7 @@ export function NumberInput({ label, value, onChange, className }: Props) {
     if (typed !== "" && Number.isFinite(Number(typed))) onChange(Number(typed));
   };
   const press = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) commit();
+    if (event.key === "Enter") commit();
     if (event.key === "Escape") setDraft(null);
   };
   return (
