@@ -61,7 +61,7 @@ async function readRoom(tx: Db | Tx, queue: string): Promise<Map<string, number>
     select line.need, least(line.waiting, greatest(1, coalesce(sum(q.slots) filter (where n.id is not null), 0)) - line.unclaimed)::int as places
     from (
       select need, count(*) filter (where status = 'pending' and (not_before is null or not_before <= now())) as waiting,
-        count(*) filter (where status = 'queued') as unclaimed
+        count(*) filter (where status = 'queued' and avoid = '{}') as unclaimed
       from ${jobs} where queue = ${queue} and status in ('pending', 'queued') group by need
     ) line
     left join ${nodeQueues} q on q.queue = ${queue} and line.need = any(q.needs)

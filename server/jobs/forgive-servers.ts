@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import { amendAll } from "./transition.ts";
@@ -9,12 +10,11 @@ import { amendAll } from "./transition.ts";
  * happens there decides again; the number of tries bounds it.
  */
 export async function forgiveServers(services: Services): Promise<void> {
-  const { jobs, engineServers, nodes } = schema;
-  const live = sql`select 1 from ${engineServers} s join ${nodes} n on n.id = s.node_id
-    where n.state = 'active' and s.state = 'healthy' and jobs.need = any(s.needs)`;
+  const { jobs } = schema;
+  const serving = sql`select 1 from ${servingServers(services.config, sql`jobs.need`)} and q.queue = jobs.queue`;
   const forgiven = await amendAll(services.db, {
     where: sql`${jobs.status} in ('pending', 'queued') and ${jobs.avoid} <> '{}'
-      and exists (${live}) and not exists (${live} and s.url <> all(jobs.avoid))`,
+      and exists (${serving}) and not exists (${serving} and s.url <> all(jobs.avoid))`,
     set: { avoid: [] },
     event: "servers_forgiven",
   });

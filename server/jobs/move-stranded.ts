@@ -1,13 +1,14 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
-import { livePlaces, readPlaces } from "../scheduling/index.ts";
+import { isGpuQueue, livePlaces, readPlaces } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import { amendAll, transitionAll } from "./transition.ts";
 
 /**
- * Places waiting jobs anew when their queue has no live node that can serve their need but another queue has. Queued
+ * Places waiting jobs anew when their queue has no live node that can serve their need but another queue of the same
+ * class of hardware has; from cards to the CPU nothing moves unasked: servers are away for moments. Queued
  * rows go back to the line first, so that only the fair pick lets them out.
  */
 export async function moveStranded(services: Services): Promise<void> {
@@ -20,13 +21,16 @@ export async function moveStranded(services: Services): Promise<void> {
     .where(inArray(jobs.status, ["pending", "queued"]));
   for (const { queue, need } of waiting) {
     const own = live.filter((place) => place.need === need);
-    if (own.length > 0 && !own.some((place) => place.queue === queue))
-      await move(services, { from: queue, need });
+    if (!own.some((place) => place.queue === queue)) await move(services, { from: queue, need });
   }
 }
 
 async function move(services: Services, { from, need }: { from: string; need: Need }): Promise<void> {
-  const places = (await readPlaces(services.db, [need])).filter((place) => place.slots > 0);
+  const { db, config } = services;
+  const isGpu = isGpuQueue(config, from);
+  const places = (await readPlaces(db, [need])).filter(
+    (place) => place.slots > 0 && isGpuQueue(config, place.queue) === isGpu,
+  );
   const to = places.toSorted((a, b) => a.workMs / a.slots - b.workMs / b.slots)[0]?.queue;
   if (to === undefined) return;
   const here = sql`queue = ${from} and need = ${need}`;
@@ -39,7 +43,7 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
   });
   const moved = await amendAll(services.db, {
     where: sql`${here} and status = 'pending'`,
-    set: { queue: to },
+    set: { queue: to, placement: sql`jsonb_set(placement, '{chosen,queue}', to_jsonb(${to}::text))` },
     event: "moved",
     data: { from, to },
   });

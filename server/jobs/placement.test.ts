@@ -129,6 +129,16 @@ describe("D3 placement", () => {
     expect(await readJob(services, job.id)).toMatchObject({ queue: "gpu-medium", status: "queued" });
   });
 
+  test("F25 while the cards are away for a moment nothing moves to the CPU unasked", async () => {
+    const { services } = opened;
+    const cards = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
+    await addNode(services, { needs: [sdxl] });
+    const job = await submitWords();
+    await services.db.update(schema.nodeQueues).set({ slots: 0 }).where(eq(schema.nodeQueues.nodeId, cards));
+    await sweep(services);
+    expect((await readJob(services, job.id)).queue).toBe("gpu-high");
+  });
+
   test("settings lead to a workflow that takes them", async () => {
     const { services } = opened;
     await addNode(services, { queue: "gpu-high", needs: ["comfyui/upscale_hires_fix"] });

@@ -66,6 +66,32 @@ describe("D8 where a failed try goes", () => {
     expect(await claim(opened.services, { nodeId, queue: "gpu-high", offers })).toMatchObject({ id: job.id });
   });
 
+  test("F25 a lost server: to one that another node serves through another queue of cards", async () => {
+    const { services } = opened;
+    const other = await addNode(services, { queue: "gpu-medium", needs: [need] });
+    await addServer(services, { nodeId, url: small, needs: [need] });
+    await addServer(services, { nodeId: other, url: large, needs: [need] });
+    await submitUpscale();
+    const job = await failOn(small, "server_lost");
+    expect(job).toMatchObject({ avoid: [small], queue: "gpu-medium" });
+    await sweep(services);
+    const claimed = await claim(services, {
+      nodeId: other,
+      queue: "gpu-medium",
+      offers: [{ need, servers: [large] }],
+    });
+    expect(claimed).toMatchObject({ id: job.id });
+  });
+
+  test("F25 a server that its node offers to nobody is no other server", async () => {
+    const { services } = opened;
+    const narrowed = await addNode(services, { queue: "gpu-medium", needs: [] });
+    await addServer(services, { nodeId, url: small, needs: [need] });
+    await addServer(services, { nodeId: narrowed, url: large, needs: [need] });
+    await submitUpscale();
+    expect(await failOn(small, "server_lost")).toMatchObject({ avoid: [], queue: "gpu-high" });
+  });
+
   test("F25 the only server: the job waits a while for it to come back", async () => {
     await addServer(opened.services, { nodeId, url: small, needs: [need] });
     await submitUpscale();

@@ -1,7 +1,13 @@
 import { eq } from "drizzle-orm";
 import { schema, type Placement } from "../db/index.ts";
 import { ruleOf, type AppError } from "../platform/index.ts";
-import { findDowngrade, liveServers, type Downgrade, type LiveServer } from "../scheduling/index.ts";
+import {
+  findDowngrade,
+  isGpuQueue,
+  liveServers,
+  type Downgrade,
+  type LiveServer,
+} from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import type { Job } from "./job.ts";
 
@@ -59,23 +65,39 @@ async function elsewhere(services: Services, input: Rerouting): Promise<Way | nu
   const server = failedServer(input);
   if (server === null) return again;
   const avoid = [...new Set([...job.avoid, server])];
-  const others = (await liveServers(services.db, job.need)).filter(({ url }) => !avoid.includes(url));
-  if (others.length > 0) {
-    return { waits: false, set: { ...again.set, avoid }, data: { server, next: "other_server" } };
+  const queue = findQueue(await serversOfClass(services, job), { job, avoid });
+  if (queue !== null) {
+    return { waits: false, set: { ...again.set, avoid, queue }, data: { server, next: "other_server" } };
   }
   // What is missing on the only server does not come by waiting; a server that is away does come back.
   if (ruleOf(error.code).strategy === "only_other_server") return null;
   return { ...again, set: { ...again.set, avoid: [] }, data: { server } };
 }
 
+/** Servers of the job's class of hardware: from cards to the CPU is a downgrade, which is declared. */
+async function serversOfClass({ db, config }: Services, job: Job): Promise<LiveServer[]> {
+  const isGpu = isGpuQueue(config, job.queue);
+  return (await liveServers(db, config, job.need)).filter(({ queue }) => isGpuQueue(config, queue) === isGpu);
+}
+
+/** The queue through which a server is reached that need not be avoided, the job's own if possible. */
+function findQueue(
+  servers: readonly LiveServer[],
+  { job, avoid }: { job: Job; avoid: readonly string[] },
+): string | null {
+  const left = servers.filter(({ url }) => !avoid.includes(url));
+  return (left.find(({ queue }) => queue === job.queue) ?? left[0])?.queue ?? null;
+}
+
 async function withMoreMemory(services: Services, input: Rerouting): Promise<Way | null> {
   const { job, again } = input;
   const server = failedServer(input);
-  const servers = await liveServers(services.db, job.need);
+  const servers = await serversOfClass(services, job);
   const small = servers.filter(isNotLarger(servers.find(({ url }) => url === server))).map(({ url }) => url);
   const avoid = [...new Set([...job.avoid, ...small, ...(server === null ? [] : [server])])];
-  if (servers.some(({ url, device }) => device !== "cpu" && !avoid.includes(url))) {
-    return { waits: false, set: { ...again.set, avoid }, data: { server, next: "more_memory" } };
+  const queue = isGpuQueue(services.config, job.queue) ? findQueue(servers, { job, avoid }) : null;
+  if (queue !== null) {
+    return { waits: false, set: { ...again.set, avoid, queue }, data: { server, next: "more_memory" } };
   }
   const place = await findDowngrade(services.db, services.config, {
     ...job,
@@ -87,7 +109,7 @@ async function withMoreMemory(services: Services, input: Rerouting): Promise<Way
 /** A server without as much memory as where it failed would fail as well. */
 function isNotLarger(failed: LiveServer | undefined): (server: LiveServer) => boolean {
   const limit = failed?.vramBytes ?? 0;
-  return ({ vramBytes, device }) => device !== "cpu" && vramBytes !== null && vramBytes <= limit;
+  return ({ vramBytes }) => vramBytes !== null && vramBytes <= limit;
 }
 
 function downgradeTo(place: Downgrade, { job, error, again }: Rerouting, server: string | null): Way {

@@ -6,5 +6,5 @@ export { livePlaces, readPlaces, seenNeeds, type LivePlace, type Place } from ".
 export { sizeClassOf } from "./size-class.ts";
 export { readWait, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
 export { findDowngrade, type Downgrade, type DowngradeRequest } from "./find-downgrade.ts";
-export { liveServers, type LiveServer } from "./live-servers.ts";
+export { isGpuQueue, liveServers, servingServers, type LiveServer } from "./live-servers.ts";
 export { offeredWorkflows, type OfferedParam, type OfferedWorkflow } from "./offered-workflows.ts";

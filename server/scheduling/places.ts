@@ -79,7 +79,7 @@ export async function livePlaces(db: Db | Tx): Promise<LivePlace[]> {
   const result = await db.execute<{ queue: string; need: Need; slots: number }>(sql`
     select q.queue, s.need, sum(q.slots)::int as slots
     from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.needs) as s(need)
-    where n.state = 'active'
+    where n.state = 'active' and q.slots > 0
     group by q.queue, s.need`);
   return result.rows;
 }
