@@ -16,7 +16,9 @@ export function useNavItems(hadCreate: boolean): readonly CurrentNavItem[] {
   const pathname = usePathname();
   const isHydrated = useIsHydrated();
   const canCreate = useCapability("text_to_image")?.available;
-  const isAdmin = useMe()?.isAdmin === true;
+  const me = useMe();
+  // The server knows neither: what is known before the frame comes alive must not change its first drawing.
+  const isAdmin = isHydrated && me?.isAdmin === true;
   const hasCreate = (isHydrated ? canCreate : undefined) ?? hadCreate;
   useEffect(() => {
     if (canCreate !== undefined) rememberCreate(canCreate);
