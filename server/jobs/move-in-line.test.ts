@@ -30,7 +30,8 @@ const move = (from: number, before: number | null) =>
     id: ids[from] ?? "",
     before: before === null ? null : (ids[before] ?? ""),
   });
-const order = async () => (await readWaiting(opened.services, owner.userId)).map(({ id }) => ids.indexOf(id));
+const order = async () =>
+  (await readWaiting(opened.services, owner.userId)).items.map(({ id }) => ids.indexOf(id));
 
 test("D5 an owner moves a waiting job to the front, between two others and to the end", async () => {
   await move(3, 0);
@@ -70,4 +71,10 @@ test("another's job, one that has left the line and one of another line are refu
   await expect(move(0, null)).rejects.toMatchObject({ code: "conflict" });
   const gone = { ownerId: owner.userId, id: other, before: id };
   await expect(moveInLine(services, gone)).rejects.toMatchObject({ code: "conflict" });
+});
+
+test("D8 of a longer line the first are shown, and how many there are", async () => {
+  for (let count = 4; count < 32; count += 1) ids.push(await insertJob(opened.services, { owner }));
+  const { items, total } = await readWaiting(opened.services, owner.userId);
+  expect([items.length, total]).toEqual([30, 32]);
 });

@@ -15,16 +15,23 @@ export interface WaitingJob {
   readonly reason: string | null;
 }
 
+export interface Waiting {
+  /** The next of them. */
+  readonly items: readonly WaitingJob[];
+  /** How many wait in all. */
+  readonly total: number;
+}
+
 /** More than that nobody reads, and each costs a few statements. */
 const shownJobs = 30;
 
 /** The next of an owner's waiting jobs, in the order in which they will be served. */
-export async function readWaiting(services: Services, ownerId: string): Promise<WaitingJob[]> {
+export async function readWaiting(services: Services, ownerId: string): Promise<Waiting> {
   const { jobs } = schema;
   const result = await services.db.execute<Record<string, unknown>>(sql`
-    select * from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
+    select *, count(*) over () as total from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
     order by status desc, tier desc, owner_order, id limit ${shownJobs}`);
-  if (result.rows.length === 0) return [];
+  if (result.rows.length === 0) return { items: [], total: 0 };
   const live = await livePlaces(services.db);
   const waiting: WaitingJob[] = [];
   for (const job of result.rows.map(jobFromRow)) {
@@ -33,7 +40,7 @@ export async function readWaiting(services: Services, ownerId: string): Promise<
     const { position, waitMs, runMs } = toEstimate(wait, job.sizeClass);
     waiting.push({ id: job.id, position, waitMs, runMs, isLive, reason: isLive ? null : awayReason(job) });
   }
-  return waiting;
+  return { items: waiting, total: Number(result.rows[0]?.total) };
 }
 
 function targetOf(job: Job) {

@@ -90,7 +90,7 @@ describe.concurrent.each(backends)("with one worker and a list of servers on %s"
     const later = await scene.submitWords();
     expect(await readJob(services, later)).toMatchObject({ placement: { isLive: false } });
     await until(services, running, "pending", "queued");
-    const waiting = await readWaiting(services, owner.userId);
+    const { items: waiting } = await readWaiting(services, owner.userId);
     expect(waiting.map(({ id }) => id).toSorted()).toEqual([running, later].toSorted());
     for (const { isLive, reason } of waiting)
       expect([isLive, reason]).toEqual([false, expect.stringContaining("is away")]);

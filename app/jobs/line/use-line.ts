@@ -18,7 +18,7 @@ export function useLine() {
   const queries = useQueryClient();
   const showFailure = useFailureToast();
   const live = useLiveJobs();
-  const waiting = useWaiting();
+  const { items: waiting, total } = useWaiting();
   const all = waiting.flatMap(({ id }): JobView[] => {
     const job = live.find((one) => one.id === id);
     return job?.status === "pending" && !job.cancelRequested ? [job] : [];
@@ -29,19 +29,28 @@ export function useLine() {
     onError: showFailure,
     onSettled: () => queries.invalidateQueries({ queryKey: keys.waiting }),
   });
-  function move(from: number, to: number): void {
+  const unshown = total - waiting.length;
+  /** False where it may not go. */
+  function move(from: number, to: number): boolean {
     const job = jobs[from];
-    if (job === undefined || to === from || to < 0 || to >= jobs.length) return;
+    if (job === undefined || to === from || to < 0 || to >= jobs.length) return false;
     const next = moved(jobs, from, to);
+    const before = nextInLine(next, job.id);
+    // Before none means behind those, too, that are not shown.
+    if (before === null && unshown > 0) return false;
     const places = new Map(next.map(({ id }, index) => [id, index]));
     // Shown at once; the server's answer comes with the next look at the line.
     void queries.cancelQueries({ queryKey: keys.waiting });
     queries.setQueryData<Waiting>(
       keys.waiting,
       (data) =>
-        data && { items: data.items.toSorted((a, b) => (places.get(a.id) ?? -1) - (places.get(b.id) ?? -1)) },
+        data && {
+          ...data,
+          items: data.items.toSorted((a, b) => (places.get(a.id) ?? -1) - (places.get(b.id) ?? -1)),
+        },
     );
-    mutate({ id: job.id, before: nextInLine(next, job.id) });
+    mutate({ id: job.id, before });
+    return true;
   }
-  return { jobs, move };
+  return { jobs, total: jobs.length + unshown, move };
 }

@@ -10,19 +10,20 @@ import { useDrag } from "./use-drag.ts";
 
 interface Props {
   readonly jobs: readonly JobView[];
-  readonly onMove: (from: number, to: number) => void;
+  /** With those that are not shown. */
+  readonly total: number;
+  /** False where it may not go. */
+  readonly onMove: (from: number, to: number) => boolean;
 }
 
 const steps: Record<string, number> = { ArrowUp: -1, ArrowDown: 1 };
 
 /** Own waiting jobs in the order in which they are served, to be dragged or moved by arrow keys. */
-export function WaitingLine({ jobs, onMove }: Props) {
+export function WaitingLine({ jobs, total, onMove }: Props) {
   const t = useTranslations("jobs");
   const [said, setSaid] = useState("");
   const move = (from: number, to: number) => {
-    if (to < 0 || to >= jobs.length) return;
-    onMove(from, to);
-    setSaid(t("line.moved", { place: to + 1, count: jobs.length }));
+    if (onMove(from, to)) setSaid(t("line.moved", { place: to + 1, count: jobs.length }));
   };
   const { list, drag, handlersFor } = useDrag(
     jobs.map(({ id }) => id),
@@ -40,7 +41,10 @@ export function WaitingLine({ jobs, onMove }: Props) {
       <h2 id="waiting-line" className="text-sm font-medium">
         {t("line.title")}
       </h2>
-      <p className="mt-0.5 mb-2 text-xs text-quiet">{t("line.hint")}</p>
+      <p className="mt-0.5 mb-2 text-xs text-quiet">
+        {total > jobs.length ? `${t("line.first", { count: jobs.length, total })} ` : null}
+        {t("line.hint")}
+      </p>
       <ul ref={list} aria-labelledby="waiting-line" className="divide-y divide-line border-y border-line">
         {jobs.map((job, index) => (
           <JobListRow

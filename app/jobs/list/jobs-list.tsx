@@ -39,7 +39,7 @@ export function JobsList() {
   return (
     <div className="px-4 sm:px-6 wide:px-8">
       <JobFilterBar filters={filters} />
-      {isLineShown ? <WaitingLine jobs={line.jobs} onMove={line.move} /> : null}
+      {isLineShown ? <WaitingLine jobs={line.jobs} total={line.total} onMove={line.move} /> : null}
       {jobs?.length === 0 && inLine.size === 0 ? (
         <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
           <Link href="/" className={buttonStyle("plain")}>

@@ -16,7 +16,7 @@ export interface WaitingText {
 export function useWaitingText(job: JobView): WaitingText | null {
   const t = useTranslations("waiting");
   const { starts } = useTimeText();
-  const found = useWaiting().find(({ id }) => id === job.id);
+  const found = useWaiting().items.find(({ id }) => id === job.id);
   if (found === undefined || !isWaiting(job) || job.cancelRequested) return null;
   if (!found.isLive)
     return { place: t(job.engine === "local" ? "workerAway" : "serverAway"), start: null, isAway: true };

@@ -11,6 +11,8 @@ export function isWaiting({ status }: Pick<JobView, "status">): boolean {
   return status === "pending" || status === "queued";
 }
 
+const none = { items: [], total: 0 } as const;
+
 /** The own waiting jobs in the order in which they are served; asked for only while one waits. */
 export function useWaiting() {
   const waits = useLiveJobs().some(isWaiting);
@@ -21,5 +23,5 @@ export function useWaiting() {
     staleTime: askAgainMs,
     refetchInterval: askAgainMs,
   });
-  return waits ? (data?.items ?? []) : [];
+  return waits ? (data ?? none) : none;
 }

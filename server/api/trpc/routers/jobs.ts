@@ -53,9 +53,7 @@ export const jobsRouter = t.router({
     .input(submitInput)
     .query(({ ctx, input }) => estimate(ctx.services, input, ctx.caller)),
   /** Own waiting jobs with position and expected wait. */
-  waiting: memberProcedure.query(async ({ ctx }) => ({
-    items: await readWaiting(ctx.services, ctx.caller.userId),
-  })),
+  waiting: memberProcedure.query(({ ctx }) => readWaiting(ctx.services, ctx.caller.userId)),
   moveInLine: memberProcedure
     .input(z.object({ id: z.string(), before: z.string().nullable() }))
     .mutation(({ ctx, input }) => moveInLine(ctx.services, { ownerId: ctx.caller.userId, ...input })),
