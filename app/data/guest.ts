@@ -1,4 +1,4 @@
-import { announceAccountChange } from "../live/account-change.ts";
+import { announceSignOut } from "../live/account-change.ts";
 import { authClient } from "./auth-client.ts";
 import { settleSession } from "./settle-session.ts";
 
@@ -9,7 +9,7 @@ function settle(): Promise<void> {
   return settleSession(hadAccount, {
     getSession: () => authClient.getSession(),
     enterAsGuest: () => authClient.signIn.anonymous(),
-    goToSignIn: () => announceAccountChange("/sign-in"),
+    goToSignIn: announceSignOut,
   });
 }
 

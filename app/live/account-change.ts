@@ -1,8 +1,16 @@
 import { channelName, type TabMessage } from "./channel.ts";
+import { forgetDrafts } from "./forget-drafts.ts";
 
 let isOnItsWay = false;
 
-/** Another person uses this browser now: every tab loads anew, so that nothing of the former one stays. */
+/** The session is over: whoever signs in next finds nothing of this person. */
+export function announceSignOut(): void {
+  if (isOnItsWay) return;
+  forgetDrafts(localStorage);
+  announceAccountChange("/sign-in");
+}
+
+/** Another account is used in this browser now: every tab loads anew, so that nothing of the former one is shown. */
 export function announceAccountChange(goTo: string): void {
   if (isOnItsWay) return;
   isOnItsWay = true;

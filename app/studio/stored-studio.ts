@@ -1,3 +1,5 @@
+import { draftKeys } from "../live/forget-drafts.ts";
+
 export type Slot = "person" | "garment";
 
 const categories = ["auto", "top", "bottom", "dress"] as const;
@@ -17,7 +19,7 @@ export interface StudioState {
   readonly consentedIds: readonly string[];
 }
 
-const storageKey = "atelier-studio";
+const storageKey = draftKeys.studio;
 const consentsKept = 200;
 
 function parse(text: string | null): unknown {

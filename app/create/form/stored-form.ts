@@ -1,6 +1,7 @@
 import { aspects, type CreateForm, emptyForm, mostPictures, type OwnSettings } from "./create-form.ts";
+import { draftKeys } from "../../live/forget-drafts.ts";
 
-const storageKey = "atelier-create";
+const storageKey = draftKeys.create;
 
 type Unknown = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { authClient } from "../../data/auth-client.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
-import { announceAccountChange } from "../../live/account-change.ts";
+import { announceSignOut } from "../../live/account-change.ts";
 import { Button } from "../../ui/button.tsx";
 
 export function SignOutButtons() {
@@ -14,7 +14,7 @@ export function SignOutButtons() {
       if (everywhere) await authClient.revokeSessions({ fetchOptions: { throw: true } });
       await authClient.signOut({ fetchOptions: { throw: true } });
     },
-    onSuccess: () => announceAccountChange("/sign-in"),
+    onSuccess: announceSignOut,
     onError,
   });
   return (
