@@ -2,7 +2,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import type { ImageView } from "@atelier/server/images";
 import { useTranslations } from "next-intl";
-import type { KeyboardEvent } from "react";
+import { type KeyboardEvent, type Ref, useImperativeHandle, useRef } from "react";
 import type { Stroke } from "../../edit/mask/stroke.ts";
 import { BrushOptions } from "../../edit/panel/brush-options.tsx";
 import { EditStage } from "../../edit/stage/edit-stage.tsx";
@@ -19,8 +19,13 @@ interface Props {
   readonly onClose: () => void;
 }
 
+interface PainterProps extends Props {
+  /** Gets what leaves with the marks. */
+  readonly leaveRef: Ref<() => void>;
+}
+
 /** The person on the dark stage, to be painted where the garment goes. */
-function Painter({ person, strokes, onClose }: Props) {
+function Painter({ person, strokes, onClose, leaveRef }: PainterProps) {
   const t = useTranslations("studio.mask");
   const session = useEditor({ strokes, undone: [] });
   useEditKeys(session);
@@ -28,6 +33,7 @@ function Painter({ person, strokes, onClose }: Props) {
     personMask.set({ personId: person.id, strokes: session.history.strokes });
     onClose();
   };
+  useImperativeHandle(leaveRef, () => done);
   const press = (event: KeyboardEvent) => {
     if (!isRunKey(event.nativeEvent)) return;
     event.stopPropagation();
@@ -63,10 +69,12 @@ function Painter({ person, strokes, onClose }: Props) {
   );
 }
 
+/** Escape keeps the marks; only Cancel throws them away. */
 export function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean }) {
+  const leave = useRef<() => void>(null);
   return (
-    <Dialog.Root open={isOpen} onOpenChange={(open) => open || props.onClose()}>
-      <Dialog.Portal>{isOpen ? <Painter {...props} /> : null}</Dialog.Portal>
+    <Dialog.Root open={isOpen} onOpenChange={(open) => open || leave.current?.()}>
+      <Dialog.Portal>{isOpen ? <Painter {...props} leaveRef={leave} /> : null}</Dialog.Portal>
     </Dialog.Root>
   );
 }
