@@ -1,6 +1,5 @@
 "use client";
-import { LoadFailed } from "../../frame/load-failed.tsx";
-import { Loading } from "../parts/loading.tsx";
+import { LiveData } from "../parts/live-data.tsx";
 import { useWindow } from "../parts/window-choice.tsx";
 import { useOverview } from "../use-overview.ts";
 import { AttentionList } from "./attention-list.tsx";
@@ -11,19 +10,20 @@ import { ThroughputPanel } from "./throughput-panel.tsx";
 
 /** The state of everything on one page: who waits longest comes first. */
 export function OverviewFigures() {
-  const window = useWindow();
-  const { data, error, refetch } = useOverview(window);
-  if (data === undefined)
-    return error === null ? <Loading /> : <LoadFailed error={error} onRetry={() => void refetch()} />;
+  const query = useOverview(useWindow());
   return (
-    <div className="flex flex-col gap-9">
-      <AttentionList items={data.attention} />
-      <QueueTable overview={data} />
-      <div className="grid gap-x-12 gap-y-9 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)]">
-        <ThroughputPanel overview={data} />
-        <FailuresPanel overview={data} />
-        <EstimatePanel overview={data} />
-      </div>
-    </div>
+    <LiveData query={query}>
+      {(data) => (
+        <div className="flex flex-col gap-9">
+          <AttentionList items={data.attention} />
+          <QueueTable overview={data} />
+          <div className="grid gap-x-12 gap-y-9 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)]">
+            <ThroughputPanel overview={data} />
+            <FailuresPanel overview={data} />
+            <EstimatePanel overview={data} />
+          </div>
+        </div>
+      )}
+    </LiveData>
   );
 }
