@@ -82,8 +82,9 @@ async function listPages(stage: Stage): Promise<Record<string, Page>> {
     "jobs of a server": search({ server: "10.0.0.2" }),
     "story of a job": (services) => readAnyStory(services, { id: failed?.id ?? "" }),
     "GET /metrics": async (services) => {
-      const overview = readOverview(services, { window: "1h" });
-      return metricsText(...(await Promise.all([overview, readNodes(services)])));
+      const nodes = readNodes(services);
+      const overview = readOverview(services, { window: "1h", nodes });
+      return metricsText(...(await Promise.all([overview, nodes])));
     },
   };
 }

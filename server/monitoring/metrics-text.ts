@@ -111,13 +111,19 @@ function windowFamilies({ queues, failures, estimate, window }: Overview): Famil
   ];
 }
 
+/** During a restart the old node, which drains, and the new one have the same name: only the id tells them apart. */
+const labelsOf = ({ id, name }: NodeFigures) => ({ node: name, id });
+
 function nodeFamilies(nodes: readonly NodeFigures[]): Family[] {
   const live = nodes.filter(({ state }) => state === "active" || state === "draining");
   const each = (value: (node: NodeFigures) => number): Sample[] =>
-    live.map((node) => ({ labels: { node: node.name }, value: value(node) }));
+    live.map((node) => ({ labels: labelsOf(node), value: value(node) }));
   const slots = (value: (queue: NodeFigures["queues"][number]) => number): Sample[] =>
     live.flatMap((node) =>
-      node.queues.map((queue) => ({ labels: { node: node.name, queue: queue.queue }, value: value(queue) })),
+      node.queues.map((queue) => ({
+        labels: { ...labelsOf(node), queue: queue.queue },
+        value: value(queue),
+      })),
     );
   return [
     {
@@ -151,7 +157,7 @@ function serverFamilies(nodes: readonly NodeFigures[]): Family[] {
   const each = (value: (server: NodeFigures["servers"][number]) => number | null): Sample[] =>
     nodes.flatMap((node) =>
       node.servers.map((server) => ({
-        labels: { node: node.name, server: server.label },
+        labels: { ...labelsOf(node), server: server.label },
         value: value(server),
       })),
     );

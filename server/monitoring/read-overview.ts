@@ -1,7 +1,7 @@
 import type { Services } from "../services/index.ts";
 import { findAttention, type Attention } from "./attention.ts";
 import { readFigures, type EndedFigures, type Series, type WindowFigures } from "./read-figures.ts";
-import { readNodes } from "./read-nodes.ts";
+import { readNodes, type NodeFigures } from "./read-nodes.ts";
 import { idleQueue, readQueues, type QueueNow } from "./read-queues.ts";
 import type { FigureWindow } from "./window.ts";
 
@@ -27,15 +27,21 @@ const nothing: EndedFigures = {
   runMs: { p50: null, p95: null },
 };
 
-/** All that the overview and the page of queues show, in at most eight statements. */
+export interface OverviewInput {
+  readonly window: FigureWindow;
+  /** What readNodes gave, where it is needed beside the overview; else it is read. */
+  readonly nodes?: Promise<readonly NodeFigures[]>;
+}
+
+/** All that the overview and the page of queues show, in at most nine statements. */
 export async function readOverview(
   services: Pick<Services, "db" | "config">,
-  { window }: { window: FigureWindow },
+  { window, nodes: known }: OverviewInput,
 ): Promise<Overview> {
   const figuresOfHour = readFigures(services.db, "1h");
   const [queues, nodes, hour, figures] = await Promise.all([
     readQueues(services),
-    readNodes(services),
+    known ?? readNodes(services),
     figuresOfHour,
     window === "1h" ? figuresOfHour : readFigures(services.db, window),
   ]);

@@ -1,8 +1,8 @@
-import { addNode, addOwner, insertJob } from "@atelier/testing/jobs";
+import { addNode, addOwner, addServer, insertJob } from "@atelier/testing/jobs";
 import { addHistory } from "@atelier/testing/monitoring";
 import { createTestServices, openOwner, testOrigin, type TestServices } from "@atelier/testing/services";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readNodes, readOverview } from "../../monitoring/index.ts";
 import { metricsResponse } from "./metrics.ts";
 
@@ -72,7 +72,7 @@ test("O5 /metrics holds the figures of the page", async () => {
   }
   expect(samples.get('atelier_estimate_within_ratio{window="1h"}')).toBe(overview.estimate.within);
   const [node] = await readNodes(opened.services);
-  expect(samples.get(`atelier_node_slots{node="${node?.name}",queue="cpu-light"}`)).toBe(2);
+  expect(samples.get(`atelier_node_slots{node="${node?.name}",id="${node?.id}",queue="cpu-light"}`)).toBe(2);
 });
 
 test("O5 every family of /metrics has a type, and its unit ends its name", async () => {
@@ -87,5 +87,34 @@ test("a name with quotes does not break the text", async () => {
   const id = await addNode(opened.services);
   await opened.services.db.execute(sql`update nodes set name = ${'a "b"\n\\c'} where id = ${id}`);
   const text = await (await ask(adminKey)).text();
-  expect(text).toContain(String.raw`atelier_node_active{node="a \"b\"\n\\c"} 1`);
+  expect(text).toContain(String.raw`atelier_node_active{node="a \"b\"\n\\c",`);
+});
+
+test("O5 no two samples of /metrics have equal labels, also while a node restarts under its name", async () => {
+  const { services } = opened;
+  const server = { url: "http://gpu-1:8188", needs: ["comfyui/t2i_sdxl"] } as const;
+  for (const state of ["draining", "active"] as const) {
+    const nodeId = await addNode(services, { state });
+    await services.db.execute(sql`update nodes set name = 'studio' where id = ${nodeId}`);
+    await addServer(services, { nodeId, ...server });
+  }
+  const lines = (await (await ask(adminKey)).text()).split("\n");
+  const series = lines
+    .filter((line) => /^[a-z]/.test(line))
+    .map((line) => line.slice(0, line.lastIndexOf(" ")));
+  expect(series.filter((one) => one.includes('node="studio"')).length).toBeGreaterThan(8);
+  expect(new Set(series).size).toBe(series.length);
+});
+
+test("O2 /metrics takes at most ten statements", async () => {
+  // Safe: drizzle keeps the pool that it was given here.
+  const { $client: pool } = opened.services.db as unknown as { $client: { query(text: unknown): unknown } };
+  const query = vi.spyOn(pool, "query");
+  await ask(adminKey);
+  const read = query.mock.calls.filter(([text]) =>
+    /node_queues|job_figures|nodes|jobs/.test(JSON.stringify(text)),
+  );
+  query.mockRestore();
+  expect(read.length).toBeGreaterThan(0);
+  expect(read.length).toBeLessThanOrEqual(10);
 });
