@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { JobKind } from "@atelier/server/engines";
 import type { Capabilities } from "@atelier/server/jobs";
+import { useIsHydrated } from "../ui/use-is-hydrated.ts";
 import { api } from "./api.ts";
 import { keys } from "./keys.ts";
 
@@ -12,14 +13,20 @@ function waitsForWorker(capabilities: Capabilities | undefined): boolean {
   return capabilities?.items.some(({ available, reason }) => available && reason !== null) ?? false;
 }
 
-/** The answer with its state, for a place that must tell waiting from failing. */
+/**
+ * The answer with its state, for a place that must tell waiting from failing. Frame and page hydrate apart: the answer to
+ * the first must not change what the second expects of the server's HTML.
+ */
 export function useCapabilitiesQuery() {
-  return useQuery({
+  const isHydrated = useIsHydrated();
+  const query = useQuery({
     queryKey: keys.capabilities,
     queryFn: () => api.jobs.capabilities.query(),
     staleTime: 60_000,
     refetchInterval: ({ state }) => waitsForWorker(state.data) && askAgainMs,
   });
+  const { data, error, refetch } = query;
+  return { data: isHydrated ? data : undefined, error: isHydrated ? error : null, refetch };
 }
 
 export function useCapabilities() {
