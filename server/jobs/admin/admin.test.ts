@@ -16,7 +16,7 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { addHistory } from "@atelier/testing/monitoring";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import superjson from "superjson";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { handleTrpc } from "../../api/index.ts";
@@ -117,6 +117,39 @@ test("O2 pages of the search hold every job once, also where a page ends before 
   const nothing = await walk({ text: "nowhere to be found" });
   expect(nothing).toMatchObject({ ids: [] });
   expect(nothing.pages).toBeGreaterThan(2);
+});
+
+test("O2 pages of several owners skip no row of the one who has more jobs than are looked through", async () => {
+  const { services } = opened;
+  const [many, few] = [await addOwner(services), await addOwner(services)];
+  const mark = newId();
+  await services.db.execute(sql`update users set name = ${mark} where id in (${many.userId}, ${few.userId})`);
+  // The share of each of two is 2,000 rows: those of `many` that match lie behind it, those of `few` are older still.
+  await addHistory(services, { jobs: 3_000, days: 1, ownerIds: [many.userId] });
+  await addHistory(services, { jobs: 200, days: 30, ownerIds: [few.userId] });
+  const { jobs } = schema;
+  const isOneOfThem = sql`${jobs.ownerId} in (${many.userId}, ${few.userId})`;
+  await services.db.execute(sql`
+    update jobs set workflow = 'marked' where id in (select id from jobs where owner_id = ${many.userId} order by id limit 50)
+      or owner_id = ${few.userId}`);
+  const known = await services.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(sql`${isOneOfThem} and ${jobs.workflow} = 'marked'`);
+  expect(known.length).toBeGreaterThan(200);
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await search({ owner: mark, text: "marked", limit: 100, ...(cursor ? { cursor } : {}) });
+    ids.push(...page.items.map(({ id }) => id));
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  expect(ids).toEqual(
+    known
+      .map(({ id }) => id)
+      .toSorted()
+      .toReversed(),
+  );
 });
 
 test("O4 the search finds by id, owner, status, kind, place, cause and words", async () => {

@@ -82,11 +82,13 @@ async function searchOf(
   const { slice, filters } = planSearch(input);
   const share = filters.length > 0 ? shareOf(input, owners) : limit + 1;
   const found = await readFound(db, { owners, slice, filters, share, limit: limit + 1 });
-  if (found.length > limit) return pageOf(found.slice(0, limit));
-  if (filters.length === 0) return { items: found, nextCursor: null };
-  const last = await readEnd(db, { owners, slice, share });
-  // Of several owners one may have been looked through further back than another.
-  return { items: last === null ? found : found.filter(({ id }) => id >= last), nextCursor: last };
+  const isFull = found.length > limit;
+  // Of several owners one may have been looked through further back than another: what lies behind the nearest of the
+  // ends belongs to a later page, also when this one is full.
+  const mayGap = filters.length > 0 && (!isFull || (owners !== null && owners.length > 1));
+  const last = mayGap ? await readEnd(db, { owners, slice, share }) : null;
+  const items = last === null ? found : found.filter(({ id }) => id >= last);
+  return items.length > limit ? pageOf(items.slice(0, limit)) : { items, nextCursor: last };
 }
 
 function shareOf({ text }: SearchInput, owners: readonly string[] | null): number {
