@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useEffect, useState } from "react";
 import { live } from "../live/live.ts";
+import { shownKind } from "../jobs/shown-kind.ts";
 
 /** Makes the same words a new text, since a screen reader speaks only of what changed. */
 const unheard = "\u00a0";
@@ -14,7 +15,7 @@ export function Announcer() {
     () =>
       live.onEnd((job) => {
         const status = job.status === "completed" || job.status === "failed" ? job.status : "cancelled";
-        const next = t(`announce.${status}`, { kind: t(`kinds.${job.kind}`) });
+        const next = t(`announce.${status}`, { kind: t(`kinds.${shownKind(job)}`) });
         setText((shown) => (shown === next ? next + unheard : next));
       }),
     [t],

@@ -6,13 +6,14 @@ import { hasEnded } from "../live/live-state.ts";
 import { IconButton } from "../ui/icon-button.tsx";
 import { retryHelps } from "./retry-helps.ts";
 import { useCancelJob, useRetryJob } from "./use-job-actions.ts";
+import { shownKind } from "./shown-kind.ts";
 
 /** Cancel while it runs; retry when that can help. */
 export function JobAction({ job }: { readonly job: JobView }) {
   const t = useTranslations("jobs");
   const cancel = useCancelJob(job.id);
   const retry = useRetryJob(job.id);
-  const name = t(`kinds.${job.kind}`);
+  const name = t(`kinds.${shownKind(job)}`);
   if (!hasEnded(job)) {
     return (
       <IconButton

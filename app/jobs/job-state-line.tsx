@@ -9,6 +9,7 @@ import { useJobNow } from "./stage-text.ts";
 import { StatusIcon } from "./status-icon.tsx";
 import { useElapsedSeconds } from "./use-elapsed.ts";
 import { useWaitingText, type WaitingText } from "./waiting/use-waiting-text.ts";
+import { shownKind } from "./shown-kind.ts";
 
 function useStateText(job: JobView, waiting: WaitingText | null): string {
   const t = useTranslations("jobs");
@@ -39,7 +40,7 @@ export function JobStateLine({ job }: { readonly job: JobView }) {
         </span>
       </p>
       {isOpen && job.status === "processing" ? (
-        <Progress value={progress} label={t("progressOf", { kind: t(`kinds.${job.kind}`) })} />
+        <Progress value={progress} label={t("progressOf", { kind: t(`kinds.${shownKind(job)}`) })} />
       ) : null}
     </div>
   );

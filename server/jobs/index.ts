@@ -12,6 +12,7 @@ export { get, getStory, readEvents, type JobAddress, type JobStory } from "./get
 export { handBack } from "./hand-back.ts";
 export { handBackUnknown } from "./hand-back-unknown.ts";
 export type { Job } from "./job.ts";
+export type { JobEventType } from "./transition.ts";
 export type { JobEventView, JobOutputView, JobsUpdate, JobView } from "./job-view.ts";
 export { kindParams, submitSchema, type SubmitInput, type SubmitRequest } from "./kinds.ts";
 export type { Lease } from "./lease.ts";

@@ -59,7 +59,7 @@ test.each(["completed", "failed", "cancelled"] as const)(
     for (const to of jobStatuses) {
       const from = jobStatuses.filter((candidate) => canFollow(candidate, to));
       if (from.length === 0) continue;
-      expect(await transition(services.db, { from, to, where: sql`id = ${id}`, event: "late" })).toBeNull();
+      expect(await transition(services.db, { from, to, where: sql`id = ${id}`, event: "moved" })).toBeNull();
     }
     expect(await readJob(services, id)).toMatchObject({ status, revision: 1 });
   },

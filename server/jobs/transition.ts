@@ -4,6 +4,27 @@ import { AppError } from "../platform/index.ts";
 import { jobFromRow, type Job } from "./job.ts";
 import { canFollow } from "./status.ts";
 
+/** What happens to a job, each a line of its story. */
+export type JobEventType =
+  | "created"
+  | "queued"
+  | "claimed"
+  | "posted"
+  | "started"
+  | "progress"
+  | "completed"
+  | "failed"
+  | "requeued"
+  | "handed_back"
+  | "worker_lost"
+  | "moved"
+  | "reordered"
+  | "displaced"
+  | "servers_forgiven"
+  | "tier_changed"
+  | "cancel_requested"
+  | "cancelled";
+
 type Changes = { [Column in keyof Job]?: Job[Column] | SQL };
 
 /** A change of status of one or several jobs, and the line that it adds to their stories. */
@@ -18,7 +39,7 @@ export interface Transition {
    * is lost between a worker's end and the next claim.
    */
   readonly honourCancel?: boolean;
-  readonly event: string;
+  readonly event: JobEventType;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +58,7 @@ interface Change {
   readonly status: SQL;
   readonly where: SQL;
   readonly set: Changes;
-  readonly event: string;
+  readonly event: JobEventType;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -91,7 +112,7 @@ export async function transition(db: Db | Tx, input: Transition): Promise<Job | 
 export interface Amendment {
   readonly where: SQL;
   readonly set: Omit<Changes, "status">;
-  readonly event: string;
+  readonly event: JobEventType;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 

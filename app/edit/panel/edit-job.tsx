@@ -7,6 +7,7 @@ import { JobStateLine } from "../../jobs/job-state-line.tsx";
 import { retryHelps } from "../../jobs/retry-helps.ts";
 import { hasEnded } from "../../live/live-state.ts";
 import { Button } from "../../ui/button.tsx";
+import { shownKind } from "../../jobs/shown-kind.ts";
 
 interface Props {
   readonly job: JobView;
@@ -22,10 +23,10 @@ export function EditJob({ job, onRetried }: Props) {
   if (job.status === "completed") return null;
   return (
     <section
-      aria-label={t(`kinds.${job.kind}`)}
+      aria-label={t(`kinds.${shownKind(job)}`)}
       className="flex flex-col gap-2 rounded-card border border-line p-3"
     >
-      <p className="text-xs font-medium">{t(`kinds.${job.kind}`)}</p>
+      <p className="text-xs font-medium">{t(`kinds.${shownKind(job)}`)}</p>
       <JobStateLine job={job} />
       {job.error === null ? null : <p className="text-xs text-quiet">{textOf(job.error).advice}</p>}
       {hasEnded(job) ? null : (

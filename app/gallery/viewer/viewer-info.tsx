@@ -7,6 +7,7 @@ import { JobParams } from "../../jobs/params/job-params.tsx";
 import { useEngineName } from "../../jobs/use-engine-name.ts";
 import { TitleField } from "./title-field.tsx";
 import { useSourceImage } from "./use-source-image.ts";
+import { shownKind } from "../../jobs/shown-kind.ts";
 
 function useRows(image: ImageView) {
   const t = useTranslations("viewer");
@@ -24,7 +25,7 @@ function useRows(image: ImageView) {
     [t(image.kind === null ? "facts.added" : "facts.made"), moment(image.createdAt)],
   ];
   if (job === undefined) return rows;
-  rows.push([t("facts.kind"), jobs(`kinds.${job.kind}`)], [t("facts.engine"), engineName(job.engine)]);
+  rows.push([t("facts.kind"), jobs(`kinds.${shownKind(job)}`)], [t("facts.engine"), engineName(job.engine)]);
   if (job.node !== null) rows.push([t("facts.node"), job.node]);
   if (job.server !== null) rows.push([t("facts.server"), job.server]);
   if (job.startedAt !== null && job.endedAt !== null) {

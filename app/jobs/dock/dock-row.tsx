@@ -8,6 +8,7 @@ import { JobStateLine } from "../job-state-line.tsx";
 import { JobThumbnail } from "../job-thumbnail.tsx";
 import { jobHref } from "../job-href.ts";
 import { wordsOf } from "../params/param-rows.ts";
+import { shownKind } from "../shown-kind.ts";
 
 /** One job of the tray; drawn anew only when this job changes. */
 export const DockRow = memo(function DockRow({ job }: { readonly job: JobView }) {
@@ -19,7 +20,7 @@ export const DockRow = memo(function DockRow({ job }: { readonly job: JobView })
         <JobThumbnail job={job} size="small" />
         <span className="flex min-w-0 flex-1 flex-col gap-0.5">
           <span className="truncate text-xs font-medium">
-            {t(`kinds.${job.kind}`)}
+            {t(`kinds.${shownKind(job)}`)}
             {prompt === "" ? null : <span className="ml-1.5 font-normal text-quiet">{prompt}</span>}
           </span>
           <JobStateLine job={job} />

@@ -7,6 +7,7 @@ import { cx } from "../../ui/cx.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { JobListRow } from "../list/job-list-row.tsx";
 import { useDrag } from "./use-drag.ts";
+import { shownKind } from "../shown-kind.ts";
 
 interface Props {
   readonly jobs: readonly JobView[];
@@ -56,7 +57,11 @@ export function WaitingLine({ jobs, total, onMove }: Props) {
             )}
             handle={
               <IconButton
-                label={t("line.move", { place: index + 1, count: jobs.length, name: t(`kinds.${job.kind}`) })}
+                label={t("line.move", {
+                  place: index + 1,
+                  count: jobs.length,
+                  name: t(`kinds.${shownKind(job)}`),
+                })}
                 keys="ArrowUp ArrowDown"
                 {...handlersFor(job.id)}
                 onKeyDown={(event) => press(event, index)}

@@ -9,6 +9,7 @@ import { JobStateLine } from "../job-state-line.tsx";
 import { JobThumbnail } from "../job-thumbnail.tsx";
 import { wordsOf } from "../params/param-rows.ts";
 import { useEngineName } from "../use-engine-name.ts";
+import { shownKind } from "../shown-kind.ts";
 
 interface Props {
   readonly job: JobView;
@@ -34,7 +35,7 @@ export const JobListRow = memo(function JobListRow({ job, className, handle }: P
           <JobThumbnail job={job} size="medium" />
         </span>
         <span className="truncate text-sm font-medium max-xl:col-start-2 max-xl:row-start-1">
-          {t(`kinds.${job.kind}`)}
+          {t(`kinds.${shownKind(job)}`)}
           {prompt === "" ? null : <span className="ml-2 font-normal text-quiet">{prompt}</span>}
         </span>
         <span className="min-w-0 max-xl:col-start-2 max-xl:row-start-2 sm:max-xl:col-span-2">

@@ -1,5 +1,5 @@
 "use client";
-import type { JobEventView } from "@atelier/server/jobs";
+import type { JobEventType, JobEventView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { useJobFailureText } from "../use-job-failure-text.ts";
 
@@ -39,6 +39,7 @@ export function EventText({ event }: { readonly event: JobEventView }) {
     );
   }
   if (type === "posted") return <p className="text-sm">{t(type, { server: hostOf(data.server) })}</p>;
-  const key = type as "created";
-  return <p className="text-sm">{t.has(key) ? t(key) : type}</p>;
+  // A cast that holds for every type that is written: one without words does not compile.
+  const key = type as JobEventType;
+  return <p className="text-sm">{t.has(key) ? t(key) : type.replaceAll("_", " ")}</p>;
 }

@@ -12,6 +12,7 @@ import { StoryPlacement } from "./story-placement.tsx";
 import { StoryPictures } from "./story-pictures.tsx";
 import { StoryTimeline } from "./story-timeline.tsx";
 import { useStory } from "./use-story.ts";
+import { shownKind } from "../shown-kind.ts";
 
 /** All that happened to one job, in plain words. */
 export function JobStory({ id }: { readonly id: string }) {
@@ -22,7 +23,7 @@ export function JobStory({ id }: { readonly id: string }) {
   if (job === undefined) return <PageHeader title={t("title")} />;
   return (
     <>
-      <PageHeader title={jobs(`kinds.${job.kind}`)}>
+      <PageHeader title={jobs(`kinds.${shownKind(job)}`)}>
         <JobAction job={job} />
         <Link href="/jobs" className={buttonStyle("plain", "small")}>
           {t("back")}

@@ -13,6 +13,7 @@ import { PlacementPanel } from "./placement-panel.tsx";
 import { SettingsPanel } from "./settings-panel.tsx";
 import { StoryActions } from "./story-actions.tsx";
 import { StoryFactList } from "./story-fact-list.tsx";
+import { shownKind } from "../../../jobs/shown-kind.ts";
 
 /** The full story of anybody's job, and what may be done about it. */
 export function AnyJobStory({ id }: { readonly id: string }) {
@@ -23,7 +24,7 @@ export function AnyJobStory({ id }: { readonly id: string }) {
     <LiveData query={query} waiting={<PageHeader title={t("facts")} />} className="px-4 sm:px-6 wide:px-8">
       {(job) => (
         <>
-          <PageHeader title={jobs(`kinds.${job.kind}`)}>
+          <PageHeader title={jobs(`kinds.${shownKind(job)}`)}>
             <JobStatusChip status={job.status} isCancelling={job.cancelRequested} />
             <Link href="/admin/jobs" className={buttonStyle("quiet", "small")}>
               {t("back")}

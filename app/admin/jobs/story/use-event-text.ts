@@ -1,5 +1,5 @@
 "use client";
-import type { AnyStory } from "@atelier/server/jobs";
+import type { AnyStory, JobEventType } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 
 type Event = AnyStory["events"][number];
@@ -25,8 +25,9 @@ export function useEventText(): (event: Event) => { text: string; aside: string 
       const tier = text(data.tier) as "high";
       return t("events.tier_changed", { tier: tiers.has(tier) ? tiers(tier).toLowerCase() : tier });
     }
-    if (type === "submitting") return t("events.submitting", { server: text(data.server) });
-    const key = `events.${type}` as "events.created";
+    if (type === "posted") return t("events.posted", { server: text(data.server) });
+    // A cast that holds for every type that is written: one without words does not compile.
+    const key = `events.${type as JobEventType}` as const;
     return t.has(key) ? t(key) : type.replaceAll("_", " ");
   }
 
@@ -36,7 +37,7 @@ export function useEventText(): (event: Event) => { text: string; aside: string 
     const named = [text(data.code).replaceAll("_", " "), text(data.message), charge];
     const place =
       type === "created" ? [text(data.queue), text(data.need)] : [text(data.server), text(data.reason)];
-    const parts = [...named, ...(type === "submitting" ? [] : place)].filter((part) => part !== "");
+    const parts = [...named, ...(type === "posted" ? [] : place)].filter((part) => part !== "");
     return parts.length > 0 ? parts.join(" · ") : null;
   }
 
