@@ -4,6 +4,7 @@ import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import type { JobEventView, JobView } from "./job-view.ts";
 import { loadViews } from "./load-views.ts";
+import { serverLabel } from "./server-label.ts";
 
 export interface JobAddress {
   readonly ownerId: string;
@@ -18,7 +19,7 @@ export async function get(services: Services, { ownerId, id }: JobAddress): Prom
   return job;
 }
 
-/** The story of a job after a revision, oldest first. */
+/** The story of a job after a revision, oldest first, as its owner may read it. */
 export async function readEvents(
   services: Services,
   { id, after = 0 }: { id: string; after?: number },
@@ -33,9 +34,14 @@ export async function readEvents(
     revision,
     type,
     status,
-    data,
+    data: toOwnerData(data),
     at: createdAt.toISOString(),
   }));
+}
+
+/** Addresses and ids of nodes are for admins; owners see what a server is called. */
+function toOwnerData({ nodeId: _nodeId, ...data }: JobEventView["data"]): JobEventView["data"] {
+  return typeof data["server"] === "string" ? { ...data, server: serverLabel(data["server"]) } : data;
 }
 
 export interface JobStory extends JobView {

@@ -2,6 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { schema, tiers, type Db, type Tier, type Tx } from "../db/index.ts";
 import { jobFromRow, type Job } from "./job.ts";
 import type { JobOutputView, JobView } from "./job-view.ts";
+import { serverLabel } from "./server-label.ts";
 
 const tierNames = new Map<number, Tier>(Object.entries(tiers).map(([name, value]) => [value, name as Tier]));
 
@@ -28,11 +29,6 @@ export async function loadViews(
   return result.rows.map((row) => toView(jobFromRow(row), row));
 }
 
-/** Host, port and path of an address. */
-function labelOf(url: string): string {
-  return url.replace(/^https?:\/\//, "");
-}
-
 function toView(job: Job, extras: Extras): JobView {
   const time = (at: Date | null) => at?.toISOString() ?? null;
   return {
@@ -49,7 +45,7 @@ function toView(job: Job, extras: Extras): JobView {
     need: job.need,
     queue: job.queue,
     node: extras.node_name,
-    server: job.server === null ? null : labelOf(job.server),
+    server: job.server === null ? null : serverLabel(job.server),
     placement: job.placement,
     estimate: job.estimate,
     charged: job.charged,
