@@ -20,6 +20,7 @@ export {
   type NodeProblem,
   type NodeSettings,
   type NodeState,
+  type Asked,
   type Placement,
   type PlaceWeighed,
   type Retention,

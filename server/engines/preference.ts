@@ -26,7 +26,7 @@ export function enginesFor(wish: Wish): readonly EngineName[] {
 
 /** Engines without workflows take no words, and of the optional pictures none. */
 function canFollow(engine: "iopaint" | "local", { kind, params, roles }: Wish): boolean {
-  if (params["prompt"] !== undefined) return false;
+  if (params["prompt"] !== undefined && params["prompt"] !== "") return false;
   if (kind === "outfit_change" && roles.has("mask")) return false;
   return !(engine === "local" && kind === "upscale" && params["scale"] !== 2);
 }

@@ -1,8 +1,9 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { schema, tiers, type Tier } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import type { Job } from "./job.ts";
+import { kindParams } from "./kinds.ts";
 import { isFinal } from "./status.ts";
 import { submit, type Submitted, type Submitter } from "./submit.ts";
 
@@ -27,9 +28,14 @@ export async function retry(
   const last = await findLastRetry(services, id);
   if (last && !isFinal(last.status)) return { id: last.id, status: last.status };
   const number = Math.max(last?.retryNumber ?? 0, await findLastNumber(services, job)) + 1;
-  const { kind, params, retention } = job;
-  const inputs = await readInputIds(services, job);
-  const request = { kind, params, inputs, retention, ...readWay(job) };
+  const request = {
+    kind: job.kind,
+    params: readParams(job),
+    inputs: await readInputIds(services, job),
+    retention: job.retention,
+    tier: readTier(job, submitter),
+    ...readWay(job),
+  };
   return submit(services, request, {
     submitter,
     idempotencyKey: `${keyPrefix(id)}${number}`,
@@ -48,6 +54,8 @@ async function findLastRetry({ db }: Services, id: string): Promise<Job | null> 
   return last ?? null;
 }
 
+// Safe: the object's own keys.
+const tierNames = Object.keys(tiers) as Tier[];
 const keyPrefix = (id: string) => `retry:${id}:`;
 
 /** The number of the last retry by its key, which outlives an ephemeral job. */
@@ -61,8 +69,30 @@ async function findLastNumber({ db }: Services, { id, ownerId }: Job): Promise<n
   return last?.number ?? 0;
 }
 
+/** What was given, and the drawn seed; defaults of the workflow may be params that the kind does not know. */
+function readParams({ kind, params, placement }: Job): Record<string, unknown> {
+  const given = placement?.asked && new Set([...placement.asked.params, "seed"]);
+  const own = Object.entries(params).filter(
+    ([name, value]) => name in kindParams[kind].shape && value !== "" && (!given || given.has(name)),
+  );
+  return Object.fromEntries(own);
+}
+
+/** A raised tier was an admin's to give, and is again. */
+function readTier({ tier }: Job, { isAdmin = false }: Submitter): Tier {
+  const wanted = isAdmin ? tier : Math.min(tier, tiers.normal);
+  return tierNames.find((name) => tiers[name] === wanted) ?? "normal";
+}
+
 /** The engine and workflow that were asked for: not those of a place that the job was only moved to. */
 function readWay({ placement, engine, workflow }: Job): { engine?: string; workflow?: string } {
+  if (placement?.asked) {
+    const { asked } = placement;
+    return {
+      ...(asked.engine ? { engine: asked.engine } : {}),
+      ...(asked.workflow ? { workflow: asked.workflow } : {}),
+    };
+  }
   const [wantedEngine, name] = placement?.downgrade?.from.split("/") ?? [engine, workflow];
   return wantedEngine === "comfyui" ? (name ? { workflow: name } : {}) : { engine: wantedEngine ?? engine };
 }

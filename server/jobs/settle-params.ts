@@ -28,5 +28,7 @@ export function settleParams(request: SubmitRequest, workflow: Workflow | null):
     });
   }
   const seed = "seed" in workflow.params ? { seed: result.data.seed ?? randomInt(maxRandom) } : {};
-  return { ...Object.fromEntries(kept), ...result.data, ...seed };
+  // A default of no words says nothing, and would count as words that were given.
+  const said = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(said), ...seed };
 }

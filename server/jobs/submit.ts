@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { schema, tiers, type JobStatus, type Tx } from "../db/index.ts";
+import { schema, tiers, type Asked, type JobStatus, type Tx } from "../db/index.ts";
 import { needOf } from "../engines/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety/index.ts";
@@ -138,7 +138,7 @@ function rowOf({ id, request, options, outlook, inputs }: NewJob) {
     engine,
     workflow: workflow?.name ?? null,
     need,
-    placement,
+    placement: { ...placement, asked: askedIn(request) },
     estimate: toEstimate(wait, sizeClass),
     sizeClass,
     inputCount: inputs.size,
@@ -147,6 +147,10 @@ function rowOf({ id, request, options, outlook, inputs }: NewJob) {
     retryNumber: options.retry?.number ?? null,
     once: options.once ?? false,
   };
+}
+
+function askedIn({ engine, workflow, params }: SubmitRequest): Asked {
+  return { engine: engine ?? null, workflow: workflow ?? null, params: Object.keys(params) };
 }
 
 /** The row, its story's first line and its links in one statement. */

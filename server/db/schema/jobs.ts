@@ -46,8 +46,17 @@ export interface PlaceWeighed {
   readonly refused: "busier" | "full" | "no_server" | "never_seen" | "less_suited" | null;
 }
 
+/** What the request said about its way, so that running it again asks for no more than that. */
+export interface Asked {
+  readonly engine: EngineName | null;
+  readonly workflow: string | null;
+  /** Names of the params that were given; the others are defaults of where it was placed. */
+  readonly params: readonly string[];
+}
+
 /** Where a job was placed and what else was weighed. */
 export interface Placement {
+  readonly asked?: Asked;
   readonly chosen: { readonly queue: string; readonly need: Need };
   /** False when nothing alive can run it: it waits for a node to come back. */
   readonly isLive: boolean;

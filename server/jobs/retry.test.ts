@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { addImage, addNode, addOwner, readJob, type TestOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import { schema, tiers } from "../db/index.ts";
+import type { Need } from "../engines/index.ts";
+import { retryAny } from "./admin/retry-any.ts";
+import { cancel } from "./cancel.ts";
+import { retry } from "./retry.ts";
+import { submit } from "./submit.ts";
+
+let opened: TestServices;
+let owner: TestOwner;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+beforeEach(async () => {
+  await opened.services.db.delete(schema.jobs);
+  await opened.services.db.delete(schema.nodes);
+  owner = await addOwner(opened.services);
+});
+
+async function cancelled(request: object) {
+  const { services } = opened;
+  const { id } = await submit(services, request, { submitter: owner });
+  await cancel(services, { ownerId: owner.userId, id });
+  return readJob(services, id);
+}
+
+async function again(id: string) {
+  const { services } = opened;
+  const submitted = await retry(services, { submitter: owner, id });
+  return readJob(services, submitted.id);
+}
+
+describe("E8 a job runs again as it was asked for", () => {
+  test.each([
+    ["tryon_qwen_edit_2511", "outfit_change", ["person", "garment"], { consent: true }],
+    ["inpaint_flux_fill", "inpaint", ["image", "mask"], {}],
+    ["upscale_hires_fix", "upscale", ["image"], {}],
+    ["cpu_composite_no_model", "edit", ["image", "reference", "mask"], {}],
+  ])("by %s without words", async (workflow, kind, roles, params) => {
+    const { services } = opened;
+    await addNode(services, { queue: "gpu-high", needs: [`comfyui/${workflow}`] });
+    const inputs: Record<string, string> = {};
+    for (const role of roles) inputs[role] = await addImage(services, owner.userId);
+    const { images } = schema;
+    if (inputs["mask"])
+      await services.db.update(images).set({ role: "mask" }).where(eq(images.id, inputs["mask"]));
+    const job = await cancelled({ kind, workflow, inputs, params });
+    expect(job.params).not.toHaveProperty("prompt");
+    expect(await again(job.id)).toMatchObject({ retryOf: job.id, workflow, params: job.params });
+  });
+
+  test("a workflow that was not named is chosen anew, with its own defaults", async () => {
+    const { services } = opened;
+    const lend = (need: Need) => addNode(services, { queue: "gpu-high", needs: [need] });
+    const nodeId = await lend("comfyui/t2i_sdxl");
+    const request = { kind: "text_to_image", params: { prompt: "a chair", steps: 12 } };
+    const job = await cancelled(request);
+    const named = await cancelled({ ...request, workflow: "t2i_sdxl" });
+    await services.db.delete(schema.nodes).where(eq(schema.nodes.id, nodeId));
+    await lend("comfyui/t2i_sd15");
+    const { params } = await again(job.id);
+    expect(params).toMatchObject({ steps: 12, width: 512, seed: job.params["seed"] });
+    await expect(again(named.id)).rejects.toMatchObject({ code: "no_engine" });
+  });
+
+  test("a low tier is kept; a raised one only where an admin asks", async () => {
+    const { services } = opened;
+    await addNode(services);
+    const request = { kind: "upscale", inputs: { image: owner.imageId } };
+    const low = await cancelled({ ...request, tier: "low" });
+    expect((await again(low.id)).tier).toBe(tiers.low);
+    const { id } = await submit(
+      services,
+      { ...request, tier: "high" },
+      { submitter: { ...owner, isAdmin: true } },
+    );
+    await cancel(services, { ownerId: owner.userId, id });
+    const lowered = await again(id);
+    expect(lowered.tier).toBe(tiers.normal);
+    await cancel(services, { ownerId: owner.userId, id: lowered.id });
+    const kept = await retryAny(services, { id });
+    expect((await readJob(services, kept.id)).tier).toBe(tiers.high);
+  });
+});
