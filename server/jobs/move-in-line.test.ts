@@ -56,6 +56,15 @@ test("D5 jobs are served in the order that their owner gave them", async () => {
   });
 });
 
+test("D5 a job can be moved between the same two again and again", async () => {
+  for (let count = 0; count < 60; count += 1) {
+    const [moved, next] = count % 2 === 0 ? [2, 1] : [1, 2];
+    // Each time the last of the three goes between the first and the one that was put there before.
+    await move(moved, next);
+    expect(await order()).toEqual([0, moved, next, 3]);
+  }
+});
+
 test("moving at the same moment loses no job and no order", async () => {
   await Promise.all([move(3, 0), move(2, 0), move(1, 0)]);
   expect((await order()).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3]);

@@ -33,7 +33,7 @@ export async function moveInLine(services: Services, { ownerId, id, before }: Mo
   hint(services, [moved]);
 }
 
-/** Between the two neighbours at the new place. */
+/** Between the two neighbours at the new place; where no number is left between them, all of the line are numbered anew. */
 async function findOrder(tx: Tx, { ownerId, id, before }: MoveInLine): Promise<number> {
   const { jobs } = schema;
   const result = await tx.execute<{ id: string; order: number }>(sql`
@@ -51,5 +51,21 @@ async function findOrder(tx: Tx, { ownerId, id, before }: MoveInLine): Promise<n
   const low = line[at - 1]?.order;
   const high = line[at]?.order;
   if (low === undefined) return (high ?? 0) - 1;
-  return high === undefined ? low + 1 : (low + high) / 2;
+  if (high === undefined) return low + 1;
+  const middle = (low + high) / 2;
+  if (middle > low && middle < high) return middle;
+  await renumber(
+    tx,
+    line.map((row) => row.id),
+  );
+  return at - 0.5;
+}
+
+/** The order stays: others see no change, so no revision is raised. */
+async function renumber(tx: Tx, ids: readonly string[]): Promise<void> {
+  const { jobs } = schema;
+  await tx.execute(sql`
+    update ${jobs} set owner_order = line.place - 1
+    from unnest(${sql.param([...ids])}::uuid[]) with ordinality as line(id, place)
+    where ${jobs.id} = line.id and ${jobs.status} = 'pending'`);
 }
