@@ -8,7 +8,11 @@ const workflowSchema = z.object({
   title: z.string(),
   description: z.string(),
   kind: z.enum(jobKinds),
+  vramGib: z.number(),
   isLive: z.boolean(),
+  missing: z
+    .array(z.string())
+    .describe("What the server lacks that is nearest to running it; empty when it is live."),
   params: z.record(z.string(), z.unknown()),
   inputs: z.array(z.object({ role: z.string(), required: z.boolean() })),
 });
@@ -24,6 +28,7 @@ export const listWorkflows = defineRoute({
   },
   async handle({ services }) {
     const offered = await offeredWorkflows(services.db);
-    return Response.json({ items: offered.map(({ rank: _rank, ...workflow }) => workflow) });
+    // Parsed, so that what is not declared is not sent.
+    return Response.json({ items: offered.map((workflow) => workflowSchema.parse(workflow)) });
   },
 });
