@@ -1,7 +1,10 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
+import { useTranslations } from "next-intl";
+import { useCallback } from "react";
 import { useRemix } from "../data/use-remix.ts";
 import { localChoice } from "./engine/choose-outfit-engine.ts";
+import { toastWithUndo } from "../ui/toasts.ts";
 import { type Category, studio } from "./studio-store.ts";
 
 const categories: readonly Category[] = ["auto", "top", "bottom", "dress"];
@@ -19,7 +22,21 @@ function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" 
   });
 }
 
-/** Lays on the table what the picture was made from that the address names. */
+/** Lays on the table what the picture was made from that the address names; what lay there can be had back. */
 export function useStudioRemix(): void {
-  useRemix(layOut);
+  const t = useTranslations("studio");
+  const take = useCallback(
+    (job: Pick<JobView, "inputs" | "params" | "workflow">) => {
+      const former = studio.get();
+      layOut(job);
+      const isMarked = job.inputs.some(({ role }) => role === "mask");
+      toastWithUndo({
+        title: t(isMarked ? "remixedMarks" : "remixed"),
+        undoLabel: t("undo"),
+        onUndo: () => studio.set(former),
+      });
+    },
+    [t],
+  );
+  useRemix(take);
 }

@@ -22,7 +22,7 @@ export function EditActions({ session, ...rest }: Props) {
       <RemoveAction history={session.history} {...rest} />
       <RepaintAction key={`repaint ${start.key}`} history={session.history} words={start.repaint} {...rest} />
       <ChangeAction key={`change ${start.key}`} start={start.change} {...rest} />
-      <UpscaleAction {...rest} />
+      <UpscaleAction key={`upscale ${start.key}`} start={start.scale} {...rest} />
       <CutOutAction {...rest} />
       <RestoreFacesAction {...rest} />
     </section>

@@ -25,7 +25,7 @@ export function RepaintAction({ image, history, isBusy, onJob, words: first }: P
   const isMarked = hasPaint(history);
   const prompt = words.trim();
   return (
-    <ActionRow hint={isMarked ? null : t("repaintHint")}>
+    <ActionRow hint={isMarked ? null : t(first === "" ? "repaintHint" : "repaintAgainHint")}>
       <WordsField label={t("repaintWords")} hint={t("repaintWordsHint")} value={words} onChange={setWords} />
       <Button
         disabled={isBusy || inpaint.isPending || !isMarked || prompt === ""}

@@ -18,10 +18,10 @@ function useFourfold() {
   return { isThere: hasIopaint || workflow !== undefined, workflow };
 }
 
-export function UpscaleAction({ image, isBusy, onJob }: ActionProps) {
+export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { readonly start: 2 | 4 }) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
-  const [wished, setWished] = useState<2 | 4>(2);
+  const [wished, setWished] = useState<2 | 4>(start);
   const fourfold = useFourfold();
   const scale = fourfold.isThere ? wished : 2;
   const offer = useUpscaleOffer(image, scale);

@@ -2,6 +2,7 @@
 import type { ImageView } from "@atelier/server/images";
 import { useState } from "react";
 import { remixHref } from "../../data/remix-href.ts";
+import { useIsGone } from "../../data/use-is-gone.ts";
 import { useSourceImage } from "./use-source-image.ts";
 import type { ViewerAddress } from "./use-viewer-address.ts";
 import { useViewerKeys } from "./use-viewer-keys.ts";
@@ -21,6 +22,7 @@ export function ViewerRoom({ image, images, grows, address }: Props) {
   const isComparing = comparedId === image.id;
   const [isInfoOpen, setInfoOpen] = useState(false);
   const { job, sourceId } = useSourceImage(image);
+  const isSourceGone = useIsGone(sourceId);
   const at = images.findIndex((one) => one.id === image.id);
   const previous = at > 0 ? images[at - 1]?.id : undefined;
   const next = at === -1 ? undefined : images[at + 1]?.id;
@@ -38,7 +40,7 @@ export function ViewerRoom({ image, images, grows, address }: Props) {
         <ViewerToolbar
           image={image}
           place={at === -1 ? null : { number: at + 1, count: images.length }}
-          remix={job === undefined ? null : remixHref(image.id, job)}
+          remix={job === undefined || isSourceGone ? null : remixHref(image.id, job)}
           canCompare={sourceId !== null}
           isComparing={isComparing}
           isInfoOpen={isInfoOpen}
