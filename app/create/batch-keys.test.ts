@@ -18,3 +18,19 @@ test("A4 another request is another batch", () => {
   const { keys } = batches.open([{ seed: 1 }]);
   expect(batches.open([{ seed: 2 }]).keys).not.toEqual(keys);
 });
+
+test("A4 of a batch that started partly it is known how many are left, and one alone can be renewed", () => {
+  const batches = createBatchKeys();
+  const requests = [{ seed: 1 }, { seed: 2 }, { seed: 3 }];
+  expect(batches.left(requests)).toBeNull();
+  const { keys, started } = batches.open(requests);
+  const [first, second, third] = keys;
+  started.add(0);
+  expect(batches.left(requests)).toBe(2);
+  expect(batches.left([{ seed: 1 }])).toBeNull();
+  batches.renew(requests, 1);
+  const renewed = batches.open(requests).keys;
+  expect([renewed[0], renewed[2]]).toEqual([first, third]);
+  expect(renewed[1]).not.toBe(second);
+  expect(batches.left(requests)).toBe(2);
+});

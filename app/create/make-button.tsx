@@ -7,12 +7,14 @@ import { Spinner } from "../ui/spinner.tsx";
 
 interface Props {
   readonly count: number;
+  /** Of a batch that started partly, those that did not; else null. */
+  readonly left: number | null;
   readonly canMake: boolean;
   readonly isBusy: boolean;
   readonly onMake: () => void;
 }
 
-export function MakeButton({ count, canMake, isBusy, onMake }: Props) {
+export function MakeButton({ count, left, canMake, isBusy, onMake }: Props) {
   const t = useTranslations("create");
   const canStart = canMake && !isBusy;
   useRunKey(canStart, onMake);
@@ -25,7 +27,7 @@ export function MakeButton({ count, canMake, isBusy, onMake }: Props) {
       aria-keyshortcuts="Control+Enter"
     >
       {isBusy ? <Spinner /> : null}
-      {t("make", { count })}
+      {left === null ? t("make", { count }) : t("makeOthers", { count: left })}
       {isBusy ? null : (
         <span className="hidden sm:pointer-fine:inline">
           <Kbd keys="Control+Enter" ground="button" />

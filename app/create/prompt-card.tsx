@@ -11,13 +11,15 @@ const mostCharacters = 4_000;
 
 interface Props {
   readonly chosen: OfferedWorkflow | undefined;
+  /** Of a batch that started partly, those that did not; else null. */
+  readonly left: number | null;
   readonly canMake: boolean;
   readonly isBusy: boolean;
   readonly onMake: () => void;
 }
 
 /** The words, large, and the one thing to do with them. */
-export function PromptCard({ chosen, canMake, isBusy, onMake }: Props) {
+export function PromptCard({ chosen, left, canMake, isBusy, onMake }: Props) {
   const t = useTranslations("create");
   const form = useForm();
   const takesNegative = chosen?.params.negativePrompt !== undefined;
@@ -53,7 +55,7 @@ export function PromptCard({ chosen, canMake, isBusy, onMake }: Props) {
           request={chosen === undefined ? null : requestOf({ ...form, count: 1 }, chosen)}
           count={form.count}
         />
-        <MakeButton count={form.count} canMake={canMake} isBusy={isBusy} onMake={onMake} />
+        <MakeButton count={form.count} left={left} canMake={canMake} isBusy={isBusy} onMake={onMake} />
       </div>
     </section>
   );

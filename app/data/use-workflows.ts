@@ -9,15 +9,19 @@ export type { OfferedParam, OfferedWorkflow } from "@atelier/server/scheduling";
 
 const askAgainMs = 15_000;
 
-/** Every workflow, those that can run now first; undefined until it is known. Servers come and go, so it is asked again. */
-export function useAllWorkflows(): readonly OfferedWorkflow[] | undefined {
-  const { data } = useQuery({
+/** The answer with its state. Servers come and go, so it is asked again. */
+export function useWorkflowsQuery() {
+  return useQuery({
     queryKey: keys.workflows,
     queryFn: () => api.workflows.list.query(),
     staleTime: askAgainMs,
     refetchInterval: askAgainMs,
   });
-  return data?.items;
+}
+
+/** Every workflow, those that can run now first; undefined until it is known. */
+export function useAllWorkflows(): readonly OfferedWorkflow[] | undefined {
+  return useWorkflowsQuery().data?.items;
 }
 
 /** The workflows of one kind. */
