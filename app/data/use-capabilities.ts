@@ -6,11 +6,11 @@ import { useIsHydrated } from "../ui/use-is-hydrated.ts";
 import { api } from "./api.ts";
 import { keys } from "./keys.ts";
 
-const askAgainMs = 10_000;
+const askAgainMs = 15_000;
 
-/** Whether something can be asked for but waits for a worker, which may come at any moment. */
-function waitsForWorker(capabilities: Capabilities | undefined): boolean {
-  return capabilities?.items.some(({ available, reason }) => available && reason !== null) ?? false;
+/** Whether something cannot be done now; who can do it may come at any moment. */
+function lacksSomebody(capabilities: Capabilities | undefined): boolean {
+  return capabilities?.items.some(({ available, reason }) => !available || reason !== null) ?? false;
 }
 
 /**
@@ -23,7 +23,7 @@ export function useCapabilitiesQuery() {
     queryKey: keys.capabilities,
     queryFn: () => api.jobs.capabilities.query(),
     staleTime: 60_000,
-    refetchInterval: ({ state }) => waitsForWorker(state.data) && askAgainMs,
+    refetchInterval: ({ state }) => lacksSomebody(state.data) && askAgainMs,
   });
   const { data, error, refetch } = query;
   return { data: isHydrated ? data : undefined, error: isHydrated ? error : null, refetch };
