@@ -16,13 +16,14 @@ export function CardWords({ job, now }: Props) {
   const percent = now.progress === null ? null : `${Math.round(now.progress * 100)} %`;
   return (
     <div
-      role="status"
       className={cx(
         "tabular flex max-w-[calc(100%-16px)] flex-col items-center text-center text-xs",
         isOver ? "absolute bottom-3 rounded-card bg-black/70 px-3 py-1 text-white" : "relative",
       )}
     >
-      <p className={cx("font-medium", waiting?.isAway && "text-warn")}>{waiting?.place ?? now.text}</p>
+      <p role="status" className={cx("font-medium", waiting?.isAway && "text-warn")}>
+        {waiting?.place ?? now.text}
+      </p>
       <p className={cx("empty:hidden", isOver ? "text-white/80" : "text-quiet")}>
         {waiting?.start ?? percent}
       </p>
