@@ -4,17 +4,25 @@ export interface RoundTime {
   readonly unit: "seconds" | "minutes" | "hours";
 }
 
-const nearest = (value: number, step: number) => Math.max(step, Math.round(value / step) * step);
+const unitMs = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 } as const;
 
-/** Rounded the more the longer it is: 8 s, 45 s, 2 min, 35 min, 3 h. */
-export function roundTime(ms: number): RoundTime {
-  const seconds = ms / 1_000;
-  if (seconds < 9.5) return { value: nearest(seconds, 1), unit: "seconds" };
-  if (seconds < 57.5) return { value: nearest(seconds, 5), unit: "seconds" };
-  const minutes = seconds / 60;
-  if (minutes < 9.5) return { value: nearest(minutes, 1), unit: "minutes" };
-  if (minutes < 57.5) return { value: nearest(minutes, 5), unit: "minutes" };
-  return { value: nearest(minutes / 60, 1), unit: "hours" };
+/** Up to what is said in which steps, both in the unit. */
+const scales = [
+  { unit: "seconds", below: 10, step: 1 },
+  { unit: "seconds", below: 60, step: 5 },
+  { unit: "minutes", below: 10, step: 1 },
+  { unit: "minutes", below: 60, step: 5 },
+  { unit: "hours", below: 5, step: 0.5 },
+  { unit: "hours", below: Infinity, step: 1 },
+] as const satisfies readonly { unit: RoundTime["unit"]; below: number; step: number }[];
+
+/** Rounded the more the longer it is: 8 s, 45 s, 2 min, 35 min, 1.5 h, 7 h. */
+export function roundTime(ms: number, toWhole: (steps: number) => number): RoundTime {
+  for (const { unit, below, step } of scales) {
+    const value = Math.max(step, toWhole(ms / unitMs[unit] / step) * step);
+    if (value < below) return { value, unit };
+  }
+  return { value: Infinity, unit: "hours" };
 }
 
 export interface Span {
@@ -24,10 +32,10 @@ export interface Span {
   readonly isOne: boolean;
 }
 
-/** A range in ms as two round times; null when it ends within half a second: at once. */
+/** A range in ms as two round times that hold it; null when it ends within half a second: at once. */
 export function spanOf([lowMs, highMs]: readonly [number, number]): Span | null {
   if (highMs < 500) return null;
-  const low = roundTime(lowMs);
-  const high = roundTime(Math.max(lowMs, highMs));
+  const low = roundTime(lowMs, Math.floor);
+  const high = roundTime(Math.max(lowMs, highMs), Math.ceil);
   return { low, high, isOne: low.value === high.value && low.unit === high.unit };
 }
