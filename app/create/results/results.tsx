@@ -1,12 +1,10 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { useCallback, useMemo, useState } from "react";
 import { askAgain, mayAskForMore } from "../../data/may-ask-for-more.ts";
 import { LoadFailed } from "../../frame/load-failed.tsx";
 import { justify } from "../../gallery/justify.ts";
-import { useGalleryImages } from "../../gallery/use-gallery-images.ts";
 import { useViewerAddress } from "../../gallery/viewer/use-viewer-address.ts";
 import { Viewer } from "../../gallery/viewer/viewer.tsx";
 import { useBoxSize } from "../../ui/use-box-size.ts";
@@ -16,6 +14,7 @@ import { NothingCanMake } from "./nothing-can-make.tsx";
 import { NothingYet } from "./nothing-yet.tsx";
 import { ResultCard } from "./result-card.tsx";
 import { sizeOfJob } from "./size-of-job.ts";
+import { useShownImages } from "./use-shown-images.ts";
 
 interface Props {
   readonly creations: ReturnType<typeof useCreations>;
@@ -25,7 +24,6 @@ interface Props {
 
 const gapPx = 16;
 const phonePx = 640;
-const imageFilters = { kind: "text_to_image" } as const;
 
 interface Card {
   readonly job: JobView;
@@ -48,12 +46,6 @@ function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
   );
 }
 
-/** The viewer goes from picture to picture as they hang here. */
-function inGridOrder(jobs: readonly JobView[], images: readonly ImageView[]): readonly ImageView[] {
-  const imageById = new Map(images.map((image) => [image.id, image]));
-  return jobs.flatMap(({ outputs }) => outputs.flatMap(({ imageId }) => imageById.get(imageId) ?? []));
-}
-
 /** The pictures made here, newest first, each in the frame in which it developed. */
 export function Results({ creations, reason }: Props) {
   const t = useTranslations("create");
@@ -61,14 +53,13 @@ export function Results({ creations, reason }: Props) {
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
   const { width } = useBoxSize(element);
   const viewer = useViewerAddress();
-  const { images } = useGalleryImages(imageFilters);
   const endRef = useNearEnd(() => void creations.fetchNextPage(), mayAskForMore(creations));
   const jobs = useMemo(
     () => creations.jobs?.filter(({ id }) => !dismissed.has(id)),
     [creations.jobs, dismissed],
   );
   const cards = useMemo(() => layOut(jobs ?? [], width), [jobs, width]);
-  const shownImages = useMemo(() => inGridOrder(jobs ?? [], images ?? []), [images, jobs]);
+  const shownImages = useShownImages({ jobs, creations, openId: viewer.imageId });
   const dismiss = useCallback((id: string) => setDismissed((ids) => new Set([...ids, id])), []);
   const isEmpty = jobs?.length === 0;
   return (
