@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { api } from "../../data/api.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { LiveData } from "../parts/live-data.tsx";
+import { useAddressTarget } from "../parts/use-address-target.ts";
 import { useAgo } from "../parts/use-ago.ts";
 import { useLiveQuery } from "../parts/use-live-query.ts";
 import { NodeSection } from "./node-section.tsx";
@@ -20,6 +21,7 @@ function EndedNodes({ nodes }: { readonly nodes: readonly NodeFigures[] }) {
           <li
             key={node.id}
             id={`node-${node.id}`}
+            tabIndex={-1}
             className="tabular flex flex-wrap items-center gap-x-4 gap-y-1 py-2 text-xs"
           >
             <span className="min-w-40 font-medium">{node.name}</span>
@@ -39,6 +41,7 @@ const isLive = ({ state }: NodeFigures) => state === "active" || state === "drai
 
 function Nodes({ nodes }: { readonly nodes: readonly NodeFigures[] }) {
   const t = useTranslations("admin.nodes");
+  useAddressTarget();
   const live = nodes.filter(isLive);
   const ended = nodes.filter((node) => !isLive(node));
   return (

@@ -27,6 +27,7 @@ export function NodeSection({ node }: { readonly node: NodeFigures }) {
   return (
     <section
       id={`node-${node.id}`}
+      tabIndex={-1}
       aria-labelledby={headingId}
       className="scroll-mt-4 rounded-card border border-line bg-surface p-4 sm:p-5"
     >
