@@ -2,6 +2,7 @@ import type { Page } from "@playwright/test";
 import { beAdmin } from "../steps/be-admin.ts";
 import { createAccount } from "../steps/create-account.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { waitForResult } from "../steps/wait-for-result.ts";
@@ -29,10 +30,11 @@ test("O4 D9 an admin drains the node, raises a waiting job and resumes; the stor
   await page.goto(`/admin/jobs?status=open&text=${jobId}`);
   await page.getByRole("table", { name: "Jobs" }).getByRole("link", { name: "Cut-out" }).click();
   await expect(page.getByRole("heading", { name: "Where it was placed" })).toBeVisible();
+  await expect(page.getByText("Waiting in line", { exact: true })).toBeVisible();
   await page.getByRole("radio", { name: "Urgent" }).click();
   const story = page.getByRole("list", { name: "What happened" });
   await expect(story.getByText("An admin changed its tier to urgent.")).toBeVisible();
-  await expect(page.getByText("Working", { exact: true })).toHaveCount(0);
+  await expect(page.getByText("Waiting in line", { exact: true })).toBeVisible();
 
   await page.goto("/admin/nodes");
   await node(page)
@@ -103,9 +105,12 @@ test("S1 an account that is no admin finds no way there, and is told so", async 
   await beAdmin(first);
   await first.close();
   await createAccount(page);
+  await expect(page.getByRole("link", { name: "Ada", exact: true })).toBeVisible();
   await expect(
     page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Admin" }),
   ).toHaveCount(0);
   await page.goto("/admin");
   await expect(page.getByRole("heading", { name: "For admins only" })).toBeVisible();
+  const answer = await page.request.get("/api/trpc/admin.nodes.list", sameSite());
+  expect(answer.status()).toBe(403);
 });

@@ -74,10 +74,20 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
 
     const line = page.getByRole("list", { name: "Your line" });
-    const handle = line.getByRole("button", { name: /^Move Picture from words, place 2/ });
-    await expect(handle).toBeVisible({ timeout: 30_000 });
-    await handle.press("ArrowUp");
-    await expect(page.getByText(/^Now at place 1 of \d\.$/)).toBeAttached();
+    const handles = line.getByRole("button", { name: /^Move Picture from words, place/ });
+    await expect(handles.nth(2)).toBeVisible({ timeout: 30_000 });
+    const order = () =>
+      line.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    // Those at its end stay in the line long enough to be looked at twice.
+    const [other, own] = (await order()).slice(-2);
+    const row = line.getByRole("listitem").filter({ has: page.locator(`a[href="${own}"]`) });
+    const isMoved = page.waitForResponse(/jobs\.moveInLine/);
+    await row.getByRole("button", { name: /^Move/ }).press("ArrowUp");
+    await expect(page.getByText(/^Now at place \d of \d\.$/)).toBeAttached();
+    await isMoved;
+    await page.reload();
+    const ofBoth = async () => (await order()).filter((address) => address === own || address === other);
+    await expect.poll(ofBoth).toEqual([own, other]);
     await expect(line.getByText(/Starts (at once|in)/).first()).toBeVisible();
     expect(await findBarriers(page)).toEqual([]);
   });
