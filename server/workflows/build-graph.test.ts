@@ -112,3 +112,22 @@ test("an optional param without a default leaves the graph's own value", () => {
   const built = buildGraph(workflow, { params: {}, images: { image: "a.png" }, prefix: "x" });
   expect(built["2"]?.inputs.blur_radius).toBe(3);
 });
+
+test("texts of one place are joined in one order, whatever order the manifest came back in", () => {
+  const { manifest, graph } = named("tryon_qwen_edit_2511");
+  const joined = [manifest.params, Object.fromEntries(Object.entries(manifest.params).toReversed())].map(
+    (params) => {
+      const workflow = parseWorkflow({
+        name: "tryon",
+        manifest: { ...manifest, params },
+        graph,
+        isBuiltIn: false,
+      });
+      const given = { category: "top", prompt: "in red wool", seed: 1 };
+      const images = { person: "a.png", garment: "b.png" };
+      return JSON.stringify(buildGraph(workflow, { params: given, images, prefix: "x" }));
+    },
+  );
+  expect(joined[1]).toBe(joined[0]);
+  expect(joined[0]).toMatch(/\S in red wool"/);
+});

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { InputRole } from "../engines/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Graph } from "./graph.ts";
-import type { ParamSpec } from "./manifest.ts";
+import { paramNames, type ParamSpec } from "./manifest.ts";
 import { valueSchema } from "./param-schema.ts";
 import { writePlace } from "./place.ts";
 import { takeOut } from "./take-out.ts";
@@ -32,12 +32,14 @@ function readValue([name, spec]: ParamEntry, given: unknown): string | number | 
   return choices?.[String(parsed.data)] ?? parsed.data;
 }
 
-/** Texts that go to the same place are joined by a space, in the manifest's order. */
+/** Texts that go to the same place are joined by a space, in the order of `paramTypes`: the database keeps no order of keys. */
 function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["params"]): void {
   const textByAddress = new Map<string, string>();
-  for (const entry of Object.entries(workflow.params)) {
-    const [name, { type, to }] = entry;
-    const value = readValue(entry, params[name]);
+  for (const name of paramNames) {
+    const spec = workflow.params[name];
+    if (!spec) continue;
+    const { type, to } = spec;
+    const value = readValue([name, spec], params[name]);
     if (value === undefined) continue;
     for (const address of to) {
       const before = type === "text" ? textByAddress.get(address) : undefined;

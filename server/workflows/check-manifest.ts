@@ -1,8 +1,8 @@
-import { optionalInputs, requiredInputs } from "../engines/index.ts";
+import { optionalInputs, requiredInputs, type JobKind } from "../engines/index.ts";
 import { checkInput } from "./check-input.ts";
 import { checkParam } from "./check-param.ts";
 import { findDanglingLinks, type Graph } from "./graph.ts";
-import type { Manifest } from "./manifest.ts";
+import type { Manifest, ParamName } from "./manifest.ts";
 import { readPlace } from "./place.ts";
 
 function checkPlaces(graph: Graph, field: string, addresses: readonly string[]): string[] {
@@ -35,6 +35,15 @@ function checkRoles({ kind, inputs, paste }: Manifest): string[] {
   return problems;
 }
 
+/** Params that only requests of one kind have; on another kind nobody could set them. */
+const ofOneKind: Partial<Record<ParamName, JobKind>> = { category: "outfit_change", scale: "upscale" };
+
+function checkKind({ kind, params }: Manifest): string[] {
+  return Object.keys(params)
+    .filter((name) => (ofOneKind[name as ParamName] ?? kind) !== kind)
+    .map((name) => `params: ${kind} has no "${name}"`);
+}
+
 function checkShared({ params, inputs, models, prefix }: Manifest): string[] {
   const texts = Object.values(params).filter(({ type }) => type === "text");
   const others = Object.values(params).filter(({ type }) => type !== "text");
@@ -54,6 +63,7 @@ export function checkManifest(manifest: Manifest, graph: Graph): string[] {
   return [
     ...findDanglingLinks(graph),
     ...(kind === "text_to_image" && !params.prompt ? ['params: text_to_image needs "prompt"'] : []),
+    ...checkKind(manifest),
     ...Object.entries(params).flatMap(([name, spec]) => checkParam(graph, name, spec)),
     ...checkRoles(manifest),
     ...Object.entries(inputs).flatMap(([role, spec]) => [

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { jobKinds, type InputRole } from "../engines/index.ts";
 
-/** Which params a job may have, with the type that a manifest must give them. */
+/** Which params a job may have, with the type that a manifest must give them; texts in the order in which they are joined. */
 export const paramTypes = {
+  category: "text",
   prompt: "text",
   negativePrompt: "text",
-  category: "text",
   width: "integer",
   height: "integer",
   steps: "integer",
@@ -16,7 +16,8 @@ export const paramTypes = {
 } as const;
 
 export type ParamName = keyof typeof paramTypes;
-const paramNames = Object.keys(paramTypes) as ParamName[];
+/** In a fixed order. */
+export const paramNames = Object.keys(paramTypes) as ParamName[];
 
 const inputRoles = ["person", "garment", "image", "reference", "mask"] as const satisfies InputRole[];
 

@@ -123,6 +123,23 @@ test.each<[string, (files: Files) => unknown, string[]]>([
     ['params: text_to_image needs "prompt"'],
   ],
   [
+    "a param that only another kind has",
+    ({ manifest }) =>
+      (manifest.params = { scale: { type: "integer", min: 2, max: 4, to: ["2.blur_radius"] } }),
+    ['params: edit has no "scale"'],
+  ],
+  [
+    "texts that the database does not take",
+    ({ manifest, graph }) => {
+      manifest.description = "a\u0000b";
+      Object.assign(graph["2"] ?? {}, { _meta: { title: "\ud800" } });
+    },
+    [
+      "workflow.json: holds a text that cannot be stored (NUL or half of a character)",
+      "graph.json: holds a text that cannot be stored (NUL or half of a character)",
+    ],
+  ],
+  [
     "a dangling link",
     ({ graph }) => Object.assign(graph["2"]?.inputs ?? {}, { image: ["77", 0] }),
     ['2.image is linked to ["77",0], which is not there'],

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { AppError, issuesOf } from "../platform/index.ts";
+import { AppError, isStorable, issuesOf } from "../platform/index.ts";
 import { checkManifest } from "./check-manifest.ts";
 import { graphSchema, type Graph } from "./graph.ts";
 import { hashOf } from "./hash.ts";
@@ -21,6 +21,13 @@ const namePattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 function linesOf(file: string, error: z.ZodError | undefined): string[] {
   if (!error) return [];
   return issuesOf(error).map(({ path, message }) => `${file}: ${path === "" ? "" : `${path}: `}${message}`);
+}
+
+/** Every text that JSON holds, keys too; the database would refuse the whole registration for one of them. */
+function hasUnstorable(value: unknown): boolean {
+  if (typeof value === "string") return !isStorable(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, item]) => !isStorable(key) || hasUnstorable(item));
 }
 
 function refuse(name: string, problems: readonly string[]): never {
@@ -55,6 +62,9 @@ export function parseWorkflow({ name, manifest, graph, isBuiltIn }: WorkflowSour
     ...(isNamed ? [] : ["the name may hold only a-z, 0-9, _ and -, at most 64"]),
     ...linesOf("workflow.json", parsedManifest.error),
     ...linesOf("graph.json", parsedGraph.error),
+    ...Object.entries({ "workflow.json": manifest, "graph.json": graph })
+      .filter(([, content]) => hasUnstorable(content))
+      .map(([file]) => `${file}: holds a text that cannot be stored (NUL or half of a character)`),
   ];
   if (!parsedManifest.success || !parsedGraph.success) return refuse(name, problems);
   problems.push(...checkManifest(parsedManifest.data, parsedGraph.data));
