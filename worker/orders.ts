@@ -1,6 +1,7 @@
 import { dispatch, rering } from "@atelier/server/jobs";
-import { changeQueues, readOrders } from "@atelier/server/nodes";
+import { changeQueues, publishRefused, readOrders } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
+import type { Workflow } from "@atelier/server/workflows";
 import type { Consumers } from "./consume.ts";
 import type { Incarnation } from "./incarnation.ts";
 import { startLoop, type Loop } from "./loop.ts";
@@ -17,6 +18,12 @@ interface OrdersInput {
   readonly onRetire: () => void;
 }
 
+interface RepublishInput {
+  readonly workflows: readonly Workflow[];
+}
+
+const republishMs = 60_000;
+
 /** Every second: what admins want of this node (settings, drained servers, its end). */
 export function startOrders(services: Services, input: OrdersInput): Loop {
   return startLoop(services.log, "orders", async () => {
@@ -28,6 +35,23 @@ export function startOrders(services: Services, input: OrdersInput): Loop {
       if (orders.retireRequested) input.onRetire();
     }
     return services.config.timing.cancelPollMs;
+  });
+}
+
+/** Every minute: own workflows that another node's stood in the way of are tried again. */
+export function startRepublishing(
+  services: Services,
+  { incarnation, offer, workflows }: Pick<OrdersInput, "incarnation" | "offer"> & RepublishInput,
+): Loop {
+  const own = workflows.filter(({ isBuiltIn }) => !isBuiltIn);
+  return startLoop(services.log, "republish", async () => {
+    const node = incarnation.current();
+    if (node?.problems.some(({ what }) => own.some(({ name }) => name === what))) {
+      const problems = await publishRefused(services, node.id, own);
+      // Another incarnation was told of its own problems when it registered.
+      if (incarnation.current()?.id === node.id) offer.refuse(problems.map(({ what }) => what));
+    }
+    return republishMs;
   });
 }
 

@@ -7,7 +7,7 @@ import { leave } from "./leave.ts";
 import { startLoops } from "./loops.ts";
 import { createMutex } from "./mutex.ts";
 import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./offer/index.ts";
-import { followOffer, startOrders } from "./orders.ts";
+import { followOffer, startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { onceStopped } from "./stop-signal.ts";
 import type { WorkInput } from "./work-input.ts";
@@ -33,6 +33,7 @@ export async function work(services: Services, input: WorkInput): Promise<void> 
     ...startLoops(services, { incarnation, runs, oneAtATime }),
     followOffer(services, { incarnation, offer, consumers }),
     followServers(services, { incarnation, pool, consumers }),
+    startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
     startOrders(services, { incarnation, offer, pool, consumers, onRetire: () => stop.request() }),
   ];
   const reason = await stop.requested;

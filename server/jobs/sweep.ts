@@ -1,11 +1,12 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { purgeDeleted } from "../images/index.ts";
-import { pruneEnded } from "../nodes/index.ts";
+import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import type { Services } from "../services/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { expireEphemeral } from "./expire-ephemeral.ts";
 import { expireGuests } from "./expire-guests.ts";
+import { failUnservable } from "./fail-unservable.ts";
 import { forgiveServers } from "./forgive-servers.ts";
 import { moveStranded } from "./move-stranded.ts";
 import { pruneEvents } from "./prune-events.ts";
@@ -19,6 +20,7 @@ export async function sweep(services: Services): Promise<void> {
   await recover(services);
   await moveStranded(services);
   await forgiveServers(services);
+  await failUnservable(services);
   for (const queue of await queuesInLine(services)) await dispatch(services, queue);
   await rering(services);
 }
@@ -32,6 +34,7 @@ export async function tidy(services: Services): Promise<void> {
   await pruneKeys(services);
   await pruneSignIns(services);
   await pruneEnded(services);
+  await pruneNeeds(services);
 }
 
 async function queuesInLine({ db }: Services): Promise<string[]> {

@@ -2,6 +2,8 @@ export { ownIdentity, pidStartTime, type ProcessIdentity } from "./identity.ts";
 export { countRun, drain, retire } from "./leave.ts";
 export { listLive } from "./list.ts";
 export { pruneEnded } from "./prune-ended.ts";
+export { pruneNeeds } from "./prune-needs.ts";
+export { publishRefused } from "./publish-refused.ts";
 export { register, type Node, type Registration } from "./register.ts";
 export { createNodeWatch, type NodeWatch } from "./watch.ts";
 export { readOrders, type NodeOrders } from "./read-orders.ts";

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { schema } from "../db/index.ts";
 import { findWorkflow, knownWorkflows } from "../scheduling/index.ts";
 import { builtInWorkflows, parseWorkflow, type Workflow } from "../workflows/index.ts";
+import { publishRefused } from "./publish-refused.ts";
 import { register, type Registration } from "./register.ts";
 import { retire } from "./leave.ts";
 
@@ -43,7 +45,29 @@ test("D4 a node publishes its own workflows; another content under a live node's
   });
   expect(await findWorkflow(services.db, "nothing")).toBeNull();
   expect(await knownWorkflows(services.db)).toHaveLength(builtInWorkflows.length + 2);
+  expect(await publishRefused(services, other.id, mixed)).toEqual(other.problems);
   for (const node of [first, same]) await retire(services, node.id);
+  expect(await publishRefused(services, other.id, mixed)).toEqual([]);
+  await retire(services, other.id);
   const later = await register(services, registration("later", [ownWorkflow("house", "Another")]));
   expect(later.problems).toEqual([]);
+});
+
+test("D4 of two nodes that publish one name at the same moment one is refused", async () => {
+  const { services } = opened;
+  const nodes = await Promise.all(
+    Array.from({ length: 6 }, (_, at) =>
+      register(services, registration(`racer-${at}-x`, [ownWorkflow("race", `Title ${at}`)])),
+    ),
+  );
+  expect(nodes.filter(({ problems }) => problems.length === 0)).toHaveLength(1);
+});
+
+test("a published workflow that this process cannot use leaves the others in use", async () => {
+  const { services } = opened;
+  const node = await register(services, registration("newer", [ownWorkflow("fine", "Fine")]));
+  const row = { nodeId: node.id, name: "future", hash: "f", manifest: { later: true }, graph: {} };
+  await services.db.insert(schema.nodeWorkflows).values(row);
+  expect(await findWorkflow(services.db, "future")).toBeNull();
+  expect(await findWorkflow(services.db, "fine")).toMatchObject({ title: "Fine" });
 });

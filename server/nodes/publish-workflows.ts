@@ -1,4 +1,4 @@
-import { and, eq, inArray, ne } from "drizzle-orm";
+import { and, eq, inArray, ne, sql } from "drizzle-orm";
 import { schema, type NodeProblem, type Tx } from "../db/index.ts";
 import type { Workflow } from "../workflows/index.ts";
 
@@ -13,6 +13,8 @@ export async function publishWorkflows(
 ): Promise<NodeProblem[]> {
   if (workflows.length === 0) return [];
   const { nodes, nodeWorkflows } = schema;
+  // A statement of its own: the select must see what the last publisher committed.
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('publish_workflows'), 0)`);
   const names = workflows.map(({ name }) => name);
   const others = await tx
     .select({ name: nodeWorkflows.name, hash: nodeWorkflows.hash, node: nodes.name })

@@ -1,4 +1,4 @@
-import { and, eq, notInArray, sql } from "drizzle-orm";
+import { and, eq, notInArray, sql, type SQL } from "drizzle-orm";
 import { schema, type Db, type Tx } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
 
@@ -10,11 +10,19 @@ export interface NodeQueue {
   readonly needs: readonly Need[];
 }
 
-/** Replaces what a node offers. Needs that it offered before stay known: what waits for them may go on waiting. */
+/** Replaces what a node offers. Needs that it offered before stay known for a while (`pruneNeeds`): what waits for them may go on waiting. */
 export async function writeQueues(db: Db | Tx, nodeId: string, queues: readonly NodeQueue[]): Promise<void> {
   const { nodeQueues } = schema;
   for (const { queue, slots, needs } of queues) {
-    const row = { nodeId, queue, slots, needs: [...needs], seenNeeds: [...needs] };
+    const own = sql`${sql.param([...needs])}::text[]`;
+    const row = {
+      nodeId,
+      queue,
+      slots,
+      needs: [...needs],
+      seenNeeds: [...needs],
+      needsSeenAt: stamped(own),
+    };
     await db
       .insert(nodeQueues)
       .values(row)
@@ -24,6 +32,7 @@ export async function writeQueues(db: Db | Tx, nodeId: string, queues: readonly 
           slots,
           needs: [...needs],
           seenNeeds: sql`(select coalesce(array_agg(distinct need), '{}') from unnest(${nodeQueues.seenNeeds} || excluded.needs) as known(need))`,
+          needsSeenAt: sql`${nodeQueues.needsSeenAt} || ${stamped(sql`${nodeQueues.needs} || excluded.needs`)}`,
         },
       });
   }
@@ -31,8 +40,17 @@ export async function writeQueues(db: Db | Tx, nodeId: string, queues: readonly 
   // A queue that is left keeps what it could do, but takes nothing.
   await db
     .update(nodeQueues)
-    .set({ slots: 0, needs: [] })
+    .set({
+      slots: 0,
+      needs: [],
+      needsSeenAt: sql`${nodeQueues.needsSeenAt} || ${stamped(sql`${nodeQueues.needs}`)}`,
+    })
     .where(
       and(eq(nodeQueues.nodeId, nodeId), names.length > 0 ? notInArray(nodeQueues.queue, names) : undefined),
     );
+}
+
+/** Both what is offered from now on and what was until now were seen at this moment. */
+function stamped(needs: SQL): SQL {
+  return sql`(select coalesce(jsonb_object_agg(need, now()), '{}') from unnest(${needs}) as own(need))`;
 }

@@ -91,8 +91,10 @@ export const nodeQueues = pgTable(
     slots: integer("slots").notNull(),
     /** Needs that it can serve now. */
     needs: text("needs").array().$type<Need[]>().notNull(),
-    /** Needs that it could serve since it registered: what waits for a server to come back may wait for these. */
+    /** Needs that it could serve in the last 24 hours: what waits for a server to come back may wait for these. */
     seenNeeds: text("seen_needs").array().$type<Need[]>().notNull(),
+    /** When each of them was written or taken away last; those that it can serve now may be older. */
+    needsSeenAt: jsonb("needs_seen_at").$type<Readonly<Record<string, string>>>().notNull().default({}),
   },
   (table) => [
     primaryKey({ columns: [table.nodeId, table.queue] }),

@@ -1,0 +1,1 @@
+ALTER TABLE "node_queues" ADD COLUMN "needs_seen_at" jsonb DEFAULT '{}'::jsonb NOT NULL;
