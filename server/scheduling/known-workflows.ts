@@ -1,29 +1,34 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { schema, type Db } from "../db/index.ts";
 import { builtInWorkflows, parseWorkflow, type Workflow } from "../workflows/index.ts";
 
 interface Published {
   readonly readAtMs: number;
   readonly workflows: readonly Workflow[];
+  /** When names were looked for that were not there. */
+  readonly missedAtMs: Map<string, number>;
 }
 
 const believedForMs = 2_000;
+const maxMissed = 1_000;
 const publishedByDb = new WeakMap<object, Published>();
-const parsedByHash = new Map<string, Workflow>();
+/** What the last read of any database found, by name and hash; null for what this process cannot use. */
+let parsedByKey: ReadonlyMap<string, Workflow | null> = new Map();
 
 /**
  * Built-in workflows and those that nodes of the last 24 hours published, as known up to two seconds ago; read again when
- * the wanted name is not among them. Not for use inside a transaction: it would take a second connection.
+ * the wanted name is not among them, at most once in that time. Not for use inside a transaction: it would take a second connection.
  */
 export async function knownWorkflows(db: Db, wanted?: string): Promise<readonly Workflow[]> {
   const known = publishedByDb.get(db);
-  const isFresh = known !== undefined && performance.now() - known.readAtMs < believedForMs;
-  const isThere = wanted === undefined || known?.workflows.some(({ name }) => name === wanted);
-  if (known && isFresh && isThere) return known.workflows;
+  if (known && isFresh(known.readAtMs) && answers(known, wanted)) return known.workflows;
   const published = await readPublished(db);
   const own = new Set(published.map((workflow) => workflow.name));
   const workflows = [...published, ...builtInWorkflows.filter(({ name }) => !own.has(name))];
-  publishedByDb.set(db, { readAtMs: performance.now(), workflows });
+  const missedAtMs = new Map([...(known?.missedAtMs ?? [])].filter(([, atMs]) => isFresh(atMs)));
+  const isMissed = wanted !== undefined && !workflows.some(({ name }) => name === wanted);
+  if (isMissed && missedAtMs.size < maxMissed) missedAtMs.set(wanted, performance.now());
+  publishedByDb.set(db, { readAtMs: performance.now(), workflows, missedAtMs });
   return workflows;
 }
 
@@ -32,19 +37,53 @@ export async function findWorkflow(db: Db, name: string): Promise<Workflow | nul
   return (await knownWorkflows(db, name)).find((workflow) => workflow.name === name) ?? null;
 }
 
+function isFresh(atMs: number): boolean {
+  return performance.now() - atMs < believedForMs;
+}
+
+function answers({ workflows, missedAtMs }: Published, wanted: string | undefined): boolean {
+  if (wanted === undefined || workflows.some(({ name }) => name === wanted)) return true;
+  return isFresh(missedAtMs.get(wanted) ?? -Infinity);
+}
+
+interface Head extends Record<string, unknown> {
+  readonly nodeId: string;
+  readonly name: string;
+  readonly hash: string;
+}
+
+const keyOf = ({ name, hash }: Head) => `${name} ${hash}`;
+
+/** Graphs are large: only those are read that were not parsed before. */
 async function readPublished(db: Db): Promise<Workflow[]> {
   const { nodes, nodeWorkflows } = schema;
-  const result = await db.execute<{ name: string; hash: string; manifest: unknown; graph: unknown }>(sql`
-    select distinct on (w.name) w.name, w.hash, w.manifest, w.graph
+  const { rows: heads } = await db.execute<Head>(sql`
+    select distinct on (w.name) w.node_id as "nodeId", w.name, w.hash
     from ${nodeWorkflows} w join ${nodes} n on n.id = w.node_id
     where n.state in ('active', 'draining') or n.seen_at > now() - interval '24 hours'
     order by w.name, n.started_at desc`);
-  return result.rows.map((row) => {
-    const parsed = parsedByHash.get(`${row.name} ${row.hash}`);
-    if (parsed) return parsed;
-    const { name, manifest, graph } = row;
-    const workflow = parseWorkflow({ name, manifest, graph, isBuiltIn: false });
-    parsedByHash.set(`${name} ${row.hash}`, workflow);
-    return workflow;
-  });
+  const unknown = heads.filter((head) => !parsedByKey.has(keyOf(head)));
+  const parsed = new Map([...parsedByKey, ...(await parseAll(db, unknown))]);
+  // Only what is published now is kept.
+  const current = new Set(heads.map(keyOf));
+  parsedByKey = new Map([...parsed].filter(([key]) => current.has(key)));
+  return heads.flatMap((head) => parsed.get(keyOf(head)) ?? []);
+}
+
+async function parseAll(db: Db, heads: readonly Head[]): Promise<[string, Workflow | null][]> {
+  if (heads.length === 0) return [];
+  const wanted = heads.map(({ nodeId, name }): SQL => sql`(${nodeId}::uuid, ${name})`);
+  const result = await db.execute<Head & { manifest: unknown; graph: unknown }>(sql`
+    select node_id as "nodeId", name, hash, manifest, graph from ${schema.nodeWorkflows}
+    where (node_id, name) in (${sql.join(wanted, sql`, `)})`);
+  return result.rows.map((row) => [keyOf(row), parse(row)]);
+}
+
+/** Null for one that a node of another version published: the others stay in use. */
+function parse({ name, manifest, graph }: { name: string; manifest: unknown; graph: unknown }) {
+  try {
+    return parseWorkflow({ name, manifest, graph, isBuiltIn: false });
+  } catch {
+    return null;
+  }
 }
