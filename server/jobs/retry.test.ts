@@ -37,11 +37,16 @@ async function again(id: string) {
 
 describe("E8 a job runs again as it was asked for", () => {
   test.each([
-    ["tryon_qwen_edit_2511", "outfit_change", ["person", "garment"], { consent: true }],
-    ["inpaint_flux_fill", "inpaint", ["image", "mask"], {}],
-    ["upscale_hires_fix", "upscale", ["image"], {}],
-    ["cpu_composite_no_model", "edit", ["image", "reference", "mask"], {}],
-  ])("by %s without words", async (workflow, kind, roles, params) => {
+    {
+      workflow: "tryon_qwen_edit_2511",
+      kind: "outfit_change",
+      roles: ["person", "garment"],
+      params: { consent: true },
+    },
+    { workflow: "inpaint_flux_fill", kind: "inpaint", roles: ["image", "mask"], params: {} },
+    { workflow: "upscale_hires_fix", kind: "upscale", roles: ["image"], params: {} },
+    { workflow: "cpu_composite_no_model", kind: "edit", roles: ["image", "reference", "mask"], params: {} },
+  ])("by $workflow without words", async ({ workflow, kind, roles, params }) => {
     const { services } = opened;
     await addNode(services, { queue: "gpu-high", needs: [`comfyui/${workflow}`] });
     const inputs: Record<string, string> = {};
