@@ -18,8 +18,6 @@ export type EstimateAnswer =
       readonly engine: EngineName;
       readonly workflow: string | null;
       readonly queue: string;
-      /** False when it would wait for a node or server to come back. */
-      readonly isLive: boolean;
     })
   | { readonly isPossible: false; readonly reason: string };
 
@@ -33,7 +31,7 @@ export async function estimate(
   const inputs = await services.db.transaction((tx) => loadInputs(tx, submitter.userId, request));
   const outlook = await readOutlook(services, request, submitter.userId).catch(refusal);
   if ("isPossible" in outlook) return outlook;
-  const { candidate, queue, placement } = outlook.placed;
+  const { candidate, queue } = outlook.placed;
   const sizeClass = sizeClassOfRun(request.kind, settleParams(request, candidate.workflow), inputs);
   return {
     isPossible: true,
@@ -41,7 +39,6 @@ export async function estimate(
     engine: candidate.engine,
     workflow: candidate.workflow?.name ?? null,
     queue,
-    isLive: placement.isLive,
     ...toEstimate(outlook.wait, sizeClass),
   };
 }

@@ -1,5 +1,5 @@
 import { tiers } from "../db/index.ts";
-import { knownWorkflows, place, readWait, type Placed, type Wait } from "../scheduling/index.ts";
+import { knownWorkflows, place, readWaits, type Placed, type Wait } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { candidatesOf } from "./candidates-of.ts";
 import type { SubmitRequest } from "./kinds.ts";
@@ -20,13 +20,8 @@ export async function readOutlook(
   const placed = await place(db, config, { kind: request.kind, candidates });
   const { queue, candidate } = placed;
   const tier = tiers[request.tier];
-  const wait = await readWait(db, {
-    queue,
-    need: candidate.need,
-    ownerId,
-    tier,
-    ownerOrder: null,
-    isQueued: false,
-  });
+  const target = { need: candidate.need, ownerId, tier, ownerOrder: null, isQueued: false };
+  const [wait] = await readWaits(db, queue, [target]);
+  if (!wait) throw new Error("no wait for the one target");
   return { placed, wait };
 }

@@ -113,6 +113,7 @@ describe("D3 placement", () => {
     const job = await submitWords();
     expect(job).toMatchObject({ status: "pending", queue: "gpu-high", placement: { isLive: false } });
     expect(await estimate(services, words, owner)).toMatchObject({ isPossible: true, isLive: false });
+    expect(job.estimate).toMatchObject({ isLive: false });
     // It is let out as soon as the need is served again.
     await services.db.update(schema.nodeQueues).set({ needs: [sdxl] });
     await sweep(services);

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { livePlaces, readWait, toEstimate } from "../scheduling/index.ts";
+import { readWaits, toEstimate, type Wait } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { jobFromRow, type Job } from "./job.ts";
 
@@ -22,7 +22,7 @@ export interface Waiting {
   readonly total: number;
 }
 
-/** More than that nobody reads, and each costs a few statements. */
+/** More than that nobody reads. */
 const shownJobs = 30;
 
 /** The next of an owner's waiting jobs, in the order in which they will be served. */
@@ -32,20 +32,33 @@ export async function readWaiting(services: Services, ownerId: string): Promise<
     select *, count(*) over () as total from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
     order by status desc, tier desc, owner_order, id limit ${shownJobs}`);
   if (result.rows.length === 0) return { items: [], total: 0 };
-  const live = await livePlaces(services.db);
-  const waiting: WaitingJob[] = [];
-  for (const job of result.rows.map(jobFromRow)) {
-    const isLive = live.some(({ queue, need }) => queue === job.queue && need === job.need);
-    const wait = await readWait(services.db, targetOf(job));
-    const { position, waitMs, runMs } = toEstimate(wait, job.sizeClass);
-    waiting.push({ id: job.id, position, waitMs, runMs, isLive, reason: isLive ? null : awayReason(job) });
+  const own = result.rows.map(jobFromRow);
+  const waits = await readAll(services, own);
+  const items = own.flatMap((job) => {
+    const wait = waits.get(job.id);
+    return wait ? [toWaiting(job, wait)] : [];
+  });
+  return { items, total: Number(result.rows[0]?.total) };
+}
+
+/** The line of each queue is read once, whatever number of jobs stands in it. */
+async function readAll({ db }: Services, own: readonly Job[]): Promise<Map<string, Wait>> {
+  const waits = new Map<string, Wait>();
+  for (const [queue, jobs] of Map.groupBy(own, (job) => job.queue)) {
+    const found = await readWaits(db, queue, jobs.map(targetOf));
+    for (const [at, wait] of found.entries()) waits.set(jobs[at]?.id ?? "", wait);
   }
-  return { items: waiting, total: Number(result.rows[0]?.total) };
+  return waits;
+}
+
+function toWaiting(job: Job, wait: Wait): WaitingJob {
+  const { position, isLive, waitMs, runMs } = toEstimate(wait, job.sizeClass);
+  return { id: job.id, position, waitMs, runMs, isLive, reason: isLive ? null : awayReason(job) };
 }
 
 function targetOf(job: Job) {
-  const { queue, need, ownerId, tier, ownerOrder } = job;
-  return { queue, need, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
+  const { need, ownerId, tier, ownerOrder } = job;
+  return { need, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
 }
 
 function awayReason({ engine }: Job): string {

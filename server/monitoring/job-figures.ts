@@ -11,6 +11,9 @@ const waitMs = msBetween(sql`j.created_at`, sql`j.started_at`);
 const lowMs = sql`(j.estimate -> 'waitMs' ->> 0)::float8`;
 const highMs = sql`(j.estimate -> 'waitMs' ->> 1)::float8`;
 
+/** Nobody was promised anything while nothing could run it. */
+const wasPromised = sql`j.started_at is not null and ${lowMs} is not null and coalesce((j.estimate ->> 'isLive')::boolean, true)`;
+
 /**
  * What ended jobs add to the figures, as a query of `at, queue, measure, bucket, count`: the outcome with its cause; how
  * long those that started had waited; how long the completed ones ran; whether the wait was as promised and how far from
@@ -23,9 +26,9 @@ export function figuresOf(where: SQL, unit: "minute" | "hour"): SQL {
       (case j.status when 'failed' then 'failed/' || coalesce(j.error_code, 'internal') else j.status end, 0::smallint),
       (case when j.started_at is not null then 'wait' end, ${bucketOf(waitMs)}),
       (case when j.status = 'completed' then 'run' end, ${bucketOf(msBetween(sql`j.started_at`, sql`j.ended_at`))}),
-      (case when j.started_at is not null and ${lowMs} is not null then
+      (case when ${wasPromised} then
         case when ${waitMs} between ${lowMs} - ${slackMs} and ${highMs} + ${slackMs} then 'within' else 'outside' end end, 0::smallint),
-      (case when j.started_at is not null and ${lowMs} is not null then 'error' end, ${bucketOf(sql`abs(${waitMs} - (${lowMs} + ${highMs}) / 2)`)})
+      (case when ${wasPromised} then 'error' end, ${bucketOf(sql`abs(${waitMs} - (${lowMs} + ${highMs}) / 2)`)})
     ) m(measure, bucket)
     where ${where} and m.measure is not null
     group by 1, 2, 3, 4`;

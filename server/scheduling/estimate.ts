@@ -1,11 +1,10 @@
 import { sql } from "drizzle-orm";
 import { schema, type Db, type Estimate } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
-import { readRunCosts, type RunCost } from "./run-costs.ts";
+import { readRunCosts, type RunCost, type RunCosts } from "./run-costs.ts";
 
 /** A job in its line, or one that would stand at the end of its owner's share. */
 export interface LineTarget {
-  readonly queue: string;
   readonly need: Need;
   readonly ownerId: string;
   readonly tier: number;
@@ -19,15 +18,24 @@ export interface LineTarget {
 export interface Wait {
   /** How many jobs are served before it. */
   readonly position: number;
+  /** False while no active node can run it: `waitMs` then promises nothing. */
+  readonly isLive: boolean;
   readonly waitMs: readonly [low: number, high: number];
   /** Past runs of the job's own need. */
   readonly cost: RunCost;
 }
 
+interface Count {
+  readonly need: string;
+  readonly n: number;
+}
+
 interface Line {
-  readonly ahead: readonly { readonly need: string; readonly n: number }[];
-  readonly running: readonly { readonly need: string; readonly n: number }[];
-  readonly slots: number;
+  /** By target; `isRival` when a node that can run the target can run it too. */
+  readonly ahead: readonly (Count & { readonly target: number; readonly isRival: boolean })[];
+  /** On the nodes that can run the need `of`. */
+  readonly running: readonly (Count & { readonly of: string })[];
+  readonly slots: readonly { readonly of: string; readonly slots: number }[];
 }
 
 /** Width of the range in standard deviations: eight of ten should fall inside. */
@@ -36,67 +44,99 @@ const enoughRuns = 5;
 const assumedRunMs: readonly [number, number] = [5_000, 120_000];
 
 /**
- * How many jobs are served before a job under fair shares, and in which range it waits, from past runs of their needs.
- * Not for use inside a transaction: it takes a connection.
+ * How many jobs of a queue are served before each of these under fair shares, and in which range each waits, from past
+ * runs of their needs. Reads the line once. Not for use inside a transaction: it takes a connection.
  */
-export async function readWait(db: Db, target: LineTarget): Promise<Wait> {
-  const { ahead, running, slots } = await readLine(db, target);
-  const costs = await readRunCosts(db, [
-    target.need,
-    ...ahead.map(({ need }) => need),
-    ...running.map(({ need }) => need),
-  ]);
-  const cost = costs(target.need);
-  const position = ahead.reduce((sum, { n }) => sum + n, 0);
-  const runningCount = running.reduce((sum, { n }) => sum + n, 0);
-  if (position === 0 && runningCount < slots) return { position, waitMs: [0, 0], cost };
+export async function readWaits(
+  db: Db,
+  queue: string,
+  targets: readonly LineTarget[],
+): Promise<readonly Wait[]> {
+  const line = await readLine(db, queue, targets);
+  const costs = await readRunCosts(
+    db,
+    [...targets, ...line.ahead, ...line.running].map(({ need }) => need),
+  );
+  return targets.map(({ need }, target) => waitOf({ need, target, line, costs }));
+}
+
+interface Expected {
+  readonly need: Need;
+  readonly target: number;
+  readonly line: Line;
+  readonly costs: RunCosts;
+}
+
+function waitOf({ need, target, line, costs }: Expected): Wait {
+  const ahead = line.ahead.filter((one) => one.target === target);
+  const running = line.running.filter(({ of }) => of === need);
+  const slots = line.slots.find(({ of }) => of === need)?.slots ?? 0;
+  const isLive = slots > 0;
+  const rivals = isLive ? ahead.filter(({ isRival }) => isRival) : ahead;
+  const known = { position: sum(ahead, ({ n }) => n), isLive, cost: costs(need) };
+  if (rivals.length === 0 && sum(running, ({ n }) => n) < slots) return { ...known, waitMs: [0, 0] };
   const lanes = Math.max(1, slots);
-  const aheadMs = ahead.reduce((sum, { need, n }) => sum + n * costs(need).meanMs, 0);
-  const runningMs = running.reduce((sum, { need, n }) => sum + n * costs(need).meanMs, 0);
-  const variance = ahead.reduce((sum, { need, n }) => sum + n * costs(need).varianceMs2, 0);
+  const aheadMs = sum(rivals, (one) => one.n * costs(one.need).meanMs);
+  const runningMs = sum(running, (one) => one.n * costs(one.need).meanMs);
+  const variance = sum(rivals, (one) => one.n * costs(one.need).varianceMs2);
   // Who runs now is on average half through.
   const mean = (aheadMs + runningMs / 2) / lanes;
   const deviation = Math.sqrt(variance + runningMs ** 2 / 12) / lanes;
   const bound = (ms: number) => Math.max(0, Math.round(ms));
-  return { position, waitMs: [bound(mean - spread * deviation), bound(mean + spread * deviation)], cost };
+  return { ...known, waitMs: [bound(mean - spread * deviation), bound(mean + spread * deviation)] };
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
 }
 
 /** The whole of what is expected of a job: `wait`, and its own run from past ones of the same size when there are enough. */
-export function toEstimate({ position, waitMs, cost }: Wait, sizeClass: number): Estimate {
+export function toEstimate({ position, isLive, waitMs, cost }: Wait, sizeClass: number): Estimate {
   const same = cost.runs.filter((run) => run.sizeClass === sizeClass);
   const runs = (same.length >= enoughRuns ? same : cost.runs).map(({ ms }) => ms).toSorted((a, b) => a - b);
-  if (runs.length === 0) return { position, waitMs, runMs: assumedRunMs, runs: 0 };
+  const wait = { position, isLive, waitMs };
+  if (runs.length === 0) return { ...wait, runMs: assumedRunMs, runs: 0 };
   const at = (part: number) => Math.round(runs[Math.round(part * (runs.length - 1))] ?? 0);
   // The middle eight of ten.
-  return { position, waitMs, runMs: [at(0.1), at(0.9)], runs: runs.length };
+  return { ...wait, runMs: [at(0.1), at(0.9)], runs: runs.length };
 }
 
 /**
  * Rows ahead: the window, higher tiers, own earlier ones, and of each other owner as many as this one has before the
  * job, since the fair pick takes the owners in turn.
  */
-async function readLine(db: Db, target: LineTarget): Promise<Line> {
-  // `mine` is materialized, else it may be counted anew for each row of the line: 2 s at 2,000 rows instead of 20 ms.
+async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): Promise<Line> {
   const { jobs, nodes, nodeQueues } = schema;
-  const { queue, ownerId, tier, ownerOrder, isQueued } = target;
-  const before = ownerOrder === null ? sql`true` : sql`owner_order < ${ownerOrder}`;
+  const list = JSON.stringify(targets.map((target, i) => ({ i, ...target })));
+  const isBefore = sql`l.owner_id = t."ownerId" and (t."ownerOrder" is null or l.owner_order < t."ownerOrder")`;
+  // Materialized, else places may be counted anew for each row of the line: 2 s at 2,000 rows instead of 20 ms.
   const result = await db.execute<Line & Record<string, unknown>>(sql`
-    with line as (
-      select need, tier, owner_id, row_number() over (partition by owner_id, tier order by owner_order, id) as place,
-        owner_id = ${ownerId} and ${before} as is_own_before
-      from ${jobs} where queue = ${queue} and status = 'pending' and not ${isQueued}
-    ), mine as materialized (select count(*) + 1 as place from line where is_own_before and tier = ${tier}),
-    ahead as (
-      select need, count(*)::int as n from line, mine
-      where line.tier > ${tier} or (line.tier = ${tier} and (is_own_before or (owner_id <> ${ownerId} and line.place <= mine.place)))
-      group by need
+    with targets as materialized (
+      select * from jsonb_to_recordset(${list}::jsonb) as t(i int, need text, "ownerId" text, tier int, "ownerOrder" float8, "isQueued" boolean)
+    ), line as materialized (
+      select need, tier, owner_id, owner_order, row_number() over (partition by owner_id, tier order by owner_order, id) as place
+      from ${jobs} where queue = ${queue} and status = 'pending' and exists (select 1 from targets where not "isQueued")
+    ), mine as materialized (
+      select t.*, (select count(*) + 1 from line l where l.tier = t.tier and ${isBefore}) as place from targets t where not t."isQueued"
+    ), able as materialized (
+      select w.need as of, q.node_id, q.slots, q.needs
+      from (select distinct need from targets) w join ${nodeQueues} q on q.queue = ${queue} and w.need = any(q.needs)
+      join ${nodes} n on n.id = q.node_id and n.state = 'active'
+    ), before as (
+      select t.i, t.need as of, l.need, count(*)::int as n from mine t
+      join line l on l.tier > t.tier or (l.tier = t.tier and ((${isBefore}) or (l.owner_id <> t."ownerId" and l.place <= t.place)))
+      group by t.i, t.need, l.need
       union all
-      select need, count(*)::int from ${jobs} where queue = ${queue} and status = 'queued' and not ${isQueued} group by need
+      select t.i, t.need, j.need, count(*)::int from mine t, ${jobs} j
+      where j.queue = ${queue} and j.status = 'queued' group by t.i, t.need, j.need
+    ), ahead as (
+      select b.i as target, b.need, b.n, exists (select 1 from able a where a.of = b.of and b.need = any(a.needs)) as "isRival"
+      from before b
     ), running as (
-      select need, count(*)::int as n from ${jobs} where queue = ${queue} and status in ('waiting_for_engine', 'processing') group by need
-    )
+      select a.of, j.need, count(*)::int as n from able a join ${jobs} j on j.node_id = a.node_id
+      where j.queue = ${queue} and j.status in ('waiting_for_engine', 'processing') group by a.of, j.need
+    ), able_slots as (select of, sum(slots)::int as slots from able group by of)
     select (select coalesce(json_agg(ahead), '[]') from ahead) as ahead, (select coalesce(json_agg(running), '[]') from running) as running,
-      coalesce((select sum(q.slots) from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-        where q.queue = ${queue} and n.state = 'active'), 0)::int as slots`);
-  return result.rows[0] ?? { ahead: [], running: [], slots: 0 };
+      (select coalesce(json_agg(able_slots), '[]') from able_slots) as slots`);
+  return result.rows[0] ?? { ahead: [], running: [], slots: [] };
 }

@@ -4,7 +4,7 @@ export { missingEngineReason } from "./missing-engine-reason.ts";
 export { leastDemandingQueue, place, type Placed } from "./place.ts";
 export { livePlaces, readPlaces, seenNeeds, type LivePlace, type Place } from "./places.ts";
 export { sizeClassOf } from "./size-class.ts";
-export { readWait, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
+export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
 export { findDowngrade, type Downgrade, type DowngradeRequest } from "./find-downgrade.ts";
 export { isGpuQueue, liveServers, servingServers, type LiveServer } from "./live-servers.ts";
 export { offeredWorkflows, type OfferedParam, type OfferedWorkflow } from "./offered-workflows.ts";

@@ -69,6 +69,8 @@ export interface Placement {
 export interface Estimate {
   /** How many jobs are served before it. */
   readonly position: number;
+  /** False while no active node can run it: `waitMs` then promises nothing. */
+  readonly isLive: boolean;
   readonly waitMs: readonly [low: number, high: number];
   readonly runMs: readonly [low: number, high: number];
   /** How many past runs it is drawn from. */

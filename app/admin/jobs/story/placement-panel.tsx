@@ -62,7 +62,7 @@ export function PlacementPanel({ job: { placement, estimate } }: { readonly job:
           {placement.weighed.length === 0 ? null : <Weighed weighed={placement.weighed} />}
         </>
       )}
-      {estimate === null ? null : <WaitPromise estimate={estimate} />}
+      {estimate === null || placement?.isLive === false ? null : <WaitPromise estimate={estimate} />}
     </Panel>
   );
 }
