@@ -53,7 +53,10 @@ const timingSchema = z.object({
 const limitsSchema = z.object({
   /** Charged tries after which a job fails. */
   maxCharged: z.number().int().min(1).default(3),
-  /** Tries of any kind after which a job fails; with the waits between them it outlives a quarter of an hour. */
+  /**
+   * Tries of any kind after which the next failure ends a job: each claim counts, also one that was handed back or found
+   * no server free. With the waits between failed tries it outlives a quarter of an hour.
+   */
   maxAttempts: z.number().int().min(1).default(20),
   /** Open jobs of one user; guests have fewer. */
   openJobs: z.number().int().min(1).default(200),
