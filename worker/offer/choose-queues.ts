@@ -1,4 +1,5 @@
 import type { Config, QueueNeeds } from "@atelier/server/platform";
+import { leastDemandingQueue } from "@atelier/server/scheduling";
 import type { ServerState } from "../servers/index.ts";
 import type { Machine } from "./machine.ts";
 
@@ -25,8 +26,10 @@ export function chooseCpuQueue(config: Config, machine: Machine): string | null 
 
 /** The least demanding class that the machine itself satisfies; null when the configuration has none for it. */
 export function chooseLightQueue(config: Config, machine: Machine): string | null {
-  const fitting = Object.entries(config.queues).findLast(([, needs]) => satisfies(machine, needs));
-  return fitting?.[0] ?? null;
+  const fitting = Object.entries(config.queues).filter(([, needs]) => satisfies(machine, needs));
+  if (fitting.length === 0) return null;
+  // Of classes that ask for the same the last is the lightest: the most demanding stands first.
+  return leastDemandingQueue({ ...config, queues: Object.fromEntries(fitting.toReversed()) });
 }
 
 function satisfies(
