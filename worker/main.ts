@@ -9,6 +9,7 @@ import {
   type Logger,
 } from "@atelier/server/platform";
 import { openServices } from "@atelier/server/services";
+import { endProcess } from "./end-process.ts";
 import { createLocalEngine, createServerEngines } from "./engines/index.ts";
 import { loadWorkflows } from "./load-workflows.ts";
 import { workOnce } from "./once/index.ts";
@@ -73,3 +74,4 @@ const { flags, problem } = parseFlags(process.argv.slice(2));
 if (!flags) refuse(problem);
 else if (flags.wantsHelp) process.stdout.write(`${usage}\n`);
 else await start(flags);
+endProcess();

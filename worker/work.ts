@@ -12,6 +12,7 @@ import { createRuns, type Runs } from "./runs.ts";
 import { onceStopped } from "./stop-signal.ts";
 import type { WorkInput } from "./work-input.ts";
 
+export { endProcess } from "./end-process.ts";
 export { loadWorkflows } from "./load-workflows.ts";
 export type { WorkInput } from "./work-input.ts";
 
