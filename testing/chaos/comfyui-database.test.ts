@@ -94,13 +94,14 @@ describe.concurrent.each(backends)("with one worker and a database of its own, b
       const over = new AbortController();
       const ended = endSessions(scene.services, over.signal);
       const ids: string[] = [];
-      while (ids.length < 20) {
+      // However fast the machine is: sessions must end under them.
+      while (ids.length < 20 || ended.count() <= 5) {
         const id = await scene.submitWords().catch(() => null);
         if (id !== null) ids.push(id);
       }
       const jobs = await untilAll(scene.services, ids, { statuses: ["completed"], patienceMs: 90_000 });
       over.abort();
-      expect(await ended).toBeGreaterThan(5);
+      expect(await ended.total).toBeGreaterThan(5);
       expect(jobs.filter(({ charged }) => charged > 0)).toEqual([]);
       const runs = ids.map((id) => scene.promptsOf(id).reduce((sum, { started }) => sum + started, 0));
       expect(runs.filter((count) => count < 1 || count > 2)).toEqual([]);

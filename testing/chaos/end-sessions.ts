@@ -5,21 +5,32 @@ import pg from "pg";
 /** Two a second, as F17 says. */
 const betweenMs = 500;
 
-/** Ends one session of the database after another, whoever holds it, until `over`; gives back how many. */
-export async function endSessions({ env }: Pick<Services, "env">, over: AbortSignal): Promise<number> {
+/** Sessions of a database that are being ended. */
+export interface EndedSessions {
+  /** How many so far. */
+  count(): number;
+  /** How many in all, once it is over. */
+  readonly total: Promise<number>;
+}
+
+/** Ends one session of the database after another, whoever holds it, until `over`. */
+export function endSessions({ env }: Pick<Services, "env">, over: AbortSignal): EndedSessions {
   let ended = 0;
-  const admin = new pg.Client({ connectionString: env.DATABASE_URL, application_name: "test admin" });
-  // The test may stop the database under it.
-  admin.on("error", () => undefined);
-  await admin.connect();
-  while (!over.aborted) {
-    const answer = await admin.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and pid <> pg_backend_pid() order by random() limit 1`,
-    );
-    ended += answer.rows.length;
-    await sleep(betweenMs, undefined, { signal: over }).catch(() => undefined);
-  }
-  await admin.end();
-  return ended;
+  const run = async () => {
+    const admin = new pg.Client({ connectionString: env.DATABASE_URL, application_name: "test admin" });
+    // The test may stop the database under it.
+    admin.on("error", () => undefined);
+    await admin.connect();
+    while (!over.aborted) {
+      const answer = await admin.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() order by random() limit 1`,
+      );
+      ended += answer.rows.length;
+      await sleep(betweenMs, undefined, { signal: over }).catch(() => undefined);
+    }
+    await admin.end();
+    return ended;
+  };
+  return { count: () => ended, total: run() };
 }
