@@ -119,6 +119,7 @@ function downgradeTo(place: Downgrade, { job, error, again }: Rerouting, server:
     isLive: true,
     weighed: job.placement?.weighed ?? [],
     downgrade: { from: job.need, queue: job.queue, reason: error.code },
+    ...(job.placement?.asked ? { asked: job.placement.asked } : {}),
   };
   return {
     waits: false,
