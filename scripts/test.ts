@@ -3,11 +3,18 @@ import os from "node:os";
 import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/run-tool.ts";
 import { ensureRedis } from "./test/ensure-redis.ts";
-import { countPart, readPlaywrightCounts, readVitestCounts, type Counts } from "./test/read-counts.ts";
+import {
+  countPart,
+  readPlaywrightCounts,
+  readVitestCounts,
+  readVitestFailures,
+  type Counts,
+} from "./test/read-counts.ts";
 
 interface Part {
   readonly run: ToolRun;
   readonly counts: Counts;
+  readonly failures: readonly string[];
 }
 
 async function runVitest(reports: string): Promise<Part> {
@@ -18,12 +25,12 @@ async function runVitest(reports: string): Promise<Part> {
     "--reporter=json",
     `--outputFile.json=${report}`,
   ]);
-  return { run, counts: countPart(run.isOk, readVitestCounts(report)) };
+  return { run, counts: countPart(run.isOk, readVitestCounts(report)), failures: readVitestFailures(report) };
 }
 
 async function runBuild(): Promise<Part> {
   const run = await runTool("next", ["build"], { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
-  return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null) };
+  return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null), failures: [] };
 }
 
 async function runPlaywright(reports: string): Promise<Part> {
@@ -31,7 +38,7 @@ async function runPlaywright(reports: string): Promise<Part> {
   const run = await runTool("playwright", ["test", "--reporter=list,json"], {
     PLAYWRIGHT_JSON_OUTPUT_NAME: report,
   });
-  return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)) };
+  return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)), failures: [] };
 }
 
 /** Unit and integration tests, then the production build, then the journeys through it in a browser. */
@@ -50,6 +57,7 @@ async function main(): Promise<boolean> {
     const parts = await runAll(reports);
     const total = (key: keyof Counts) => parts.reduce((sum, { counts }) => sum + counts[key], 0);
     console.log(`\n${parts.map(({ run }) => describeRun(run)).join("\n")}\n`);
+    for (const failure of parts.flatMap(({ failures }) => failures)) console.log(`failed: ${failure}`);
     console.log(`${total("passed")} passed, ${total("failed")} failed`);
     return parts.every(({ run }) => run.isOk);
   } finally {

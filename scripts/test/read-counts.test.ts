@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { countPart, readPlaywrightCounts, readVitestCounts } from "./read-counts.ts";
+import { countPart, readPlaywrightCounts, readVitestCounts, readVitestFailures } from "./read-counts.ts";
 
 let folder = "";
 
@@ -30,4 +30,18 @@ test("a part that failed without a failed test counts as one failure", () => {
   expect(countPart(false, { passed: 3, failed: 0 })).toEqual({ passed: 3, failed: 1 });
   expect(countPart(false, { passed: 3, failed: 2 })).toEqual({ passed: 3, failed: 2 });
   expect(countPart(true, readPlaywrightCounts(missing))).toEqual({ passed: 0, failed: 0 });
+});
+
+test("what failed is named: tests with their error, files that did not load", () => {
+  const failure = { status: "failed", fullName: "F1 a job", failureMessages: ["Error: lost\n  at x.ts"] };
+  const passed = { status: "passed", fullName: "fine", failureMessages: [] };
+  const testResults = [
+    { name: path.resolve("a.test.ts"), message: "", assertionResults: [passed, failure] },
+    { name: path.resolve("b.test.ts"), message: "Cannot find it\n  at y.ts", assertionResults: [] },
+  ];
+  expect(readVitestFailures(write({ testResults }))).toEqual([
+    "a.test.ts > F1 a job: Error: lost",
+    "b.test.ts: Cannot find it",
+  ]);
+  expect(readVitestFailures(path.join(folder, "none.json"))).toEqual([]);
 });

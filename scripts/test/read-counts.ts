@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import path from "node:path";
 
 /** How many tests of a part passed and failed. */
 export interface Counts {
@@ -31,4 +32,30 @@ export function readPlaywrightCounts(file: string): Counts | null {
 export function countPart(isOk: boolean, counts: Counts | null): Counts {
   const { passed, failed } = counts ?? { passed: 0, failed: 0 };
   return { passed, failed: isOk ? failed : Math.max(failed, 1) };
+}
+
+interface TestFile {
+  readonly name: string;
+  readonly message?: string;
+  readonly assertionResults: readonly {
+    status: string;
+    fullName: string;
+    failureMessages: readonly string[];
+  }[];
+}
+
+const firstLine = (text = "") => text.split("\n", 1)[0] ?? "";
+
+/**
+ * What failed in Vitest's JSON report, a line each: the test with the first line of its error, or the file that did not
+ * load. What fails outside of every test (an error nobody caught) is in no report: the printed text alone has it.
+ */
+export function readVitestFailures(file: string): string[] {
+  const files = (readReport(file)?.["testResults"] ?? []) as readonly TestFile[];
+  return files.flatMap(({ name, message, assertionResults }) => {
+    const place = path.relative(process.cwd(), name);
+    if (message) return [`${place}: ${firstLine(message)}`];
+    const failed = assertionResults.filter(({ status }) => status === "failed");
+    return failed.map((test) => `${place} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`);
+  });
 }
