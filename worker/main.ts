@@ -14,7 +14,15 @@ import { createLocalEngine, createServerEngines } from "./engines/index.ts";
 import { loadWorkflows } from "./load-workflows.ts";
 import { workOnce } from "./once/index.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
-import { askOnly, mayAsk, parseFlags, possibleKinds, usage, type Flags } from "./start-up/index.ts";
+import {
+  askOnly,
+  mayAsk,
+  parseFlags,
+  possibleKinds,
+  retiredExitCode,
+  usage,
+  type Flags,
+} from "./start-up/index.ts";
 import { work, type WorkInput } from "./work.ts";
 
 async function main(env: Env, { once }: Flags): Promise<void> {
@@ -26,7 +34,7 @@ async function main(env: Env, { once }: Flags): Promise<void> {
       await workOnce(await open(), { engines: [createLocalEngine({ log })], ...once });
     } else {
       const input = await prepare({ env, config, log });
-      await work(await open(), input);
+      if ((await work(await open(), input)) === "retired") process.exitCode = retiredExitCode;
     }
     log.info("worker stopped");
   } catch (error) {

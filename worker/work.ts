@@ -9,15 +9,18 @@ import { createMutex } from "./mutex.ts";
 import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./offer/index.ts";
 import { followOffer, startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
-import { onceStopped } from "./stop-signal.ts";
+import { onceStopped, type StopCause } from "./stop-signal.ts";
 import type { WorkInput } from "./work-input.ts";
 
 export { endProcess } from "./end-process.ts";
 export { loadWorkflows } from "./load-workflows.ts";
 export type { WorkInput } from "./work-input.ts";
 
-/** Runs until SIGINT, SIGTERM or an admin's word; then takes nothing new, ends or hands back its jobs and leaves in order (A17). */
-export async function work(services: Services, input: WorkInput): Promise<void> {
+/**
+ * Runs until SIGINT, SIGTERM or an admin's word; then takes nothing new, ends or hands back its jobs and leaves in order
+ * (A17). Gives back why: `retired` only when no signal came as well.
+ */
+export async function work(services: Services, input: WorkInput): Promise<StopCause> {
   // First of all: a signal while it starts must find it listening.
   const stop = onceStopped();
   const { engines, pool } = input;
@@ -35,16 +38,21 @@ export async function work(services: Services, input: WorkInput): Promise<void> 
     followOffer(services, { incarnation, offer, consumers }),
     followServers(services, { incarnation, pool, consumers }),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
-    startOrders(services, { incarnation, offer, pool, consumers, onRetire: () => stop.request() }),
+    startOrders(services, { incarnation, offer, pool, consumers, onRetire: () => stop.retire() }),
   ];
   const reason = await stop.requested;
   services.log.info({ reason, runs: runs.leases().length }, "stopping");
-  await Promise.all([http?.close(), leave(services, { incarnation, runs, consumers })]);
+  await Promise.all([
+    http?.close(),
+    leave(services, { incarnation, runs, consumers, signalled: stop.signalled }),
+  ]);
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
   await pool.stop();
   await Promise.all(engines.map((engine) => engine.close()));
   await services.close();
+  // A signal that has come is the first of the two that are settled.
+  return Promise.race([stop.signalled, Promise.resolve("retired" as const)]);
 }
 
 async function openOffer(services: Services, input: WorkInput, runs: Runs): Promise<LiveOffer> {

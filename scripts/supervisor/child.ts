@@ -11,6 +11,8 @@ export interface ChildSpec {
   readonly cwd: string;
   /** How long it may take to end after SIGTERM. */
   readonly graceMs: number;
+  /** An end with this code, or with any, is for good: it is not started again. */
+  readonly lastCode?: number | "any";
 }
 
 export interface ChildHooks {
@@ -20,10 +22,12 @@ export interface ChildHooks {
   readonly onChange: () => void;
 }
 
-/** A child process that is started again whenever it dies, until it is stopped. */
+/** A child process that is started again whenever it dies, until it is stopped or ends for good. */
 export interface Child {
   readonly name: string;
   pid(): number | null;
+  /** Resolves with the exit code of its last end; null when a signal ended it. */
+  readonly over: Promise<number | null>;
   /** SIGTERM, a wait of `graceMs`, then SIGKILL to what is left of its process group. */
   stop(): Promise<void>;
   /** SIGKILL to the whole group at once. */
@@ -52,6 +56,10 @@ function launch(spec: ChildSpec, say: (line: string) => void): ChildProcess {
   return child;
 }
 
+function isLast({ lastCode }: ChildSpec, code: number | null): boolean {
+  return lastCode === "any" || (code !== null && code === lastCode);
+}
+
 function describeEnd(code: number | null, signal: NodeJS.Signals | null): string {
   return signal ? `was ended by ${signal}` : `ended with code ${code}`;
 }
@@ -60,6 +68,7 @@ function describeEnd(code: number | null, signal: NodeJS.Signals | null): string
 export function superviseChild(spec: ChildSpec, hooks: ChildHooks): Child {
   let running: ChildProcess | null = null;
   let timer: NodeJS.Timeout | undefined;
+  const over = Promise.withResolvers<number | null>();
   let isStopping = false;
   let delayMs = 0;
 
@@ -72,7 +81,12 @@ export function superviseChild(spec: ChildSpec, hooks: ChildHooks): Child {
       if (child.pid) killGroup(child.pid);
       running = null;
       hooks.onChange();
-      if (isStopping) return;
+      if (isStopping || isLast(spec, code)) {
+        if (!isStopping && spec.lastCode !== "any")
+          hooks.say(`${spec.name} has ended as it was asked to and is not started again`);
+        over.resolve(code);
+        return;
+      }
       delayMs = nextDelayMs(hooks.backoff, delayMs, performance.now() - startedMs);
       hooks.say(`${spec.name} ${describeEnd(code, signal)}; starting it again in ${delayMs / 1000} s`);
       timer = setTimeout(start, delayMs);
@@ -90,6 +104,7 @@ export function superviseChild(spec: ChildSpec, hooks: ChildHooks): Child {
   return {
     name: spec.name,
     pid: () => running?.pid ?? null,
+    over: over.promise,
     kill,
     stop: async () => {
       isStopping = true;

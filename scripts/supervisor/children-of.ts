@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import path from "node:path";
+import { retiredExitCode } from "@atelier/worker/start-up";
 import type { ChildSpec } from "./child.ts";
 import type { Role } from "./role.ts";
 import type { Settings } from "./settings.ts";
@@ -31,6 +32,7 @@ export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEn
     args: [smallYoungHeap, "worker/main.ts"],
     env: childEnv,
     graceMs: settings.stopGraceMs + marginMs,
+    lastCode: retiredExitCode,
   };
   const web = (verb: "dev" | "start"): ChildSpec => ({
     ...node,

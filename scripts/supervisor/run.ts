@@ -4,8 +4,8 @@ import { openPostgres, type EmbeddedPostgres } from "../embedded/open-postgres.t
 import { readOrCreateSecret } from "../embedded/secrets.ts";
 import { announce } from "./announce.ts";
 import { askOnly, mayAsk, toArgs, type Flags } from "@atelier/worker/start-up";
+import type { ChildSpec } from "./child.ts";
 import { childrenOf, rootDir } from "./children-of.ts";
-import { runOnce } from "./run-once.ts";
 import { runStep } from "./run-step.ts";
 import type { Role } from "./role.ts";
 import type { PreflightReport, Problem, Settings } from "./settings.ts";
@@ -95,20 +95,15 @@ async function serve(plan: Plan, stop: StopSignals): Promise<number> {
     await database?.close();
     return stop.isRequested() ? 0 : 1;
   }
-  const children = childrenOf(role, settings, env);
-  const [worker] = children;
-  if (flags?.once && worker) {
-    const spec = { ...worker, args: [...worker.args, ...toArgs(flags)] };
-    try {
-      return await runOnce(spec, { stop, say });
-    } finally {
-      await database?.close();
-    }
-  }
-  if (role === "worker") say("The worker is running. Ctrl-C stops it");
-  else void announce(settings, { say, isOver: stop.isRequested });
-  await supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
-  return 0;
+  const all = childrenOf(role, settings, env);
+  const children = flags?.once ? all.map((spec) => runningOnce(spec, flags)) : all;
+  if (role !== "worker") void announce(settings, { say, isOver: stop.isRequested });
+  else if (!flags?.once) say("The worker is running. Ctrl-C stops it");
+  return supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
+}
+
+function runningOnce(spec: ChildSpec, flags: Flags): ChildSpec {
+  return { ...spec, args: [...spec.args, ...toArgs(flags)], lastCode: "any" };
 }
 
 /** The whole life of `dev`, `start` or `worker`; sets the exit code. Everything wrong is said in plain words. */

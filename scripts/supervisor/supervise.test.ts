@@ -66,7 +66,7 @@ function supervisorArgs(child: ChildSpec, databasePort?: number): string[] {
     const say = (line) => console.log(line);
     if (database) say("database " + database.pid());
     const plan = { role: "test", dataDir: ${JSON.stringify(dataDir)}, children: [${JSON.stringify(child)}] };
-    await supervise({ ...plan, database, stop, say, backoff });
+    process.exitCode = await supervise({ ...plan, database, stop, say, backoff });
     stop.release();
   `;
   return ["--input-type=module", "--eval", code];
@@ -88,6 +88,22 @@ test("a child that dies is started again, each time later, and the supervisor sa
   );
   run.child.kill("SIGTERM");
   expect(await run.ended).toBe(0);
+});
+
+test("D9 a child that ends as it was asked to is not started again, and the supervisor ends after the last one", async () => {
+  const run = startSupervisor({ ...childOf("process.exit(20)"), lastCode: 20 });
+  expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("is not started again")]);
+  expect(readRecords(dataDir)).toEqual([]);
+});
+
+test("D4 a child that is to run once is not started again, and the supervisor ends with its code", async () => {
+  const run = startSupervisor({
+    ...childOf(`${withGrandchild}; setTimeout(() => process.exit(7), 500);`),
+    lastCode: "any",
+  });
+  const grandchild = await pidSeen(run, /grandchild (\d+)/);
+  expect([await run.ended, run.output()]).toEqual([7, expect.not.stringContaining("again")]);
+  expect(await isGone(grandchild)).toBe(true);
 });
 
 test("a child killed by a signal comes back as a new process and the data folder remembers it", async () => {

@@ -44,21 +44,29 @@ function followChildren(plan: SupervisePlan, children: readonly Child[]) {
   };
 }
 
-/** Runs the children until a stop signal, then stops them and, last of all, the database. */
-export async function supervise(plan: SupervisePlan): Promise<void> {
+/**
+ * Runs the children until a stop signal, or until all have ended for good; then stops what is left and, last of all, the
+ * database. Gives the exit code: that of a child that was to run once, else 0.
+ */
+export async function supervise(plan: SupervisePlan): Promise<number> {
   const { stop, say, backoff = usualBackoff } = plan;
   const children: Child[] = [];
   const record = followChildren(plan, children);
+  let exitCode = 0;
   for (const spec of plan.children) {
-    children.push(superviseChild(spec, { backoff, say, onChange: record.update }));
+    const child = superviseChild(spec, { backoff, say, onChange: record.update });
+    children.push(child);
+    if (spec.lastCode === "any") void child.over.then((code) => (exitCode = code ?? 1));
   }
   record.update();
   const watching = plan.database
     ? watchDatabase(plan.database, { backoff, say, isOver: stop.isRequested })
     : undefined;
   watching?.catch((error: Error) => say(`The database is no longer watched: ${error.message}`));
-  await stop.requested;
-  say("Stopping");
+  const over = Promise.all(children.map((child) => child.over));
+  await Promise.race([stop.requested, over]);
+  if (stop.isRequested()) say("Stopping");
+  stop.request();
   stop.onSecond(() => {
     say("Killing what is left");
     for (const child of children) child.kill();
@@ -67,4 +75,5 @@ export async function supervise(plan: SupervisePlan): Promise<void> {
   await plan.database?.close();
   await record.remove();
   say("Stopped");
+  return exitCode;
 }

@@ -1,5 +1,7 @@
 import { schema } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
+import { retireNode } from "@atelier/server/nodes";
+import { retiredExitCode } from "@atelier/worker/start-up";
 import { expect, test } from "vitest";
 import { addJob, readJob, readStory, until } from "../jobs/index.ts";
 import { backends, openScene, realTimeMs } from "./scene.ts";
@@ -59,6 +61,44 @@ test.concurrent.for(backends)(
     expect(await readJob(services, id)).toMatchObject({ status: "completed", attempt: 1, charged: 0 });
     expect(await readJob(services, next)).toMatchObject({ attempt: 0, charged: 0 });
     expect(await scene.faults()).toEqual([]);
+  },
+);
+
+test.concurrent.for(backends)(
+  "D9 a retired node on %s finishes its runs however long they take, then ends with a code that is not started again",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const retired = await scene.startWorker({ config: "shortGrace", name: "retired" });
+    // Longer than the three seconds after which a signal would hand it back.
+    const id = await addJob(services, { owner, simulate: { runMs: 6_000 } });
+    const next = await addJob(services, { owner });
+    await retired.waitFor(new RegExp(`engine-start ${id}`));
+    const [node] = await services.db.select().from(schema.nodes);
+    await retireNode(services, { id: node?.id ?? "" });
+    expect(await retired.exited).toBe(retiredExitCode);
+    expect(await readJob(services, id)).toMatchObject({ status: "completed", attempt: 1, charged: 0 });
+    expect(await readJob(services, next)).toMatchObject({ attempt: 0 });
+    expect(await services.db.select().from(schema.nodes)).toMatchObject([{ state: "gone" }]);
+    expect(await scene.faults()).toEqual([]);
+  },
+);
+
+test.concurrent.for(backends)(
+  "A17 D9 SIGTERM to a retired node on %s hands its run back after the grace time, exit code 0",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const retired = await scene.startWorker({ config: "shortGrace", name: "retired" });
+    const id = await addJob(services, { owner, simulate: { hang: true } });
+    await retired.waitFor(new RegExp(`engine-start ${id}`));
+    const [node] = await services.db.select().from(schema.nodes);
+    await retireNode(services, { id: node?.id ?? "" });
+    await retired.waitFor(/"reason":"retired"/);
+    expect(await retired.term()).toBe(0);
+    expect(await readJob(services, id)).toMatchObject({ attempt: 1, charged: 0, nodeId: null });
   },
 );
 

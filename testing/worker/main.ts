@@ -2,6 +2,7 @@ import { loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices } from "@atelier/server/services";
 import { createServerEngines } from "@atelier/worker/engines";
 import { createServerPool, createSources } from "@atelier/worker/servers";
+import { retiredExitCode } from "@atelier/worker/start-up";
 import { endProcess, loadWorkflows, work } from "@atelier/worker/work";
 import pino from "pino";
 import { dieOn } from "./die-on.ts";
@@ -25,7 +26,8 @@ async function main(): Promise<void> {
   const mortal = orders.dieOn === null ? ofServers : ofServers.map((each) => dieOn(orders.dieOn ?? "", each));
   const all = [createSimulatedEngine(orders.script, say), ...mortal];
   const { services, engines } = pauseAt(orders.pauseAt, { services: opened, engines: all, say });
-  await work(services, { engines, pool, workflows, problems: refused });
+  const reason = await work(services, { engines, pool, workflows, problems: refused });
+  if (reason === "retired") process.exitCode = retiredExitCode;
   say("left in order");
 }
 

@@ -35,7 +35,8 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   services.log.info({ reason }, "no further job is taken");
   runs.close();
   const closing = await finish(consumers, stop);
-  await leave(services, { incarnation, runs, consumers: { close: () => closing.closed } });
+  const { signalled } = stop;
+  await leave(services, { incarnation, runs, consumers: { close: () => closing.closed }, signalled });
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
   await Promise.all(engines.map((engine) => engine.close()));
