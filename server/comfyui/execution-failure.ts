@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { AppError, type ErrorCode } from "../platform/index.ts";
+import { AppError, foreignText, type ErrorCode } from "../platform/index.ts";
 import { exhaustedMemory } from "./exhausted-memory.ts";
 
 const text = z.string().catch("");
 
 /** What `execution_error` says, as event and in the history. Traceback and inputs hold paths and prompts of people. */
 const schema = z.object({
-  node_type: text,
+  node_type: foreignText.catch(""),
   exception_type: text,
   exception_message: text,
   current_inputs: z.record(z.string(), z.unknown()).catch({}),

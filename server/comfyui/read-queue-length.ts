@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { foreignCount } from "../platform/index.ts";
 import { ask, jsonOf } from "./ask.ts";
 import type { CallOptions, ComfyServer } from "./comfy-server.ts";
 
-const schema = z.object({ exec_info: z.object({ queue_remaining: z.number().int() }) });
+const schema = z.object({ exec_info: z.object({ queue_remaining: foreignCount }) });
 
 /** Prompts that run and wait on the server, whoever sent them. */
 export async function readQueueLength(server: ComfyServer, options: CallOptions): Promise<number> {

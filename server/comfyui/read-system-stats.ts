@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { foreignBytes, foreignText } from "../platform/index.ts";
 import { ask, jsonOf } from "./ask.ts";
 import type { CallOptions, ComfyServer } from "./comfy-server.ts";
 
@@ -20,12 +21,12 @@ export interface SystemStats {
 
 const schema = z.object({
   system: z.object({
-    comfyui_version: z.string().nullish(),
-    ram_total: z.number().nullish(),
-    ram_free: z.number().nullish(),
+    comfyui_version: foreignText.nullish(),
+    ram_total: foreignBytes.nullish(),
+    ram_free: foreignBytes.nullish(),
   }),
   devices: z.array(
-    z.object({ name: z.string(), type: z.string(), vram_total: z.number(), vram_free: z.number() }),
+    z.object({ name: foreignText, type: foreignText, vram_total: foreignBytes, vram_free: foreignBytes }),
   ),
 });
 

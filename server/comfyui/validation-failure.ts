@@ -1,16 +1,19 @@
 import { z } from "zod";
-import { AppError } from "../platform/index.ts";
+import { AppError, foreignText } from "../platform/index.ts";
 
-const text = z.string().catch("");
+const text = foreignText.catch("");
 
 const nodeError = z.object({
   type: text,
   details: text,
-  extra_info: z.object({ input_name: text, received_value: z.unknown() }).partial().catch({}),
+  extra_info: z
+    .object({ input_name: text, received_value: foreignText.optional().catch(undefined) })
+    .partial()
+    .catch({}),
 });
 
 const nodeErrors = z
-  .record(z.string(), z.object({ class_type: text, errors: z.array(nodeError).catch([]) }))
+  .record(foreignText, z.object({ class_type: text, errors: z.array(nodeError).catch([]) }))
   .catch({});
 
 /** The body of a refused prompt, and of one that was accepted in part. */
@@ -32,7 +35,7 @@ interface Fault {
   readonly nodeClass: string;
   readonly type: string;
   readonly input: string;
-  readonly value: unknown;
+  readonly value: string | undefined;
   readonly details: string;
 }
 
@@ -80,7 +83,7 @@ const modelFile = /\.(safetensors|sft|ckpt|pth?|bin|gguf|onnx)$/i;
 
 /** A choice that is no file, such as a sampler, is a fault of the graph. */
 function isMissingModel({ type, value }: Fault): boolean {
-  return type === "value_not_in_list" && typeof value === "string" && modelFile.test(value);
+  return type === "value_not_in_list" && value !== undefined && modelFile.test(value);
 }
 
 function isMissingImage({ type, nodeClass, input, details }: Fault): boolean {

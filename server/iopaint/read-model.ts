@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { foreignText } from "../platform/index.ts";
 import type { CallOptions, IopaintServer } from "./iopaint-server.ts";
 import { readJson } from "./read-json.ts";
 
-const schema = z.object({ name: z.string(), need_prompt: z.boolean().default(false) });
+const schema = z.object({ name: foreignText, need_prompt: z.boolean().default(false) });
 
 /** The model that inpaints. */
 export interface IopaintModel {

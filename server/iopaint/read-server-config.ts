@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { foreignText } from "../platform/index.ts";
 import type { CallOptions, IopaintServer } from "./iopaint-server.ts";
 import { readJson } from "./read-json.ts";
 
 const schema = z.object({
-  plugins: z.array(z.object({ name: z.string(), support_gen_image: z.boolean().default(false) })),
-  removeBGModel: z.string().nullish(),
-  realesrganModel: z.string().nullish(),
+  plugins: z.array(z.object({ name: foreignText, support_gen_image: z.boolean().default(false) })),
+  removeBGModel: foreignText.nullish(),
+  realesrganModel: foreignText.nullish(),
 });
 
 /** What the server was started with. */
