@@ -63,6 +63,8 @@ export function createRoster(input: RosterInput): Roster {
     setDrained: (urls) => setDrained(state, urls),
     async start() {
       await discover();
+      // Whoever stopped it meanwhile has ended all that there was, and nothing may begin after that.
+      if (stopping.signal.aborted) return;
       discovering = startLoop(log, "discover servers", discover);
       await Promise.all([...state.byUrl.values()].map(({ watch }) => watch.first));
     },
