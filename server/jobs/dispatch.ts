@@ -14,8 +14,7 @@ export async function dispatch(services: Services, queue: string): Promise<Job[]
   // Without the lock, since most changes leave no room: whoever commits last what makes room or fills the line sees both.
   if (!hasRoom(await readRoom(services.db, queue))) return [];
   const moved = await services.db.transaction(async (tx) => {
-    // A statement of its own: what follows must see what the last holder of the lock committed.
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('dispatch'), hashtext(${queue}))`);
+    await lockLine(tx, queue);
     return fillWindow(tx, queue);
   });
   if (moved.length > 0) {
@@ -23,6 +22,12 @@ export async function dispatch(services: Services, queue: string): Promise<Job[]
     await ring(services, moved);
   }
   return moved;
+}
+
+/** Until the end of the transaction nobody else lets rows of the queue out. */
+export async function lockLine(tx: Tx, queue: string): Promise<void> {
+  // A statement of its own: what follows must see what the last holder of the lock committed.
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('dispatch'), hashtext(${queue}))`);
 }
 
 function hasRoom(room: ReadonlyMap<string, number>): boolean {

@@ -3,6 +3,7 @@ import { schema } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
 import { isGpuQueue, livePlaces, readPlaces } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
+import { lockLine } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import { amendAll, transitionAll } from "./transition.ts";
 
@@ -34,18 +35,21 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
   const to = places.toSorted((a, b) => a.workMs / a.slots - b.workMs / b.slots)[0]?.queue;
   if (to === undefined) return;
   const here = sql`queue = ${from} and need = ${need}`;
-  await transitionAll(services.db, {
-    from: ["queued"],
-    to: "pending",
-    where: here,
-    event: "requeued",
-    data: { from },
-  });
-  const moved = await amendAll(services.db, {
-    where: sql`${here} and status = 'pending'`,
-    set: { queue: to, placement: sql`jsonb_set(placement, '{chosen,queue}', to_jsonb(${to}::text))` },
-    event: "moved",
-    data: { from, to },
+  const moved = await db.transaction(async (tx) => {
+    await lockLine(tx, from);
+    await transitionAll(tx, {
+      from: ["queued"],
+      to: "pending",
+      where: here,
+      event: "requeued",
+      data: { from },
+    });
+    return amendAll(tx, {
+      where: sql`${here} and status = 'pending'`,
+      set: { queue: to, placement: sql`jsonb_set(placement, '{chosen,queue}', to_jsonb(${to}::text))` },
+      event: "moved",
+      data: { from, to },
+    });
   });
   hint(services, moved);
   services.log.info(

@@ -3,7 +3,9 @@ import { addJob, addNode, addOwner, readJob, testQueue, type TestOwner } from "@
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { dispatch } from "./dispatch.ts";
 import { estimate } from "./estimate.ts";
+import { moveStranded } from "./move-stranded.ts";
 import { submit } from "./submit.ts";
 import { sweep } from "./sweep.ts";
 
@@ -128,6 +130,24 @@ describe("D3 placement", () => {
     await addNode(services, { queue: "gpu-medium", needs: [sdxl] });
     await sweep(services);
     expect(await readJob(services, job.id)).toMatchObject({ queue: "gpu-medium", status: "queued" });
+  });
+
+  test("waiting jobs move although others let them out of the line at that moment", async () => {
+    const { services } = opened;
+    const gone = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
+    await submitWords();
+    await services.db.update(schema.nodes).set({ state: "gone" }).where(eq(schema.nodes.id, gone));
+    await addNode(services, { queue: "gpu-medium", needs: [sdxl] });
+    for (let round = 0; round < 10; round += 1) {
+      await services.db.update(schema.jobs).set({ queue: "gpu-high", status: "pending" });
+      await Promise.all([
+        dispatch(services, "gpu-high"),
+        moveStranded(services),
+        dispatch(services, "gpu-high"),
+      ]);
+      const [job] = await services.db.select().from(schema.jobs);
+      expect(job).toMatchObject({ queue: "gpu-medium" });
+    }
   });
 
   test("F25 while the cards are away for a moment nothing moves to the CPU unasked", async () => {
