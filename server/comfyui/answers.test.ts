@@ -27,7 +27,7 @@ test.each([
   ["a page of nginx", { status: 502, type: "text/html", body: page }, "proxy_error"],
   ["a page with a good status", { type: "text/html", body: "<!DOCTYPE html><p>Sign in" }, "proxy_error"],
   ["a page that says it is text", { status: 500, type: "text/plain", body: page }, "proxy_error"],
-  ["nginx's limit of bodies", { status: 413, type: "text/html", body: page }, "proxy_error"],
+  ["nginx's limit of bodies", { status: 413, type: "text/html", body: page }, "request_too_large"],
   [
     "ComfyUI's own limit of bodies",
     { status: 413, type: "text/plain; charset=utf-8", body: "Maximum request body size 104857600 exceeded." },

@@ -7,13 +7,14 @@ export interface Answer {
   readonly text: string;
 }
 
-const proxyStatuses = new Set([401, 403, 404, 405, 407, 413, 502, 504]);
+const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504]);
 const busyStatuses = new Set([429, 503]);
 
 /** The error for an answer that is not what the route gives; the text of the answer is not repeated. */
 export function refusalOf(answer: Answer): AppError {
   const { status } = answer;
-  if (isOwnLimit(answer)) {
+  // The server's own limit or that of a proxy before it: either way the request is at fault, not the server.
+  if (status === 413) {
     return new AppError("request_too_large", "The server takes no files of this size.", {
       details: { status },
     });
@@ -25,11 +26,6 @@ function codeOf(answer: Answer): ErrorCode {
   const { status } = answer;
   if (isHtml(answer) || status < 400 || proxyStatuses.has(status)) return "proxy_error";
   return busyStatuses.has(status) ? "server_busy" : "engine_failed";
-}
-
-/** ComfyUI's limit of bodies, which is said in plain text; proxies send a page. */
-function isOwnLimit({ status, contentType, text }: Answer): boolean {
-  return status === 413 && contentType.startsWith("text/plain") && text.startsWith("Maximum request body");
 }
 
 /** ComfyUI's own routes never answer with a page. */

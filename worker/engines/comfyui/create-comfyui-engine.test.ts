@@ -133,7 +133,6 @@ test.each([
   [{ kind: "node-error" }, "engine_failed"],
   [{ kind: "garbage", path: "/view" }, "engine_failed"],
   [{ kind: "html", status: 502, path: "/view" }, "proxy_error"],
-  [{ kind: "html", status: 413, path: "POST /prompt" }, "proxy_error"],
   [{ kind: "disk-full" }, "engine_failed"],
 ] satisfies [Fault, string][])("F27 A12 %o is told with the server's address", async (fault, code) => {
   const server = await scene.startServer();
