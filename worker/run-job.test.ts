@@ -1,11 +1,13 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { claim } from "@atelier/server/jobs";
-import { addJob, addNode, addOwner, localOffers, readJob, testQueue } from "@atelier/testing/jobs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { schema } from "@atelier/server/db";
+import { claim, submit, sweep } from "@atelier/server/jobs";
+import { addJob, addNode, addOwner, addServer, localOffers, readJob, testQueue } from "@atelier/testing/jobs";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Engine } from "./engines/index.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Engine, EngineContext } from "./engines/index.ts";
 import { runJob } from "./run-job.ts";
 
 let opened: TestServices;
@@ -36,4 +38,68 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
   expect(seen).toEqual([{ inFolder: ["image"], parent: path.resolve(services.env.ATELIER_DATA_DIR, "tmp") }]);
   expect((await readJob(services, id)).status).toBe("completed");
   expect(await listTempFiles(services)).toEqual([]);
+});
+
+describe("F28 the limits of a run on a server", () => {
+  const queue = "gpu-high";
+  const need = "comfyui/upscale_model";
+  const [busy, other] = ["http://busy:8188", "http://other:8188"];
+
+  /** Runs a job whose engine behaves so, with short limits; gives the job as it is then. */
+  async function runWith(limits: Record<string, number>, wait: (context: EngineContext) => Promise<void>) {
+    const { services: real } = opened;
+    const timing = { ...real.config.timing, serverRunPerMegapixelStepMs: 1, ...limits };
+    const services = { ...real, config: { ...real.config, timing } };
+    await services.db.delete(schema.jobs);
+    await services.db.delete(schema.nodes);
+    const nodeId = await addNode(services, { queue, needs: [need] });
+    for (const url of [busy, other]) await addServer(services, { nodeId, url, needs: [need] });
+    const owner = await addOwner(services);
+    const request = { kind: "upscale", workflow: "upscale_model", inputs: { image: owner.imageId } };
+    const { id } = await submit(services, request, { submitter: owner });
+    await sweep(services);
+    const offers = [{ need, servers: [busy, other] }] as const;
+    const job = await claim(services, { nodeId, queue, offers });
+    if (!job) throw new Error("the job was not claimed");
+    const engine: Engine = {
+      name: "comfyui",
+      kinds: ["upscale"],
+      async run({ inputs }, context) {
+        await context.onSubmitting({ server: busy, externalId: "one" });
+        await wait(context);
+        return [{ path: String(inputs.image), mime: "image/png" }];
+      },
+      close: () => Promise.resolve(),
+    };
+    const { signal } = new AbortController();
+    const lease = { jobId: id, attempt: job.attempt, nodeId };
+    await runJob(services, { job, lease, engine, otherServers: [], signal });
+    return readJob(services, id);
+  }
+  const aborted = ({ signal }: EngineContext) =>
+    new Promise<void>((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+
+  test("what it waits for its server does not count", async () => {
+    const limits = { serverRunBaseMs: 400, serverWaitLimitMs: 60_000 };
+    const job = await runWith(limits, async (context) => {
+      await Promise.race([sleep(1_000), aborted(context)]);
+      context.onBegin();
+    });
+    expect(job).toMatchObject({ status: "completed", attempt: 1, charged: 0 });
+  });
+
+  test("who waits for too long goes to another server, uncharged", async () => {
+    const job = await runWith({ serverWaitLimitMs: 50 }, aborted);
+    expect(job).toMatchObject({ charged: 0, avoid: [busy], externalId: null, notBefore: null });
+  });
+
+  test("who works for too long is charged for it", async () => {
+    const job = await runWith({ serverRunBaseMs: 50, serverWaitLimitMs: 60_000 }, async (context) => {
+      context.onBegin();
+      await aborted(context);
+    });
+    expect(job).toMatchObject({ charged: 1, avoid: [busy] });
+  });
 });

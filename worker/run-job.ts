@@ -17,7 +17,7 @@ import { withTempFolder } from "@atelier/server/storage";
 import type { Engine, EngineOutput } from "./engines/index.ts";
 import { fetchInputs } from "./fetch-inputs.ts";
 import { persist } from "./persist.ts";
-import { runLimitMs } from "./run-limit.ts";
+import { createRunClock } from "./run-clock.ts";
 import { taskOf } from "./task-of.ts";
 import { createReport } from "./report.ts";
 import { RunStopped } from "./runs.ts";
@@ -66,18 +66,23 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   signal.throwIfAborted();
   if (!(await start(services, lease))) return "fenced";
   const report = createReport(services, job, lease);
-  const limit = AbortSignal.timeout(runLimitMs(services.config, job));
   const task = await taskOf(services, input, { inputs, workDir });
+  const clock = createRunClock(services.config, job);
   const outputs = await engine
     .run(task, {
-      signal: AbortSignal.any([signal, limit]),
+      signal: AbortSignal.any([signal, clock.signal]),
+      onBegin: () => clock.begin(),
       onProgress: (fraction, stage) => report.progress(fraction, stage),
       onPreview: (bytes) => report.preview(bytes),
       async onSubmitting(submission) {
+        clock.noteServer(submission.server);
         if (!(await noteSubmission(services, lease, submission))) throw new RunStopped("lost");
       },
     })
-    .finally(() => report.end());
+    .finally(() => {
+      clock.stop();
+      report.end();
+    });
   return store(services, input, outputs);
 }
 

@@ -29,6 +29,7 @@ export async function awaitEnd(server: ComfyServer, wait: Wait): Promise<History
     const askedMs = performance.now();
     const place = await lookFor(server, wait, isUrgent || round % queueEvery === 0);
     if (!isAppError(place) && place.state === "ended") return place.entry;
+    if (!isAppError(place) && place.state === "running") watch.noteBegin();
     doubts.weigh(place, askedMs);
     if (!watch.hasEnded && !doubts.any()) continue;
     await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -46,7 +47,8 @@ async function lookFor(
   try {
     if (isWhole) return await findPrompt(server, promptId, options);
     const entry = await readHistory(server, promptId, options);
-    return entry ? { state: "ended", entry } : { state: "running" };
+    // Where it is was not asked: at least it has not begun for all that is known.
+    return entry ? { state: "ended", entry } : { state: "pending" };
   } catch (error) {
     signal.throwIfAborted();
     if (isAppError(error)) return error;

@@ -21,6 +21,8 @@ export interface WatchInput {
   readonly clientId: string;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
+  /** Called once, when the prompt is first seen at work: before that it stands in the server's own line. */
+  readonly onBegin?: () => void;
   /** JPEG or PNG as the server sent it. */
   readonly onPreview: (bytes: Uint8Array) => void;
 }
@@ -32,6 +34,7 @@ export class PromptWatch {
   readonly #socket: KeptSocket;
   readonly #onEvent: (event: PromptEvent) => void;
   readonly #onPreview: (bytes: Uint8Array) => void;
+  #onBegin: (() => void) | undefined;
   #heardMs = performance.now();
   #hasEnded = false;
   #hasBroken = false;
@@ -40,6 +43,7 @@ export class PromptWatch {
     this.#sieve = createSieve(input.promptId);
     this.#bell = createBell(input.signal);
     this.#onEvent = createProgress(input.graph, input.onProgress);
+    this.#onBegin = input.onBegin;
     this.#onPreview = limitRate(previewMs, input.onPreview);
     this.#socket = keepSocket(server, input.clientId, {
       onText: (text) => this.#readEvent(text),
@@ -80,6 +84,12 @@ export class PromptWatch {
     return hasBroken;
   }
 
+  /** The prompt is at work, as its socket or the server's queue says. */
+  noteBegin(): void {
+    this.#onBegin?.();
+    this.#onBegin = undefined;
+  }
+
   close(): void {
     this.#socket.close();
   }
@@ -88,6 +98,7 @@ export class PromptWatch {
     const event = parseEvent(text);
     if (!event || !this.#sieve.passesEvent(event)) return;
     this.#noteLife();
+    this.noteBegin();
     this.#onEvent(event);
     if (!isEnd(event)) return;
     this.#hasEnded = true;

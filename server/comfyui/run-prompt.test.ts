@@ -105,6 +105,33 @@ describe.each(["0.8.0", "new"] as const)("with a server of the line %s", (mode) 
   });
 });
 
+test("F28 a prompt has begun when its server works at it, not while it stands in line behind others", async () => {
+  const server = await start();
+  server.inject({ kind: "hold" });
+  const first = newInput();
+  const running = runPrompt(server, first);
+  await begun(server, first.promptId);
+  const onBegin = vi.fn<() => number | undefined>(() => storyOf(server, input.promptId)?.started);
+  const input = newInput({ onBegin });
+  const run = runPrompt(server, input);
+  await vi.waitUntil(() => storyOf(server, input.promptId)?.posted === 1);
+  server.release();
+  await Promise.all([running, run]);
+  expect(onBegin.mock.results.map(({ value }) => value)).toEqual([1]);
+});
+
+test("F26 F28 that a prompt has begun is seen without its socket", async () => {
+  const server = await start();
+  server.inject({ kind: "socket-silent" });
+  server.inject({ kind: "hold" });
+  const onBegin = vi.fn<() => void>();
+  const run = runPrompt(server, newInput({ onBegin }));
+  await vi.waitUntil(() => onBegin.mock.calls.length > 0, { timeout: 30_000 });
+  server.release();
+  await run;
+  expect(onBegin).toHaveBeenCalledTimes(1);
+});
+
 test("F36 an abort during the post takes back what the server accepted all the same", async () => {
   const server = await start({ stepMs: 50 });
   server.inject({ kind: "slow-answer", ms: 300, path: "POST /prompt" });
@@ -210,7 +237,7 @@ test.each([
   [{ kind: "cpu-out-of-memory" }, "out_of_memory"],
   [{ kind: "execution-blocked" }, "engine_blocked"],
   [{ kind: "node-error" }, "engine_failed"],
-  [{ kind: "html", status: 413, path: "POST /prompt" }, "proxy_error"],
+  [{ kind: "html", status: 413, path: "POST /prompt" }, "request_too_large"],
   [{ kind: "html", status: 502, path: "POST /prompt" }, "proxy_error"],
 ] satisfies [Fault, string][])("F27 A12 %o", async (fault, code) => {
   const server = await start();

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError, type ErrorCode } from "../platform/index.ts";
 import { awaitEnd } from "./await-end.ts";
-import { cancelPrompt } from "./cancel-prompt.ts";
 import type { ComfyServer, OutputFile } from "./comfy-server.ts";
 import { findPrompt } from "./find-prompt.ts";
+import { leavePrompt } from "./leave-prompt.ts";
 import { hasSucceeded, outputsOf } from "./outputs-of.ts";
 import { postPrompt } from "./post-prompt.ts";
 import { PromptWatch, type WatchInput } from "./prompt-watch.ts";
+import type { HistoryEntry } from "./read-history.ts";
 
 export interface RunPromptInput extends WatchInput {
   /** Whether a run that is aborted for this reason stays on the server, for somebody else to adopt. Default: never. */
@@ -15,7 +16,6 @@ export interface RunPromptInput extends WatchInput {
 
 /** A worker's place is free again this soon after an abort; the cancel goes on behind it. */
 const cancelWaitMs = 800;
-const cancelMostMs = 30_000;
 
 /**
  * Posts a prompt and follows it to its end; the files it made. The socket only hints, the history decides, so a silent or
@@ -40,6 +40,7 @@ export async function adoptPrompt(server: ComfyServer, input: RunPromptInput): P
   if (place.state === "unknown") return null;
   if (place.state === "ended") return hasSucceeded(place.entry) ? outputsOf(place.entry) : null;
   const watch = new PromptWatch(server, input);
+  if (place.state === "running") watch.noteBegin();
   try {
     return await follow(server, { input, watch, posted: Promise.resolve() });
   } finally {
@@ -53,17 +54,32 @@ interface Following {
   readonly posted: Promise<void>;
 }
 
-async function follow(server: ComfyServer, { input, watch, posted }: Following): Promise<OutputFile[]> {
+async function follow(server: ComfyServer, following: Following): Promise<OutputFile[]> {
+  return outputsOf(await followToEnd(server, following));
+}
+
+async function followToEnd(server: ComfyServer, { input, watch, posted }: Following): Promise<HistoryEntry> {
   const { promptId, signal } = input;
   try {
     await orAborted(posted, signal);
-    return outputsOf(await awaitEnd(server, { promptId, watch, signal }));
+    return await awaitEnd(server, { promptId, watch, signal });
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) {
+      // Whoever tries again does so under another id: this one must not go on for nobody.
+      if (mayGoOn(error)) void leavePrompt(server, promptId, posted);
+      throw error;
+    }
     if (!input.staysOnAbort?.(signal.reason)) await leave(server, promptId, posted);
     throw signal.reason;
   }
 }
+
+/** Whether a prompt that was given up on may still wait or run on its server. */
+function mayGoOn(error: unknown): boolean {
+  return isAppError(error) && givenUp.has(error.code) && error.details?.["reason"] !== "forgotten";
+}
+
+const givenUp = new Set<ErrorCode>(["server_lost", "server_busy", "proxy_error", "engine_failed"]);
 
 /** Not aborted with the run: a post whose answer nobody waited for may still be queued after the cancel. */
 async function submit(server: ComfyServer, input: RunPromptInput): Promise<void> {
@@ -84,13 +100,8 @@ async function submit(server: ComfyServer, input: RunPromptInput): Promise<void>
 const unclear = new Set<ErrorCode>(["server_lost", "proxy_error"]);
 
 async function leave(server: ComfyServer, promptId: string, posted: Promise<void>): Promise<void> {
-  const signal = AbortSignal.timeout(cancelMostMs);
-  const cancelled = posted
-    .catch(() => undefined)
-    .then(() => cancelPrompt(server, promptId, { signal }))
-    // A server that is gone has nothing left to cancel.
-    .catch(() => undefined);
-  await Promise.race([cancelled, sleep(cancelWaitMs, undefined, { ref: false })]);
+  const left = leavePrompt(server, promptId, posted);
+  await Promise.race([left, sleep(cancelWaitMs, undefined, { ref: false })]);
 }
 
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -57,7 +57,9 @@ interface Rerouting {
 /** The address where it failed: the engine says it, else the one that the job was posted to. */
 function failedServer({ job, error }: Rerouting): string | null {
   const named = error.details?.["server"];
-  return typeof named === "string" ? named : job.server;
+  if (typeof named === "string") return named;
+  // No server was free: what an earlier try was posted to has no part in it.
+  return error.code === "server_busy" ? null : job.server;
 }
 
 async function elsewhere(services: Services, input: Rerouting): Promise<Way | null> {

@@ -30,11 +30,13 @@ const timingSchema = z.object({
   progressPersistMs: ms.default(5_000),
   /** An engine of this computer that takes longer than this is stopped. */
   runLimitMs: ms.default(600_000),
-  /** A run on a server is stopped after a base (models have to be loaded) and a part per megapixel and step. */
+  /** A run that a server has begun is stopped after a base (models have to be loaded) and a part per megapixel and step. */
   serverRunBaseMs: ms.default(180_000),
   serverRunPerMegapixelStepMs: ms.default(6_000),
   /** Times that for a server without a graphics card. */
   cpuRunFactor: z.number().min(1).default(30),
+  /** A run that waits longer than this for its server to begin goes elsewhere, at no cost to the job. */
+  serverWaitLimitMs: ms.default(600_000),
   /** How often each server is asked how it is; with `probeTimeoutMs` a dead one is noticed within ten seconds. */
   probeMs: ms.default(5_000),
   /** A probe that takes longer than this has failed. */

@@ -96,7 +96,7 @@ export const errorRules = {
     message: "The server blocked this picture.",
   },
   server_lost: network("other_server", "The server that worked on the picture went away."),
-  server_busy: network("retry", "The server is too busy at the moment."),
+  server_busy: network("other_server", "The server is too busy at the moment."),
   proxy_error: network("other_server", "What stands before the server did not let the request through."),
   engine_interrupted: network("other_server", "Somebody stopped the picture on the server."),
   model_missing: elsewhere("The server does not have a model that the workflow needs."),

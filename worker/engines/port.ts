@@ -32,6 +32,8 @@ export interface EngineTask {
 export interface EngineContext {
   /** Aborting ends the run at once; `run` then rejects with the signal's reason. */
   readonly signal: AbortSignal;
+  /** The work itself begins; before that the run waits for others. Engines that wait for nobody need not tell. */
+  onBegin(): void;
   /** `fraction` 0..1 counts tiles or stages that are done; `stage` is a key of the message catalogue `stages`. */
   onProgress(fraction: number, stage: string): void;
   /** A small JPEG or WebP of the unfinished picture. */

@@ -96,6 +96,7 @@ function follow(
     // The same, so that whoever adopts the prompt knows whose events are sent.
     clientId: promptId,
     signal: context.signal,
+    onBegin: () => context.onBegin(),
     onProgress: (fraction, nodeClass) =>
       context.onProgress(startShare + fraction * (endShare - startShare), stageOf(nodeClass)),
     onPreview: (bytes) => void sendPreview(context, bytes),

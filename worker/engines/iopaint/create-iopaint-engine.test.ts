@@ -93,6 +93,7 @@ function contextOf(signal = new AbortController().signal) {
   const fractions: number[] = [];
   const context: EngineContext = {
     signal,
+    onBegin: () => undefined,
     onProgress: (fraction) => fractions.push(fraction),
     onPreview: () => undefined,
     onSubmitting: async () => undefined,

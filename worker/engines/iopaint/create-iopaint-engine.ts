@@ -60,6 +60,7 @@ async function work(
   const held = await acquire(pool, task, signal);
   if (signal.aborted) held.release();
   signal.throwIfAborted();
+  context.onBegin();
   context.onProgress(startShare, stageByKind[task.kind] ?? "sampling");
   const answer = await requests.send(prepared, held, signal).catch((error: unknown) => {
     throw signal.aborted ? error : named(error, held);
