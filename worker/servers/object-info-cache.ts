@@ -3,8 +3,8 @@ import type { ObjectInfo, ObjectInfoByClass } from "@atelier/server/workflows";
 export interface ObjectInfoCacheInput {
   readonly ttlMs: number;
   readonly now: () => number;
-  /** Null: the server does not have the class. */
-  readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null>;
+  /** Null: the server does not have the class. Undefined: it did not say. */
+  readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null | undefined>;
 }
 
 export interface ObjectInfoCache {
@@ -29,8 +29,11 @@ export function createObjectInfoCache({ ttlMs, now, read }: ObjectInfoCacheInput
       knownVersion = version;
       const waiting = classes.filter((name) => !isFresh(name));
       const readOn = async () => {
-        for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
-          byClass.set(name, { info: await read(name, signal), readAtMs: now() });
+        for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+          const info = await read(name, signal);
+          // What it said before holds, and it is asked again by the next `get`.
+          if (info !== undefined) byClass.set(name, { info, readAtMs: now() });
+        }
       };
       await Promise.all(Array.from({ length: readsAtOnce }, readOn));
       return new Map(classes.map((name) => [name, byClass.get(name)?.info ?? null]));

@@ -56,16 +56,16 @@ export function createComfyuiProbe(input: ComfyuiProbeInput): ServerProbe {
   };
 }
 
-/** A server that fails to describe a class cannot run it either. */
+/** A server that fails to describe a class may be able to in a moment: undefined. */
 async function readClass(
   server: ServerAddress,
   nodeClass: string,
   options: CallOptions,
-): Promise<ObjectInfo | null> {
+): Promise<ObjectInfo | null | undefined> {
   try {
     return await readObjectInfo(server, nodeClass, options);
   } catch (error) {
-    if (isAppError(error) && error.code === "engine_failed") return null;
+    if (isAppError(error) && error.code === "engine_failed") return undefined;
     throw error;
   }
 }
