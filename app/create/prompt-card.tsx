@@ -1,11 +1,11 @@
 "use client";
 import { useTranslations } from "next-intl";
 import type { OfferedWorkflow } from "../data/use-workflows.ts";
+import { RunButton } from "../frame/shortcuts/run-button.tsx";
 import { createForm } from "./form/form-store.ts";
 import { useForm } from "./form/use-form.ts";
 import { EstimateLine } from "./estimate-line.tsx";
 import { requestOf } from "./form/requests-of.ts";
-import { MakeButton } from "./make-button.tsx";
 
 const mostCharacters = 4_000;
 
@@ -55,7 +55,9 @@ export function PromptCard({ chosen, left, canMake, isBusy, onMake }: Props) {
           request={chosen === undefined ? null : requestOf({ ...form, count: 1 }, chosen)}
           count={form.count}
         />
-        <MakeButton count={form.count} left={left} canMake={canMake} isBusy={isBusy} onMake={onMake} />
+        <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
+          {left === null ? t("make", { count: form.count }) : t("makeOthers", { count: left })}
+        </RunButton>
       </div>
     </section>
   );

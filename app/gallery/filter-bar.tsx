@@ -2,7 +2,8 @@
 import { Star } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { FilterChip, FilterChips, FilterDivider } from "../frame/filter-chips.tsx";
-import { type GalleryFilters, kindFilters, roleFilters } from "./gallery-filters.ts";
+import { jobKindOrder } from "../jobs/job-kinds.ts";
+import { type GalleryFilters, roleFilters } from "./gallery-filters.ts";
 
 export function FilterBar({ filters }: { readonly filters: GalleryFilters }) {
   const t = useTranslations("gallery");
@@ -19,7 +20,7 @@ export function FilterBar({ filters }: { readonly filters: GalleryFilters }) {
         </FilterChip>
       ))}
       <FilterDivider />
-      {kindFilters.map((kind) => (
+      {jobKindOrder.map((kind) => (
         <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
           {jobs(`kinds.${kind}`)}
         </FilterChip>

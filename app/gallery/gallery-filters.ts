@@ -1,15 +1,7 @@
 import type { JobKind } from "@atelier/server/engines";
+import { readKind } from "../jobs/job-kinds.ts";
 
 export const roleFilters = ["upload", "result"] as const;
-export const kindFilters = [
-  "outfit_change",
-  "text_to_image",
-  "edit",
-  "inpaint",
-  "upscale",
-  "remove_background",
-  "restore_faces",
-] as const;
 
 export interface GalleryFilters {
   readonly role?: (typeof roleFilters)[number];
@@ -23,7 +15,7 @@ export function readGalleryFilters(params: URLSearchParams): GalleryFilters {
   const search = params.get("search") ?? "";
   return {
     role: roleFilters.find((role) => role === params.get("role")),
-    kind: kindFilters.find((kind) => kind === params.get("kind")),
+    kind: readKind(params.get("kind")),
     starred: params.get("starred") === "1" ? true : undefined,
     search: search === "" ? undefined : search,
   };

@@ -1,6 +1,8 @@
 "use client";
 import type { JobView } from "@atelier/server/jobs";
+import { useTranslations } from "next-intl";
 import { useIsGone } from "../data/use-is-gone.ts";
+import { RunButton } from "../frame/shortcuts/run-button.tsx";
 import { DowngradeNote } from "../jobs/downgrade-note.tsx";
 import { hasEnded } from "../live/live-state.ts";
 import { useJob } from "../live/use-job.ts";
@@ -9,7 +11,6 @@ import { EngineLine } from "./engine-line.tsx";
 import { isAbout } from "./is-about.ts";
 import { usePersonMask } from "./mask/use-person-mask.ts";
 import { ResultActions } from "./result-actions.tsx";
-import { RunButton } from "./run-button.tsx";
 import { useStudio } from "./use-studio.ts";
 
 interface Props {
@@ -36,6 +37,7 @@ function useIsDone(job: JobView | undefined): boolean {
 
 /** Under the result: the one thing to do next. */
 export function RunActions({ jobId, canRun, isSubmitting, onRun }: Props) {
+  const t = useTranslations("studio");
   const { job } = useJob(jobId);
   const isCurrent = useIsCurrent(job);
   const isDone = useIsDone(job);
@@ -44,7 +46,9 @@ export function RunActions({ jobId, canRun, isSubmitting, onRun }: Props) {
     <div className="flex flex-col gap-3">
       {job !== undefined && isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
       {isDone && isCurrent ? null : (
-        <RunButton canRun={canRun} isBusy={isSubmitting || isOpen} onRun={onRun} />
+        <RunButton canRun={canRun} isBusy={isSubmitting || isOpen} onRun={onRun} className="w-full">
+          {t("run")}
+        </RunButton>
       )}
       <EngineLine isDone={isDone && isCurrent} isReady={canRun && !isOpen && !(isDone && isCurrent)} />
       {job === undefined ? null : <DowngradeNote job={job} />}

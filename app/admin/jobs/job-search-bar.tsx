@@ -4,10 +4,11 @@ import { X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { api } from "../../data/api.ts";
 import { useSearchFilter } from "../../frame/use-search-filter.ts";
+import { jobKindOrder } from "../../jobs/job-kinds.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
-import { TextFilter } from "../parts/text-filter.tsx";
-import { causes, filterNames, kinds, statuses } from "./job-search-filters.ts";
+import { TextFilter } from "../../frame/text-filter.tsx";
+import { causes, filterNames, statuses } from "./job-search-filters.ts";
 
 const same = (value: string) => ({ value, label: value });
 
@@ -59,7 +60,7 @@ export function JobSearchBar() {
       <SelectFilter
         name="kind"
         label={t("kind")}
-        options={kinds.map((value) => ({ value, label: jobs(`kinds.${value}`) }))}
+        options={jobKindOrder.map((value) => ({ value, label: jobs(`kinds.${value}`) }))}
       />
       <SelectFilter name="queue" label={t("queue")} options={queues.map(same)} />
       <SelectFilter name="node" label={t("node")} options={nodes.map(same)} />

@@ -1,16 +1,5 @@
 import type { ErrorCode } from "@atelier/server/platform";
-import type { JobKind } from "@atelier/server/engines";
-
-/** Every kind with its words in the catalogue of messages. */
-export const kinds = [
-  "text_to_image",
-  "outfit_change",
-  "edit",
-  "inpaint",
-  "upscale",
-  "remove_background",
-  "restore_faces",
-] as const satisfies readonly JobKind[];
+import { readKind } from "../../jobs/job-kinds.ts";
 
 export const statuses = [
   "open",
@@ -62,7 +51,7 @@ export function readSearch(params: URLSearchParams) {
   return {
     ...(Object.fromEntries(texts) as Partial<Record<(typeof words)[number], string>>),
     status: statuses.find((status) => status === params.get("status")),
-    kind: kinds.find((kind) => kind === params.get("kind")),
+    kind: readKind(params.get("kind")),
     // Safe: the server refuses what is not a code of its table.
     code: code === null || code === "" ? undefined : (code as ErrorCode),
   };

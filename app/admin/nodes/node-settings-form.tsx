@@ -8,7 +8,7 @@ import { Button } from "../../ui/button.tsx";
 import { Chip } from "../../ui/chip.tsx";
 import { Field } from "../../ui/field.tsx";
 import { toastDone } from "../../ui/toasts.ts";
-import { kinds as allKinds } from "../jobs/job-search-filters.ts";
+import { jobKindOrder as allKinds } from "../../jobs/job-kinds.ts";
 import { useAdminAction } from "../parts/use-admin-action.ts";
 import { wantedSettings } from "./wanted-settings.ts";
 

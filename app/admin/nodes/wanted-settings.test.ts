@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { kinds } from "../jobs/job-search-filters.ts";
+import { jobKindOrder as kinds } from "../../jobs/job-kinds.ts";
 import { wantedSettings } from "./wanted-settings.ts";
 
 test("O4 a node that is given every kind back is narrowed no more", () => {

@@ -1,5 +1,5 @@
 import type { JobKind } from "@atelier/server/engines";
-import { kinds as allKinds } from "../jobs/job-search-filters.ts";
+import { jobKindOrder as allKinds } from "../../jobs/job-kinds.ts";
 
 interface Wanted {
   readonly slots: Record<string, number>;

@@ -9,7 +9,7 @@ import { useSearchFilter } from "../../frame/use-search-filter.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { useNearEnd } from "../../ui/use-near-end.ts";
 import { Loading } from "../parts/loading.tsx";
-import { TextFilter } from "../parts/text-filter.tsx";
+import { TextFilter } from "../../frame/text-filter.tsx";
 import { UserTable } from "./user-table.tsx";
 
 const roles = ["admin", "user", "guest"] as const;

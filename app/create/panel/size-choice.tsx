@@ -25,6 +25,29 @@ function Shape({ aspect }: { readonly aspect: Aspect }) {
   );
 }
 
+interface SideProps {
+  readonly label: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly onChange: (px: number) => void;
+}
+
+function Side({ label, unit, value, onChange }: SideProps) {
+  return (
+    <>
+      <NumberInput
+        label={label}
+        value={value}
+        onChange={(px) => onChange(Math.round(px))}
+        className="h-9! min-w-0 text-xs!"
+      />
+      <span aria-hidden className="text-xs text-quiet">
+        {unit}
+      </span>
+    </>
+  );
+}
+
 /** Proportions by a click, or width and height by hand; nothing where the workflow takes no size. */
 export function SizeChoice({ workflow }: { readonly workflow: OfferedWorkflow }) {
   const t = useTranslations("create");
@@ -59,24 +82,13 @@ export function SizeChoice({ workflow }: { readonly workflow: OfferedWorkflow })
         ))}
       </RadioGroup>
       <div className="flex items-center gap-2">
-        <NumberInput
-          label={t("width")}
-          value={size.width}
-          onChange={(widthPx) => setOwn({ widthPx: Math.round(widthPx) })}
-          className="h-9! min-w-0 text-xs!"
-        />
-        <span aria-hidden className="text-xs text-quiet">
-          ×
-        </span>
-        <NumberInput
+        <Side label={t("width")} unit="×" value={size.width} onChange={(widthPx) => setOwn({ widthPx })} />
+        <Side
           label={t("height")}
+          unit="px"
           value={size.height}
-          onChange={(heightPx) => setOwn({ heightPx: Math.round(heightPx) })}
-          className="h-9! min-w-0 text-xs!"
+          onChange={(heightPx) => setOwn({ heightPx })}
         />
-        <span aria-hidden className="text-xs text-quiet">
-          px
-        </span>
       </div>
     </div>
   );

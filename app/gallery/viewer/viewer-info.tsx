@@ -5,6 +5,7 @@ import Link from "next/link";
 import { DowngradeNote } from "../../jobs/downgrade-note.tsx";
 import { JobParams } from "../../jobs/params/job-params.tsx";
 import { useEngineName } from "../../jobs/use-engine-name.ts";
+import { Facts, type Fact } from "../../ui/facts.tsx";
 import { TitleField } from "./title-field.tsx";
 import { useSourceImage } from "./use-source-image.ts";
 import { shownKind } from "../../jobs/shown-kind.ts";
@@ -16,7 +17,7 @@ function useRows(image: ImageView) {
   const engineName = useEngineName();
   const { job } = useSourceImage(image);
   const moment = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "short" });
-  const rows: (readonly [string, string])[] = [
+  const rows: Fact[] = [
     [t("facts.size"), t("facts.pixels", { width: image.widthPx, height: image.heightPx })],
     [
       t("facts.file"),
@@ -46,14 +47,9 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
       className="max-h-[45dvh] w-full shrink-0 overflow-y-auto border-line p-5 max-wide:border-t wide:max-h-none wide:w-[300px] wide:border-l"
     >
       <TitleField image={image} />
-      <dl className="mt-5 divide-y divide-line border-y border-line">
-        {rows.map(([name, value]) => (
-          <div key={name} className="flex justify-between gap-4 py-2 text-xs">
-            <dt className="shrink-0 text-quiet">{name}</dt>
-            <dd className="tabular min-w-0 text-right break-words">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <div className="mt-5">
+        <Facts rows={rows} />
+      </div>
       {job === undefined ? null : (
         <div className="mt-3 flex flex-col">
           <DowngradeNote job={job} />

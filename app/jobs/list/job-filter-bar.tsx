@@ -1,7 +1,8 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { FilterChip, FilterChips, FilterDivider } from "../../frame/filter-chips.tsx";
-import { type JobFilters, kindFilters, statusFilters } from "./job-filters.ts";
+import { jobKindOrder } from "../job-kinds.ts";
+import { type JobFilters, statusFilters } from "./job-filters.ts";
 
 export function JobFilterBar({ filters }: { readonly filters: JobFilters }) {
   const t = useTranslations("jobs");
@@ -14,7 +15,7 @@ export function JobFilterBar({ filters }: { readonly filters: JobFilters }) {
           </FilterChip>
         ))}
         <FilterDivider />
-        {kindFilters.map((kind) => (
+        {jobKindOrder.map((kind) => (
           <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
             {t(`kinds.${kind}`)}
           </FilterChip>

@@ -1,15 +1,7 @@
 import type { JobKind } from "@atelier/server/engines";
+import { readKind } from "../job-kinds.ts";
 
 export const statusFilters = ["open", "completed", "failed", "cancelled"] as const;
-export const kindFilters = [
-  "outfit_change",
-  "text_to_image",
-  "edit",
-  "inpaint",
-  "upscale",
-  "remove_background",
-  "restore_faces",
-] as const;
 
 export interface JobFilters {
   readonly status?: (typeof statusFilters)[number];
@@ -20,6 +12,6 @@ export interface JobFilters {
 export function readJobFilters(params: URLSearchParams): JobFilters {
   return {
     status: statusFilters.find((status) => status === params.get("status")),
-    kind: kindFilters.find((kind) => kind === params.get("kind")),
+    kind: readKind(params.get("kind")),
   };
 }

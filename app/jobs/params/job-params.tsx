@@ -4,6 +4,7 @@ import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCopy } from "../../data/use-copy.ts";
 import { Button } from "../../ui/button.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { useWorkflowTitle } from "../use-workflow-title.ts";
 import { paramRows, wordsOf } from "./param-rows.ts";
 
@@ -41,14 +42,7 @@ export function JobParams({ job }: { readonly job: JobView }) {
       </div>
       {words[0] ? <p className="text-sm break-words whitespace-pre-wrap">{words[0]}</p> : null}
       {words[1] ? <p className="text-xs break-words whitespace-pre-wrap text-quiet">{words[1]}</p> : null}
-      <dl className="divide-y divide-line border-y border-line empty:hidden">
-        {rows.map(([name, value]) => (
-          <div key={name} className="flex justify-between gap-4 py-2 text-xs">
-            <dt className="shrink-0 text-quiet">{name}</dt>
-            <dd className="tabular min-w-0 text-right break-words">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts rows={rows} />
     </section>
   );
 }

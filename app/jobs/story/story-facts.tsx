@@ -1,5 +1,6 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useFormatter, useTranslations } from "next-intl";
+import { Facts, type Fact } from "../../ui/facts.tsx";
 import { useEngineName } from "../use-engine-name.ts";
 
 interface Props {
@@ -18,7 +19,7 @@ export function StoryFacts({ job, facts }: Props) {
   const engineName = useEngineName();
   const moment = (iso: string | null) =>
     iso === null ? "–" : format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "medium" });
-  const rows: readonly (readonly [string, string])[] = [
+  const rows: readonly Fact[] = [
     [t("facts.engine"), engineName(job.engine)],
     [t("facts.node"), job.node ?? "–"],
     ...(job.server === null ? [] : [[t("facts.server"), job.server] as const]),
@@ -34,14 +35,7 @@ export function StoryFacts({ job, facts }: Props) {
       <h2 id="story-facts" className="mb-4 text-sm font-medium">
         {t("factsTitle")}
       </h2>
-      <dl className="divide-y divide-line border-y border-line">
-        {rows.map(([name, value]) => (
-          <div key={name} className="flex justify-between gap-6 py-2 text-xs">
-            <dt className="shrink-0 text-quiet">{name}</dt>
-            <dd className="tabular min-w-0 text-right break-words">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts rows={rows} />
       {facts === null ? null : (
         <details className="mt-4 text-xs">
           <summary className="text-quiet hover:text-ink">{t("factsOfEngine")}</summary>

@@ -1,7 +1,7 @@
 "use client";
 import type { AnyStory } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { Facts } from "../../parts/facts.tsx";
+import { Facts } from "../../../ui/facts.tsx";
 import { Json } from "../../parts/json.tsx";
 import { Panel } from "../../parts/panel.tsx";
 

@@ -3,7 +3,7 @@ import type { AnyStory } from "@atelier/server/jobs";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { ReactNode } from "react";
-import { Facts } from "../../parts/facts.tsx";
+import { Facts } from "../../../ui/facts.tsx";
 import { JobStatusChip } from "../../parts/job-status-chip.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { formatSpan } from "../../parts/span.ts";

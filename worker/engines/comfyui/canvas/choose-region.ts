@@ -1,3 +1,4 @@
+import { maskBounds } from "../../mask-bounds.ts";
 import type { GreyMask } from "./read-mask.ts";
 import type { Region, Size } from "./size.ts";
 
@@ -11,7 +12,7 @@ const wholeShare = 0.6;
 
 /** The part of the picture that a model is given to repaint what is marked. */
 export function chooseRegion(mask: GreyMask): Region {
-  const marked = boundsOf(mask);
+  const marked = maskBounds(mask);
   const margin = Math.max(leastMarginPx, Math.round(marginShare * Math.max(marked.width, marked.height)));
   const across = widen([marked.left, marked.width], margin, mask.width);
   const down = widen([marked.top, marked.height], margin, mask.height);
@@ -28,18 +29,4 @@ function widen([startPx, lengthPx]: [number, number], marginPx: number, endPx: n
   const length = Math.min(endPx, Math.max(leastSidePx, lengthPx + 2 * marginPx));
   const centered = Math.round(startPx + lengthPx / 2 - length / 2);
   return { start: Math.max(0, Math.min(endPx - length, centered)), length };
-}
-
-function boundsOf({ data, width, height }: GreyMask): Region {
-  let [left, right, top, bottom] = [width, -1, height, -1];
-  for (let i = 0; i < data.length; i++) {
-    if (data[i] === 0) continue;
-    const x = i % width;
-    const y = Math.floor(i / width);
-    if (x < left) left = x;
-    if (x > right) right = x;
-    if (y < top) top = y;
-    if (y > bottom) bottom = y;
-  }
-  return { left, top, width: right - left + 1, height: bottom - top + 1 };
 }

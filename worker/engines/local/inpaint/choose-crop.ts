@@ -1,4 +1,4 @@
-import { byteAt } from "../raster/cells.ts";
+import { maskBounds } from "../../mask-bounds.ts";
 import type { Mask } from "../raster/grid.ts";
 
 export interface Crop {
@@ -14,25 +14,15 @@ const marginShare = 1;
 
 /** The part of the picture that a fill of `mask` looks at. The mask must not be empty. */
 export function chooseCrop(mask: Mask): Crop {
-  const { data, width, height } = mask;
-  let [left, right, top, bottom] = [width, -1, height, -1];
-  for (let i = 0; i < data.length; i++) {
-    if (!byteAt(data, i)) continue;
-    const x = i % width;
-    const y = Math.floor(i / width);
-    if (x < left) left = x;
-    if (x > right) right = x;
-    if (y < top) top = y;
-    if (y > bottom) bottom = y;
-  }
-  const margin = Math.max(leastMarginPx, Math.round(marginShare * Math.max(right - left, bottom - top)));
-  left = Math.max(0, left - margin);
-  top = Math.max(0, top - margin);
+  const hole = maskBounds(mask);
+  const margin = Math.max(leastMarginPx, Math.round(marginShare * (Math.max(hole.width, hole.height) - 1)));
+  const left = Math.max(0, hole.left - margin);
+  const top = Math.max(0, hole.top - margin);
   return {
     left,
     top,
-    width: Math.min(width, right + margin + 1) - left,
-    height: Math.min(height, bottom + margin + 1) - top,
+    width: Math.min(mask.width, hole.left + hole.width + margin) - left,
+    height: Math.min(mask.height, hole.top + hole.height + margin) - top,
   };
 }
 

@@ -1,9 +1,9 @@
 "use client";
 import { Search } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { useSearchFilter } from "../../frame/use-search-filter.ts";
-import { cx } from "../../ui/cx.ts";
-import { inputStyle } from "../../ui/input-style.ts";
+import { useSearchFilter } from "./use-search-filter.ts";
+import { cx } from "../ui/cx.ts";
+import { inputStyle } from "../ui/input-style.ts";
 
 interface Props {
   /** Its name in the address. */
@@ -11,11 +11,11 @@ interface Props {
   readonly label: string;
   readonly placeholder: string;
   readonly className?: string;
-  /** The one that `/` leads to. */
+  /** The one that `/` leads to; an address with its name and no words leads to it too. */
   readonly isSearch?: boolean;
 }
 
-const quietMs = 300;
+const quietMs = 250;
 
 /** A filter of words that lives in the address. */
 export function TextFilter({ name, label, placeholder, className, isSearch = false }: Props) {
@@ -23,6 +23,11 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
   const asked = params.get(name) ?? "";
   const [text, setText] = useState(asked);
   const sent = useRef(asked);
+  const input = useRef<HTMLInputElement>(null);
+  const isLedTo = useRef(isSearch && params.get(name) === "");
+  useEffect(() => {
+    if (isLedTo.current) input.current?.focus();
+  }, []);
   useEffect(() => {
     const timer = setTimeout(() => {
       if (text.trim() === sent.current) return;
@@ -43,6 +48,7 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
         <Search className="pointer-events-none absolute top-2.5 left-2.5 size-4 text-quiet" aria-hidden />
       ) : null}
       <input
+        ref={input}
         type={isSearch ? "search" : "text"}
         aria-label={label}
         placeholder={placeholder}
@@ -50,6 +56,7 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
         maxLength={200}
         value={text}
         onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
         className={cx(inputStyle, "h-9!", isSearch && "pl-8!")}
       />
     </div>

@@ -1,11 +1,13 @@
 import type { ReactNode } from "react";
 
+export type Fact = readonly [name: string, value: ReactNode];
+
 /** Names with their values, as a quiet table. */
-export function Facts({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
+export function Facts({ rows }: { readonly rows: readonly Fact[] }) {
   return (
-    <dl className="divide-y divide-line border-y border-line">
+    <dl className="divide-y divide-line border-y border-line empty:hidden">
       {rows.map(([name, value]) => (
-        <div key={name} className="flex justify-between gap-6 py-2 text-xs">
+        <div key={name} className="flex justify-between gap-4 py-2 text-xs">
           <dt className="shrink-0 text-quiet">{name}</dt>
           <dd className="tabular min-w-0 text-right break-words">{value}</dd>
         </div>

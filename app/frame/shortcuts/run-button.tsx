@@ -1,18 +1,20 @@
 "use client";
-import { useTranslations } from "next-intl";
-import { useRunKey } from "../frame/shortcuts/use-run-key.ts";
-import { Button } from "../ui/button.tsx";
-import { Kbd } from "../ui/kbd.tsx";
-import { Spinner } from "../ui/spinner.tsx";
+import type { ReactNode } from "react";
+import { Button } from "../../ui/button.tsx";
+import { Kbd } from "../../ui/kbd.tsx";
+import { Spinner } from "../../ui/spinner.tsx";
+import { useRunKey } from "./use-run-key.ts";
 
 interface Props {
   readonly canRun: boolean;
   readonly isBusy: boolean;
   readonly onRun: () => void;
+  readonly className?: string;
+  readonly children: ReactNode;
 }
 
-export function RunButton({ canRun, isBusy, onRun }: Props) {
-  const t = useTranslations("studio");
+/** What a page is there to start, by a click or by Ctrl+Enter. */
+export function RunButton({ canRun, isBusy, onRun, className, children }: Props) {
   const canStart = canRun && !isBusy;
   useRunKey(canStart, onRun);
   return (
@@ -22,10 +24,10 @@ export function RunButton({ canRun, isBusy, onRun }: Props) {
       disabled={!canStart}
       onClick={onRun}
       aria-keyshortcuts="Control+Enter"
-      className="w-full"
+      className={className}
     >
       {isBusy ? <Spinner /> : null}
-      {t("run")}
+      {children}
       {isBusy ? null : (
         <span className="hidden sm:pointer-fine:inline">
           <Kbd keys="Control+Enter" ground="button" />

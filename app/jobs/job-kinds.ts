@@ -1,0 +1,17 @@
+import type { JobKind } from "@atelier/server/engines";
+
+/** The kinds in the order in which filters offer them. */
+export const jobKindOrder = [
+  "outfit_change",
+  "text_to_image",
+  "edit",
+  "inpaint",
+  "upscale",
+  "remove_background",
+  "restore_faces",
+] as const satisfies readonly JobKind[];
+
+/** The kind that a text names; undefined for any other text. */
+export function readKind(text: string | null): JobKind | undefined {
+  return jobKindOrder.find((kind) => kind === text);
+}
