@@ -1,0 +1,52 @@
+import { expect, test, vi } from "vitest";
+import { begun, endServersAfterAll, newInput, startServer, storyOf } from "./fixtures/prompt-scene.ts";
+import { runPrompt } from "./run-prompt.ts";
+
+endServersAfterAll();
+
+test.concurrent("F20 a prompt that was given up on for the pages of a proxy is taken off as soon as they end", async () => {
+  const server = await startServer();
+  server.inject({ kind: "hang" });
+  server.inject({ kind: "socket-silent" });
+  const input = newInput();
+  const run = runPrompt(server, input);
+  run.catch(() => undefined);
+  await begun(server, input.promptId);
+  server.inject({ kind: "html", status: 502, times: "forever" });
+  await expect(run).rejects.toMatchObject({ code: "proxy_error" });
+  expect(storyOf(server, input.promptId)).toMatchObject({ interrupted: 0, finished: 0 });
+  server.clearFaults();
+  await vi.waitUntil(() => storyOf(server, input.promptId)?.interrupted === 1, { timeout: 10_000 });
+});
+
+test.concurrent("F20 a prompt on a server that was cut off is taken off when it can be reached again", async () => {
+  const server = await startServer();
+  server.inject({ kind: "hang" });
+  const input = newInput();
+  const run = runPrompt(server, input);
+  run.catch(() => undefined);
+  await begun(server, input.promptId);
+  await server.disconnect();
+  await expect(run).rejects.toMatchObject({ code: "server_lost" });
+  await server.reconnect();
+  await vi.waitUntil(() => storyOf(server, input.promptId)?.interrupted === 1, { timeout: 10_000 });
+});
+
+test.concurrent("F36 an abort is over at once, and the time to cancel begins when the post is known to have arrived", async () => {
+  const server = await startServer();
+  // Longer than a post is waited for, and than a cancel is tried for.
+  server.inject({ kind: "slow-answer", ms: 60_000, path: "POST /prompt", isDone: true });
+  server.inject({ kind: "hang" });
+  const controller = new AbortController();
+  const input = newInput({ signal: controller.signal });
+  const run = runPrompt(server, input);
+  await begun(server, input.promptId);
+  const askedAt = performance.now();
+  controller.abort(new Error("cancelled"));
+  await expect(run).rejects.toThrow("cancelled");
+  expect(performance.now() - askedAt).toBeLessThan(2_000);
+  await vi.waitUntil(() => storyOf(server, input.promptId)?.interrupted === 1, {
+    timeout: 50_000,
+    interval: 50,
+  });
+});
