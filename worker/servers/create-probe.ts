@@ -1,8 +1,8 @@
 import type { Config } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
-import type { FoundServer } from "./merge-lists.ts";
 import { createComfyuiProbe } from "./probe-comfyui.ts";
 import { createIopaintProbe } from "./probe-iopaint.ts";
+import type { ServerEntry } from "./server-entry.ts";
 import type { ServerProbe } from "./server-probe.ts";
 
 export interface ProbeSettings {
@@ -10,10 +10,19 @@ export interface ProbeSettings {
   readonly workflows: () => readonly Workflow[];
 }
 
-export function createProbe({ engine, url, headers }: FoundServer, settings: ProbeSettings): ServerProbe {
-  const { timing, workflows } = settings;
-  const common = { server: { url, headers }, timeoutMs: timing.probeTimeoutMs };
-  switch (engine) {
+export function createProbe(
+  entry: Pick<ServerEntry, "found">,
+  { timing, workflows }: ProbeSettings,
+): ServerProbe {
+  const server = {
+    url: entry.found.url,
+    // Read at each request: a list may change the credentials.
+    get headers() {
+      return entry.found.headers;
+    },
+  };
+  const common = { server, timeoutMs: timing.probeTimeoutMs };
+  switch (entry.found.engine) {
     case "comfyui":
       return createComfyuiProbe({ ...common, workflows, objectInfoMs: timing.objectInfoMs });
     case "iopaint":

@@ -1,8 +1,20 @@
 import pino from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createRoster } from "./create-roster.ts";
+import { startStandIn } from "./fixtures/stand-in.ts";
+import { parseAddress } from "./server-address.ts";
+import type { ListedServer, Source } from "./sources/source.ts";
 
 const timing = { probeMs: 100, probeTimeoutMs: 10_000, discoverMs: 50, objectInfoMs: 60_000 };
+
+const rosterOf = (source: Source) =>
+  createRoster({
+    sources: [source],
+    workflows: () => [],
+    timing,
+    log: pino({ level: "silent" }),
+    onChange: () => undefined,
+  });
 
 test("A17 a roster that is stopped while it first reads its sources reads them no more", async () => {
   const answer = Promise.withResolvers<never[]>();
@@ -11,16 +23,32 @@ test("A17 a roster that is stopped while it first reads its sources reads them n
     reads += 1;
     return answer.promise;
   };
-  const roster = createRoster({
-    sources: [{ name: "slow", read }],
-    workflows: () => [],
-    timing,
-    log: pino({ level: "silent" }),
-    onChange: () => undefined,
-  });
+  const roster = rosterOf({ name: "slow", read });
   const started = roster.start();
   await roster.stop();
   answer.resolve([]);
   await started;
   expect(reads).toBe(1);
+});
+
+test("A10 credentials that a list changes are sent with the next probe", async () => {
+  const server = await startStandIn();
+  const listed = (who: string): ListedServer => ({
+    ...parseAddress(server.url.replace("//", `//${who}@`)),
+    engine: "comfyui",
+    weight: 1,
+    isBackup: false,
+    isDrained: false,
+  });
+  let list = [listed("me:old")];
+  const roster = rosterOf({ name: "list", read: async () => list });
+  try {
+    await roster.start();
+    list = [listed("me:new")];
+    const authorization = `Basic ${Buffer.from("me:new").toString("base64")}`;
+    await vi.waitUntil(() => server.asked.at(-1)?.authorization === authorization, { timeout: 10_000 });
+  } finally {
+    await roster.stop();
+    await server.kill();
+  }
 });

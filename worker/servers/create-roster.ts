@@ -97,7 +97,7 @@ function add(state: State, found: FoundServer): void {
   const { log, timing, workflows, onChange } = state;
   const entry = newEntry(found);
   entry.isDrainedByAdmin = state.drained.has(found.url);
-  const probe = createProbe(found, { timing, workflows });
+  const probe = createProbe(entry, { timing, workflows });
   const watch = watchServer({ entry, probe, log, probeMs: timing.probeMs, onChange });
   state.byUrl.set(found.url, { entry, probe, watch });
   log.info({ server: entry.label, sources: found.sources }, "server found");
