@@ -62,6 +62,7 @@ test("A10 a JSON list over HTTP is asked for by its ETag and answered from memor
       { id: "gpu1", url: "/comfy/gpu1", weight: 2, tags: ["flux"] },
       { id: "gpu2", url: "http://me:secret@gpu2:8188/", drain: true },
       "gpu3:8188",
+      `${base.replace("//", "//me:secret@")}/own`,
       { url: "http://paint:8080", engine: "iopaint" },
     ),
   };
@@ -70,15 +71,16 @@ test("A10 a JSON list over HTTP is asked for by its ETag and answered from memor
   const plain = { engine: "comfyui", headers: {}, weight: 1, isBackup: false, isDrained: false };
   const sources = [`${base}/backends.json`];
   const authorization = `Basic ${Buffer.from("me:secret").toString("base64")}`;
+  const who = `Basic ${Buffer.from("who:what").toString("base64")}`;
   expect(first).toEqual([
-    { ...plain, url: `${base}/comfy/gpu1`, weight: 2, sources },
+    { ...plain, url: `${base}/comfy/gpu1`, weight: 2, headers: { authorization: who }, sources },
     { ...plain, url: "http://gpu2:8188", isDrained: true, headers: { authorization }, sources },
     { ...plain, url: "http://gpu3:8188", sources },
+    { ...plain, url: `${base}/own`, headers: { authorization }, sources },
     { ...plain, url: "http://paint:8080", engine: "iopaint", sources },
   ]);
   expect(await read()).toEqual(first);
   expect(statuses).toEqual([200, 304]);
-  const who = `Basic ${Buffer.from("who:what").toString("base64")}`;
   expect(asked.map(({ etag }) => etag)).toEqual([undefined, '"one"']);
   expect(asked.every(({ origin, authorization }) => origin === undefined && authorization === who)).toBe(
     true,

@@ -42,17 +42,24 @@ export function createHttpJsonSource(address: ServerAddress): Source {
   };
 }
 
-function toServers(body: unknown, { url: base }: ServerAddress): ListedServer[] {
+function toServers(body: unknown, list: ServerAddress): ListedServer[] {
   const parsed = listSchema.safeParse(body);
   if (!parsed.success)
     throw new AppError("proxy_error", "The list of servers has another form.", {
       details: { issues: issuesOf(parsed.error) },
     });
   return parsed.data.servers.map(({ url, engine, weight, backup, drain }) => ({
-    ...parseAddress(url, base),
+    ...withCredentialsOf(list, parseAddress(url, list.url)),
     engine,
     weight,
     isBackup: backup,
     isDrained: drain,
   }));
+}
+
+/** An entry without credentials of its own has those of its list when it is at the same place, and nowhere else. */
+function withCredentialsOf(list: ServerAddress, server: ServerAddress): ServerAddress {
+  const isBare = Object.keys(server.headers).length === 0;
+  if (!isBare || new URL(server.url).origin !== new URL(list.url).origin) return server;
+  return { ...server, headers: list.headers };
 }
