@@ -46,7 +46,8 @@ test("A10 credentials that a list changes are sent with the next probe", async (
     await roster.start();
     list = [listed("me:new")];
     const authorization = `Basic ${Buffer.from("me:new").toString("base64")}`;
-    await vi.waitUntil(() => server.asked.at(-1)?.authorization === authorization, { timeout: 10_000 });
+    const isNew = () => server.asked.at(-1)?.authorization === authorization;
+    expect(await vi.waitUntil(isNew, { timeout: 10_000 })).toBe(true);
   } finally {
     await roster.stop();
     await server.kill();

@@ -25,6 +25,20 @@ test("A10 credentials of an address go into a header and nowhere else", () => {
   );
 });
 
-test.each(["", "ftp://gpu.lan", "http://", "two words"])("A10 %j is no address of a server", (text) => {
-  expect(() => parseAddress(text)).toThrow(expect.objectContaining({ code: "bad_request" }));
+test.each([
+  "me:secret@two words:8188",
+  "me:sec@ret@two words",
+  "http://me:secret/secret@gpu.lan:8188",
+  "https://me:sec:ret@gpu.lan:port",
+  "nginx-plus:ftp://me:secret@gpu.lan",
+  "http://me:%zzsecret@gpu.lan",
+])("A10 the error for the wrong address %s does not tell its credentials", (text) => {
+  const refusal = { code: "bad_request", message: expect.not.stringMatching(/me:|sec|ret/) };
+  expect(() => parseAddress(text)).toThrow(expect.objectContaining(refusal));
+});
+
+test.each(["", "//", "ftp://gpu.lan", "http://", "two words"])("A10 %j is no address of a server", (text) => {
+  expect(() => parseAddress(text, "http://list.lan")).toThrow(
+    expect.objectContaining({ code: "bad_request" }),
+  );
 });

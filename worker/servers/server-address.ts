@@ -9,9 +9,10 @@ export interface ServerAddress {
 /** Parses `host:port`, `http://user:password@host/prefix` or, with a base, a path on it. Throws `bad_request`. */
 export function parseAddress(text: string, base?: string): ServerAddress {
   const url = readUrl(text.trim(), base);
-  if (!url || !/^https?:$/.test(url.protocol) || !url.hostname)
+  const headers = url && credentialsOf(url);
+  if (!headers || !/^https?:$/.test(url.protocol) || !url.hostname)
     throw new AppError("bad_request", `Not an address of a server: ${withoutCredentials(text)}`);
-  return { url: url.origin + url.pathname.replace(/\/+$/, ""), headers: credentialsOf(url) };
+  return { url: url.origin + url.pathname.replace(/\/+$/, ""), headers };
 }
 
 /** Host and port, and the path where there is one: `192.168.0.107:8188`, `gpu.example.org:443/comfy/1`. */
@@ -20,20 +21,29 @@ export function labelOf(url: string): string {
   return `${hostname}:${port || defaultPort(protocol)}${pathname.replace(/\/+$/, "")}`;
 }
 
+/** For error texts: a password may hold any character, so all that stands before the last @ is left out. */
 export function withoutCredentials(text: string): string {
-  return text.replace(/\/\/[^/@]*@/, "//");
+  return text.replace(/^((?:nginx-plus:)?[a-z][a-z0-9+.-]*:\/\/)?.*@/is, "$1");
 }
 
 function readUrl(text: string, base?: string): URL | null {
-  if (base && text.startsWith("/")) return new URL(text, base);
-  const full = text.includes("://") ? text : `http://${text}`;
-  return URL.canParse(full) ? new URL(full) : null;
+  if (base && text.startsWith("/")) return URL.parse(text, base);
+  return URL.parse(text.includes("://") ? text : `http://${text}`);
 }
 
-function credentialsOf({ username, password }: URL): Record<string, string> {
+/** Null when their escapes are no text. */
+function credentialsOf({ username, password }: URL): Record<string, string> | null {
   if (!username && !password) return {};
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+  const pair = decode(`${username}:${password}`);
+  return pair === null ? null : { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+function decode(escaped: string): string | null {
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return null;
+  }
 }
 
 function defaultPort(protocol: string): string {
