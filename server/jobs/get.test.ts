@@ -1,6 +1,6 @@
-import { addJob, addNode, addOwner, localOffers, testQueue, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { addJob, addNode, localOffers, testQueue } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
+import { expect, test, vi } from "vitest";
 import { readAnyStory } from "./admin/any-story.ts";
 import { claim } from "./claim.ts";
 import { fail } from "./fail.ts";
@@ -8,24 +8,17 @@ import { getStory } from "./get.ts";
 import { noteSubmission } from "./note-submission.ts";
 import { AppError } from "../platform/index.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-
-beforeAll(async () => {
-  opened = await createTestServices();
-  owner = await addOwner(opened.services);
-});
-afterAll(() => opened.close());
+const scene = openJobScene();
 
 test("A12 a story names the server by host and port and no node by its id; an admin's has both", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const nodeId = await addNode(services);
-  const id = await addJob(services, { owner });
+  const id = await addJob(services, { owner: scene.owner });
   const job = await vi.waitUntil(() => claim(services, { nodeId, queue: testQueue, offers: localOffers }));
   const lease = { jobId: id, attempt: job.attempt, nodeId };
   await noteSubmission(services, lease, { server: "http://gpu-1:8188", externalId: "one" });
   await fail(services, lease, new AppError("server_lost"));
-  const { events } = await getStory(services, { ownerId: owner.userId, id });
+  const { events } = await getStory(services, { ownerId: scene.owner.userId, id });
   expect(events.find(({ type }) => type === "posted")?.data).toEqual({ server: "gpu-1:8188" });
   expect(events.find(({ type }) => type === "claimed")?.data).toEqual({});
   const all = JSON.stringify(events);

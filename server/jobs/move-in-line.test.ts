@@ -1,37 +1,29 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { addNode, addOwner, insertJob, localOffers, testQueue, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { schema } from "../db/index.ts";
+import { beforeEach, expect, test } from "vitest";
+import { addNode, addOwner, insertJob, localOffers, testQueue } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
 import { cancel } from "./cancel.ts";
 import { claim } from "./claim.ts";
 import { dispatch } from "./dispatch.ts";
 import { moveInLine } from "./move-in-line.ts";
 import { readWaiting } from "./waiting.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
+const scene = openJobScene({ isEmptied: true });
 let ids: string[];
 
-beforeAll(async () => {
-  opened = await createTestServices();
-});
-afterAll(() => opened.close());
 beforeEach(async () => {
-  await opened.services.db.delete(schema.jobs);
-  await opened.services.db.delete(schema.nodes);
-  owner = await addOwner(opened.services);
   ids = [];
-  for (let count = 0; count < 4; count += 1) ids.push(await insertJob(opened.services, { owner }));
+  for (let count = 0; count < 4; count += 1)
+    ids.push(await insertJob(scene.services, { owner: scene.owner }));
 });
 
 const move = (from: number, before: number | null) =>
-  moveInLine(opened.services, {
-    ownerId: owner.userId,
+  moveInLine(scene.services, {
+    ownerId: scene.owner.userId,
     id: ids[from] ?? "",
     before: before === null ? null : (ids[before] ?? ""),
   });
 const order = async () =>
-  (await readWaiting(opened.services, owner.userId)).items.map(({ id }) => ids.indexOf(id));
+  (await readWaiting(scene.services, scene.owner.userId)).items.map(({ id }) => ids.indexOf(id));
 
 test("D5 an owner moves a waiting job to the front, between two others and to the end", async () => {
   await move(3, 0);
@@ -43,7 +35,7 @@ test("D5 an owner moves a waiting job to the front, between two others and to th
 });
 
 test("D5 jobs are served in the order that their owner gave them", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const nodeId = await addNode(services);
   await move(2, 0);
   await dispatch(services, testQueue);
@@ -71,19 +63,20 @@ test("moving at the same moment loses no job and no order", async () => {
 });
 
 test("another's job, one that has left the line and one of another line are refused", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const stranger = await addOwner(services);
   const [id = "", other = ""] = ids;
   const foreign = { ownerId: stranger.userId, id, before: null };
   await expect(moveInLine(services, foreign)).rejects.toMatchObject({ code: "not_found" });
-  await cancel(services, { ownerId: owner.userId, id });
+  await cancel(services, { ownerId: scene.owner.userId, id });
   await expect(move(0, null)).rejects.toMatchObject({ code: "conflict" });
-  const gone = { ownerId: owner.userId, id: other, before: id };
+  const gone = { ownerId: scene.owner.userId, id: other, before: id };
   await expect(moveInLine(services, gone)).rejects.toMatchObject({ code: "conflict" });
 });
 
 test("D8 of a longer line the first are shown, and how many there are", async () => {
-  for (let count = 4; count < 32; count += 1) ids.push(await insertJob(opened.services, { owner }));
-  const { items, total } = await readWaiting(opened.services, owner.userId);
+  for (let count = 4; count < 32; count += 1)
+    ids.push(await insertJob(scene.services, { owner: scene.owner }));
+  const { items, total } = await readWaiting(scene.services, scene.owner.userId);
   expect([items.length, total]).toEqual([30, 32]);
 });

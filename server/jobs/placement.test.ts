@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { addJob, addNode, addOwner, readJob, testQueue, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { describe, expect, test, vi } from "vitest";
+import { addJob, addNode, readJob, testQueue } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { dispatch } from "./dispatch.ts";
@@ -13,44 +13,32 @@ const words = { kind: "text_to_image", params: { prompt: "a chair" } };
 const sdxl = "comfyui/t2i_sdxl";
 const sd15 = "comfyui/t2i_sd15";
 
-let opened: TestServices;
-let owner: TestOwner;
-
-beforeAll(async () => {
-  opened = await createTestServices();
-});
-afterAll(() => opened.close());
-beforeEach(async () => {
-  const { db } = opened.services;
-  await db.delete(schema.jobs);
-  await db.delete(schema.nodes);
-  owner = await addOwner(opened.services);
-});
+const scene = openJobScene({ isEmptied: true });
 
 const submitWords = async (change: object = {}) => {
-  const { id } = await submit(opened.services, { ...words, ...change }, { submitter: owner });
-  return readJob(opened.services, id);
+  const { id } = await submit(scene.services, { ...words, ...change }, { submitter: scene.owner });
+  return readJob(scene.services, id);
 };
 
 describe("D3 placement", () => {
   test("what nothing could run since yesterday is refused with the reason, and stores nothing", async () => {
-    await addNode(opened.services);
+    await addNode(scene.services);
     await expect(submitWords()).rejects.toMatchObject({
       code: "no_engine",
       message: expect.stringContaining("ComfyUI"),
     });
-    expect(await opened.services.db.$count(schema.jobs)).toBe(0);
+    expect(await scene.services.db.$count(schema.jobs)).toBe(0);
   });
 
   test("without a named workflow the first goes whose models a live server has", async () => {
-    await addNode(opened.services, { queue: "gpu-high", needs: [sd15, sdxl] });
+    await addNode(scene.services, { queue: "gpu-high", needs: [sd15, sdxl] });
     expect(await submitWords()).toMatchObject({ workflow: "t2i_sdxl", need: sdxl, queue: "gpu-high" });
     const named = await submitWords({ workflow: "t2i_sd15" });
     expect(named).toMatchObject({ workflow: "t2i_sd15", placement: { isLive: true } });
   });
 
   test("a workflow that nobody knows, or that makes something else, is named", async () => {
-    await addNode(opened.services, { queue: "gpu-high", needs: [sdxl] });
+    await addNode(scene.services, { queue: "gpu-high", needs: [sdxl] });
     await expect(submitWords({ workflow: "nothing" })).rejects.toMatchObject({ code: "workflow_unknown" });
     await expect(submitWords({ workflow: "upscale_model" })).rejects.toMatchObject({
       code: "workflow_unknown",
@@ -58,7 +46,7 @@ describe("D3 placement", () => {
   });
 
   test("params are held against the workflow; defaults and the seed are stored with the job", async () => {
-    await addNode(opened.services, { queue: "gpu-high", needs: [sdxl] });
+    await addNode(scene.services, { queue: "gpu-high", needs: [sdxl] });
     const { params } = await submitWords();
     expect(params).toMatchObject({ prompt: "a chair", width: 1024, height: 1024 });
     expect(params["seed"]).toEqual(expect.any(Number));
@@ -70,7 +58,7 @@ describe("D3 placement", () => {
   });
 
   test("of two queues the one with the shorter wait is taken, and why is stored", async () => {
-    const { services } = opened;
+    const { services } = scene;
     await addNode(services, { queue: "gpu-high", needs: [sdxl] });
     await addNode(services, { queue: "gpu-medium", needs: [sdxl], slots: 2 });
     const first = await submitWords();
@@ -85,7 +73,7 @@ describe("D3 placement", () => {
   });
 
   test("a full line is passed over while another queue has room", async () => {
-    const { services } = opened;
+    const { services } = scene;
     await addNode(services, { queue: "gpu-high", needs: [sdxl], slots: 50 });
     await addNode(services, { queue: "gpu-medium", needs: [sdxl] });
     const full = {
@@ -94,7 +82,7 @@ describe("D3 placement", () => {
     };
     const queues: string[] = [];
     for (let count = 0; count < 2; count += 1) {
-      const { id } = await submit(full, words, { submitter: owner });
+      const { id } = await submit(full, words, { submitter: scene.owner });
       // Nobody claims here: the rows stay in the line.
       await services.db
         .update(schema.jobs)
@@ -106,7 +94,7 @@ describe("D3 placement", () => {
   });
 
   test("A10 what a node could do that is away now waits for it, and says so", async () => {
-    const { services } = opened;
+    const { services } = scene;
     const nodeId = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
     await services.db
       .update(schema.nodeQueues)
@@ -114,7 +102,7 @@ describe("D3 placement", () => {
       .where(eq(schema.nodeQueues.nodeId, nodeId));
     const job = await submitWords();
     expect(job).toMatchObject({ status: "pending", queue: "gpu-high", placement: { isLive: false } });
-    expect(await estimate(services, words, owner)).toMatchObject({ isPossible: true, isLive: false });
+    expect(await estimate(services, words, scene.owner)).toMatchObject({ isPossible: true, isLive: false });
     expect(job.estimate).toMatchObject({ isLive: false });
     // It is let out as soon as the need is served again.
     await services.db.update(schema.nodeQueues).set({ needs: [sdxl] });
@@ -123,7 +111,7 @@ describe("D3 placement", () => {
   });
 
   test("waiting jobs move when their queue has lost its last node and another serves the need", async () => {
-    const { services } = opened;
+    const { services } = scene;
     const gone = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
     const job = await submitWords();
     await services.db.update(schema.nodes).set({ state: "gone" }).where(eq(schema.nodes.id, gone));
@@ -133,7 +121,7 @@ describe("D3 placement", () => {
   });
 
   test("waiting jobs move although others let them out of the line at that moment", async () => {
-    const { services } = opened;
+    const { services } = scene;
     const gone = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
     await submitWords();
     await services.db.update(schema.nodes).set({ state: "gone" }).where(eq(schema.nodes.id, gone));
@@ -151,7 +139,7 @@ describe("D3 placement", () => {
   });
 
   test("F25 while the cards are away for a moment nothing moves to the CPU unasked", async () => {
-    const { services } = opened;
+    const { services } = scene;
     const cards = await addNode(services, { queue: "gpu-high", needs: [sdxl] });
     await addNode(services, { needs: [sdxl] });
     const job = await submitWords();
@@ -161,40 +149,44 @@ describe("D3 placement", () => {
   });
 
   test("settings lead to a workflow that takes them", async () => {
-    const { services } = opened;
+    const { services } = scene;
     await addNode(services, { queue: "gpu-high", needs: ["comfyui/upscale_hires_fix"] });
     await addNode(services, { queue: "gpu-medium", needs: ["comfyui/upscale_model"] });
-    const request = { kind: "upscale", params: { scale: 4 }, inputs: { image: owner.imageId } };
-    const { id } = await submit(services, request, { submitter: owner });
+    const request = { kind: "upscale", params: { scale: 4 }, inputs: { image: scene.owner.imageId } };
+    const { id } = await submit(services, request, { submitter: scene.owner });
     expect(await readJob(services, id)).toMatchObject({ workflow: "upscale_model", params: { scale: 4 } });
   });
 
   test("an engine that is asked for by name is kept to", async () => {
-    const { services } = opened;
+    const { services } = scene;
     await addNode(services, { queue: "gpu-high", needs: ["comfyui/upscale_model"] });
     await addNode(services);
-    const request = { kind: "upscale", inputs: { image: owner.imageId } };
-    const best = await submit(services, request, { submitter: owner });
+    const request = { kind: "upscale", inputs: { image: scene.owner.imageId } };
+    const best = await submit(services, request, { submitter: scene.owner });
     expect(await readJob(services, best.id)).toMatchObject({ engine: "comfyui" });
-    const named = await submit(services, { ...request, engine: "local" }, { submitter: owner });
+    const named = await submit(services, { ...request, engine: "local" }, { submitter: scene.owner });
     expect(await readJob(services, named.id)).toMatchObject({ engine: "local", need: "local/upscale" });
   });
 
   test("jobs.estimate says what stands before a job and what past runs took", async () => {
-    const { services } = opened;
+    const { services } = scene;
     await addNode(services);
-    const request = { kind: "upscale", engine: "local", inputs: { image: owner.imageId } };
-    expect(await estimate(services, request, owner)).toMatchObject({ position: 0, waitMs: [0, 0], runs: 0 });
-    const done = await addJob(services, { owner });
+    const request = { kind: "upscale", engine: "local", inputs: { image: scene.owner.imageId } };
+    expect(await estimate(services, request, scene.owner)).toMatchObject({
+      position: 0,
+      waitMs: [0, 0],
+      runs: 0,
+    });
+    const done = await addJob(services, { owner: scene.owner });
     await services.db
       .update(schema.jobs)
       .set({ status: "completed", startedAt: sql`now() - interval '8 seconds'`, endedAt: sql`now()` })
       .where(eq(schema.jobs.id, done));
-    for (let count = 0; count < 3; count += 1) await addJob(services, { owner });
+    for (let count = 0; count < 3; count += 1) await addJob(services, { owner: scene.owner });
     const expected = { isPossible: true, queue: testQueue, position: 3, runs: 1, runMs: [8_000, 8_000] };
     // What past runs took is believed for two seconds.
     await vi.waitFor(
-      async () => expect(await estimate(services, request, owner)).toMatchObject(expected),
+      async () => expect(await estimate(services, request, scene.owner)).toMatchObject(expected),
       10_000,
     );
   });

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addNode, addOwner, addServer, readJob, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { beforeEach, describe, expect, test } from "vitest";
+import { addNode, addServer, readJob } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
 import { schema } from "../db/index.ts";
 import { AppError, type ErrorCode } from "../platform/index.ts";
 import { claim, type Offer } from "./claim.ts";
@@ -15,30 +15,21 @@ const need = "comfyui/upscale_model";
 const [small, large] = ["http://small:8188", "http://large:8188"];
 const offers: readonly Offer[] = [{ need, servers: [small, large] }];
 
-let opened: TestServices;
-let owner: TestOwner;
+const scene = openJobScene({ isEmptied: true });
 let nodeId: string;
 
-beforeAll(async () => {
-  opened = await createTestServices();
-});
-afterAll(() => opened.close());
 beforeEach(async () => {
-  const { services } = opened;
-  await services.db.delete(schema.jobs);
-  await services.db.delete(schema.nodes);
-  owner = await addOwner(services);
-  nodeId = await addNode(services, { queue: "gpu-high", needs: [need], slots: 2 });
+  nodeId = await addNode(scene.services, { queue: "gpu-high", needs: [need], slots: 2 });
 });
 
 async function submitUpscale(): Promise<string> {
-  const request = { kind: "upscale", workflow: "upscale_model", inputs: { image: owner.imageId } };
-  return (await submit(opened.services, request, { submitter: owner })).id;
+  const request = { kind: "upscale", workflow: "upscale_model", inputs: { image: scene.owner.imageId } };
+  return (await submit(scene.services, request, { submitter: scene.owner })).id;
 }
 
 async function takeNext(): Promise<Job> {
-  await sweep(opened.services);
-  const job = await claim(opened.services, { nodeId, queue: "gpu-high", offers });
+  await sweep(scene.services);
+  const job = await claim(scene.services, { nodeId, queue: "gpu-high", offers });
   if (!job) throw new Error("there was nothing to claim");
   return job;
 }
@@ -47,27 +38,27 @@ async function takeNext(): Promise<Job> {
 async function failOn(server: string, code: ErrorCode): Promise<Job> {
   const { id, attempt } = await takeNext();
   const lease = { jobId: id, attempt, nodeId };
-  await start(opened.services, lease);
-  await noteSubmission(opened.services, lease, { server, externalId: `${id}-${attempt}` });
-  await fail(opened.services, lease, new AppError(code, undefined, { details: { server } }));
-  return readJob(opened.services, id);
+  await start(scene.services, lease);
+  await noteSubmission(scene.services, lease, { server, externalId: `${id}-${attempt}` });
+  await fail(scene.services, lease, new AppError(code, undefined, { details: { server } }));
+  return readJob(scene.services, id);
 }
 
 describe("D8 where a failed try goes", () => {
   test("F25 a lost server: to another at once, uncharged, and never back while there is another", async () => {
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
-    await addServer(opened.services, { nodeId, url: large, needs: [need] });
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
+    await addServer(scene.services, { nodeId, url: large, needs: [need] });
     await submitUpscale();
     const job = await failOn(small, "server_lost");
     expect(job).toMatchObject({ charged: 0, avoid: [small], externalId: null });
     const alone: readonly Offer[] = [{ need, servers: [small] }];
-    await sweep(opened.services);
-    expect(await claim(opened.services, { nodeId, queue: "gpu-high", offers: alone })).toBeNull();
-    expect(await claim(opened.services, { nodeId, queue: "gpu-high", offers })).toMatchObject({ id: job.id });
+    await sweep(scene.services);
+    expect(await claim(scene.services, { nodeId, queue: "gpu-high", offers: alone })).toBeNull();
+    expect(await claim(scene.services, { nodeId, queue: "gpu-high", offers })).toMatchObject({ id: job.id });
   });
 
   test("F25 a lost server: to one that another node serves through another queue of cards", async () => {
-    const { services } = opened;
+    const { services } = scene;
     const other = await addNode(services, { queue: "gpu-medium", needs: [need] });
     await addServer(services, { nodeId, url: small, needs: [need] });
     await addServer(services, { nodeId: other, url: large, needs: [need] });
@@ -84,7 +75,7 @@ describe("D8 where a failed try goes", () => {
   });
 
   test("F25 a server that its node offers to nobody is no other server", async () => {
-    const { services } = opened;
+    const { services } = scene;
     const narrowed = await addNode(services, { queue: "gpu-medium", needs: [] });
     await addServer(services, { nodeId, url: small, needs: [need] });
     await addServer(services, { nodeId: narrowed, url: large, needs: [need] });
@@ -93,7 +84,7 @@ describe("D8 where a failed try goes", () => {
   });
 
   test("F25 the only server: the job waits a while for it to come back", async () => {
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
     await submitUpscale();
     const job = await failOn(small, "server_lost");
     expect(job).toMatchObject({ status: "pending", charged: 0, avoid: [] });
@@ -101,8 +92,8 @@ describe("D8 where a failed try goes", () => {
   });
 
   test("a missing model: to another server, and failed with its own code when there is none", async () => {
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
-    await addServer(opened.services, { nodeId, url: large, needs: [need] });
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
+    await addServer(scene.services, { nodeId, url: large, needs: [need] });
     await submitUpscale();
     expect(await failOn(small, "model_missing")).toMatchObject({ avoid: [small] });
     expect(await failOn(large, "model_missing")).toMatchObject({
@@ -112,9 +103,9 @@ describe("D8 where a failed try goes", () => {
   });
 
   test("F27 out of memory on a card: to a server with more of it", async () => {
-    await addServer(opened.services, { nodeId, url: small, needs: [need], vramGib: 8 });
-    await addServer(opened.services, { nodeId, url: large, needs: [need], vramGib: 24 });
-    await addServer(opened.services, { nodeId, url: "http://same:1", needs: [need], vramGib: 8 });
+    await addServer(scene.services, { nodeId, url: small, needs: [need], vramGib: 8 });
+    await addServer(scene.services, { nodeId, url: large, needs: [need], vramGib: 24 });
+    await addServer(scene.services, { nodeId, url: "http://same:1", needs: [need], vramGib: 8 });
     await submitUpscale();
     const job = await failOn(small, "gpu_out_of_memory");
     expect(job.avoid.toSorted()).toEqual(["http://same:1", small]);
@@ -122,8 +113,8 @@ describe("D8 where a failed try goes", () => {
   });
 
   test("F27 D8 out of memory on every card: to the CPU queue as a declared downgrade", async () => {
-    await addNode(opened.services);
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
+    await addNode(scene.services);
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
     await submitUpscale();
     const job = await failOn(small, "gpu_out_of_memory");
     expect(job).toMatchObject({
@@ -136,7 +127,7 @@ describe("D8 where a failed try goes", () => {
   });
 
   test("F27 out of memory everywhere and nothing on the CPU can do it: failed with its own code", async () => {
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
     await submitUpscale();
     expect(await failOn(small, "gpu_out_of_memory")).toMatchObject({
       status: "failed",
@@ -145,33 +136,33 @@ describe("D8 where a failed try goes", () => {
   });
 
   test("whoever it waited for has gone: it may go back to the server that is left", async () => {
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
-    await addServer(opened.services, { nodeId, url: large, needs: [need] });
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
+    await addServer(scene.services, { nodeId, url: large, needs: [need] });
     await submitUpscale();
     expect(await failOn(small, "server_lost")).toMatchObject({ avoid: [small] });
-    await opened.services.db.update(schema.engineServers).set({ state: "down" });
-    await sweep(opened.services);
-    await opened.services.db.delete(schema.engineServers);
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
-    await sweep(opened.services);
+    await scene.services.db.update(schema.engineServers).set({ state: "down" });
+    await sweep(scene.services);
+    await scene.services.db.delete(schema.engineServers);
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
+    await sweep(scene.services);
     const alone: readonly Offer[] = [{ need, servers: [small] }];
-    expect(await claim(opened.services, { nodeId, queue: "gpu-high", offers: alone })).toMatchObject({
+    expect(await claim(scene.services, { nodeId, queue: "gpu-high", offers: alone })).toMatchObject({
       avoid: [],
     });
   });
 
   test("F3 what a dead worker posted is kept for the next try; what failed or was stopped is not", async () => {
-    await addServer(opened.services, { nodeId, url: small, needs: [need] });
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
     await submitUpscale();
     const { id, attempt } = await takeNext();
     await noteSubmission(
-      opened.services,
+      scene.services,
       { jobId: id, attempt, nodeId },
       { server: small, externalId: "posted" },
     );
-    await opened.services.db.update(schema.nodes).set({ state: "lost" });
-    await sweep(opened.services);
-    expect(await readJob(opened.services, id)).toMatchObject({
+    await scene.services.db.update(schema.nodes).set({ state: "lost" });
+    await sweep(scene.services);
+    expect(await readJob(scene.services, id)).toMatchObject({
       nodeId: null,
       charged: 1,
       server: small,

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { addImage, addNode, addOwner, readJob, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { describe, expect, test } from "vitest";
+import { addImage, addNode, readJob } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
 import { eq } from "drizzle-orm";
 import { schema, tiers } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
@@ -9,29 +9,18 @@ import { cancel } from "./cancel.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-
-beforeAll(async () => {
-  opened = await createTestServices();
-});
-afterAll(() => opened.close());
-beforeEach(async () => {
-  await opened.services.db.delete(schema.jobs);
-  await opened.services.db.delete(schema.nodes);
-  owner = await addOwner(opened.services);
-});
+const scene = openJobScene({ isEmptied: true });
 
 async function cancelled(request: object) {
-  const { services } = opened;
-  const { id } = await submit(services, request, { submitter: owner });
-  await cancel(services, { ownerId: owner.userId, id });
+  const { services } = scene;
+  const { id } = await submit(services, request, { submitter: scene.owner });
+  await cancel(services, { ownerId: scene.owner.userId, id });
   return readJob(services, id);
 }
 
 async function again(id: string) {
-  const { services } = opened;
-  const submitted = await retry(services, { submitter: owner, id });
+  const { services } = scene;
+  const submitted = await retry(services, { submitter: scene.owner, id });
   return readJob(services, submitted.id);
 }
 
@@ -47,10 +36,10 @@ describe("E8 a job runs again as it was asked for", () => {
     { workflow: "upscale_hires_fix", kind: "upscale", roles: ["image"], params: {} },
     { workflow: "cpu_composite_no_model", kind: "edit", roles: ["image", "reference", "mask"], params: {} },
   ])("by $workflow without words", async ({ workflow, kind, roles, params }) => {
-    const { services } = opened;
+    const { services } = scene;
     await addNode(services, { queue: "gpu-high", needs: [`comfyui/${workflow}`] });
     const inputs: Record<string, string> = {};
-    for (const role of roles) inputs[role] = await addImage(services, owner.userId);
+    for (const role of roles) inputs[role] = await addImage(services, scene.owner.userId);
     const { images } = schema;
     if (inputs["mask"])
       await services.db.update(images).set({ role: "mask" }).where(eq(images.id, inputs["mask"]));
@@ -60,7 +49,7 @@ describe("E8 a job runs again as it was asked for", () => {
   });
 
   test("a workflow that was not named is chosen anew, with its own defaults", async () => {
-    const { services } = opened;
+    const { services } = scene;
     const lend = (need: Need) => addNode(services, { queue: "gpu-high", needs: [need] });
     const nodeId = await lend("comfyui/t2i_sdxl");
     const request = { kind: "text_to_image", params: { prompt: "a chair", steps: 12 } };
@@ -74,20 +63,20 @@ describe("E8 a job runs again as it was asked for", () => {
   });
 
   test("a low tier is kept; a raised one only where an admin asks", async () => {
-    const { services } = opened;
+    const { services } = scene;
     await addNode(services);
-    const request = { kind: "upscale", inputs: { image: owner.imageId } };
+    const request = { kind: "upscale", inputs: { image: scene.owner.imageId } };
     const low = await cancelled({ ...request, tier: "low" });
     expect((await again(low.id)).tier).toBe(tiers.low);
     const { id } = await submit(
       services,
       { ...request, tier: "high" },
-      { submitter: { ...owner, isAdmin: true } },
+      { submitter: { ...scene.owner, isAdmin: true } },
     );
-    await cancel(services, { ownerId: owner.userId, id });
+    await cancel(services, { ownerId: scene.owner.userId, id });
     const lowered = await again(id);
     expect(lowered.tier).toBe(tiers.normal);
-    await cancel(services, { ownerId: owner.userId, id: lowered.id });
+    await cancel(services, { ownerId: scene.owner.userId, id: lowered.id });
     const kept = await retryAny(services, { id });
     expect((await readJob(services, kept.id)).tier).toBe(tiers.high);
   });

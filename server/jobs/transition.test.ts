@@ -1,19 +1,12 @@
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { addOwner, insertJob, readJob, readStory, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { expect, test } from "vitest";
+import { insertJob, readJob, readStory } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
 import { jobStatuses, schema, type JobStatus } from "../db/index.ts";
 import { canFollow } from "./status.ts";
 import { amend, transition } from "./transition.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-
-beforeAll(async () => {
-  opened = await createTestServices();
-  owner = await addOwner(opened.services);
-});
-afterAll(() => opened.close());
+const scene = openJobScene();
 
 /** The table of design section 4, written out a second time on purpose. */
 const allowed: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
@@ -29,16 +22,16 @@ const pairs = jobStatuses.flatMap((from) => jobStatuses.map((to) => [from, to] a
 const { jobs } = schema;
 
 async function addJobIn(status: JobStatus): Promise<string> {
-  const id = await insertJob(opened.services, { owner });
-  await opened.services.db.execute(sql`update ${jobs} set status = ${status} where id = ${id}`);
-  await opened.services.db.execute(
+  const id = await insertJob(scene.services, { owner: scene.owner });
+  await scene.services.db.execute(sql`update ${jobs} set status = ${status} where id = ${id}`);
+  await scene.services.db.execute(
     sql`update ${schema.jobEvents} set status = ${status} where job_id = ${id}`,
   );
   return id;
 }
 
 test.each(pairs)("A11 %s -> %s happens exactly when the table allows it", async (from, to) => {
-  const { services } = opened;
+  const { services } = scene;
   const id = await addJobIn(from);
   const move = () => transition(services.db, { from: [from], to, where: sql`id = ${id}`, event: "moved" });
   expect(canFollow(from, to)).toBe(allowed[from].includes(to));
@@ -54,7 +47,7 @@ test.each(pairs)("A11 %s -> %s happens exactly when the table allows it", async 
 test.each(["completed", "failed", "cancelled"] as const)(
   "A11 %s is final: a guard that names another status matches nothing",
   async (status) => {
-    const { services } = opened;
+    const { services } = scene;
     const id = await addJobIn(status);
     for (const to of jobStatuses) {
       const from = jobStatuses.filter((candidate) => canFollow(candidate, to));
@@ -66,7 +59,7 @@ test.each(["completed", "failed", "cancelled"] as const)(
 );
 
 test("A11 revision and story move together under 20 writers, each revision once", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const id = await addJobIn("processing");
   const writes = Array.from({ length: 20 }, (_, writer) =>
     amend(services.db, { where: sql`id = ${id}`, set: { progress: writer / 20 }, event: "progress" }),
@@ -78,7 +71,7 @@ test("A11 revision and story move together under 20 writers, each revision once"
 });
 
 test("A11 a change that is rolled back leaves neither revision nor line", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const id = await addJobIn("pending");
   const change = services.db.transaction(async (tx) => {
     await transition(tx, { from: ["pending"], to: "queued", where: sql`id = ${id}`, event: "queued" });
@@ -90,7 +83,7 @@ test("A11 a change that is rolled back leaves neither revision nor line", async 
 });
 
 test("A11 ten racers to different ends: one wins, the others learn that they lost", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const id = await addJobIn("processing");
   const ends = (["completed", "failed", "cancelled"] as const).flatMap((to) => [to, to, to, to]);
   const results = await Promise.all(

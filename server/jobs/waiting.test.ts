@@ -1,27 +1,15 @@
-import { addNode, addOwner, insertJob, testQueue, type TestOwner } from "@atelier/testing/jobs";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { addNode, addOwner, insertJob, testQueue } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { schema } from "../db/index.ts";
+import { expect, test, vi } from "vitest";
 import { readWaits, type LineTarget } from "../scheduling/index.ts";
 import { readWaiting } from "./waiting.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-
-beforeAll(async () => {
-  opened = await createTestServices();
-});
-afterAll(() => opened.close());
-beforeEach(async () => {
-  await opened.services.db.delete(schema.jobs);
-  await opened.services.db.delete(schema.nodes);
-  owner = await addOwner(opened.services);
-});
+const scene = openJobScene({ isEmptied: true });
 
 const newcomer = (change: Partial<LineTarget> = {}): LineTarget => ({
   need: "local/upscale",
-  ownerId: owner.userId,
+  ownerId: scene.owner.userId,
   tier: 1,
   ownerOrder: null,
   isQueued: false,
@@ -29,17 +17,17 @@ const newcomer = (change: Partial<LineTarget> = {}): LineTarget => ({
 });
 
 async function waitOf(target: LineTarget) {
-  const [wait] = await readWaits(opened.services.db, testQueue, [target]);
+  const [wait] = await readWaits(scene.services.db, testQueue, [target]);
   return wait;
 }
 
 test("D6 slots of nodes that cannot run a job do not let it start", async () => {
-  const { services } = opened;
+  const { services } = scene;
   await addNode(services, { slots: 3, needs: ["iopaint/inpaint"] });
   expect(await waitOf(newcomer())).toMatchObject({ isLive: false });
   const able = await addNode(services);
   expect(await waitOf(newcomer())).toMatchObject({ isLive: true, waitMs: [0, 0] });
-  const running = await insertJob(services, { owner });
+  const running = await insertJob(services, { owner: scene.owner });
   await services.db.execute(
     sql`update jobs set status = 'processing', node_id = ${able} where id = ${running}`,
   );
@@ -50,17 +38,17 @@ test("D6 slots of nodes that cannot run a job do not let it start", async () => 
 });
 
 test("D6 who waits only for other nodes of the queue is counted before a job but does not hold it up", async () => {
-  const { services } = opened;
+  const { services } = scene;
   await addNode(services, { needs: ["iopaint/inpaint"] });
   await addNode(services);
-  for (let count = 0; count < 3; count += 1) await insertJob(services, { owner });
+  for (let count = 0; count < 3; count += 1) await insertJob(services, { owner: scene.owner });
   const other = await waitOf(newcomer({ need: "iopaint/inpaint" }));
   expect(other).toMatchObject({ position: 3, waitMs: [0, 0] });
   expect((await waitOf(newcomer()))?.waitMs[1]).toBeGreaterThan(0);
 });
 
 test("D6 any number of waiting jobs is placed with as many statements as one", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const others = [await addOwner(services), await addOwner(services)];
   await addNode(services);
   // Safe: drizzle keeps the pool that it was given here.
@@ -68,15 +56,16 @@ test("D6 any number of waiting jobs is placed with as many statements as one", a
   const query = vi.spyOn(pool, "query");
   const count = async () => {
     query.mockClear();
-    const { items } = await readWaiting(services, owner.userId);
+    const { items } = await readWaiting(services, scene.owner.userId);
     return { items, statements: query.mock.calls.length };
   };
-  const first = await insertJob(services, { owner });
+  const first = await insertJob(services, { owner: scene.owner });
   const one = await count();
   for (const other of others)
     for (let at = 0; at < 4; at += 1)
       await insertJob(services, { owner: other, tier: at === 0 ? "high" : "normal" });
-  for (let at = 0; at < 9; at += 1) await insertJob(services, { owner, tier: at === 8 ? "low" : "normal" });
+  for (let at = 0; at < 9; at += 1)
+    await insertJob(services, { owner: scene.owner, tier: at === 8 ? "low" : "normal" });
   await services.db.execute(sql`update jobs set status = 'queued' where id = ${first}`);
   const many = await count();
   query.mockRestore();

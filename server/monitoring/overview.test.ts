@@ -1,26 +1,19 @@
 import { tidy } from "@atelier/server/jobs";
-import { addNode, addOwner, insertJob, readJob, testQueue, type TestOwner } from "@atelier/testing/jobs";
+import { addNode, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
 import { addHistory } from "@atelier/testing/monitoring";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readFigures } from "./read-figures.ts";
 import { listUsersSchema, readUsers } from "./read-users.ts";
 import { readNodes } from "./read-nodes.ts";
 import { readOverview } from "./read-overview.ts";
 import { rollUp } from "./roll-up.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-
-beforeAll(async () => {
-  opened = await createTestServices();
-  owner = await addOwner(opened.services);
-});
-afterAll(() => opened.close());
+const scene = openJobScene();
 
 const queueOf = async (queue: string) => {
-  const overview = await readOverview(opened.services, { window: "1h" });
+  const overview = await readOverview(scene.services, { window: "1h" });
   const found = overview.queues.find((one) => one.queue === queue);
   if (!found) throw new Error(`no queue ${queue}`);
   return { overview, queue: found };
@@ -29,7 +22,7 @@ const queueOf = async (queue: string) => {
 /** Ends a job as the product would, at a time of the test's own. */
 async function endJob(id: string, ended: { status: string; agoS: number; waitS?: number; runS?: number }) {
   const { status, agoS, waitS = 4, runS = 10 } = ended;
-  await opened.services.db.execute(sql`
+  await scene.services.db.execute(sql`
     update jobs set status = ${status}, queue = 'test-ended', ended_at = now() - ${agoS} * interval '1 second',
       started_at = now() - ${agoS + runS} * interval '1 second', created_at = now() - ${agoS + runS + waitS} * interval '1 second',
       error_code = case when ${status} = 'failed' then 'gpu_out_of_memory' end,
@@ -38,11 +31,11 @@ async function endJob(id: string, ended: { status: string; agoS: number; waitS?:
 }
 
 test("D11 a queue tells what waits, for how long, what runs and on how many slots", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const nodeId = await addNode(services, { slots: 3 });
   const [old, queued, running] = await Promise.all(
     ["pending", "queued", "processing"].map(async (status) => {
-      const id = await insertJob(services, { owner });
+      const id = await insertJob(services, { owner: scene.owner });
       await services.db.execute(sql`update jobs set status = ${status} where id = ${id}`);
       return id;
     }),
@@ -67,13 +60,13 @@ test("D11 a queue tells what waits, for how long, what runs and on how many slot
 });
 
 test("O3 a queue without a node, a silent node and a lost one are named", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const [silent, lost] = [await addNode(services), await addNode(services, { state: "lost" })];
   await services.db.execute(
     sql`update nodes set seen_at = now() - interval '9 seconds' where id = ${silent}`,
   );
   await services.db.execute(sql`update nodes set ended_at = now() where id = ${lost}`);
-  const stuck = await insertJob(services, { owner });
+  const stuck = await insertJob(services, { owner: scene.owner });
   await services.db.execute(sql`update jobs set queue = 'gpu-high' where id = ${stuck}`);
   const { attention } = await readOverview(services, { window: "1h" });
   expect(attention).toEqual(
@@ -87,8 +80,10 @@ test("O3 a queue without a node, a silent node and a lost one are named", async 
 });
 
 test("D11 what ended in the window: counts, causes, times within a bucket, and how true the promises were", async () => {
-  const { services } = opened;
-  const ids = await Promise.all(Array.from({ length: 10 }, () => insertJob(services, { owner })));
+  const { services } = scene;
+  const ids = await Promise.all(
+    Array.from({ length: 10 }, () => insertJob(services, { owner: scene.owner })),
+  );
   for (const [at, id] of ids.entries())
     await endJob(id, { status: at < 7 ? "completed" : "failed", agoS: 60, waitS: at < 9 ? 4 : 40, runS: 10 });
   const { queue, overview } = await queueOf("test-ended");
@@ -102,7 +97,7 @@ test("D11 what ended in the window: counts, causes, times within a bucket, and h
   expect(overview.failures).toEqual([{ code: "gpu_out_of_memory", count: 3 }]);
   expect(overview.estimate).toMatchObject({ told: 10, within: 0.9 });
   // Who is told that nothing can run it is promised no time.
-  await opened.services.db.execute(
+  await scene.services.db.execute(
     sql`update jobs set estimate = estimate || '{"isLive":false}' where id = ${ids[9]}`,
   );
   expect((await queueOf("test-ended")).overview.estimate).toMatchObject({ told: 9, within: 1 });
@@ -112,16 +107,16 @@ test("D11 what ended in the window: counts, causes, times within a bucket, and h
 
 /** An ephemeral job goes once its client has it. */
 async function deliver(id: string | undefined) {
-  const { services } = opened;
+  const { services } = scene;
   await services.db.execute(sql`update jobs set retention = 'ephemeral', acked_at = now() where id = ${id}`);
   await tidy(services);
   expect((await services.db.execute(sql`select 1 from jobs where id = ${id}`)).rows).toEqual([]);
 }
 
 test("O1 hours that were added up give the same figures as the rows, also by two at once, and removed jobs stay counted", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const { db } = services;
-  await addHistory(services, { jobs: 3_000, days: 6, ownerIds: [owner.userId] });
+  await addHistory(services, { jobs: 3_000, days: 6, ownerIds: [scene.owner.userId] });
   const before = await readFigures(db, "7d");
   expect(before.all.completed).toBeGreaterThan(2_500);
   const [someOld] = (
@@ -142,7 +137,7 @@ test("O1 hours that were added up give the same figures as the rows, also by two
 });
 
 test("O2 a page takes at most ten statements", async () => {
-  const { services } = opened;
+  const { services } = scene;
   // Safe: drizzle keeps the pool that it was given here.
   const { $client: pool } = services.db as unknown as { $client: { query(): unknown } };
   // Each statement outside of a transaction asks the pool itself.
@@ -167,10 +162,10 @@ test("O2 a page takes at most ten statements", async () => {
 });
 
 test("people are found by name or address, with what they have here", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const find = async (input: object) => (await readUsers(services, listUsersSchema.parse(input))).items;
-  const [found] = await find({ search: owner.userId.slice(0, 23) });
-  expect(found).toMatchObject({ id: owner.userId, role: "user", jobs: 1_000 });
+  const [found] = await find({ search: scene.owner.userId.slice(0, 23) });
+  expect(found).toMatchObject({ id: scene.owner.userId, role: "user", jobs: 1_000 });
   expect(found?.openJobs).toBe(4);
   expect(await find({ search: "50%_off" })).toEqual([]);
   expect(await find({ role: "admin" })).toEqual([]);

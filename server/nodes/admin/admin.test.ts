@@ -1,16 +1,9 @@
 import { claim } from "@atelier/server/jobs";
-import {
-  addJob,
-  addNode,
-  addOwner,
-  localOffers,
-  readJob,
-  testQueue,
-  type TestOwner,
-} from "@atelier/testing/jobs";
-import { createTestServices, openAccount, type TestServices } from "@atelier/testing/services";
+import { addJob, addNode, localOffers, readJob, testQueue } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
+import { openAccount } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { resolveCaller } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
@@ -24,25 +17,18 @@ import { drainServer, resumeServer } from "./drain-server.ts";
 import { resumeNode } from "./resume-node.ts";
 import { retireNode } from "./retire-node.ts";
 
-let opened: TestServices;
-let owner: TestOwner;
-
-beforeAll(async () => {
-  opened = await createTestServices();
-  owner = await addOwner(opened.services);
-});
-afterAll(() => opened.close());
+const scene = openJobScene();
 
 async function readNode(id: string) {
   const { nodes } = schema;
-  const [node] = await opened.services.db.select().from(nodes).where(eq(nodes.id, id));
+  const [node] = await scene.services.db.select().from(nodes).where(eq(nodes.id, id));
   return node;
 }
 
 test("D9 a drained node claims nothing, and claims again once it is resumed; both can be pressed twice", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const id = await addNode(services);
-  const jobId = await addJob(services, { owner });
+  const jobId = await addJob(services, { owner: scene.owner });
   const ask = () => claim(services, { nodeId: id, queue: testQueue, offers: localOffers });
   await Promise.all([drainNode(services, { id }), drainNode(services, { id })]);
   expect(await drainNode(services, { id })).toEqual({ state: "draining" });
@@ -54,7 +40,7 @@ test("D9 a drained node claims nothing, and claims again once it is resumed; bot
 });
 
 test("D9 a node that leaves by itself, or is retired, cannot be resumed, whatever comes first", async () => {
-  const { services } = opened;
+  const { services } = scene;
   for (const orders of [
     async (id: string) => {
       await drainNode(services, { id });
@@ -77,7 +63,7 @@ test("D9 a node that leaves by itself, or is retired, cannot be resumed, whateve
 });
 
 test("D9 of a resume and a leave at the same moment, the node never ends up active after it left", async () => {
-  const { services } = opened;
+  const { services } = scene;
   for (let round = 0; round < 20; round += 1) {
     const id = await addNode(services);
     await drainNode(services, { id });
@@ -87,7 +73,7 @@ test("D9 of a resume and a leave at the same moment, the node never ends up acti
 });
 
 test("an unknown node is not found and one that ended is a conflict", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const gone = await addNode(services, { state: "gone" });
   const settings = { slots: { [testQueue]: 2 } };
   for (const act of [
@@ -104,7 +90,7 @@ test("an unknown node is not found and one that ended is a conflict", async () =
 });
 
 test("D4 what an admin asks of a node reaches its orders and the incarnation after it", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const registration: Registration = {
     name: `kept-${newId().slice(-6)}`,
     identity: { hostname: "test", bootId: "test", pid: 1, pidStartedAt: "0" },
@@ -123,7 +109,7 @@ test("D4 what an admin asks of a node reaches its orders and the incarnation aft
 });
 
 test("D9 a drained server is an order to every node that sees it, until it is resumed", async () => {
-  const { services } = opened;
+  const { services } = scene;
   const account = await openAccount(services, "admin@example.com");
   const adminId = (await resolveCaller(services, account.headers))?.userId ?? "";
   const url = "http://gpu.test:8188";

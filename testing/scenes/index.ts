@@ -1,0 +1,1 @@
+export { openJobScene, type JobScene } from "./job-scene.ts";
