@@ -11,6 +11,14 @@ import { expect, test } from "../test.ts";
 /** The live node; there is one. */
 const node = (page: Page) => page.getByRole("region").filter({ has: page.getByText(/^Beat /) });
 
+const stateAfter = { Drain: "Draining", Resume: "Active" } as const;
+
+async function orderNode(page: Page, order: keyof typeof stateAfter): Promise<void> {
+  const button = node(page).getByRole("button", { name: new RegExp(`^${order} `) });
+  await button.first().click();
+  await expect(node(page).getByText(stateAfter[order], { exact: true })).toBeVisible();
+}
+
 /** It may have been handed over already when the node was drained. */
 const waits = /^Waiting (in line|for a worker)$/;
 
@@ -23,11 +31,7 @@ test("O4 D9 an admin drains the node, raises a waiting job and resumes; the stor
   await expect(page.getByRole("table", { name: "Queues" }).getByRole("row").nth(1)).toBeVisible();
 
   await page.getByRole("link", { name: "Nodes" }).click();
-  await node(page)
-    .getByRole("button", { name: /^Drain / })
-    .first()
-    .click();
-  await expect(node(page).getByText("Draining", { exact: true })).toBeVisible();
+  await orderNode(page, "Drain");
 
   const jobId = await submitJob(page, { kind: "remove_background", inputs: { image } });
   await page.goto(`/admin/jobs?status=open&text=${jobId}`);
@@ -40,11 +44,7 @@ test("O4 D9 an admin drains the node, raises a waiting job and resumes; the stor
   await expect(page.getByText(waits)).toBeVisible();
 
   await page.goto("/admin/nodes");
-  await node(page)
-    .getByRole("button", { name: /^Resume / })
-    .first()
-    .click();
-  await expect(node(page).getByText("Active", { exact: true })).toBeVisible();
+  await orderNode(page, "Resume");
   await waitForResult(page, jobId);
   await page.goto(`/admin/jobs/${jobId}`);
   await expect(story.getByText(/ took it\.$/)).toBeVisible();
@@ -55,11 +55,7 @@ test("O4 an admin stops a job after being asked in place, and runs it again", as
   await beAdmin(page);
   const image = await uploadSample(page, "astronaut.png");
   await page.goto("/admin/nodes");
-  await node(page)
-    .getByRole("button", { name: /^Drain / })
-    .first()
-    .click();
-  await expect(node(page).getByText("Draining", { exact: true })).toBeVisible();
+  await orderNode(page, "Drain");
   const jobId = await submitJob(page, { kind: "remove_background", inputs: { image } });
   await page.goto(`/admin/jobs/${jobId}`);
   await page.getByRole("button", { name: "Cancel job" }).press("Enter");
@@ -72,11 +68,7 @@ test("O4 an admin stops a job after being asked in place, and runs it again", as
   await page.getByRole("button", { name: "Run again" }).click();
   await expect(page.getByText("Runs again")).toBeVisible();
   await page.goto("/admin/nodes");
-  await node(page)
-    .getByRole("button", { name: /^Resume / })
-    .first()
-    .click();
-  await expect(node(page).getByText("Active", { exact: true })).toBeVisible();
+  await orderNode(page, "Resume");
 });
 
 test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark", async ({ page }) => {
