@@ -15,7 +15,7 @@ interface Answer {
 }
 
 let answer: Answer | "hang";
-let asked: { etag: string | undefined; origin: string | undefined; authorization: string | undefined }[];
+let asked: { url?: string; etag?: string; origin?: string; authorization?: string }[];
 let statuses: number[];
 let server: http.Server;
 let base: string;
@@ -25,7 +25,7 @@ beforeEach(async () => {
   [asked, statuses] = [[], []];
   server = http.createServer((request, response) => {
     const { "if-none-match": etag, origin, authorization } = request.headers;
-    asked.push({ etag, origin, authorization });
+    asked.push({ url: request.url, etag, origin, authorization });
     if (answer === "hang") return;
     const status = answer.etag && answer.etag === etag ? 304 : (answer.status ?? 200);
     statuses.push(status);
@@ -107,6 +107,17 @@ test.each<[string, Answer | "hang"]>([
   expect(lines).toHaveLength(1);
   answer = { body: list() };
   expect(await read()).toEqual([]);
+});
+
+test("A10 the query of a list's address is sent and shown nowhere", async () => {
+  answer = { body: list("gpu1:8188") };
+  const { read, lines } = open({
+    COMFYUI_DISCOVERY: [`${base}/list?token=hush`, `nginx-plus:${base}/plus?token=hush`],
+  });
+  expect(await read()).toMatchObject([{ url: "http://gpu1:8188", sources: [`${base}/list`] }]);
+  expect(asked.map(({ url }) => url).toSorted()).toEqual(["/list?token=hush", "/plus?token=hush"]);
+  expect(lines).toHaveLength(1);
+  expect(lines.join()).not.toContain("hush");
 });
 
 test("A10 a broken list with an ETag is read again although nothing changed", async () => {

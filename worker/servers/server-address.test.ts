@@ -4,11 +4,7 @@ import { labelOf, parseAddress } from "./server-address.ts";
 test.each([
   ["192.168.0.107:8188", "http://192.168.0.107:8188", "192.168.0.107:8188"],
   ["http://gpu.lan/", "http://gpu.lan", "gpu.lan:80"],
-  [
-    "https://Gpu.example.org/comfy/1/?x=1#y",
-    "https://gpu.example.org/comfy/1",
-    "gpu.example.org:443/comfy/1",
-  ],
+  ["https://Gpu.example.org/comfy/1/#y", "https://gpu.example.org/comfy/1", "gpu.example.org:443/comfy/1"],
   ["http://[::1]:8188", "http://[::1]:8188", "[::1]:8188"],
   ["localhost:8188", "http://localhost:8188", "localhost:8188"],
 ])("A10 the address %s is %s, for people %s", (text, url, label) => {
@@ -35,6 +31,14 @@ test.each([
 ])("A10 the error for the wrong address %s does not tell its credentials", (text) => {
   const refusal = { code: "bad_request", message: expect.not.stringMatching(/me:|sec|ret/) };
   expect(() => parseAddress(text)).toThrow(expect.objectContaining(refusal));
+});
+
+test.each([
+  ["http://me:secret@gpu.lan/comfy?key=secret", "http://gpu.lan/comfy"],
+  ["gpu.lan?key=secret", "gpu.lan"],
+  ["gpu.lan?key=sec@secret", "(not shown)"],
+])("A10 a query is refused and not told: %s", (text, told) => {
+  expect(() => parseAddress(text)).toThrow(`An address of a server has no query: ${told}`);
 });
 
 test.each(["", "//", "ftp://gpu.lan", "http://", "two words"])("A10 %j is no address of a server", (text) => {

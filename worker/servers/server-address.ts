@@ -6,13 +6,30 @@ export interface ServerAddress {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Parses `host:port`, `http://user:password@host/prefix` or, with a base, a path on it. Throws `bad_request`. */
+/** Where a list of servers is read. */
+export interface ListAddress extends ServerAddress {
+  /** The query with its question mark, or nothing. It may hold a secret, so it is only sent. */
+  readonly search: string;
+}
+
+/**
+ * Parses `host:port`, `http://user:password@host/prefix` or, with a base, a path on it. Throws `bad_request`, also for a
+ * query: routes are put behind an address.
+ */
 export function parseAddress(text: string, base?: string): ServerAddress {
+  const { search, ...address } = parseListAddress(text, base);
+  if (search)
+    throw new AppError("bad_request", `An address of a server has no query: ${withoutSecrets(text)}`);
+  return address;
+}
+
+/** The same for the address of a list, which may have a query. */
+export function parseListAddress(text: string, base?: string): ListAddress {
   const url = readUrl(text.trim(), base);
   const headers = url && credentialsOf(url);
   if (!headers || !/^https?:$/.test(url.protocol) || !url.hostname)
-    throw new AppError("bad_request", `Not an address of a server: ${withoutCredentials(text)}`);
-  return { url: url.origin + url.pathname.replace(/\/+$/, ""), headers };
+    throw new AppError("bad_request", `Not an address of a server: ${withoutSecrets(text)}`);
+  return { url: url.origin + url.pathname.replace(/\/+$/, ""), headers, search: url.search };
 }
 
 /** Host and port, and the path where there is one: `192.168.0.107:8188`, `gpu.example.org:443/comfy/1`. */
@@ -21,9 +38,13 @@ export function labelOf(url: string): string {
   return `${hostname}:${port || defaultPort(protocol)}${pathname.replace(/\/+$/, "")}`;
 }
 
-/** For error texts: a password may hold any character, so all that stands before the last @ is left out. */
-export function withoutCredentials(text: string): string {
-  return text.replace(/^((?:nginx-plus:)?[a-z][a-z0-9+.-]*:\/\/)?.*@/is, "$1");
+/**
+ * For error texts: a password may hold any character, so all that stands before the last @ is left out, and a query too;
+ * where one cannot be told from the other, everything.
+ */
+export function withoutSecrets(text: string): string {
+  if (/\?.*@/s.test(text)) return "(not shown)";
+  return text.replace(/^((?:nginx-plus:)?[a-z][a-z0-9+.-]*:\/\/)?.*@/is, "$1").replace(/\?.*$/s, "");
 }
 
 function readUrl(text: string, base?: string): URL | null {

@@ -1,5 +1,5 @@
 import { AppError } from "@atelier/server/platform";
-import type { ServerAddress } from "../server-address.ts";
+import type { ListAddress } from "../server-address.ts";
 
 const maxBytes = 1_048_576;
 
@@ -10,10 +10,10 @@ export interface FetchedJson {
 
 /** Reads a small JSON document; null when it is still the one with `etag`. Throws `server_lost`, `proxy_error`. */
 export async function fetchJson(
-  { url, headers }: ServerAddress,
+  { url, headers, search }: ListAddress,
   { etag, signal }: { readonly etag: string | null; readonly signal: AbortSignal },
 ): Promise<FetchedJson | null> {
-  const response = await fetch(url, {
+  const response = await fetch(url + search, {
     headers: { ...headers, accept: "application/json", ...(etag ? { "if-none-match": etag } : {}) },
     signal,
   }).catch((cause: unknown) => {

@@ -1,6 +1,6 @@
 import { AppError, issuesOf } from "@atelier/server/platform";
 import { z } from "zod";
-import { parseAddress, type ServerAddress } from "../server-address.ts";
+import { parseAddress, type ListAddress, type ServerAddress } from "../server-address.ts";
 import { fetchJson } from "./fetch-json.ts";
 import type { ListedServer, Source } from "./source.ts";
 
@@ -26,7 +26,7 @@ const listSchema = z.object({
 });
 
 /** A document `{"version":1,"servers":[{"url":"http://…","weight":1,"drain":false}]}`, asked for by its ETag. */
-export function createHttpJsonSource(address: ServerAddress): Source {
+export function createHttpJsonSource(address: ListAddress): Source {
   let etag: string | null = null;
   let last: readonly ListedServer[] = [];
   return {

@@ -1,6 +1,6 @@
 import { AppError, issuesOf } from "@atelier/server/platform";
 import { z } from "zod";
-import { parseAddress, type ServerAddress } from "../server-address.ts";
+import { parseAddress, type ListAddress } from "../server-address.ts";
 import { fetchJson } from "./fetch-json.ts";
 import type { ListedServer, Source } from "./source.ts";
 
@@ -16,7 +16,7 @@ const upstreamSchema = z.object({ peers: z.array(peerSchema) });
 const drainedStates: readonly string[] = ["down", "draining"];
 
 /** The peers of one upstream from the API of NGINX Plus (`/api/9/http/upstreams/NAME`). */
-export function createNginxPlusSource(address: ServerAddress): Source {
+export function createNginxPlusSource(address: ListAddress): Source {
   return {
     name: `nginx-plus:${address.url}`,
     async read(signal) {

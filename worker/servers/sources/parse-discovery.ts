@@ -1,5 +1,5 @@
 import { AppError } from "@atelier/server/platform";
-import { parseAddress, withoutCredentials } from "../server-address.ts";
+import { parseListAddress, withoutSecrets } from "../server-address.ts";
 import { createHttpJsonSource } from "./http-json-source.ts";
 import { createNginxFileSource, type NginxFile } from "./nginx-file-source.ts";
 import { createNginxPlusSource } from "./nginx-plus-source.ts";
@@ -11,12 +11,12 @@ import type { Source } from "./source.ts";
  */
 export function parseDiscovery(entry: string): Source {
   if (entry.startsWith("nginx-plus:"))
-    return createNginxPlusSource(parseAddress(entry.slice("nginx-plus:".length)));
+    return createNginxPlusSource(parseListAddress(entry.slice("nginx-plus:".length)));
   if (entry.startsWith("nginx:")) return createNginxFileSource(parseNginxFile(entry));
-  if (/^https?:\/\//.test(entry)) return createHttpJsonSource(parseAddress(entry));
+  if (/^https?:\/\//.test(entry)) return createHttpJsonSource(parseListAddress(entry));
   throw new AppError(
     "bad_request",
-    `COMFYUI_DISCOVERY has an entry that starts neither with http://, https://, nginx: nor nginx-plus: ${withoutCredentials(entry)}`,
+    `COMFYUI_DISCOVERY has an entry that starts neither with http://, https://, nginx: nor nginx-plus: ${withoutSecrets(entry)}`,
   );
 }
 
