@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { begun, endServersAfterAll, newInput, startServer, storyOf } from "./fixtures/prompt-scene.ts";
-import { runPrompt } from "./run-prompt.ts";
+import { adoptPrompt, runPrompt } from "./run-prompt.ts";
 
 endServersAfterAll();
 
@@ -36,6 +36,7 @@ test.concurrent("F36 an abort is over at once, and the time to cancel begins whe
   const server = await startServer();
   // Longer than a post is waited for, and than a cancel is tried for.
   server.inject({ kind: "slow-answer", ms: 60_000, path: "POST /prompt", isDone: true });
+  server.inject({ kind: "slow-answer", ms: 2_000, path: "GET /history" });
   server.inject({ kind: "hang" });
   const controller = new AbortController();
   const input = newInput({ signal: controller.signal });
@@ -49,4 +50,34 @@ test.concurrent("F36 an abort is over at once, and the time to cancel begins whe
     timeout: 50_000,
     interval: 50,
   });
+});
+
+test.concurrent("F3 A17 a run that is handed back while it posts stays on its server for the next one", async () => {
+  const server = await startServer({ stepMs: 50 });
+  server.inject({ kind: "slow-answer", ms: 1_500, path: "POST /prompt" });
+  const controller = new AbortController();
+  const input = newInput({ signal: controller.signal, staysOnAbort: () => true });
+  const run = runPrompt(server, input);
+  await vi.waitUntil(() => server.stats().requests["POST /prompt"] === 1);
+  controller.abort(new Error("stopping"));
+  await expect(run).rejects.toThrow("stopping");
+  expect(await adoptPrompt(server, newInput({ promptId: input.promptId }))).toHaveLength(1);
+  expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1, interrupted: 0 });
+});
+
+test.concurrent("F3 A17 a post that arrives long after its run was handed back is taken off: the next one has posted anew", async () => {
+  const server = await startServer();
+  server.inject({ kind: "slow-answer", ms: 6_000, path: "POST /prompt" });
+  server.inject({ kind: "hang" });
+  const controller = new AbortController();
+  const input = newInput({ signal: controller.signal, staysOnAbort: () => true });
+  const run = runPrompt(server, input);
+  await vi.waitUntil(() => server.stats().requests["POST /prompt"] === 1);
+  controller.abort(new Error("stopping"));
+  await expect(run).rejects.toThrow("stopping");
+  expect(storyOf(server, input.promptId)).toBeUndefined();
+  await vi.waitFor(
+    () => expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, interrupted: 1, finished: 0 }),
+    { timeout: 20_000 },
+  );
 });

@@ -16,6 +16,8 @@ export interface RunPromptInput extends WatchInput {
 
 /** A worker's place is free again this soon after an abort; the cancel goes on behind it. */
 const cancelWaitMs = 800;
+/** Shorter than what a worker that stops has left for handing back. */
+const arriveMs = 3_000;
 
 /**
  * Posts a prompt and follows it to its end; the files it made. The socket only hints, the history decides, so a silent or
@@ -69,7 +71,8 @@ async function followToEnd(server: ComfyServer, { input, watch, posted }: Follow
       if (mayGoOn(error)) void leavePrompt(server, promptId, posted);
       throw error;
     }
-    if (!input.staysOnAbort?.(signal.reason)) await leave(server, promptId, posted);
+    const stays = input.staysOnAbort?.(signal.reason) === true && (await hasArrived(posted));
+    if (!stays) await leave(server, promptId, posted);
     throw signal.reason;
   }
 }
@@ -98,6 +101,15 @@ async function submit(server: ComfyServer, input: RunPromptInput): Promise<void>
 
 /** The server may have taken the post although its answer did not come. */
 const unclear = new Set<ErrorCode>(["server_lost", "proxy_error"]);
+
+/** Waits a moment for it: whoever looks for a prompt that is still on its way does not find it, and posts it anew. */
+async function hasArrived(posted: Promise<void>): Promise<boolean> {
+  const arrived = posted.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([arrived, sleep(arriveMs, false, { ref: false })]);
+}
 
 async function leave(server: ComfyServer, promptId: string, posted: Promise<void>): Promise<void> {
   const left = leavePrompt(server, promptId, posted);
