@@ -115,9 +115,20 @@ test("A10 the query of a list's address is sent and shown nowhere", async () => 
     COMFYUI_DISCOVERY: [`${base}/list?token=hush`, `nginx-plus:${base}/plus?token=hush`],
   });
   expect(await read()).toMatchObject([{ url: "http://gpu1:8188", sources: [`${base}/list`] }]);
-  expect(asked.map(({ url }) => url).toSorted()).toEqual(["/list?token=hush", "/plus?token=hush"]);
+  expect(new Set(asked.map(({ url }) => url))).toEqual(new Set(["/list?token=hush", "/plus?token=hush"]));
   expect(lines).toHaveLength(1);
   expect(lines.join()).not.toContain("hush");
+});
+
+test("A10 an entry that cannot be read costs nobody the others; it is logged once, without its credentials", async () => {
+  const bad = [{ address: 1 }, "ftp://me:hush@gpu", { url: "gpu3:8188", weight: -1 }];
+  answer = { body: list("gpu1:8188", ...bad, "gpu2:8188") };
+  const { read, lines } = open({ COMFYUI_DISCOVERY: [base] });
+  for (let times = 0; times < 2; times++)
+    expect(urls(await read())).toEqual(["http://gpu1:8188", "http://gpu2:8188"]);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/entry 2: url: .*entry 3: Not an address.*entry 4: weight: /);
+  expect(lines[0]).not.toContain("hush");
 });
 
 test("A10 a broken list with an ETag is read again although nothing changed", async () => {
@@ -167,6 +178,8 @@ test("A10 the API of NGINX Plus is read; what it keeps from its clients drains",
         peer("10.0.0.3:8188", "draining"),
         peer("10.0.0.4:8188", "down"),
         peer("unix:/run/comfy.sock", "up"),
+        peer("no address", "up"),
+        { server: 5 },
       ],
       zone: "comfy",
     }),

@@ -14,19 +14,34 @@ export interface DiscoveryInput {
   readonly timeoutMs: number;
 }
 
+/** A list that is wrong throughout need not fill the log. */
+const mostReasons = 10;
+
 interface Memory {
   servers: readonly ListedServer[];
   isFailing: boolean;
+  /** Why entries were passed over, as it was last logged. */
+  refused: string;
 }
 
 export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Discovery {
   const memories = new Map<Source, Memory>(
-    sources.map((source) => [source, { servers: [], isFailing: false }]),
+    sources.map((source) => [source, { servers: [], isFailing: false, refused: "" }]),
   );
 
+  function tellRefused(source: Source, memory: Memory, reasons: readonly string[]): void {
+    const refused = reasons.slice(0, mostReasons).join("\n");
+    if (refused === "" || refused === memory.refused) return;
+    memory.refused = refused;
+    log.warn({ source: source.name, entries: reasons.length, refused }, "entries of a list are passed over");
+  }
+
   async function readOne(source: Source, memory: Memory, signal: AbortSignal): Promise<void> {
+    const reasons: string[] = [];
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      memory.servers = await source.read(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+      memory.servers = await source.read(bounded, (reason) => reasons.push(reason));
+      tellRefused(source, memory, reasons);
       if (memory.isFailing) log.info({ source: source.name }, "the list of servers can be read again");
       memory.isFailing = false;
     } catch (error) {

@@ -2,6 +2,7 @@ import { AppError, issuesOf } from "@atelier/server/platform";
 import { z } from "zod";
 import { parseAddress, type ListAddress, type ServerAddress } from "../server-address.ts";
 import { fetchJson } from "./fetch-json.ts";
+import { parseEntry, readEntries } from "./read-entries.ts";
 import type { ListedServer, Source } from "./source.ts";
 
 const serverSchema = z.object({
@@ -12,18 +13,7 @@ const serverSchema = z.object({
   drain: z.boolean().default(false),
 });
 
-const listSchema = z.object({
-  version: z.literal(1).optional(),
-  servers: z.array(
-    z.union([
-      z
-        .string()
-        .min(1)
-        .transform((url) => serverSchema.parse({ url })),
-      serverSchema,
-    ]),
-  ),
-});
+const listSchema = z.object({ version: z.literal(1).optional(), servers: z.array(z.unknown()) });
 
 /** A document `{"version":1,"servers":[{"url":"http://…","weight":1,"drain":false}]}`, asked for by its ETag. */
 export function createHttpJsonSource(address: ListAddress): Source {
@@ -31,10 +21,10 @@ export function createHttpJsonSource(address: ListAddress): Source {
   let last: readonly ListedServer[] = [];
   return {
     name: address.url,
-    async read(signal) {
+    async read(signal, refuse) {
       const fetched = await fetchJson(address, { etag, signal });
       if (!fetched) return last;
-      last = toServers(fetched.body, address);
+      last = readEntries(serversIn(fetched.body), (entry) => toListed(entry, address), refuse);
       // Kept only with a list that was understood, else a broken one would be "not modified" for ever.
       etag = fetched.etag;
       return last;
@@ -42,19 +32,22 @@ export function createHttpJsonSource(address: ListAddress): Source {
   };
 }
 
-function toServers(body: unknown, list: ServerAddress): ListedServer[] {
+function serversIn(body: unknown): readonly unknown[] {
   const parsed = listSchema.safeParse(body);
   if (!parsed.success)
     throw new AppError("proxy_error", "The list of servers has another form.", {
       details: { issues: issuesOf(parsed.error) },
     });
-  return parsed.data.servers.map(({ url, engine, weight, backup, drain }) => ({
-    ...withCredentialsOf(list, parseAddress(url, list.url)),
-    engine,
-    weight,
-    isBackup: backup,
-    isDrained: drain,
-  }));
+  return parsed.data.servers;
+}
+
+function toListed(entry: unknown, list: ServerAddress): ListedServer {
+  const { url, engine, weight, backup, drain } = parseEntry(
+    serverSchema,
+    typeof entry === "string" ? { url: entry } : entry,
+  );
+  const address = withCredentialsOf(list, parseAddress(url, list.url));
+  return { ...address, engine, weight, isBackup: backup, isDrained: drain };
 }
 
 /** An entry without credentials of its own has those of its list when it is at the same place, and nowhere else. */

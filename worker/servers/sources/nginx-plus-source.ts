@@ -2,6 +2,7 @@ import { AppError, issuesOf } from "@atelier/server/platform";
 import { z } from "zod";
 import { parseAddress, type ListAddress } from "../server-address.ts";
 import { fetchJson } from "./fetch-json.ts";
+import { parseEntry, readEntries } from "./read-entries.ts";
 import type { ListedServer, Source } from "./source.ts";
 
 const peerSchema = z.object({
@@ -10,7 +11,7 @@ const peerSchema = z.object({
   weight: z.number().positive().catch(1),
   state: z.string(),
 });
-const upstreamSchema = z.object({ peers: z.array(peerSchema) });
+const upstreamSchema = z.object({ peers: z.array(z.unknown()) });
 
 /** What nginx itself keeps from its clients; its other states are its own opinion, and each server is probed anyway. */
 const drainedStates: readonly string[] = ["down", "draining"];
@@ -19,24 +20,22 @@ const drainedStates: readonly string[] = ["down", "draining"];
 export function createNginxPlusSource(address: ListAddress): Source {
   return {
     name: `nginx-plus:${address.url}`,
-    async read(signal) {
+    async read(signal, refuse) {
       const fetched = await fetchJson(address, { etag: null, signal });
       const parsed = upstreamSchema.safeParse(fetched?.body);
       if (!parsed.success)
         throw new AppError("proxy_error", "The answer is not that of an upstream of NGINX Plus.", {
           details: { issues: issuesOf(parsed.error) },
         });
-      return parsed.data.peers.filter(({ server }) => !server.startsWith("unix:")).map(toListed);
+      return readEntries(parsed.data.peers, readPeer, refuse).flat();
     },
   };
 }
 
-function toListed({ server, weight, backup, state }: z.infer<typeof peerSchema>): ListedServer {
-  return {
-    ...parseAddress(server),
-    engine: "comfyui",
-    weight,
-    isBackup: backup,
-    isDrained: drainedStates.includes(state),
-  };
+/** Sockets of the file system are nobody's address. */
+function readPeer(entry: unknown): ListedServer[] {
+  const { server, weight, backup, state } = parseEntry(peerSchema, entry);
+  if (server.startsWith("unix:")) return [];
+  const isDrained = drainedStates.includes(state);
+  return [{ ...parseAddress(server), engine: "comfyui", weight, isBackup: backup, isDrained }];
 }

@@ -12,10 +12,13 @@ export interface ListedServer extends ServerAddress {
   readonly isDrained: boolean;
 }
 
+/** Told of each entry of a list that cannot be read and is passed over. */
+export type Refuse = (reason: string) => void;
+
 /** Something that lists servers. */
 export interface Source {
   /** Without credentials; shown to the admin. */
   readonly name: string;
   /** The whole list; throws when it cannot be had, and the caller keeps the last one. */
-  read(signal: AbortSignal): Promise<readonly ListedServer[]>;
+  read(signal: AbortSignal, refuse: Refuse): Promise<readonly ListedServer[]>;
 }
