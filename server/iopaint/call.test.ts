@@ -1,3 +1,6 @@
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { serveAnswers, type GivenAnswer } from "@atelier/testing/http";
 import { afterEach, expect, test } from "vitest";
 import { inpaint } from "./inpaint.ts";
@@ -23,3 +26,23 @@ test.each([
 ] as const)("D8 an answer that is %s", async (_name, answer, code) => {
   await expect(inpaint(await serve(answer), pictures, options)).rejects.toMatchObject({ code });
 });
+
+test("D8 of an error without end only the start is read", async () => {
+  const server = http.createServer((request, response) => {
+    request.resume();
+    response.writeHead(502, { "content-type": "text/html" });
+    Readable.from(endless()).pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  const answer = inpaint({ url: `http://127.0.0.1:${port}` }, pictures, options);
+  await expect(answer).rejects.toMatchObject({ code: "proxy_error", details: { status: 502 } });
+});
+
+function* endless(): Generator<Buffer> {
+  for (;;) yield Buffer.alloc(16 * 1024, "x");
+}

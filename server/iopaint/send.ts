@@ -7,12 +7,14 @@ export interface SentRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Sent by POST as JSON; null for GET. */
   readonly body: string | null;
+  /** Longest good answer. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
 export interface Answer {
   readonly status: number;
+  /** Of any status but 200 the first 64 KiB or a little more. */
   readonly bytes: Buffer;
 }
 
@@ -32,14 +34,27 @@ export function send({ url, headers, body, maxBytes, signal }: SentRequest): Pro
       signal,
     };
     const sent = request(url, options, (response) => {
-      readBody(response, maxBytes).then(
-        (bytes) => resolve({ status: response.statusCode ?? 0, bytes }),
-        reject,
-      );
+      const status = response.statusCode ?? 0;
+      const read = status === 200 ? readBody(response, maxBytes) : readStart(response);
+      read.then((bytes) => resolve({ status, bytes }), reject);
     });
     sent.on("error", reject);
     sent.end(body ?? undefined);
   });
+}
+
+const enoughBytes = 64 * 1024;
+
+/** What went wrong stands at the start; leaving the loop closes the connection. */
+async function readStart(response: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes > enoughBytes) break;
+  }
+  return Buffer.concat(chunks);
 }
 
 async function readBody(response: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
