@@ -5,8 +5,8 @@ interface Asked {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** As what a job is named: painting over without words takes something away. */
-export function shownKind({ kind, params }: Asked): JobKind | "removal" {
-  const { prompt } = params;
-  return kind === "inpaint" && (typeof prompt !== "string" || prompt === "") ? "removal" : kind;
+/** As what a job is named: retouching with words repaints, without words it takes something away. */
+export function shownKind({ kind, params }: Asked): JobKind | "removal" | "repainting" {
+  if (kind !== "inpaint") return kind;
+  return typeof params.prompt === "string" && params.prompt !== "" ? "repainting" : "removal";
 }

@@ -80,4 +80,18 @@ describe("E8 a job runs again as it was asked for", () => {
     const kept = await retryAny(services, { id });
     expect((await readJob(services, kept.id)).tier).toBe(tiers.high);
   });
+
+  test("the owner and an admin who ask at the same moment get one job, whatever its tier", async () => {
+    const { services, owner } = scene;
+    await addNode(services);
+    for (let round = 0; round < 5; round += 1) {
+      const request = { kind: "upscale", inputs: { image: owner.imageId }, tier: "high" };
+      const { id } = await submit(services, request, { submitter: { ...owner, isAdmin: true } });
+      await cancel(services, { ownerId: owner.userId, id });
+      const asked = { submitter: owner, id };
+      const racers = [retry(services, asked), retryAny(services, { id }), retry(services, asked)];
+      const ids = new Set((await Promise.all(racers)).map((submitted) => submitted.id));
+      expect(ids.size).toBe(1);
+    }
+  });
 });

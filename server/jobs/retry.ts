@@ -36,11 +36,17 @@ export async function retry(
     tier: readTier(job, submitter),
     ...readWay(job),
   };
-  return submit(services, request, {
-    submitter,
-    idempotencyKey: `${keyPrefix(id)}${number}`,
-    retry: { of: id, number },
+  const options = { submitter, idempotencyKey: `${keyPrefix(id)}${number}`, retry: { of: id, number } };
+  return submit(services, request, options).catch(async (error: unknown) => {
+    const first = isOfAnother(error) ? await findLastRetry(services, id) : null;
+    if (!first) throw error;
+    return { id: first.id, status: first.status };
   });
+}
+
+/** The owner and an admin asked at one moment: the request of the first stands, whose tier may be another. */
+function isOfAnother(error: unknown): boolean {
+  return error instanceof AppError && error.code === "idempotency_mismatch";
 }
 
 async function findLastRetry({ db }: Services, id: string): Promise<Job | null> {
