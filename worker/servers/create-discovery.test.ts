@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
@@ -160,6 +161,20 @@ test("A10 an nginx file is read again each time; while it is damaged or gone its
   expect(await read()).toMatchObject(both);
   await writeFile(file, "upstream comfy { server 10.0.0.2; }");
   expect(urls(await read())).toEqual(["http://10.0.0.2/comfy"]);
+});
+
+test("F20 a file that hangs holds up no other source and is read when it can be", async () => {
+  const file = path.join(folder, "pipe.conf");
+  // Whoever opens a pipe that nobody writes to waits without end.
+  execFileSync("mkfifo", [file]);
+  answer = { body: list("gpu1:8188") };
+  const { read, lines } = open({ COMFYUI_DISCOVERY: [`nginx:${file}`, base] });
+  for (let times = 0; times < 2; times++) expect(urls(await read())).toEqual(["http://gpu1:8188"]);
+  expect(lines).toHaveLength(1);
+  await writeFile(file, "upstream comfy { server 10.0.0.1:8188; }");
+  await rm(file);
+  await writeFile(file, "upstream comfy { server 10.0.0.2:8188; }");
+  expect(urls(await read())).toContainEqual(expect.stringMatching(/^http:\/\/10\.0\.0\.[12]:8188$/));
 });
 
 test("A10 the API of NGINX Plus is read; what it keeps from its clients drains", async () => {

@@ -1,4 +1,5 @@
 import type { Logger } from "@atelier/server/platform";
+import { boundedSource, type Reading } from "./bounded-source.ts";
 import { mergeLists, type FoundServer } from "./merge-lists.ts";
 import type { ListedServer, Source } from "./sources/source.ts";
 
@@ -18,6 +19,7 @@ export interface DiscoveryInput {
 const mostReasons = 10;
 
 interface Memory {
+  readonly read: (signal: AbortSignal) => Promise<Reading>;
   servers: readonly ListedServer[];
   isFailing: boolean;
   /** Why entries were passed over, as it was last logged. */
@@ -26,7 +28,10 @@ interface Memory {
 
 export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Discovery {
   const memories = new Map<Source, Memory>(
-    sources.map((source) => [source, { servers: [], isFailing: false, refused: "" }]),
+    sources.map((source) => [
+      source,
+      { read: boundedSource(source, timeoutMs), servers: [], isFailing: false, refused: "" },
+    ]),
   );
 
   function tellRefused(source: Source, memory: Memory, reasons: readonly string[]): void {
@@ -37,11 +42,10 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
   }
 
   async function readOne(source: Source, memory: Memory, signal: AbortSignal): Promise<void> {
-    const reasons: string[] = [];
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      memory.servers = await source.read(bounded, (reason) => reasons.push(reason));
-      tellRefused(source, memory, reasons);
+      const { servers, refused } = await memory.read(signal);
+      memory.servers = servers;
+      tellRefused(source, memory, refused);
       if (memory.isFailing) log.info({ source: source.name }, "the list of servers can be read again");
       memory.isFailing = false;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { AppError, toAppError } from "@atelier/server/platform";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
+import { orAborted } from "../../or-aborted.ts";
 import type { IopaintRun } from "./iopaint-run.ts";
 
 export interface RequestsInput {
@@ -38,7 +39,7 @@ export function createRequests({ pool, answerLimitMs, abandonMs }: RequestsInput
           open.delete(ended);
         });
       open.add(ended);
-      return orAbort(answer, signal);
+      return orAborted(answer, signal);
     },
     async close() {
       closing.abort();
@@ -62,13 +63,4 @@ function abortAfter(signal: AbortSignal, delayMs: number) {
       clearTimeout(timer);
     },
   };
-}
-
-/** The promise goes on by itself after an abort. */
-function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
