@@ -45,8 +45,6 @@ const timingSchema = z.object({
   discoverMs: ms.default(15_000),
   /** What a server said about its nodes and models is believed for this long. */
   objectInfoMs: ms.default(300_000),
-  /** A server that says nothing for this long is asked for its history. */
-  serverSilentMs: ms.default(2_000),
   /** Wait before the second try of a job; doubled with each further one, up to `maxRetryDelayMs`. */
   retryDelayMs: ms.default(1_000),
   maxRetryDelayMs: ms.default(60_000),
