@@ -10,6 +10,7 @@ import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./off
 import { followOffer, startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { onceStopped, type StopCause } from "./stop-signal.ts";
+import { startStrays } from "./strays.ts";
 import type { WorkInput } from "./work-input.ts";
 
 export { endProcess } from "./end-process.ts";
@@ -37,6 +38,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     ...startLoops(services, { incarnation, runs, oneAtATime }),
     followOffer(services, { incarnation, offer, consumers }),
     followServers(services, { incarnation, pool, consumers }),
+    startStrays(services, pool),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
     startOrders(services, { incarnation, offer, pool, consumers, onRetire: () => stop.retire() }),
   ];

@@ -6,7 +6,7 @@ export { freeMemory } from "./free-memory.ts";
 export { postPrompt, type Prompt } from "./post-prompt.ts";
 export { readHistory, type HistoryEntry } from "./read-history.ts";
 export { readObjectInfo, type NodeInfo } from "./read-object-info.ts";
-export { readQueue, type ServerQueue } from "./read-queue.ts";
+export { readQueue, readQueuedPrompts, type QueuedPrompt, type ServerQueue } from "./read-queue.ts";
 export { readQueueLength } from "./read-queue-length.ts";
 export { readSystemStats, type ComfyDevice, type SystemStats } from "./read-system-stats.ts";
 export { uploadImage, type Upload } from "./upload-image.ts";

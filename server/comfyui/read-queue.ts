@@ -16,9 +16,22 @@ const maxBytes = 64 * 1024 * 1024;
 
 /** What runs and waits on the server. */
 export async function readQueue(server: ComfyServer, options: CallOptions): Promise<ServerQueue> {
-  const queue = jsonOf(await ask(server, { path: "queue", maxBytes }, options), schema);
-  return {
-    running: queue.queue_running.map(([, id]) => id),
-    pending: queue.queue_pending.map(([, id]) => id),
-  };
+  const { queue_running: running, queue_pending: pending } = await askQueue(server, options);
+  return { running: running.map(([, id]) => id), pending: pending.map(([, id]) => id) };
+}
+
+/** A prompt that runs or waits on a server, whoever posted it. */
+export interface QueuedPrompt {
+  readonly promptId: string;
+  readonly graph: unknown;
+}
+
+/** The same with the graphs. */
+export async function readQueuedPrompts(server: ComfyServer, options: CallOptions): Promise<QueuedPrompt[]> {
+  const { queue_running: running, queue_pending: pending } = await askQueue(server, options);
+  return [...running, ...pending].map(([, promptId, graph]) => ({ promptId, graph }));
+}
+
+async function askQueue(server: ComfyServer, options: CallOptions): Promise<z.infer<typeof schema>> {
+  return jsonOf(await ask(server, { path: "queue", maxBytes }, options), schema);
 }

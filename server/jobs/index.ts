@@ -4,6 +4,7 @@ export { cancel, cancelAny, confirmCancel, findStops, type CancelAnswer } from "
 export { claim, type Claimant, type Offer } from "./claim.ts";
 export { complete, type Completion, type StoredResult } from "./complete.ts";
 export { dispatch } from "./dispatch.ts";
+export { findStrays, type PostedPrompt } from "./find-strays.ts";
 export { estimate, type EstimateAnswer } from "./estimate.ts";
 export { moveInLine, type MoveInLine } from "./move-in-line.ts";
 export { readWaiting, type WaitingJob } from "./waiting.ts";

@@ -2,3 +2,4 @@ export { createServerEngines, type ServerEnginesInput } from "./create-server-en
 export type { Engine, EngineContext, EngineOutput, EngineTask } from "./port.ts";
 export { createLocalEngine, type LocalEngineOptions } from "./local/local-engine.ts";
 export { localStages, type LocalStage } from "./local/stages.ts";
+export { jobOfRun } from "./comfyui/name-run.ts";

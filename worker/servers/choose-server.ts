@@ -22,6 +22,12 @@ export function chooseServer(
   return preferred ?? free.toSorted(inTurn)[0] ?? "busy";
 }
 
+/** The server itself, once it answers and its place is free; `isPatient`: it is waited for while it does not answer. */
+export function chooseHolder(entry: ServerEntry | undefined, isPatient: boolean): Choice {
+  if (!entry || (entry.health.link !== "up" && !isPatient)) return "none";
+  return entry.health.link === "up" && entry.jobId === null ? entry : "busy";
+}
+
 function inTurn(a: ServerEntry, b: ServerEntry): number {
   return (
     Number(a.found.isBackup) - Number(b.found.isBackup) || a.othersQueued - b.othersQueued || a.turn - b.turn

@@ -1,9 +1,9 @@
 import type { AppError, Config } from "@atelier/server/platform";
-import { chooseServer } from "./choose-server.ts";
+import { chooseHolder, chooseServer, type Choice } from "./choose-server.ts";
 import { createRoster, type Member, type RosterInput } from "./create-roster.ts";
 import { noteFailedRun, noteGoodRun } from "./health.ts";
 import { toState, type ServerEntry } from "./server-entry.ts";
-import type { AcquireInput, HeldServer, ServerPool } from "./server-pool.ts";
+import type { AcquireHolderInput, AcquireInput, HeldServer, ServerPool } from "./server-pool.ts";
 import { createWaitingLine } from "./waiting-line.ts";
 
 export interface ServerPoolInput extends Pick<RosterInput, "sources" | "workflows" | "log"> {
@@ -13,33 +13,53 @@ export interface ServerPoolInput extends Pick<RosterInput, "sources" | "workflow
   };
 }
 
+interface Waiting extends Pick<AcquireHolderInput, "url" | "jobId"> {
+  readonly untilMs: number;
+}
+
 /** Finds the servers of the sources, watches them and gives them out. Does nothing before `start`. */
 export function createServerPool({ config, ...input }: ServerPoolInput): ServerPool {
   const listeners = new Set<() => void>();
   const turns = { last: 0 };
   let isStopped = false;
   const changed = () => {
+    // Whoever has work on a server already goes before those who would only queue up behind it.
+    holders.settle();
     line.settle();
     for (const listener of listeners) listener();
   };
   const roster = createRoster({ ...input, timing: config.timing, onChange: changed });
-  const line = createWaitingLine<AcquireInput, HeldServer | null>((request) => {
-    const entries = roster.members().map(({ entry }) => entry);
-    const choice = isStopped ? "none" : chooseServer(entries, request);
-    if (choice === "none") return null;
+  const give = (choice: Choice, jobId: string): HeldServer | null | undefined => {
+    if (choice === "none" || isStopped) return null;
     if (choice === "busy") return undefined;
     takeTurn(choice, turns);
-    choice.jobId = request.jobId;
+    choice.jobId = jobId;
     queueMicrotask(changed);
     return toHeld(choice, () => {
       choice.jobId = null;
       roster.forgetIfDone(choice);
       changed();
     });
+  };
+  const line = createWaitingLine<AcquireInput, HeldServer | null>((request) => {
+    const entries = roster.members().map(({ entry }) => entry);
+    return give(chooseServer(entries, request), request.jobId);
   });
+  const holders = createWaitingLine<Waiting, HeldServer | null>(({ url, jobId, untilMs }) =>
+    give(chooseHolder(roster.find(url)?.entry, performance.now() < untilMs), jobId),
+  );
   return {
     list: () => roster.members().map(({ entry }) => toState(entry)),
+    addressOf(url) {
+      const found = roster.find(url)?.entry.found;
+      return found ? { url: found.url, headers: found.headers } : null;
+    },
     acquire: (request) => line.wait(request, request.signal),
+    async acquireHolder({ patienceMs, ...request }) {
+      const timer = setTimeout(() => holders.settle(), patienceMs);
+      const waiting = { ...request, untilMs: performance.now() + patienceMs };
+      return holders.wait(waiting, request.signal).finally(() => clearTimeout(timer));
+    },
     report(url, outcome) {
       const member = roster.find(url);
       if (!member) return;
@@ -54,6 +74,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
     start: () => roster.start(),
     async stop() {
       isStopped = true;
+      holders.settle();
       line.settle();
       await roster.stop();
     },

@@ -1,5 +1,6 @@
 import type { Need } from "@atelier/server/engines";
 import type { AppError } from "@atelier/server/platform";
+import type { ServerAddress } from "./server-address.ts";
 import type { ServerEngine, ServerState } from "./server-state.ts";
 
 /** A server that is kept for one job until `release`. */
@@ -25,14 +26,31 @@ export interface AcquireInput {
   readonly signal: AbortSignal;
 }
 
+export interface AcquireHolderInput {
+  /** The server that was given work of the job before. */
+  readonly url: string;
+  readonly jobId: string;
+  /** How long a server is waited for that is away or was not heard of yet. */
+  readonly patienceMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** The ComfyUI and IOPaint servers of this node: one job at once on each. */
 export interface ServerPool {
   list(): readonly ServerState[];
+  /** How one of them is reached, for what takes no place there. */
+  addressOf(url: string): ServerAddress | null;
   /**
    * Waits while every server that can run the need is busy, first come, first served; null when none can run it now.
    * Servers are taken in turn, those with the fewest jobs in their own queue first. Rejects with the signal's reason.
    */
   acquire(input: AcquireInput): Promise<HeldServer | null>;
+  /**
+   * The server on which the job may still be at work, also one that is drained, rests or lacks what the need asks for:
+   * to look after that work, not to begin anew. Waits while another job has its place; null when it is not of this
+   * node or stays away. Rejects with the signal's reason.
+   */
+  acquireHolder(input: AcquireHolderInput): Promise<HeldServer | null>;
   /** How a run on the server ended, told before its release: a lost server is out at once. */
   report(url: string, outcome: "ok" | AppError): void;
   /** Addresses that the admin drains; others that were drained before are taken back. */

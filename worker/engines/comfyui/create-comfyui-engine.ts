@@ -3,11 +3,14 @@ import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import { preparePictures } from "./canvas/prepare-pictures.ts";
-import { runOnServer } from "./run-on-server.ts";
+import { adoptOnServer, runOnServer, type ServerRun } from "./run-on-server.ts";
 
 export interface ComfyuiEngineOptions {
   readonly pool: ServerPool;
 }
+
+/** How long a server that has the job already is waited for while it is away: longer than a worker takes to find its servers. */
+const adoptPatienceMs = 10_000;
 
 /** Runs workflows on the ComfyUI servers of a pool, one job at once on each. */
 export function createComfyuiEngine({ pool }: ComfyuiEngineOptions): Engine {
@@ -24,30 +27,45 @@ async function run(pool: ServerPool, task: EngineTask, context: EngineContext): 
   if (!workflow) throw new AppError("workflow_unknown");
   context.signal.throwIfAborted();
   const pictures = await preparePictures(task, workflow);
-  const held = await acquire(pool, task, context.signal);
+  const serverRun = { task, context, workflow, pictures };
+  return (await adopt(pool, serverRun)) ?? (await runAnew(pool, serverRun));
+}
+
+/** What an earlier try posted is looked for at its server, wherever the job may run now; null when it is not there. */
+async function adopt(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[] | null> {
+  const { task, context } = serverRun;
+  if (!task.submission) return null;
+  const { jobId, submission } = task;
+  const request = { url: submission.server, jobId, patienceMs: adoptPatienceMs, signal: context.signal };
+  const held = await pool.acquireHolder(request);
+  return held && use(pool, held, { work: () => adoptOnServer(held, serverRun), signal: context.signal });
+}
+
+async function runAnew(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[]> {
+  const { task, context } = serverRun;
+  const { need, jobId, avoid, submission } = task;
+  const prefer = submission?.server ?? null;
+  const held = await pool.acquire({ need, jobId, avoid, prefer, signal: context.signal });
+  if (!held) throw new AppError("server_busy", "No server can take the picture at the moment.");
+  return use(pool, held, { work: () => runOnServer(held, serverRun), signal: context.signal });
+}
+
+interface Use<T> {
+  /** Null: the server had nothing to do. */
+  readonly work: () => Promise<T>;
+  readonly signal: AbortSignal;
+}
+
+async function use<T>(pool: ServerPool, held: HeldServer, { work, signal }: Use<T>): Promise<T> {
   try {
-    const outputs = await runOnServer(held, { task, context, workflow, pictures });
-    pool.report(held.url, "ok");
-    return outputs;
+    const result = await work();
+    if (result !== null) pool.report(held.url, "ok");
+    return result;
   } catch (error) {
-    throw judge(pool, held, { error, signal: context.signal });
+    throw judge(pool, held, { error, signal });
   } finally {
     held.release();
   }
-}
-
-/** The server that has the job already, even if that means to wait for it; else any that is free. */
-async function acquire(pool: ServerPool, task: EngineTask, signal: AbortSignal): Promise<HeldServer> {
-  const { need, jobId, avoid, submission } = task;
-  const input = { need, jobId, avoid, prefer: submission?.server ?? null, signal };
-  if (submission && !avoid.includes(submission.server)) {
-    const others = pool.list().flatMap(({ url }) => (url === submission.server ? [] : [url]));
-    const held = await pool.acquire({ ...input, avoid: [...avoid, ...others] });
-    if (held) return held;
-  }
-  const held = await pool.acquire(input);
-  if (held) return held;
-  throw new AppError("server_busy", "No server can take the picture at the moment.");
 }
 
 /** Failures that say something of the server. */

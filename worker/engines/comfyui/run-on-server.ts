@@ -9,6 +9,7 @@ import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { PreparedPictures } from "./canvas/prepare-pictures.ts";
 import { fetchPictures, refuse } from "./fetch-pictures.ts";
 import { makePreview } from "./make-preview.ts";
+import { nameRun, outputFolder } from "./name-run.ts";
 import { stageOf } from "./stages.ts";
 import { uploadPictures } from "./upload-pictures.ts";
 
@@ -23,14 +24,32 @@ export interface ServerRun {
 const startShare = 0.05;
 const endShare = 0.93;
 
-/** Runs the workflow on a server, or takes over what an earlier try of the job posted to it. */
-export async function runOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[]> {
-  const { task, context, workflow, pictures } = run;
+/** Takes over what an earlier try of the job posted to the server; null when that is not there or did not go well. */
+export async function adoptOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[] | null> {
+  const { task, context, workflow } = run;
+  if (!task.submission) return null;
   const startedAt = performance.now();
   context.onProgress(0, "preparing");
-  const adopted =
-    task.submission?.server === held.url ? await adopt(held, run, task.submission.externalId) : null;
-  const files = adopted ?? (await post(held, run));
+  const { externalId: promptId } = task.submission;
+  const files = await adoptPrompt(held, follow(run, { promptId, graph: workflow.graph }));
+  return files && collect(held, run, { files, facts: { startedAt, adopted: true } });
+}
+
+/** Runs the workflow on a server. */
+export async function runOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[]> {
+  const startedAt = performance.now();
+  run.context.onProgress(0, "preparing");
+  const files = await post(held, run);
+  return collect(held, run, { files, facts: { startedAt, adopted: false } });
+}
+
+interface Ended {
+  readonly files: readonly OutputFile[];
+  readonly facts: { readonly startedAt: number; readonly adopted: boolean };
+}
+
+async function collect(held: HeldServer, run: ServerRun, { files, facts }: Ended): Promise<EngineOutput[]> {
+  const { task, context, workflow, pictures } = run;
   context.onProgress(endShare, "fetching");
   const wanted = files.filter(({ nodeId }) => workflow.outputs.includes(nodeId));
   const { workDir } = task;
@@ -39,7 +58,7 @@ export async function runOnServer(held: HeldServer, run: ServerRun): Promise<Eng
   for (const [position, result] of fetched.entries()) {
     const target = path.join(workDir, `result-${position}.png`);
     await finish(pictures, result, target);
-    outputs.push({ path: target, mime: "image/png", facts: factsOf(held, run, { startedAt, adopted }) });
+    outputs.push({ path: target, mime: "image/png", facts: factsOf(held, run, facts) });
   }
   context.onProgress(1, "fetching");
   return outputs;
@@ -55,11 +74,7 @@ async function finish(pictures: PreparedPictures, result: string, target: string
   }
 }
 
-function factsOf(
-  held: HeldServer,
-  { task }: ServerRun,
-  { startedAt, adopted }: { startedAt: number; adopted: unknown },
-) {
+function factsOf(held: HeldServer, { task }: ServerRun, { startedAt, adopted }: Ended["facts"]) {
   const { seed } = task.params;
   return {
     server: held.label,
@@ -69,17 +84,13 @@ function factsOf(
   };
 }
 
-function adopt(held: HeldServer, run: ServerRun, promptId: string): Promise<OutputFile[] | null> {
-  return adoptPrompt(held, follow(run, { promptId, graph: run.workflow.graph }));
-}
-
 async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
   const { task, context, workflow, pictures } = run;
   const { signal } = context;
   const promptId = randomUUID();
-  const name = `${task.jobId}-${promptId.slice(0, 8)}`;
+  const name = nameRun(task.jobId, promptId);
   const images = await uploadPictures(held, { files: pictures.files, name }, signal);
-  const graph = buildGraph(workflow, { params: task.params, images, prefix: `atelier/${name}` });
+  const graph = buildGraph(workflow, { params: task.params, images, prefix: `${outputFolder}/${name}` });
   await context.onSubmitting({ server: held.url, externalId: promptId });
   signal.throwIfAborted();
   context.onProgress(startShare, "preparing");
