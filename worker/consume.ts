@@ -1,8 +1,8 @@
 import { claim, type Job, type Lease } from "@atelier/server/jobs";
-import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
 import type { Engine } from "./engines/index.ts";
 import type { Incarnation } from "./incarnation.ts";
+import { createListening } from "./listen.ts";
 import type { LiveOffer } from "./offer/index.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped, type Runs } from "./runs.ts";
@@ -20,6 +20,8 @@ export interface ConsumeInput {
 export interface Consumers {
   /** Follows what the node offers now: new queues, other numbers of slots. */
   follow(): void;
+  /** Whether the node may claim: one that is drained leaves the bells to the others. */
+  setActive(isActive: boolean): void;
   /** Claims without a bell: a server has become free on which no bell's run had been. */
   claimNow(): void;
   close(): Promise<void>;
@@ -30,35 +32,32 @@ export interface Consumers {
  * claim, at most `slots` at once. One bell may stand for several rows: a lost bell is then made up for by the next run's end.
  */
 export function consume(services: Services, input: ConsumeInput): Consumers {
-  const consumers = new Map<string, BellConsumer>();
+  const listening = createListening(services, (queue) => answer(services, input, queue));
   const unasked = new Set<Promise<void>>();
-  const follow = () => {
-    for (const { queue, slots } of input.offer.current().queues) {
-      // A queue without a slot at the moment keeps one consumer: its claims find nothing to take.
-      const atOnce = Math.max(1, slots);
-      const known = consumers.get(queue);
-      if (known) known.setSlots(atOnce);
-      else
-        consumers.set(
-          queue,
-          services.bells.consume(queue, atOnce, () => answer(services, input, queue)),
-        );
+  let isActive = true;
+  const wanted = () => input.offer.current().queues.filter(({ slots }) => isActive && slots > 0);
+  const follow = () => listening.follow(new Map(wanted().map(({ queue, slots }) => [queue, slots])));
+  const claimNow = () => {
+    for (const { queue } of wanted()) {
+      const answered = answer(services, input, queue).catch((error: unknown) =>
+        services.log.warn({ err: error, queue }, "claim failed, the sweep rings again"),
+      );
+      unasked.add(answered);
+      void answered.finally(() => unasked.delete(answered));
     }
   };
   follow();
   return {
     follow,
-    claimNow() {
-      for (const queue of consumers.keys()) {
-        const answered = answer(services, input, queue).catch((error: unknown) =>
-          services.log.warn({ err: error, queue }, "claim failed, the sweep rings again"),
-        );
-        unasked.add(answered);
-        void answered.finally(() => unasked.delete(answered));
-      }
+    setActive(next) {
+      if (next === isActive) return;
+      isActive = next;
+      follow();
+      claimNow();
     },
+    claimNow,
     async close() {
-      await Promise.all([...consumers.values()].map((consumer) => consumer.close()));
+      await listening.close();
       await Promise.all(unasked);
     },
   };

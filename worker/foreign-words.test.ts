@@ -41,7 +41,12 @@ test("A10 D4 a server that names its card and memory oddly has a row all the sam
   const loop = followServers(services, {
     pool,
     incarnation: { current: () => node ?? null, stop: () => Promise.resolve() },
-    consumers: { follow: () => undefined, claimNow: () => undefined, close: () => Promise.resolve() },
+    consumers: {
+      follow: () => undefined,
+      setActive: () => undefined,
+      claimNow: () => undefined,
+      close: () => Promise.resolve(),
+    },
   });
   try {
     const { engineServers } = schema;

@@ -32,6 +32,7 @@ export function startOrders(services: Services, input: OrdersInput): Loop {
     if (orders) {
       input.offer.setSettings(orders.settings);
       input.pool.setDrained(orders.drainedServers);
+      input.consumers.setActive(orders.state === "active");
       if (orders.retireRequested) input.onRetire();
     }
     return services.config.timing.cancelPollMs;
