@@ -20,7 +20,8 @@ import { describeMissing } from "./describe-missing.ts";
 import { listModels } from "./list-models.ts";
 import { createObjectInfoCache } from "./object-info-cache.ts";
 import type { ServerAddress } from "./server-address.ts";
-import type { ServerFacts, ServerProbe } from "./server-probe.ts";
+import type { ServerProbe } from "./server-probe.ts";
+import type { ServerFacts } from "./server-state.ts";
 
 export interface ComfyuiProbeInput {
   readonly server: ServerAddress;

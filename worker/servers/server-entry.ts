@@ -1,8 +1,8 @@
 import { newHealth, type Health } from "./health.ts";
 import type { FoundServer } from "./merge-lists.ts";
 import { labelOf } from "./server-address.ts";
-import { unknownFacts, type ServerFacts } from "./server-probe.ts";
-import type { ServerCondition, ServerState } from "./server-state.ts";
+import { unknownFacts } from "./server-probe.ts";
+import type { ServerCondition, ServerFacts, ServerState } from "./server-state.ts";
 
 /** All that the pool keeps of one server. */
 export interface ServerEntry {

@@ -1,19 +1,6 @@
-import type { Need } from "@atelier/server/engines";
-import type { MissingByWorkflow } from "./server-state.ts";
+import type { ServerFacts } from "./server-state.ts";
 
-/** What one probe found out. */
-export interface ServerFacts {
-  readonly device: string | null;
-  readonly deviceName: string | null;
-  readonly vramTotalBytes: number | null;
-  readonly vramFreeBytes: number | null;
-  readonly version: string | null;
-  readonly needs: readonly Need[];
-  readonly models: readonly string[];
-  readonly missing: MissingByWorkflow;
-  readonly queueLength: number | null;
-}
-
+/** Of a server that was not heard of yet. */
 export const unknownFacts: ServerFacts = {
   device: null,
   deviceName: null,

@@ -8,16 +8,8 @@ export type ServerCondition = "unknown" | "healthy" | "degraded" | "down" | "dra
 /** What a server lacks for one workflow, in words for the admin. */
 export type MissingByWorkflow = Readonly<Record<string, readonly string[]>>;
 
-/** What is known of one server. Sizes in bytes; null where nothing was heard of it yet. */
-export interface ServerState {
-  /** Base address without credentials and without a slash at the end; tells servers apart. */
-  readonly url: string;
-  readonly engine: ServerEngine;
-  /** Host and port (and path, if any) for people, such as `192.168.0.107:8188`. */
-  readonly label: string;
-  /** Names of the sources that list it; empty when it has vanished from all and only ends its job. */
-  readonly sources: readonly string[];
-  readonly state: ServerCondition;
+/** What one probe found out. Sizes in bytes; null where nothing was heard of it yet. */
+export interface ServerFacts {
   /** Type of its first device, such as `cuda` or `cpu`. */
   readonly device: string | null;
   readonly deviceName: string | null;
@@ -29,10 +21,22 @@ export interface ServerState {
   /** Model files of the kinds that the workflows use, as far as they are known. */
   readonly models: readonly string[];
   readonly missing: MissingByWorkflow;
+  /** Jobs running and waiting on it, whoever sent them. */
+  readonly queueLength: number | null;
+}
+
+/** What is known of one server, with the facts of its last good probe. */
+export interface ServerState extends ServerFacts {
+  /** Base address without credentials and without a slash at the end; tells servers apart. */
+  readonly url: string;
+  readonly engine: ServerEngine;
+  /** Host and port (and path, if any) for people, such as `192.168.0.107:8188`. */
+  readonly label: string;
+  /** Names of the sources that list it; empty when it has vanished from all and only ends its job. */
+  readonly sources: readonly string[];
+  readonly state: ServerCondition;
   /** The job of this node that runs on it. */
   readonly jobId: string | null;
-  /** Jobs running and waiting on it, at the last probe, whoever sent them. */
-  readonly queueLength: number | null;
   /** Why it is not healthy, in words for the admin. */
   readonly lastError: string | null;
   /** When it was last asked how it is. */
