@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAppError, type AppError } from "../platform/index.ts";
+import { isAppError } from "../platform/index.ts";
+import { acceptsConnections } from "./accepts-connections.ts";
 import type { ComfyServer } from "./comfy-server.ts";
-import { createDoubts } from "./create-doubts.ts";
-import { findPrompt, type PromptPlace } from "./find-prompt.ts";
+import { createDoubts, type Heard } from "./create-doubts.ts";
+import { findPrompt } from "./find-prompt.ts";
 import type { PromptWatch } from "./prompt-watch.ts";
 import { readHistory, type HistoryEntry } from "./read-history.ts";
 
@@ -27,10 +28,10 @@ export async function awaitEnd(server: ComfyServer, wait: Wait): Promise<History
     if (!doubts.any()) await watch.quiet();
     const isUrgent = watch.takeBreak() || watch.hasEnded || doubts.any();
     const askedMs = performance.now();
-    const place = await lookFor(server, wait, isUrgent || round % queueEvery === 0);
-    if (!isAppError(place) && place.state === "ended") return place.entry;
-    if (!isAppError(place) && place.state === "running") watch.noteBegin();
-    doubts.weigh(place, askedMs);
+    const heard = await lookFor(server, wait, isUrgent || round % queueEvery === 0);
+    if (heard.state === "ended") return heard.entry;
+    if (heard.state === "running") watch.noteBegin();
+    doubts.weigh(heard, askedMs);
     if (!watch.hasEnded && !doubts.any()) continue;
     await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
@@ -38,11 +39,7 @@ export async function awaitEnd(server: ComfyServer, wait: Wait): Promise<History
 }
 
 /** An error is given back: a server that starts again or a proxy before it may answer in a moment. */
-async function lookFor(
-  server: ComfyServer,
-  { promptId, signal }: Wait,
-  isWhole: boolean,
-): Promise<PromptPlace | AppError> {
+async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole: boolean): Promise<Heard> {
   const options = { signal, timeoutMs: askTimeoutMs };
   try {
     if (isWhole) return await findPrompt(server, promptId, options);
@@ -51,7 +48,8 @@ async function lookFor(
     return entry ? { state: "ended", entry } : { state: "pending" };
   } catch (error) {
     signal.throwIfAborted();
-    if (isAppError(error)) return error;
-    throw error;
+    if (!isAppError(error)) throw error;
+    const isStalled = error.details?.["reason"] === "timeout" && (await acceptsConnections(server));
+    return { state: isStalled ? "stalled" : "away", error };
   }
 }

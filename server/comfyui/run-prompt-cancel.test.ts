@@ -1,8 +1,67 @@
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { begun, endServersAfterAll, newInput, startServer, storyOf } from "./fixtures/prompt-scene.ts";
 import { adoptPrompt, runPrompt } from "./run-prompt.ts";
 
 endServersAfterAll();
+
+describe.each(["0.8.0", "new"] as const)("with a server of the line %s", (mode) => {
+  test("F36 aborting a running prompt interrupts it and no other", async () => {
+    const server = await startServer({ mode, stepMs: 50 });
+    const controller = new AbortController();
+    const input = newInput({ signal: controller.signal });
+    const run = runPrompt(server, input);
+    await begun(server, input.promptId);
+    const other = runPrompt(server, newInput());
+    controller.abort(new Error("cancelled"));
+    await expect(run).rejects.toThrow("cancelled");
+    await expect(other).resolves.toHaveLength(1);
+    expect(storyOf(server, input.promptId)).toMatchObject({ interrupted: 1, finished: 0 });
+  });
+
+  test("F36 aborting a waiting prompt takes it out of the line and leaves the running one", async () => {
+    const server = await startServer({ mode, stepMs: 50 });
+    const first = newInput();
+    const running = runPrompt(server, first);
+    await begun(server, first.promptId);
+    const controller = new AbortController();
+    const input = newInput({ signal: controller.signal });
+    const run = runPrompt(server, input);
+    await vi.waitUntil(() => storyOf(server, input.promptId)?.posted === 1);
+    controller.abort(new Error("cancelled"));
+    await expect(run).rejects.toThrow("cancelled");
+    await expect(running).resolves.toHaveLength(1);
+    expect(storyOf(server, input.promptId)).toMatchObject({ deleted: 1, started: 0 });
+    expect(storyOf(server, first.promptId)).toMatchObject({ finished: 1, interrupted: 0 });
+  });
+});
+
+test("F36 an abort during the post takes back what the server accepted all the same", async () => {
+  const server = await startServer({ stepMs: 50 });
+  server.inject({ kind: "slow-answer", ms: 300, path: "POST /prompt" });
+  const controller = new AbortController();
+  const input = newInput({ signal: controller.signal });
+  const run = runPrompt(server, input);
+  await vi.waitUntil(() => server.stats().requests["POST /prompt"] === 1);
+  controller.abort(new Error("cancelled"));
+  await expect(run).rejects.toThrow("cancelled");
+  await vi.waitFor(() =>
+    expect(storyOf(server, input.promptId)).toMatchObject({ interrupted: 1, finished: 0 }),
+  );
+});
+
+test("F28 F36 a server that hears no interrupt keeps nobody waiting", async () => {
+  const server = await startServer();
+  server.inject({ kind: "hang", deaf: true });
+  const controller = new AbortController();
+  const input = newInput({ signal: controller.signal });
+  const run = runPrompt(server, input);
+  await begun(server, input.promptId);
+  const startedAt = performance.now();
+  controller.abort(new Error("too long"));
+  await expect(run).rejects.toThrow("too long");
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(server.stats().interrupts).toBe(1);
+});
 
 test.concurrent("F20 a prompt that was given up on for the pages of a proxy is taken off as soon as they end", async () => {
   const server = await startServer();
