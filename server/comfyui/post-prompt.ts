@@ -21,7 +21,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * Puts a prompt into the server's queue. Throws `node_missing`, `model_missing`, `input_missing` or `graph_invalid` when
- * the server refuses it; one that it took without some of its outputs is taken back.
+ * the server refuses it; one that it took without some of its outputs, or under another id, is taken back.
  */
 export async function postPrompt(server: ComfyServer, prompt: Prompt, options: CallOptions): Promise<void> {
   const { graph, promptId, clientId } = prompt;
@@ -36,9 +36,15 @@ export async function postPrompt(server: ComfyServer, prompt: Prompt, options: C
     if (refused.success && refused.data.error) throw validationFailure(refused.data);
   }
   const body = jsonOf(answer, accepted);
-  if (Object.keys(body.node_errors).length === 0) return;
-  await takeBack(server, promptId, options);
-  throw validationFailure(body);
+  const isKnown = body.prompt_id === promptId;
+  if (isKnown && Object.keys(body.node_errors).length === 0) return;
+  await takeBack(server, body.prompt_id, options);
+  throw isKnown ? validationFailure(body) : tooOld();
+}
+
+/** What runs under another id is neither found again nor told of: it would be posted over and over. */
+function tooOld(): AppError {
+  return new AppError("node_missing", "The server is too old: it does not take the ids of prompts.");
 }
 
 /** It may run already; one that outlasts this is not waited for. */

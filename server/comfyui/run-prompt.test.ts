@@ -134,6 +134,17 @@ test("A12 a prompt that was taken in part does not stay on the server", async ()
   expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 0 });
 });
 
+test("A12 a server that gives the prompt an id of its own is too old, and keeps nothing of it", async () => {
+  const server = await startServer();
+  server.inject({ kind: "hang" });
+  server.inject({ kind: "own-prompt-id" });
+  await expect(runPrompt(server, newInput())).rejects.toMatchObject({
+    code: "node_missing",
+    message: expect.stringContaining("too old"),
+  });
+  expect(server.prompts()).toMatchObject([{ posted: 1, interrupted: 1 }]);
+});
+
 test("F3 a post whose answer was lost is found in the queue and not sent again", async () => {
   const server = await startServer({ stepMs: 20 });
   server.inject({ kind: "lost-answer", path: "POST /prompt" });

@@ -45,6 +45,8 @@ type HttpFault =
   | (Often & { readonly kind: "garbage"; readonly path?: string })
   /** POST /prompt answers 200 although one output failed its validation. */
   | (Often & { readonly kind: "node-errors-with-200" })
+  /** POST /prompt runs under an id of the server's own, as servers do that are older than ours. */
+  | (Often & { readonly kind: "own-prompt-id" })
   /** Uploads answer 500, SaveImage fails with errno 28; "forever" by default. */
   | (Often & { readonly kind: "disk-full" })
   /** An interrupt is answered and forgotten, as one is that comes just before a prompt begins. */
@@ -75,6 +77,7 @@ const httpKinds: Readonly<Record<HttpFault["kind"], true>> = {
   "never-answers": true,
   garbage: true,
   "node-errors-with-200": true,
+  "own-prompt-id": true,
   "disk-full": true,
   "interrupt-lost": true,
   "socket-refused": true,

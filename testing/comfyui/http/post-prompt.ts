@@ -60,7 +60,8 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 function readPromptId(comfy: Comfy, given: unknown): string | null {
   const isStrict = comfy.options.mode === "new";
-  if (given === undefined || (given === null && isStrict)) return randomUUID();
+  const isMissing = given === undefined || (given === null && isStrict);
+  if (isMissing || comfy.faults.take("own-prompt-id")) return randomUUID();
   const id = typeof given === "string" ? given : pythonText(given);
   return !isStrict || uuid.test(id) ? id : null;
 }
