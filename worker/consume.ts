@@ -91,8 +91,10 @@ async function begin(
   const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
   const engine = findEngine(input.engines, job);
   const otherServers = offer.otherServers(queue, job.need);
-  const work = (signal: AbortSignal) => runJob(services, { job, lease, engine, otherServers, signal });
-  return { ended: runs.add({ lease, queue, engine: job.engine }, work) };
+  const onBegin = () => runs.noteBegun(job.id);
+  const work = (signal: AbortSignal) =>
+    runJob(services, { job, lease, engine, otherServers, signal, onBegin });
+  return { ended: runs.add({ lease, queue, engine: job.engine, need: job.need }, work) };
 }
 
 function findEngine(engines: readonly Engine[], job: Job): Engine | null {

@@ -15,17 +15,19 @@ export function followServers(
     if (node) await writeServers(services, { nodeId: node.id, servers: pool.list().map(toSeen) });
     return services.config.timing.probeMs;
   });
-  let busy = 0;
+  let places = "";
   pool.onChange(() => {
     loop.wake();
-    const nowBusy = pool.list().filter(({ jobId }) => jobId !== null).length;
-    if (nowBusy < busy) consumers.claimNow();
-    busy = nowBusy;
+    // Also when one is given out: until then no other job could be sure of a server.
+    const now = JSON.stringify(pool.list().map(({ url, isFree, jobId }) => [url, isFree, jobId]));
+    if (now !== places) consumers.claimNow();
+    places = now;
   });
   return loop;
 }
 
-function toSeen({ models: _models, jobId, queueLength, needs, sources, ...server }: ServerState): SeenServer {
+function toSeen(state: ServerState): SeenServer {
+  const { models: _models, isFree: _isFree, jobId, queueLength, needs, sources, ...server } = state;
   return {
     ...server,
     needs: [...needs],

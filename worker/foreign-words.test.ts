@@ -97,7 +97,14 @@ test("A12 a server's words in an error are stored: the run ends", async () => {
     close: () => Promise.resolve(),
   };
   const lease = { jobId: id, attempt: job.attempt, nodeId };
-  await runJob(services, { job, lease, engine, otherServers: [], signal: new AbortController().signal });
+  await runJob(services, {
+    job,
+    lease,
+    engine,
+    otherServers: [],
+    signal: new AbortController().signal,
+    onBegin: () => undefined,
+  });
   await server.close();
   expect(await readJob(services, id)).toMatchObject({
     status: "failed",

@@ -34,7 +34,14 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
     close: () => Promise.resolve(),
   };
   const lease = { jobId: id, attempt: job.attempt, nodeId };
-  await runJob(services, { job, lease, engine, otherServers: [], signal: new AbortController().signal });
+  await runJob(services, {
+    job,
+    lease,
+    engine,
+    otherServers: [],
+    signal: new AbortController().signal,
+    onBegin: () => undefined,
+  });
   expect(seen).toEqual([{ inFolder: ["image"], parent: path.resolve(services.env.ATELIER_DATA_DIR, "tmp") }]);
   expect((await readJob(services, id)).status).toBe("completed");
   expect(await listTempFiles(services)).toEqual([]);
@@ -73,7 +80,7 @@ describe("F28 the limits of a run on a server", () => {
     };
     const { signal } = new AbortController();
     const lease = { jobId: id, attempt: job.attempt, nodeId };
-    await runJob(services, { job, lease, engine, otherServers: [], signal });
+    await runJob(services, { job, lease, engine, otherServers: [], signal, onBegin: () => undefined });
     return readJob(services, id);
   }
   const aborted = ({ signal }: EngineContext) =>

@@ -30,6 +30,8 @@ export interface RunInput {
   /** Servers of this node that do not serve the job's queue. */
   readonly otherServers: readonly string[];
   readonly signal: AbortSignal;
+  /** The engine begins its work. */
+  readonly onBegin: () => void;
 }
 
 /** `fenced`: somebody else holds or ended the job, or its end could not be written. */
@@ -71,7 +73,10 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   const outputs = await engine
     .run(task, {
       signal: AbortSignal.any([signal, clock.signal]),
-      onBegin: () => clock.begin(),
+      onBegin() {
+        clock.begin();
+        input.onBegin();
+      },
       onProgress: (fraction, stage) => report.progress(fraction, stage),
       onPreview: (bytes) => report.preview(bytes),
       async onSubmitting(submission) {

@@ -1,4 +1,4 @@
-import type { EngineName } from "@atelier/server/engines";
+import type { EngineName, Need } from "@atelier/server/engines";
 import type { Lease } from "@atelier/server/jobs";
 
 /** Why a run was aborted; decides what its end writes. */
@@ -15,15 +15,17 @@ export class RunStopped extends Error {
 }
 
 /** What a run takes up of its node. */
-interface RunPlace {
+export interface RunPlace {
   readonly lease: Lease;
   readonly queue: string;
   readonly engine: EngineName;
+  readonly need: Need;
 }
 
 interface Run extends RunPlace {
   readonly controller: AbortController;
   readonly ended: Promise<void>;
+  hasBegun: boolean;
 }
 
 /** The jobs that this process runs now. */
@@ -33,6 +35,10 @@ export interface Runs {
   /** How many of a queue are under way. */
   count(queue: string): number;
   countOfEngine(engine: EngineName): number;
+  /** The job's engine has begun its work: from now on it needs no further server. */
+  noteBegun(jobId: string): void;
+  /** Those whose engine has not begun yet. */
+  unbegun(): readonly RunPlace[];
   stop(jobId: string, reason: StopReason): void;
   stopAll(reason: StopReason): void;
   /** From now on nothing new is begun. */
@@ -50,7 +56,7 @@ export function createRuns(): Runs {
     async add(place, work) {
       const controller = new AbortController();
       const ended = work(controller.signal);
-      const run = { ...place, controller, ended };
+      const run: Run = { ...place, controller, ended, hasBegun: false };
       const { jobId } = place.lease;
       runs.set(jobId, run);
       try {
@@ -62,6 +68,11 @@ export function createRuns(): Runs {
     leases: () => [...runs.values()].map((run) => run.lease),
     count: (queue) => [...runs.values()].filter((run) => run.queue === queue).length,
     countOfEngine: (engine) => [...runs.values()].filter((run) => run.engine === engine).length,
+    noteBegun(jobId) {
+      const run = runs.get(jobId);
+      if (run) run.hasBegun = true;
+    },
+    unbegun: () => [...runs.values()].filter(({ hasBegun }) => !hasBegun),
     stop(jobId, reason) {
       const run = runs.get(jobId);
       if (run) abort(run, reason);

@@ -68,6 +68,6 @@ async function openOffer(services: Services, input: WorkInput, runs: Runs): Prom
     workflows,
     machine: await detectMachine(),
     only: parseOnly(env, engines),
-    localRuns: () => runs.countOfEngine("local"),
+    runs,
   });
 }

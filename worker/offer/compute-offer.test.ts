@@ -32,6 +32,7 @@ function server(change: Partial<ServerState>): ServerState {
     models: [],
     missing: {},
     jobId: null,
+    isFree: true,
     queueLength: 0,
     lastError: null,
     probedAt: null,

@@ -1,6 +1,7 @@
 import type { NodeSettings } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
+import type { Runs } from "../runs.ts";
 import type { ServerPool } from "../servers/index.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./compute-offer.ts";
 
@@ -22,11 +23,10 @@ export interface LiveOffer {
 
 export interface LiveOfferInput extends Omit<OfferInput, "servers" | "settings"> {
   readonly pool: ServerPool;
-  /** Runs of the engine of this computer under way. */
-  readonly localRuns: () => number;
+  readonly runs: Pick<Runs, "countOfEngine" | "unbegun">;
 }
 
-export function createLiveOffer({ pool, localRuns, ...fixed }: LiveOfferInput): LiveOffer {
+export function createLiveOffer({ pool, runs, ...fixed }: LiveOfferInput): LiveOffer {
   const listeners = new Set<() => void>();
   let settings: NodeSettings = {};
   let refused: readonly string[] = [];
@@ -46,22 +46,32 @@ export function createLiveOffer({ pool, localRuns, ...fixed }: LiveOfferInput): 
     offer = next;
     for (const listener of listeners) listener();
   }
+  const offersOf = (queue: string) => offer.queues.find((own) => own.queue === queue)?.offers ?? [];
+  /** The free servers that each run may still take that was claimed but has none yet. */
+  function readClaims(free: ReadonlySet<string>): readonly (readonly string[])[] {
+    const served = new Set(pool.list().map(({ jobId }) => jobId));
+    const unserved = runs.unbegun().filter(({ lease }) => !served.has(lease.jobId));
+    return unserved.map(({ queue, need }) => {
+      const servers = offersOf(queue).find((one) => one.need === need)?.servers ?? [];
+      return servers.filter((url) => free.has(url));
+    });
+  }
   const unsubscribe = pool.onChange(refresh);
   return {
     current: () => offer,
     freeOffers(queue) {
-      const own = offer.queues.find((candidate) => candidate.queue === queue)?.offers ?? [];
-      const busy = new Set(pool.list().flatMap(({ url, jobId }) => (jobId === null ? [] : [url])));
-      const isLocalFree = localRuns() < offer.localSlots;
-      return own.flatMap((one): Offer[] => {
+      const free = new Set(pool.list().flatMap(({ url, isFree }) => (isFree ? [url] : [])));
+      const claims = readClaims(free);
+      const isLocalFree = runs.countOfEngine("local") < offer.localSlots;
+      return offersOf(queue).flatMap((one): Offer[] => {
         if (one.servers === null) return isLocalFree ? [one] : [];
-        const servers = one.servers.filter((url) => !busy.has(url));
-        return servers.length > 0 ? [{ need: one.need, servers }] : [];
+        const servers = one.servers.filter((url) => free.has(url));
+        const rivals = claims.filter((claim) => claim.some((url) => servers.includes(url)));
+        return servers.length > rivals.length ? [{ need: one.need, servers }] : [];
       });
     },
     otherServers(queue, need) {
-      const own = offer.queues.find((candidate) => candidate.queue === queue)?.offers ?? [];
-      const servers = own.find((one) => one.need === need)?.servers ?? [];
+      const servers = offersOf(queue).find((one) => one.need === need)?.servers ?? [];
       return pool.list().flatMap(({ url }) => (servers.includes(url) ? [] : [url]));
     },
     setSettings(next) {

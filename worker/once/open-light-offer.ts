@@ -29,6 +29,6 @@ export async function openLightOffer(
     workflows: [],
     machine,
     only: parseOnly(env, engines),
-    localRuns: () => runs.countOfEngine("local"),
+    runs,
   });
 }

@@ -1,5 +1,5 @@
 import type { ServerEntry } from "./server-entry.ts";
-import { conditionOf } from "./server-entry.ts";
+import { conditionOf, isFree } from "./server-entry.ts";
 import type { AcquireInput } from "./server-pool.ts";
 
 /** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
@@ -17,7 +17,7 @@ export function chooseServer(
       !avoid.includes(entry.found.url),
   );
   if (able.length === 0) return "none";
-  const free = able.filter((entry) => entry.jobId === null && !entry.health.mustFree);
+  const free = able.filter(isFree);
   const preferred = free.find((entry) => entry.found.url === prefer);
   return preferred ?? free.toSorted(inTurn)[0] ?? "busy";
 }

@@ -43,6 +43,11 @@ export function conditionOf({ isListed, isDrainedByAdmin, found, health }: Serve
   return health.restsUntilMs === null ? "healthy" : "degraded";
 }
 
+/** Whether the next job could be given to it at this moment. */
+export function isFree(entry: ServerEntry): boolean {
+  return conditionOf(entry) === "healthy" && entry.jobId === null && !entry.health.mustFree;
+}
+
 export function toState(entry: ServerEntry): ServerState {
   const { found, label, facts, health, jobId, probedAt } = entry;
   return {
@@ -53,6 +58,7 @@ export function toState(entry: ServerEntry): ServerState {
     sources: entry.isListed ? found.sources : [],
     state: conditionOf(entry),
     jobId,
+    isFree: isFree(entry),
     lastError: health.lastError,
     probedAt,
   };

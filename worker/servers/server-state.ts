@@ -37,6 +37,8 @@ export interface ServerState extends ServerFacts {
   readonly state: ServerCondition;
   /** The job of this node that runs on it. */
   readonly jobId: string | null;
+  /** Whether the next job could be given to it at this moment. */
+  readonly isFree: boolean;
   /** Why it is not healthy, in words for the admin. */
   readonly lastError: string | null;
   /** When it was last asked how it is. */
