@@ -8,7 +8,7 @@ import type { HeldServer } from "../../servers/index.ts";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { PreparedPictures } from "./canvas/prepare-pictures.ts";
 import { fetchPictures, refuse } from "./fetch-pictures.ts";
-import { makePreview } from "./make-preview.ts";
+import { forwardPreviews } from "./forward-previews.ts";
 import { nameRun, outputFolder } from "./name-run.ts";
 import { stageOf } from "./stages.ts";
 import { uploadPictures } from "./upload-pictures.ts";
@@ -110,7 +110,7 @@ function follow(
     onBegin: () => context.onBegin(),
     onProgress: (fraction, nodeClass) =>
       context.onProgress(startShare + fraction * (endShare - startShare), stageOf(nodeClass)),
-    onPreview: (bytes) => void sendPreview(context, bytes),
+    onPreview: forwardPreviews(context),
     staysOnAbort: isContinuedElsewhere,
   };
 }
@@ -118,9 +118,4 @@ function follow(
 /** Whoever gets the job next adopts what runs on the server. */
 function isContinuedElsewhere(reason: unknown): boolean {
   return reason instanceof RunStopped && reason.reason !== "cancelled";
-}
-
-async function sendPreview(context: EngineContext, bytes: Uint8Array): Promise<void> {
-  const preview = await makePreview(bytes);
-  if (preview && !context.signal.aborted) context.onPreview(preview);
 }
