@@ -1,3 +1,4 @@
+import { access } from "node:fs/promises";
 import path from "node:path";
 import { viewImage, type ComfyServer, type OutputFile } from "@atelier/server/comfyui";
 import { maxOutputPixels } from "@atelier/server/engines";
@@ -42,6 +43,12 @@ async function requirePicture(file: string): Promise<void> {
 }
 
 /** A file that was cut off is found when its pixels are read. */
-export function refuse(cause?: unknown): never {
+export async function requirePixels(file: string): Promise<void> {
+  // A file that our own disk does not give is not the server's fault.
+  await access(file);
+  await sharp(file, { limitInputPixels: maxOutputPixels }).stats().catch(refuse);
+}
+
+function refuse(cause?: unknown): never {
   throw new AppError("engine_failed", "The server's answer is no picture.", { cause });
 }

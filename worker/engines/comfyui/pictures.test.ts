@@ -1,8 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { InputRole } from "@atelier/server/engines";
 import sharp from "sharp";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { requirePixels } from "./fetch-pictures.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
 
 let scene: Scene;
@@ -149,4 +150,25 @@ test("A12 a picture that is too large for a proxy fails the job and says nothing
   const task = scene.newTask({ workflow: "upscale_model", inputs: { image } });
   await expect(engine.run(task, newContext().context)).rejects.toMatchObject({ code: "request_too_large" });
   expect(pool.list()).toMatchObject([{ state: "healthy", lastError: null }]);
+});
+
+test("A12 a result that our own disk does not take is not the server's fault", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const report = vi.spyOn(pool, "report");
+  // Nothing can be written where a folder is.
+  await mkdir(path.join(scene.folder, "result-0.png"));
+  const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
+  await expect(run).rejects.not.toHaveProperty("code");
+  expect(report).not.toHaveBeenCalled();
+});
+
+test("A12 a picture whose end is missing is the server's fault, one that our disk does not give is not", async () => {
+  const whole = await drawPicture("image", { width: 64, height: 64 });
+  await expect(requirePixels(whole)).resolves.toBeUndefined();
+  const bytes = await readFile(whole);
+  const cut = path.join(scene.folder, "cut");
+  await writeFile(cut, bytes.subarray(0, bytes.length / 2));
+  await expect(requirePixels(cut)).rejects.toMatchObject({ code: "engine_failed" });
+  await expect(requirePixels(`${cut}-gone`)).rejects.toMatchObject({ code: "ENOENT" });
 });

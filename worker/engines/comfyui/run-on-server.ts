@@ -7,7 +7,7 @@ import { RunStopped } from "../../runs.ts";
 import type { HeldServer } from "../../servers/index.ts";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { PreparedPictures } from "./canvas/prepare-pictures.ts";
-import { fetchPictures, refuse } from "./fetch-pictures.ts";
+import { fetchPictures, requirePixels } from "./fetch-pictures.ts";
 import { forwardPreviews } from "./forward-previews.ts";
 import { nameRun, outputFolder } from "./name-run.ts";
 import { stageOf } from "./stages.ts";
@@ -70,7 +70,9 @@ async function finish(pictures: PreparedPictures, result: string, target: string
     await pictures.finish(result, target);
   } catch (error) {
     if (isAppError(error)) throw error;
-    refuse(error);
+    // Where the picture is whole, it was our own disk or memory that failed.
+    await requirePixels(result);
+    throw error;
   }
 }
 
