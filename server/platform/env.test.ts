@@ -29,6 +29,14 @@ test("A1 all problems are listed at once, also those between names", () => {
   ]);
 });
 
+test("A14 S1 a worker's token that no header could bear is refused", () => {
+  const problemsOf = (token: string) =>
+    inspectEnv({ WORKER_HTTP_TOKEN: token }).problems.map(({ message }) => message);
+  expect(problemsOf("a-token-of-the-worker")).toEqual([]);
+  for (const token of ["a token of the worker", "a-token-of-the-worker\n", "a-töken-of-the-worker"])
+    expect(problemsOf(token)).toEqual([expect.stringContaining("without blanks")]);
+});
+
 test("A2 what is valid is kept beside what is wrong, and blank counts as unset", () => {
   const { env, problems } = inspectEnv({ PORT: "99999", HOST: " ", ATELIER_DATA_DIR: "/srv/atelier" });
   expect(problems.map(({ name }) => name)).toEqual(["PORT"]);

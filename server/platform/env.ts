@@ -22,6 +22,12 @@ const databaseUrl = z.url({
 const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be an address like redis://host:6379" });
 const webUrl = z.url({ protocol: /^https?$/, error: "must be an address like https://atelier.example.org" });
 
+/** Anything else could not be sent in a header, or would not be read as one token. */
+const bearerToken = z
+  .string()
+  .min(16, "must have at least 16 characters")
+  .regex(/^[\x21-\x7e]*$/, "must be of letters, digits and signs of ASCII, without blanks");
+
 const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
@@ -36,7 +42,7 @@ const envSchema = z.object({
   WORKER_GPU_SLOTS: integer(1, 64).optional(),
   /** Port of the worker's own HTTP endpoints; they need the token. */
   WORKER_HTTP_PORT: integer(0, 65_535).optional(),
-  WORKER_HTTP_TOKEN: z.string().min(16, "must have at least 16 characters").optional(),
+  WORKER_HTTP_TOKEN: bearerToken.optional(),
   /** Addresses of ComfyUI and IOPaint servers, and where else to look for ComfyUI servers; see docs/servers.md. */
   COMFYUI_URLS: list.default([]),
   COMFYUI_DISCOVERY: list.default([]),

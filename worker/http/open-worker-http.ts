@@ -29,6 +29,8 @@ export async function openWorkerHttp(services: Services): Promise<WorkerHttp | n
   });
   server.timeout = silentMs;
   await listen(server, host, port);
+  // A connection that cannot be accepted: without a listener it would end the process.
+  server.on("error", (error) => services.log.error({ err: error }, "worker http cannot accept a connection"));
   services.log.info({ address: server.address() }, "worker http listens");
   return {
     show(view) {
