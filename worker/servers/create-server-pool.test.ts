@@ -1,92 +1,20 @@
-import { AppError, type ErrorCode } from "@atelier/server/platform";
 import { builtInWorkflows } from "@atelier/server/workflows";
-import pino from "pino";
-import { afterEach, expect, test } from "vitest";
-import { createServerPool } from "./create-server-pool.ts";
-import { startStandIn, type StandIn } from "./fixtures/stand-in.ts";
-import { parseAddress } from "./server-address.ts";
-import type { AcquireInput, ServerPool } from "./server-pool.ts";
-import type { ServerState } from "./server-state.ts";
-import type { ListedServer } from "./sources/source.ts";
+import { expect, test } from "vitest";
+import {
+  acquire,
+  ask,
+  endAfterEach,
+  error,
+  listed,
+  openPool,
+  routes,
+  startServer,
+  stateOf,
+  until,
+  untilState,
+} from "./fixtures/pool-scene.ts";
 
-const endings: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).toReversed()) await end();
-});
-
-async function startServer(changes: Partial<StandIn> = {}): Promise<StandIn> {
-  const server = await startStandIn(changes);
-  endings.push(() => server.kill());
-  return server;
-}
-
-const listed = (url: string, changes: Partial<ListedServer> = {}): ListedServer => ({
-  ...parseAddress(url),
-  engine: "comfyui",
-  weight: 1,
-  isBackup: false,
-  isDrained: false,
-  ...changes,
-});
-
-interface Opened {
-  readonly pool: ServerPool;
-  /** What the source lists; may be changed. */
-  readonly list: { servers: readonly ListedServer[] };
-}
-
-const timing = { probeMs: 100, probeTimeoutMs: 10_000, discoverMs: 50, objectInfoMs: 60_000 };
-
-async function openPool(
-  servers: readonly ListedServer[],
-  changes: Partial<typeof timing> = {},
-): Promise<Opened> {
-  const list = { servers };
-  const pool = createServerPool({
-    sources: [{ name: "test", read: async () => list.servers }],
-    workflows: () => builtInWorkflows,
-    config: { timing: { ...timing, ...changes }, limits: { serverMemoryFailures: 2 } },
-    log: pino({ level: "silent" }),
-  });
-  endings.push(() => pool.stop());
-  await pool.start();
-  return { pool, list };
-}
-
-const ask = (changes: Partial<AcquireInput> = {}): AcquireInput => ({
-  need: "comfyui/t2i_sd15",
-  jobId: "job",
-  avoid: [],
-  prefer: null,
-  signal: new AbortController().signal,
-  ...changes,
-});
-
-async function acquire(pool: ServerPool, changes: Partial<AcquireInput> = {}) {
-  const held = await pool.acquire(ask(changes));
-  if (!held) throw new Error("no server was given");
-  return held;
-}
-
-/** Waits until the pool is in the state that is asked for. */
-function until(pool: ServerPool, isSo: (servers: readonly ServerState[]) => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (!isSo(pool.list())) return;
-      unsubscribe();
-      resolve();
-    };
-    const unsubscribe = pool.onChange(look);
-    look();
-  });
-}
-
-const stateOf = (pool: ServerPool, { url }: { url: string }) =>
-  pool.list().find((server) => server.url === url)?.state;
-const untilState = (pool: ServerPool, server: { url: string }, state: ServerState["state"]) =>
-  until(pool, () => stateOf(pool, server) === state);
-const routes = ({ asked }: StandIn, start: string) => asked.filter(({ route }) => route.startsWith(start));
-const error = (code: ErrorCode) => new AppError(code);
+endAfterEach();
 
 test("A10 D4 a probe tells what a server is and which workflows it can run, and what the others lack", async () => {
   const big = await startServer({ queueLength: 3 });
@@ -147,73 +75,6 @@ test("A10 a model that a run missed is looked for again", async () => {
   expect(await pool.acquire(ask())).toBeNull();
 });
 
-test("A10 servers are taken in turn, one job on each at once, those with the shortest queue first", async () => {
-  const [a, b, c] = [await startServer(), await startServer(), await startServer({ queueLength: 2 })];
-  const { pool } = await openPool([listed(a.url), listed(b.url), listed(c.url)], { probeMs: 60_000 });
-  const given: string[] = [];
-  for (let run = 0; run < 4; run++) {
-    const held = await acquire(pool);
-    given.push(held.url);
-    held.release();
-  }
-  expect(given).toEqual([a.url, b.url, a.url, b.url]);
-  const held = [await acquire(pool), await acquire(pool), await acquire(pool, { jobId: "third" })];
-  expect(held.map(({ url }) => url)).toEqual([a.url, b.url, c.url]);
-  expect(pool.list().map(({ jobId }) => jobId)).toEqual(["job", "job", "third"]);
-});
-
-test("A10 a server of twice the weight is taken twice as often, a backup only where no other is free", async () => {
-  const [a, b, c] = [await startServer(), await startServer(), await startServer()];
-  const { pool } = await openPool([
-    listed(a.url, { isBackup: true }),
-    listed(b.url),
-    listed(c.url, { weight: 2 }),
-  ]);
-  const given: string[] = [];
-  for (let run = 0; run < 9; run++) {
-    const held = await acquire(pool);
-    given.push(held.url);
-    held.release();
-  }
-  expect([b, c].map(({ url }) => given.filter((each) => each === url).length)).toEqual([3, 6]);
-  const held = [await acquire(pool), await acquire(pool), await acquire(pool)];
-  expect(held.at(-1)?.url).toBe(a.url);
-});
-
-test("A10 the preferred server is given where it is free, an avoided one never", async () => {
-  const [a, b] = [await startServer(), await startServer()];
-  const { pool } = await openPool([listed(a.url), listed(b.url)]);
-  const preferred = await acquire(pool, { prefer: b.url });
-  expect(preferred.url).toBe(b.url);
-  expect((await acquire(pool, { prefer: b.url })).url).toBe(a.url);
-  expect(await pool.acquire(ask({ avoid: [a.url, b.url], prefer: b.url }))).toBeNull();
-  const waiting = pool.acquire(ask({ avoid: [a.url] }));
-  preferred.release();
-  expect((await waiting)?.url).toBe(b.url);
-});
-
-test("A10 whoever waits for a busy server gets it first come, first served; an abort gives up the place", async () => {
-  const server = await startServer();
-  const { pool } = await openPool([listed(server.url)]);
-  const held = await acquire(pool, { jobId: "one" });
-  const leaver = new AbortController();
-  const order: string[] = [];
-  const waitFor = async (jobId: string, signal = new AbortController().signal) => {
-    const got = await acquire(pool, { jobId, signal });
-    order.push(jobId);
-    got.release();
-  };
-  const left = waitFor("two", leaver.signal);
-  const rest = [waitFor("three"), waitFor("four")];
-  leaver.abort(new Error("cancelled"));
-  await expect(left).rejects.toThrow("cancelled");
-  held.release();
-  held.release();
-  await Promise.all(rest);
-  expect(order).toEqual(["three", "four"]);
-  await expect(pool.acquire(ask({ signal: AbortSignal.abort(new Error("late")) }))).rejects.toThrow("late");
-});
-
 test("A10 changes of the list while running: a new server is used, one that vanished ends its job and is forgotten", async () => {
   const [a, b] = [await startServer(), await startServer()];
   const { pool, list } = await openPool([listed(a.url)]);
@@ -258,103 +119,6 @@ test("A10 a server that its source or the admin drains takes nothing new and is 
   expect((await acquire(pool)).url).toBe(a.url);
   pool.setDrained(new Set());
   expect(stateOf(pool, b)).toBe("healthy");
-});
-
-test("F25 A10 a server that was killed is out of rotation and back when it answers again", async () => {
-  const [a, b] = [await startServer(), await startServer()];
-  const { pool } = await openPool([listed(a.url), listed(b.url)]);
-  await a.kill();
-  await untilState(pool, a, "down");
-  expect(pool.list()[0]?.lastError).toBeTruthy();
-  const held = await acquire(pool);
-  expect(held.url).toBe(b.url);
-  await b.kill();
-  await untilState(pool, b, "down");
-  expect(await pool.acquire(ask())).toBeNull();
-  await a.restart();
-  await untilState(pool, a, "healthy");
-  expect(pool.list()[0]?.lastError).toBeNull();
-  expect((await acquire(pool)).url).toBe(a.url);
-});
-
-test("F25 A10 a server that a run lost is out at once, whoever waits for it is told, and it is asked again soon", async () => {
-  const server = await startServer();
-  const { pool } = await openPool([listed(server.url)], { probeMs: 60_000 });
-  const held = await acquire(pool);
-  const waiting = pool.acquire(ask());
-  pool.report(server.url, error("server_lost"));
-  expect(stateOf(pool, server)).toBe("down");
-  expect(await waiting).toBeNull();
-  held.release();
-  await untilState(pool, server, "healthy");
-  await acquire(pool);
-});
-
-test("A10 a server that never answers is down, but not while it works on our job", async () => {
-  const [a, b] = [await startServer(), await startServer()];
-  const { pool } = await openPool([listed(a.url), listed(b.url)], { probeTimeoutMs: 1_000 });
-  const held = await acquire(pool);
-  [a.isHanging, b.isHanging] = [true, true];
-  await untilState(pool, b, "down");
-  expect([held.url, stateOf(pool, a)]).toEqual([a.url, "healthy"]);
-  held.release();
-  await untilState(pool, a, "down");
-});
-
-test("A10 a server that is away at the start is found when it comes", async () => {
-  const server = await startServer();
-  await server.kill();
-  const { pool } = await openPool([listed(server.url)]);
-  expect(stateOf(pool, server)).toBe("down");
-  expect(await pool.acquire(ask())).toBeNull();
-  await server.restart();
-  await untilState(pool, server, "healthy");
-  expect(pool.list()[0]?.needs).toContain("comfyui/t2i_sd15");
-});
-
-test("F27 a server out of memory frees it before the next job, rests after several in a row and comes back", async () => {
-  const server = await startServer();
-  const { pool } = await openPool([listed(server.url)]);
-  for (const expected of ["healthy", "degraded"] as const) {
-    const held = await acquire(pool);
-    const waiting = expected === "healthy" ? pool.acquire(ask()) : null;
-    const freed = routes(server, "/free").length;
-    pool.report(held.url, error("gpu_out_of_memory"));
-    held.release();
-    expect(stateOf(pool, server)).toBe(expected);
-    (await waiting)?.release();
-    await until(pool, () => routes(server, "/free").length === freed + 1);
-  }
-  expect(await pool.acquire(ask())).toBeNull();
-  expect(pool.list()[0]?.lastError).toBeTruthy();
-  await untilState(pool, server, "healthy");
-  expect(routes(server, "/free")).toHaveLength(2);
-  // It is on probation: one more and it rests again, a good run clears it.
-  pool.report((await acquire(pool)).url, error("out_of_memory"));
-  expect(stateOf(pool, server)).toBe("degraded");
-  await untilState(pool, server, "healthy");
-  pool.report(server.url, "ok");
-  pool.report(server.url, error("gpu_out_of_memory"));
-  expect(stateOf(pool, server)).toBe("healthy");
-});
-
-test("F27 a server that refuses to be freed takes jobs again all the same", async () => {
-  const server = await startServer({ freeStatus: 405 });
-  const { pool } = await openPool([listed(server.url)]);
-  pool.report(server.url, error("gpu_out_of_memory"));
-  (await acquire(pool)).release();
-  expect(routes(server, "/free")).toHaveLength(1);
-});
-
-test("F27 a server on which every run fails rests too; a job that is itself at fault changes nothing", async () => {
-  const server = await startServer();
-  const { pool } = await openPool([listed(server.url)]);
-  for (const code of ["graph_invalid", "engine_blocked", "input_missing", "engine_interrupted"] as const)
-    for (let run = 0; run < 5; run++) pool.report(server.url, error(code));
-  expect(stateOf(pool, server)).toBe("healthy");
-  for (let run = 0; run < 3; run++) pool.report(server.url, error("engine_failed"));
-  expect(stateOf(pool, server)).toBe("degraded");
-  await untilState(pool, server, "healthy");
 });
 
 test("A10 credentials of the address are sent with every probe", async () => {
