@@ -1,7 +1,8 @@
 export { findCandidates, type Candidate, type PlaceRequest } from "./candidates.ts";
 export { findWorkflow, knownWorkflows } from "./known-workflows.ts";
 export { missingEngineReason } from "./missing-engine-reason.ts";
-export { leastDemandingQueue, place, type Placed } from "./place.ts";
+export { leastDemandingQueue } from "./least-demanding-queue.ts";
+export { place, type Placed } from "./place.ts";
 export { livePlaces, readPlaces, seenNeeds, type LivePlace, type Place } from "./places.ts";
 export { sizeClassOf } from "./size-class.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";

@@ -2,6 +2,7 @@ import type { Db, Placement, PlaceWeighed } from "../db/index.ts";
 import { localEngine, type JobKind } from "../engines/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Candidate } from "./candidates.ts";
+import { leastDemandingQueue } from "./least-demanding-queue.ts";
 import { missingEngineReason } from "./missing-engine-reason.ts";
 import { readPlaces, type Place } from "./places.ts";
 
@@ -30,7 +31,9 @@ export async function place(
   if (!candidate) throw new AppError("no_engine", missingEngineReason(kind, candidates));
   const own = places.filter((place) => place.need === candidate.need);
   const live = own.filter((place) => place.slots > 0);
-  const queue = (live.length > 0 ? chooseQueue(live, config) : own[0])?.queue ?? leastDemandingQueue(config);
+  const queue =
+    (live.length > 0 ? chooseQueue(live, config) : own[0])?.queue ?? leastDemandingQueue(config.queues);
+  if (queue === null) throw new AppError("internal", "The configuration names no queue.");
   const chosen = { queue, need: candidate.need };
   const weighed = weigh({ candidates, places, chosen, config });
   return { candidate, queue, placement: { chosen, isLive: live.length > 0, weighed } };
@@ -84,13 +87,4 @@ function refusalOf(place: Place, chosen: Placement["chosen"], { limits }: Config
   if (place.slots === 0) return "no_server";
   if (place.need !== chosen.need) return "less_suited";
   return place.waiting >= limits.maxWaiting ? "full" : "busier";
-}
-
-/** The queue that asks for the least. */
-export function leastDemandingQueue(config: Config): string {
-  const demand = ({ minVramGib, minCores }: Config["queues"][string]) => minVramGib * 1_000 + minCores;
-  const sorted = Object.entries(config.queues).toSorted(([, a], [, b]) => demand(a) - demand(b));
-  const first = sorted[0];
-  if (!first) throw new AppError("internal", "The configuration names no queue.");
-  return first[0];
 }

@@ -27,9 +27,7 @@ export function chooseCpuQueue(config: Config, machine: Machine): string | null 
 /** The least demanding class that the machine itself satisfies; null when the configuration has none for it. */
 export function chooseLightQueue(config: Config, machine: Machine): string | null {
   const fitting = Object.entries(config.queues).filter(([, needs]) => satisfies(machine, needs));
-  if (fitting.length === 0) return null;
-  // Of classes that ask for the same the last is the lightest: the most demanding stands first.
-  return leastDemandingQueue({ ...config, queues: Object.fromEntries(fitting.toReversed()) });
+  return leastDemandingQueue(Object.fromEntries(fitting));
 }
 
 function satisfies(
