@@ -26,7 +26,7 @@ export function EmptyFrame({ slot, onFile }: Props) {
   const pick = useFilePicker(takeFirst);
   const paste = usePasteButton(takeFirst);
   return (
-    <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center">
+    <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center wide:max-xl:gap-4 wide:max-xl:p-4">
       <div className="flex flex-col items-center gap-1.5">
         <p className="font-serif text-lg">{t(`empty.${slot}.title`)}</p>
         <p className="max-w-[30ch] text-xs text-quiet">{t(`empty.${slot}.text`)}</p>

@@ -24,7 +24,7 @@ function JobRow({ job }: { readonly job: FoundJob }) {
         <Link href={`/admin/jobs/${job.id}`} className="font-medium underline-offset-4 hover:underline">
           {jobs(`kinds.${job.kind}`)}
         </Link>
-        <span className="block text-quiet">{`…${job.id.slice(-12)}`}</span>
+        <span className="block whitespace-nowrap text-quiet">{`…${job.id.slice(-8)}`}</span>
       </Cell>
       <Cell label={t("status")}>
         <JobStatusChip status={job.status} isCancelling={job.cancelRequested} />

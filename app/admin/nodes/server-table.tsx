@@ -6,7 +6,7 @@ import Link from "next/link";
 import { api } from "../../data/api.ts";
 import { Button } from "../../ui/button.tsx";
 import { useEngineName } from "../../jobs/use-engine-name.ts";
-import { Cell, Row, Table } from "../parts/table.tsx";
+import { Cell, columnWithRoom, Row, Table } from "../parts/table.tsx";
 import { useAdminAction } from "../parts/use-admin-action.ts";
 import { useAgo } from "../parts/use-ago.ts";
 import { ServerNotes } from "./server-notes.tsx";
@@ -53,22 +53,29 @@ function Memory({ server: { vramTotalBytes, vramFreeBytes, device } }: { readonl
   );
 }
 
+/** ComfyUI says `cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync`: what people know is the middle. */
+function cardOf(deviceName: string | null): string | undefined {
+  return deviceName?.replace(/^\w+:\d+ /, "").replace(/ : \w+$/, "");
+}
+
 function ServerRow({ server }: { readonly server: ServerFigures }) {
   const t = useTranslations("admin.servers");
   const engineName = useEngineName();
   const ago = useAgo();
-  const device = server.deviceName ?? server.device ?? "–";
+  const device = cardOf(server.deviceName) ?? server.device ?? "–";
   return (
     <Row>
       <Cell label={t("server")} isHead>
-        <span className="font-medium break-all">{server.label}</span>
+        <span className="block font-medium break-all md:min-w-30">{server.label}</span>
         <span className="block text-quiet">{`${engineName(server.engine)} ${server.version ?? ""}`}</span>
         <ServerNotes server={server} />
       </Cell>
       <Cell label={t("state")}>
         <ServerStateChip server={server} />
       </Cell>
-      <Cell label={t("device")}>{device}</Cell>
+      <Cell label={t("device")} className={columnWithRoom}>
+        {device}
+      </Cell>
       <Cell label={t("vram")} isNumeric>
         <Memory server={server} />
       </Cell>
@@ -102,6 +109,7 @@ export function ServerTable({ servers }: { readonly servers: readonly ServerFigu
         caption={nodes("servers")}
         columns={[t("server"), t("state"), t("device"), t("vram"), t("queue"), t("runs"), t("probed"), ""]}
         numeric={[3, 4]}
+        withRoom={[2]}
       >
         {servers.map((server) => (
           <ServerRow key={server.url} server={server} />

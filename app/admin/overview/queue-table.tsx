@@ -4,8 +4,14 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { formatSpan } from "../parts/span.ts";
-import { Cell, Row, Table } from "../parts/table.tsx";
+import { Cell, columnWithRoom, Row, Table } from "../parts/table.tsx";
 import { Times } from "../parts/times.tsx";
+
+type Words = ReturnType<typeof useTranslations<"admin.queues">>;
+
+function endedColumn(t: Words): string {
+  return `${t("completed")} / ${t("failed").toLowerCase()}, ${t("lastHour").toLowerCase()}`;
+}
 
 function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly window: Overview["window"] }) {
   const t = useTranslations("admin.queues");
@@ -22,7 +28,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
           <span className="text-lg whitespace-nowrap">{formatSpan(oldestWaitingMs)}</span>
         )}
       </Cell>
-      <Cell label={t("queue")} isHead className="text-sm font-medium">
+      <Cell label={t("queue")} isHead className="text-sm font-medium md:whitespace-nowrap">
         <Link
           href={`/admin/jobs?queue=${encodeURIComponent(queue.queue)}&status=open`}
           className="underline-offset-4 hover:underline"
@@ -44,13 +50,12 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
       <Cell label={t("run")} isNumeric>
         <Times times={ended.runMs} />
       </Cell>
-      <Cell label={`${t("completed")}, ${t("lastHour").toLowerCase()}`} isNumeric>
+      <Cell label={endedColumn(t)} isNumeric>
         {lastHour.completed}
-      </Cell>
-      <Cell label={`${t("failed")}, ${t("lastHour").toLowerCase()}`} isNumeric>
+        <span className="text-quiet"> / </span>
         <span className={lastHour.failed > 0 ? "text-fail" : undefined}>{lastHour.failed}</span>
       </Cell>
-      <Cell label={t("throughput")} isHead className="md:w-[22%] md:min-w-40">
+      <Cell label={t("throughput")} isHead className={`${columnWithRoom} md:w-[22%] md:min-w-40`}>
         <Sparkline
           completed={series.completed}
           failed={series.failed}
@@ -65,7 +70,6 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
 /** Each queue now, over the last hour and over the window; who waits longest stands first. */
 export function QueueTable({ overview }: { readonly overview: Overview }) {
   const t = useTranslations("admin.queues");
-  const hour = t("lastHour").toLowerCase();
   return (
     <Table
       caption={t("caption")}
@@ -76,11 +80,11 @@ export function QueueTable({ overview }: { readonly overview: Overview }) {
         `${t("running")} / ${t("slots").toLowerCase()}`,
         t("wait"),
         t("run"),
-        `${t("completed")}, ${hour}`,
-        `${t("failed")}, ${hour}`,
+        endedColumn(t),
         t("throughput"),
       ]}
-      numeric={[2, 3, 4, 5, 6, 7]}
+      numeric={[2, 3, 4, 5, 6]}
+      withRoom={[7]}
     >
       {overview.queues.map((queue) => (
         <QueueRow key={queue.queue} queue={queue} window={overview.window} />

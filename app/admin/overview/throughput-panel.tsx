@@ -33,7 +33,7 @@ export function ThroughputPanel({ overview }: { readonly overview: Overview }) {
         <time dateTime={series.from}>{time(new Date(start))}</time>
         <span>{time(new Date(start + series.stepMs * series.completed.length))}</span>
       </p>
-      <dl className="tabular mt-4 grid grid-cols-2 gap-x-6 gap-y-3 text-xs sm:grid-cols-5">
+      <dl className="tabular mt-4 grid grid-cols-2 gap-x-6 gap-y-3 text-xs sm:grid-cols-5 wide:max-xl:grid-cols-3">
         {(
           [
             [queues("completed"), all.completed],

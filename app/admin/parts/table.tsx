@@ -6,11 +6,15 @@ interface TableProps {
   readonly columns: readonly string[];
   /** Of numbers, which stand on the right; by place. */
   readonly numeric?: readonly number[];
+  /** Shown where there is room, and on a phone; by place. Their cells have `columnWithRoom`. */
+  readonly withRoom?: readonly number[];
   readonly children: ReactNode;
 }
 
+export const columnWithRoom = "md:max-xl:hidden";
+
 /** A table that becomes a list on a phone, each cell with its name. Roles instead of tags: a tag loses its meaning with another display. */
-export function Table({ caption, columns, numeric = [], children }: TableProps) {
+export function Table({ caption, columns, numeric = [], withRoom = [], children }: TableProps) {
   return (
     <div role="table" aria-label={caption} className="tabular w-full text-xs md:table">
       <div role="rowgroup" className="max-md:sr-only md:table-header-group">
@@ -20,8 +24,9 @@ export function Table({ caption, columns, numeric = [], children }: TableProps) 
               key={column}
               role="columnheader"
               className={cx(
-                "border-b border-line pr-5 pb-2 align-bottom font-medium whitespace-nowrap text-quiet last:pr-0 md:table-cell",
+                "border-b border-line pr-5 pb-2 align-bottom font-medium text-quiet xl:whitespace-nowrap last:pr-0 md:table-cell",
                 numeric.includes(at) && "text-right",
+                withRoom.includes(at) && columnWithRoom,
               )}
             >
               {column}

@@ -57,7 +57,7 @@ export function QueueSection({ queue, window }: Props) {
   return (
     <section
       aria-labelledby={id}
-      className="grid gap-x-10 gap-y-5 py-6 wide:grid-cols-[240px_minmax(0,1fr)_minmax(200px,300px)]"
+      className="grid gap-x-10 gap-y-5 py-6 wide:grid-cols-[200px_minmax(0,1fr)] xl:grid-cols-[240px_minmax(0,1fr)_minmax(200px,300px)]"
     >
       <div className="min-w-0">
         <h2 id={id} className="text-base font-medium">
@@ -78,7 +78,7 @@ export function QueueSection({ queue, window }: Props) {
         completed={queue.series.completed}
         failed={queue.series.failed}
         label={label}
-        className="h-14 w-full"
+        className="h-14 w-full wide:max-xl:col-start-2"
       />
     </section>
   );
