@@ -28,7 +28,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
           <span className="text-lg whitespace-nowrap">{formatSpan(oldestWaitingMs)}</span>
         )}
       </Cell>
-      <Cell label={t("queue")} isHead className="text-sm font-medium md:whitespace-nowrap">
+      <Cell label={t("queue")} isHead className="text-sm font-medium max-md:order-first md:whitespace-nowrap">
         <Link
           href={`/admin/jobs?queue=${encodeURIComponent(queue.queue)}&status=open`}
           className="underline-offset-4 hover:underline"
