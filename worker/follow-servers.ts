@@ -15,11 +15,12 @@ export function followServers(
     if (node) await writeServers(services, { nodeId: node.id, servers: pool.list().map(toSeen) });
     return services.config.timing.probeMs;
   });
-  let places = "";
+  // Also when one is given out: until then no other job could be sure of a server.
+  const readPlaces = () => JSON.stringify(pool.list().map(({ url, isFree, jobId }) => [url, isFree, jobId]));
+  let places = readPlaces();
   pool.onChange(() => {
     loop.wake();
-    // Also when one is given out: until then no other job could be sure of a server.
-    const now = JSON.stringify(pool.list().map(({ url, isFree, jobId }) => [url, isFree, jobId]));
+    const now = readPlaces();
     if (now !== places) consumers.claimNow();
     places = now;
   });
