@@ -15,7 +15,7 @@ export class RunStopped extends Error {
 }
 
 /** What a run takes up of its node. */
-export interface RunPlace {
+interface RunPlace {
   readonly lease: Lease;
   readonly queue: string;
   readonly engine: EngineName;
