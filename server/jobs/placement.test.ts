@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { addJob, addNode, readJob, testQueue } from "@atelier/testing/jobs";
+import { addJob, addNode, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
@@ -118,6 +118,24 @@ describe("D3 placement", () => {
     await addNode(services, { queue: "gpu-medium", needs: [sdxl] });
     await sweep(services);
     expect(await readJob(services, job.id)).toMatchObject({ queue: "gpu-medium", status: "queued" });
+  });
+
+  test("a card with a job before it is taken, not an idle server without one; after many jobs it is the other way", async () => {
+    const { services, owner } = scene;
+    await addNode(services, { queue: "cpu-intensive", needs: [sdxl] });
+    await addNode(services, { queue: "gpu-high", needs: [sdxl] });
+    await submitWords();
+    const second = await submitWords();
+    expect(second.queue).toBe("gpu-high");
+    expect(second.placement?.weighed).toContainEqual({
+      queue: "cpu-intensive",
+      need: sdxl,
+      waitS: 0,
+      refused: "slower",
+    });
+    for (let count = 0; count < 40; count += 1) await insertJob(services, { owner });
+    await services.db.update(schema.jobs).set({ queue: "gpu-high", need: sdxl });
+    expect((await submitWords()).queue).toBe("cpu-intensive");
   });
 
   test("waiting jobs move although others let them out of the line at that moment", async () => {

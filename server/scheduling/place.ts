@@ -3,6 +3,7 @@ import { localEngine, type JobKind } from "../engines/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Candidate } from "./candidates.ts";
 import { leastDemandingQueue } from "./least-demanding-queue.ts";
+import { isGpuQueue } from "./live-servers.ts";
 import { missingEngineReason } from "./missing-engine-reason.ts";
 import { readPlaces, type Place } from "./places.ts";
 
@@ -14,8 +15,8 @@ export interface Placed {
 }
 
 /**
- * Places a request: the best candidate that a live node can run; of the queues that serve it the one with the least
- * expected wait and room in its line. Without a live one the best candidate that a node of the last 24 hours, or the
+ * Places a request: the best candidate that a live node can run; of the queues that serve it the one where it
+ * is expected to be done first and that has room in its line. Without a live one the best candidate that a node of the last 24 hours, or the
  * local engine, could run: the job waits there. Throws `no_engine` when none ever could.
  */
 export async function place(
@@ -48,11 +49,18 @@ function chooseCandidate(candidates: readonly Candidate[], places: readonly Plac
 
 const waitOf = ({ workMs, slots }: Place) => workMs / Math.max(1, slots) / 1_000;
 
-/** The shortest wait, of equal ones the more demanding class; a full line is passed over while another has room. */
-function chooseQueue(live: readonly Place[], { limits, queues }: Config): Place | undefined {
+/** Seconds until a newcomer would be done: an idle server without a card is no match for a card with one job before it. */
+function doneIn(place: Place, config: Config): number {
+  const factor = isGpuQueue(config, place.queue) ? 1 : config.timing.cpuRunFactor;
+  return waitOf(place) + (place.runMs * factor) / 1_000;
+}
+
+/** Where it is done first, of equals the more demanding class; a full line is passed over while another has room. */
+function chooseQueue(live: readonly Place[], config: Config): Place | undefined {
+  const { limits, queues } = config;
   const rank = Object.keys(queues);
   const sorted = live.toSorted(
-    (a, b) => waitOf(a) - waitOf(b) || rank.indexOf(a.queue) - rank.indexOf(b.queue),
+    (a, b) => doneIn(a, config) - doneIn(b, config) || rank.indexOf(a.queue) - rank.indexOf(b.queue),
   );
   return sorted.find((place) => place.waiting < limits.maxWaiting) ?? sorted[0];
 }
@@ -65,6 +73,7 @@ interface Weighing {
 }
 
 function weigh({ candidates, places, chosen, config }: Weighing): PlaceWeighed[] {
+  const taken = places.find(({ need, queue }) => need === chosen.need && queue === chosen.queue);
   return candidates.flatMap(({ need }): PlaceWeighed[] => {
     const own = places.filter((place) => place.need === need);
     if (own.length === 0) {
@@ -77,14 +86,17 @@ function weigh({ candidates, places, chosen, config }: Weighing): PlaceWeighed[]
       queue: place.queue,
       need,
       waitS: place.slots > 0 ? Math.round(waitOf(place)) : null,
-      refused: refusalOf(place, chosen, config),
+      refused: refusalOf(place, { chosen, taken, config }),
     }));
   });
 }
 
-function refusalOf(place: Place, chosen: Placement["chosen"], { limits }: Config): PlaceWeighed["refused"] {
+type Taking = Pick<Weighing, "chosen" | "config"> & { readonly taken: Place | undefined };
+
+function refusalOf(place: Place, { chosen, taken, config }: Taking): PlaceWeighed["refused"] {
   if (place.need === chosen.need && place.queue === chosen.queue) return null;
   if (place.slots === 0) return "no_server";
   if (place.need !== chosen.need) return "less_suited";
-  return place.waiting >= limits.maxWaiting ? "full" : "busier";
+  if (place.waiting >= config.limits.maxWaiting) return "full";
+  return taken && waitOf(place) < waitOf(taken) ? "slower" : "busier";
 }

@@ -11,6 +11,8 @@ export interface Place {
   readonly slots: number;
   /** Expected run time of all open jobs of the queue, ms. */
   readonly workMs: number;
+  /** Expected run time of one job of the need, ms, wherever its past runs were. */
+  readonly runMs: number;
   readonly waiting: number;
 }
 
@@ -25,13 +27,14 @@ export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[
   const rows = await readOffered(db, needs);
   const costs = await readRunCosts(
     db,
-    rows.flatMap(({ line }) => line.map(({ need }) => need)),
+    rows.flatMap(({ need, line }) => [need, ...line.map((one) => one.need)]),
   );
   return rows.map(({ queue, need, slots, line }) => ({
     queue,
     need,
     slots,
     workMs: line.reduce((sum, one) => sum + one.open * costs(one.need).meanMs, 0),
+    runMs: costs(need).meanMs,
     waiting: line.reduce((sum, one) => sum + one.pending, 0),
   }));
 }

@@ -43,7 +43,7 @@ export interface PlaceWeighed {
   readonly need: Need;
   /** Expected wait in seconds; null where nothing alive can run it. */
   readonly waitS: number | null;
-  readonly refused: "busier" | "full" | "no_server" | "never_seen" | "less_suited" | null;
+  readonly refused: "busier" | "slower" | "full" | "no_server" | "never_seen" | "less_suited" | null;
 }
 
 /** What the request said about its way, so that running it again asks for no more than that. */
