@@ -84,7 +84,7 @@ describe("E8 a job runs again as it was asked for", () => {
   test("the owner and an admin who ask at the same moment get one job, whatever its tier", async () => {
     const { services, owner } = scene;
     await addNode(services);
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 10; round += 1) {
       const request = { kind: "upscale", inputs: { image: owner.imageId }, tier: "high" };
       const { id } = await submit(services, request, { submitter: { ...owner, isAdmin: true } });
       await cancel(services, { ownerId: owner.userId, id });

@@ -25,9 +25,11 @@ export async function retry(
   if (job.status !== "failed" && job.status !== "cancelled") {
     throw new AppError("conflict", "Only a failed or cancelled job can be run again.");
   }
+  // Before the look for the job: whoever sees the number of another's retry must see that job, too.
+  const lastNumber = await findLastNumber(services, job);
   const last = await findLastRetry(services, id);
   if (last && !isFinal(last.status)) return { id: last.id, status: last.status };
-  const number = Math.max(last?.retryNumber ?? 0, await findLastNumber(services, job)) + 1;
+  const number = Math.max(last?.retryNumber ?? 0, lastNumber) + 1;
   const request = {
     kind: job.kind,
     params: readParams(job),
