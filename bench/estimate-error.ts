@@ -21,6 +21,9 @@ const spread = 0.4;
 const busy = 0.9;
 const crowd = 12;
 
+/** The same crowds in each run, so that two versions are measured by one load. */
+const seed = 7;
+
 interface Row {
   readonly lowMs: number;
   readonly highMs: number;
@@ -73,17 +76,18 @@ async function addUser(stage: Stage): Promise<User> {
 
 /** Each crowd is one user's; the next comes when the slots could be done with this one but for `busy`. */
 async function submitCrowds({ services }: Stage, users: readonly User[]): Promise<void> {
+  const random = createRandom(seed);
   const endMs = performance.now() + loadMs;
   while (performance.now() < endMs) {
-    const size = 1 + Math.trunc(Math.random() * (2 * crowd - 1));
-    const kind = drawKind();
-    const user = users[Math.trunc(Math.random() * users.length)];
+    const size = 1 + Math.trunc(random() * (2 * crowd - 1));
+    const kind = drawKind(random());
+    const user = users[Math.trunc(random() * users.length)];
     if (!user) throw new Error("nobody submits");
     const { userId, image, mask } = user;
     const inputs = kind === "inpaint" ? { image, mask } : { image };
     for (let count = 0; count < size; count += 1)
       await submit(services, { kind, inputs }, { submitter: { userId, isGuest: false } });
-    await sleep((-Math.log(1 - Math.random()) * size * meanRunMs()) / slots / busy);
+    await sleep((-Math.log(1 - random()) * size * meanRunMs()) / slots / busy);
   }
 }
 
@@ -97,8 +101,18 @@ function readRows(stage: Stage): Promise<Row[]> {
     from jobs j order by created_at`);
 }
 
-function drawKind(): (typeof kinds)[number]["kind"] {
-  const place = Math.random();
+/** Mulberry32: numbers from 0 to 1, the same for the same seed. */
+function createRandom(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function drawKind(place: number): (typeof kinds)[number]["kind"] {
   if (place < kinds[0].share) return kinds[0].kind;
   return place < kinds[0].share + kinds[1].share ? kinds[1].kind : kinds[2].kind;
 }

@@ -3,6 +3,7 @@ import { openJobScene } from "@atelier/testing/scenes";
 import { sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import { readWaits, type LineTarget } from "../scheduling/index.ts";
+import { dispatch } from "./dispatch.ts";
 import { readWaiting } from "./waiting.ts";
 
 const scene = openJobScene({ isEmptied: true });
@@ -73,4 +74,28 @@ test("D6 any number of waiting jobs is placed with as many statements as one", a
   expect(many.statements).toBeLessThanOrEqual(one.statements);
   // The window, two of a higher tier, then in turn with two others who have three each.
   expect(many.items.map(({ position }) => position)).toEqual([0, 5, 8, 11, 12, 13, 14, 15, 16, 17]);
+});
+
+test("D6 D8 the told places are those in which jobs are served when nobody else comes, whoever had the last turn", async () => {
+  const { services } = scene;
+  await addNode(services);
+  const owners = [scene.owner, await addOwner(services), await addOwner(services)] as const;
+  async function serveNext(): Promise<string | undefined> {
+    const [next] = await dispatch(services, testQueue);
+    await services.db.execute(sql`delete from jobs where status = 'queued'`);
+    return next?.id;
+  }
+  // The third never had a turn, the second had the last.
+  for (const owner of owners.slice(0, 2)) {
+    await insertJob(services, { owner });
+    await serveNext();
+  }
+  for (const place of [0, 1, 2, 0, 1, 1, 0, 2, 1])
+    await insertJob(services, { owner: owners[place] ?? scene.owner });
+  const told = new Map<string, number>();
+  for (const { userId } of owners)
+    for (const { id, position } of (await readWaiting(services, userId)).items) told.set(id, position);
+  const served: string[] = [];
+  for (let next = await serveNext(); next; next = await serveNext()) served.push(next);
+  expect(served.map((id) => told.get(id))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });

@@ -102,29 +102,35 @@ export function toEstimate({ position, isLive, waitMs, cost }: Wait, sizeClass: 
 }
 
 /**
- * Rows ahead: the window, higher tiers, own earlier ones, and of each other owner as many as this one has before the
- * job, since the fair pick takes the owners in turn.
+ * Rows ahead: the window, higher tiers, own earlier ones, and of each other owner as many as this one has up to the job,
+ * since the fair pick takes the owners in turn; one less of an owner whose last turn was later.
  */
 async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): Promise<Line> {
-  const { jobs, nodes, nodeQueues } = schema;
+  const { jobs, nodes, nodeQueues, queueTurns } = schema;
   const list = JSON.stringify(targets.map((target, i) => ({ i, ...target })));
   const isBefore = sql`l.owner_id = t."ownerId" and (t."ownerOrder" is null or l.owner_order < t."ownerOrder")`;
   // Materialized, else places may be counted anew for each row of the line: 2 s at 2,000 rows instead of 20 ms.
   const result = await db.execute<Line & Record<string, unknown>>(sql`
     with targets as materialized (
       select * from jsonb_to_recordset(${list}::jsonb) as t(i int, need text, "ownerId" text, tier int, "ownerOrder" float8, "isQueued" boolean)
+    ), turns as materialized (
+      select owner_id, served_at from ${queueTurns} where queue = ${queue}
     ), line as materialized (
-      select need, tier, owner_id, owner_order, row_number() over (partition by owner_id, tier order by owner_order, id) as place
-      from ${jobs} where queue = ${queue} and status = 'pending' and exists (select 1 from targets where not "isQueued")
+      select need, tier, owner_id, owner_order, coalesce(served_at, '-infinity') as served_at,
+        row_number() over (partition by owner_id, tier order by owner_order, id) as place
+      from ${jobs} left join turns using (owner_id)
+      where queue = ${queue} and status = 'pending' and exists (select 1 from targets where not "isQueued")
     ), mine as materialized (
-      select t.*, (select count(*) + 1 from line l where l.tier = t.tier and ${isBefore}) as place from targets t where not t."isQueued"
+      select t.*, (select count(*) + 1 from line l where l.tier = t.tier and ${isBefore}) as place,
+        coalesce((select served_at from turns where owner_id = t."ownerId"), '-infinity') as served_at
+      from targets t where not t."isQueued"
     ), able as materialized (
       select w.need as of, q.node_id, q.slots, q.needs
       from (select distinct need from targets) w join ${nodeQueues} q on q.queue = ${queue} and w.need = any(q.needs)
       join ${nodes} n on n.id = q.node_id and n.state = 'active'
     ), before as (
       select t.i, t.need as of, l.need, count(*)::int as n from mine t
-      join line l on l.tier > t.tier or (l.tier = t.tier and ((${isBefore}) or (l.owner_id <> t."ownerId" and l.place <= t.place)))
+      join line l on l.tier > t.tier or (l.tier = t.tier and ((${isBefore}) or (l.owner_id <> t."ownerId" and l.place <= t.place - (l.served_at > t.served_at)::int)))
       group by t.i, t.need, l.need
       union all
       select t.i, t.need, j.need, count(*)::int from mine t, ${jobs} j
