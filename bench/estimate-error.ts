@@ -20,6 +20,8 @@ const spread = 0.4;
 /** Of what the slots can do; people come in crowds, so that lines grow and empty. */
 const busy = 0.9;
 const crowd = 12;
+/** Of each kind, before the crowds come: what is told comes from past runs. */
+const learning = 10;
 
 /** The same crowds in each run, so that two versions are measured by one load. */
 const seed = 7;
@@ -56,14 +58,21 @@ export async function benchEstimateError(backend: Backend): Promise<string[]> {
     needs: kinds.map(({ need }) => need),
     run: (job) => sleep(drawRunMs(job.kind)),
   });
+  for (const { kind } of kinds)
+    for (let count = 0; count < learning; count += 1) await submitOne(stage, { kind, user: users[0] });
+  await untilDone(stage);
   await submitCrowds(stage, users);
-  while ((await stage.query("select 1 from jobs where status <> 'completed' limit 1")).length > 0)
-    await sleep(200);
+  await untilDone(stage);
   const rows = await readRows(stage);
   await sweeper.stop();
   await node.close();
   await stage.close();
   return describe(rows);
+}
+
+async function untilDone(stage: Stage): Promise<void> {
+  while ((await stage.query("select 1 from jobs where status <> 'completed' limit 1")).length > 0)
+    await sleep(200);
 }
 
 async function addUser(stage: Stage): Promise<User> {
@@ -75,20 +84,25 @@ async function addUser(stage: Stage): Promise<User> {
 }
 
 /** Each crowd is one user's; the next comes when the slots could be done with this one but for `busy`. */
-async function submitCrowds({ services }: Stage, users: readonly User[]): Promise<void> {
+async function submitCrowds(stage: Stage, users: readonly User[]): Promise<void> {
   const random = createRandom(seed);
   const endMs = performance.now() + loadMs;
   while (performance.now() < endMs) {
     const size = 1 + Math.trunc(random() * (2 * crowd - 1));
     const kind = drawKind(random());
     const user = users[Math.trunc(random() * users.length)];
-    if (!user) throw new Error("nobody submits");
-    const { userId, image, mask } = user;
-    const inputs = kind === "inpaint" ? { image, mask } : { image };
-    for (let count = 0; count < size; count += 1)
-      await submit(services, { kind, inputs }, { submitter: { userId, isGuest: false } });
+    for (let count = 0; count < size; count += 1) await submitOne(stage, { kind, user });
     await sleep((-Math.log(1 - random()) * size * meanRunMs()) / slots / busy);
   }
+}
+
+type Kind = (typeof kinds)[number]["kind"];
+
+async function submitOne({ services }: Stage, { kind, user }: { kind: Kind; user: User | undefined }) {
+  if (!user) throw new Error("nobody submits");
+  const { userId, image, mask } = user;
+  const inputs = kind === "inpaint" ? { image, mask } : { image };
+  await submit(services, { kind, inputs }, { submitter: { userId, isGuest: false } });
 }
 
 function readRows(stage: Stage): Promise<Row[]> {
@@ -112,7 +126,7 @@ function createRandom(start: number): () => number {
   };
 }
 
-function drawKind(place: number): (typeof kinds)[number]["kind"] {
+function drawKind(place: number): Kind {
   if (place < kinds[0].share) return kinds[0].kind;
   return place < kinds[0].share + kinds[1].share ? kinds[1].kind : kinds[2].kind;
 }
@@ -128,13 +142,11 @@ function meanRunMs(): number {
   return kinds.reduce((sum, { medianMs, share }) => sum + medianMs * share * Math.exp(spread ** 2 / 2), 0);
 }
 
-/** The first jobs have no past to be told from. */
-const learning = 50;
 /** Dispatch and claim of a job that need not wait; a tenth of the shortest run. */
 const slackMs = 50;
 
 function describe(all: readonly Row[]): string[] {
-  const rows = all.slice(learning);
+  const rows = all.slice(learning * kinds.length);
   const share = (of: readonly Row[], holds: (row: Row) => boolean) =>
     `${show((100 * of.filter(holds).length) / of.length, 0)} %`;
   const isInside = ({ waitMs, lowMs, highMs }: Row) =>
