@@ -15,7 +15,7 @@ afterEach(() => scene.close());
 const pixelsOf = (file: string) => sharp(file).raw().toBuffer();
 const greyOf = (file: string) => sharp(file).extractChannel(0).raw().toBuffer();
 
-test("A10 D1 the kinds of a server follow from its model and plugins", async () => {
+test("A10 D1 D2 the kinds of a server follow from its model and plugins", async () => {
   const servers = [
     await scene.startServer({ model: "runwayml/stable-diffusion-inpainting", plugins: ["RemoveBG"] }),
     await scene.startServer({ model: "cv2", plugins: ["RestoreFormer", "InteractiveSeg"] }),
@@ -92,7 +92,7 @@ test("D1 faces are restored by whichever plugin the server has", async () => {
   expect(server.stats().plugins).toEqual({ RestoreFormer: 1 });
 });
 
-test("D1 a server has one job at once, two servers have one each", async () => {
+test("D1 D2 a server has one job at once, two servers have one each", async () => {
   const servers = [await scene.startServer({ workMs: 50 }), await scene.startServer({ workMs: 50 })];
   const { engine } = await scene.openEngine(servers);
   const image = await drawPicture(scene.folder, "photo.jpg");
