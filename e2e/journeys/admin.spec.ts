@@ -3,6 +3,7 @@ import { beAdmin } from "../steps/be-admin.ts";
 import { createAccount } from "../steps/create-account.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { sameSite } from "../steps/same-site.ts";
+import { sidewaysPx } from "../steps/sideways-px.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { waitForResult } from "../steps/wait-for-result.ts";
@@ -71,7 +72,9 @@ test("O4 an admin stops a job after being asked in place, and runs it again", as
   await orderNode(page, "Resume");
 });
 
-test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark", async ({ page }) => {
+test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark, and they fit 1,024 pixels", async ({
+  page,
+}) => {
   test.slow();
   await beAdmin(page);
   const image = await uploadSample(page, "astronaut.png");
@@ -86,12 +89,15 @@ test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark", async
     ["/admin/users", page.getByRole("table", { name: "People" })],
   ] as const;
   for (const [address, landmark] of stops) {
+    await page.setViewportSize({ width: 1680, height: 1050 });
     await page.goto(address);
     await expect(landmark).toBeVisible();
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       expect.soft(await findBarriers(page), `${address} in ${colorScheme}`).toEqual([]);
     }
+    await page.setViewportSize({ width: 1024, height: 768 });
+    expect.soft(await sidewaysPx(page), `sideways scroll on ${address}`).toBeLessThanOrEqual(0);
   }
 });
 

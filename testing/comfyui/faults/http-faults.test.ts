@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import net from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { objectOf } from "../json.ts";
 import { ask, historyOf, post, postGraph, upload } from "../recorded/client.ts";
@@ -72,6 +74,20 @@ describe("faults of the HTTP side", () => {
     simulator.inject({ kind: "socket-refused" });
     await expect(listenIn(simulator.url, "me")).rejects.toThrow("502");
     (await listenIn(simulator.url, "me")).close();
+  });
+
+  it("a client that resets its refused connection does not end the simulator", async () => {
+    simulator.inject({ kind: "socket-refused", times: "forever" });
+    const { hostname, port } = new URL(simulator.url);
+    for (let count = 0; count < 20; count += 1) {
+      const socket = net.connect({ host: hostname, port: Number(port) });
+      await once(socket, "connect");
+      socket.write("GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+      await once(socket, "readable");
+      socket.write("more");
+      socket.resetAndDestroy();
+    }
+    expect((await ask(`${simulator.url}/queue`))[0]).toBe(200);
   });
 
   it("faults are driven over HTTP, and the driver is never struck", async () => {

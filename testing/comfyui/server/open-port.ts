@@ -43,7 +43,11 @@ function makeServer(handlers: PortHandlers, streams: Set<Duplex>): Server {
     streams.add(stream);
     stream.once("close", () => streams.delete(stream));
   });
-  server.on("upgrade", (request, stream, head) => handlers.upgrade(request, stream, head));
+  server.on("upgrade", (request, stream, head) => {
+    // From here on nobody else listens for it: a client that resets the connection would end the process.
+    stream.on("error", () => stream.destroy());
+    handlers.upgrade(request, stream, head);
+  });
   return server;
 }
 
