@@ -20,8 +20,8 @@ function UserRow({ user }: { readonly user: UserFigures }) {
   return (
     <Row>
       <Cell label={t("name")} isHead>
-        <span className="block max-w-96 truncate font-medium">{user.name}</span>
-        <span className="block max-w-96 truncate text-quiet">{user.email ?? user.id}</span>
+        <span className="block max-w-96 truncate md:max-xl:max-w-60 font-medium">{user.name}</span>
+        <span className="block max-w-96 truncate md:max-xl:max-w-60 text-quiet">{user.email ?? user.id}</span>
       </Cell>
       <Cell label={t("role")}>
         <StateChip icon={icons[user.role]} tone={user.role === "admin" ? "info" : "quiet"}>
