@@ -4,7 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { JobStatusChip } from "../parts/job-status-chip.tsx";
 import { formatSpan } from "../parts/span.ts";
-import { Cell, Row, Table } from "../parts/table.tsx";
+import { Cell, columnWithRoom, Row, Table } from "../parts/table.tsx";
 
 function JobRow({ job }: { readonly job: FoundJob }) {
   const t = useTranslations("admin.jobs");
@@ -32,7 +32,7 @@ function JobRow({ job }: { readonly job: FoundJob }) {
           <span className="mt-0.5 block text-quiet">{job.errorCode.replaceAll("_", " ")}</span>
         )}
       </Cell>
-      <Cell label={t("owner")} className="max-w-56">
+      <Cell label={t("owner")} className="max-w-56 md:max-xl:max-w-44">
         <Link
           href={`/admin/jobs?owner=${job.owner.id}`}
           className="block truncate underline-offset-4 hover:underline"
@@ -47,7 +47,7 @@ function JobRow({ job }: { readonly job: FoundJob }) {
           {[job.node, job.server].filter((name) => name !== null).join(" · ")}
         </span>
       </Cell>
-      <Cell label={t("tier")}>
+      <Cell label={t("tier")} className={columnWithRoom}>
         <span className={job.tier === "normal" ? "text-quiet" : "font-medium"}>{t(`tiers.${job.tier}`)}</span>
       </Cell>
       <Cell label={story("waited")} isNumeric>
@@ -82,6 +82,7 @@ export function JobTable({ jobs }: { readonly jobs: readonly FoundJob[] }) {
         t("asked"),
       ]}
       numeric={[5, 6, 7]}
+      withRoom={[4]}
     >
       {jobs.map((job) => (
         <JobRow key={job.id} job={job} />
