@@ -7,7 +7,7 @@ import { serveAnswers } from "@atelier/testing/http";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "./engines/index.ts";
-import { followServers } from "./follow-servers.ts";
+import { followNode } from "./follow-node.ts";
 import { runJob } from "./run-job.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
 
@@ -38,15 +38,12 @@ test("A10 D4 a server that names its card and memory oddly has a row all the sam
     log: services.log,
   });
   await pool.start();
-  const loop = followServers(services, {
+  const capability = { cores: 1, memoryBytes: 1, gpus: [], engines: [], kinds: [] };
+  const loop = followNode(services, {
     pool,
-    incarnation: { current: () => node ?? null, stop: () => Promise.resolve() },
-    consumers: {
-      follow: () => undefined,
-      setActive: () => undefined,
-      claimNow: () => undefined,
-      close: () => Promise.resolve(),
-    },
+    offer: { current: () => ({ capability, queues: [], localSlots: 0 }), onChange: () => () => undefined },
+    incarnation: { current: () => node ?? null },
+    consumers: { follow: () => undefined, claimNow: () => undefined },
   });
   try {
     const { engineServers } = schema;

@@ -1,5 +1,4 @@
-import { dispatch, rering } from "@atelier/server/jobs";
-import { changeQueues, publishRefused, readOrders } from "@atelier/server/nodes";
+import { publishRefused, readOrders } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Consumers } from "./consume.ts";
@@ -7,7 +6,6 @@ import type { Incarnation } from "./incarnation.ts";
 import { startLoop, type Loop } from "./loop.ts";
 import type { LiveOffer } from "./offer/index.ts";
 import type { ServerPool } from "./servers/index.ts";
-import { toNodeQueue } from "./to-node-queue.ts";
 
 interface OrdersInput {
   readonly incarnation: Incarnation;
@@ -54,27 +52,4 @@ export function startRepublishing(
     }
     return republishMs;
   });
-}
-
-/** Tells the others what the node offers as soon as that changes, and lets out what waited for it. */
-export function followOffer(
-  services: Services,
-  { incarnation, offer, consumers }: Pick<OrdersInput, "incarnation" | "offer" | "consumers">,
-): Loop {
-  let told = "";
-  const loop = startLoop(services.log, "offer", async () => {
-    const node = incarnation.current();
-    const { capability, queues } = offer.current();
-    const state = JSON.stringify([node?.id, capability, queues]);
-    if (node && state !== told) {
-      consumers.follow();
-      await changeQueues(services, { nodeId: node.id, capability, queues: queues.map(toNodeQueue) });
-      told = state;
-      for (const { queue } of queues) await dispatch(services, queue);
-      await rering(services, 0);
-    }
-    return services.config.timing.sweepMs;
-  });
-  offer.onChange(() => loop.wake());
-  return loop;
 }

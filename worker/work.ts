@@ -1,13 +1,13 @@
 import type { Services } from "@atelier/server/services";
 import { consume, type ConsumeInput } from "./consume.ts";
 import { enter } from "./enter.ts";
-import { followServers } from "./follow-servers.ts";
+import { followNode } from "./follow-node.ts";
 import { openWorkerHttp } from "./http/index.ts";
 import { leave } from "./leave.ts";
 import { startLoops } from "./loops.ts";
 import { createMutex } from "./mutex.ts";
 import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./offer/index.ts";
-import { followOffer, startOrders, startRepublishing } from "./orders.ts";
+import { startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { onceStopped, type StopCause } from "./stop-signal.ts";
 import { startStrays } from "./strays.ts";
@@ -36,8 +36,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   void pool.start();
   const loops = [
     ...startLoops(services, { incarnation, runs, oneAtATime }),
-    followOffer(services, { incarnation, offer, consumers }),
-    followServers(services, { incarnation, pool, consumers }),
+    followNode(services, { incarnation, offer, pool, consumers }),
     startStrays(services, pool),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
     startOrders(services, { incarnation, offer, pool, consumers, onRetire: () => stop.retire() }),

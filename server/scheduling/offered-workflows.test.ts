@@ -1,7 +1,7 @@
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeServers, type SeenServer } from "../nodes/index.ts";
+import { changeNode, type SeenServer } from "../nodes/index.ts";
 import { offeredWorkflows } from "./offered-workflows.ts";
 
 let opened: TestServices;
@@ -23,7 +23,7 @@ const seen = (url: string, missing: SeenServer["missing"]): SeenServer => ({
 test("A12 a workflow that nothing can run says what the nearest server lacks, and its settings keep their ranges", async () => {
   const { services } = opened;
   const nodeId = await addNode(services);
-  await writeServers(services, {
+  await changeNode(services, {
     nodeId,
     servers: [
       seen("http://a:1", { t2i_sd15: ["node KSampler", "model sd15 (Checkpoint.name)"] }),

@@ -10,7 +10,7 @@ import { newId } from "../../platform/index.ts";
 import { drain } from "../leave.ts";
 import { readOrders } from "../read-orders.ts";
 import { register, type Registration } from "../register.ts";
-import { writeServers } from "../write-servers.ts";
+import { changeNode } from "../change-node.ts";
 import { changeNodeSettings, nodeSettingsSchema } from "./change-node-settings.ts";
 import { drainNode } from "./drain-node.ts";
 import { drainServer, resumeServer } from "./drain-server.ts";
@@ -116,7 +116,7 @@ test("D9 a drained server is an order to every node that sees it, until it is re
   await expect(drainServer(services, { url, adminId })).rejects.toMatchObject({ code: "not_found" });
   const nodeId = await addNode(services);
   const server = { url, engine: "comfyui", label: "gpu.test:8188", state: "healthy" } as const;
-  await writeServers(services, { nodeId, servers: [{ ...server, needs: [], missing: {}, sources: [] }] });
+  await changeNode(services, { nodeId, servers: [{ ...server, needs: [], missing: {}, sources: [] }] });
   await Promise.all([drainServer(services, { url, adminId }), drainServer(services, { url, adminId })]);
   expect((await readOrders(services, nodeId))?.drainedServers).toEqual(new Set([url]));
   await resumeServer(services, { url });

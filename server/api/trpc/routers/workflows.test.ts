@@ -8,7 +8,7 @@ import {
 } from "@atelier/testing/services";
 import superjson from "superjson";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { writeServers, type SeenServer } from "../../../nodes/index.ts";
+import { changeNode, type SeenServer } from "../../../nodes/index.ts";
 import { createHttpApp, handleTrpc } from "../../index.ts";
 
 let opened: TestServices;
@@ -28,7 +28,7 @@ beforeAll(async () => {
     missing: { t2i_sd15: missing },
     sources: ["test"],
   };
-  await writeServers(services, {
+  await changeNode(services, {
     nodeId: await addNode(services),
     servers: [server],
   });

@@ -3,7 +3,8 @@ import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { writeServers, type SeenServer } from "./write-servers.ts";
+import { changeNode } from "./change-node.ts";
+import type { SeenServer } from "./write-servers.ts";
 
 const { engineServers } = schema;
 
@@ -34,14 +35,14 @@ const readRows = (nodeId: string) =>
 test("A10 D4 rows of a node's servers follow what it sees and leave other nodes alone", async () => {
   const { services } = opened;
   const [nodeId, other] = [await addNode(services), await addNode(services)];
-  await writeServers(services, { nodeId: other, servers: [seen("http://a:1")] });
-  await writeServers(services, {
+  await changeNode(services, { nodeId: other, servers: [seen("http://a:1")] });
+  await changeNode(services, {
     nodeId,
     servers: [seen("http://a:1"), seen("http://b:1", { queueLength: 2 })],
   });
   const [first] = await readRows(nodeId);
   const probedAt = new Date();
-  await writeServers(services, {
+  await changeNode(services, {
     nodeId,
     servers: [seen("http://a:1", { vramFreeBytes: 5 * 2 ** 30, probedAt })],
   });
@@ -49,11 +50,11 @@ test("A10 D4 rows of a node's servers follow what it sees and leave other nodes 
   expect(rest).toEqual([]);
   expect(second).toMatchObject({ vramFreeBytes: 5 * 2 ** 30, probedAt, changedAt: first?.changedAt });
   const down = seen("http://a:1", { state: "down", lastError: "It cannot be reached.", needs: [] });
-  await writeServers(services, { nodeId, servers: [down] });
+  await changeNode(services, { nodeId, servers: [down] });
   const [third] = await readRows(nodeId);
   expect(third).toMatchObject({ state: "down", needs: [], lastError: "It cannot be reached." });
   expect(third?.changedAt.getTime()).toBeGreaterThan(first?.changedAt.getTime() ?? Infinity);
-  await writeServers(services, { nodeId, servers: [] });
+  await changeNode(services, { nodeId, servers: [] });
   expect(await readRows(nodeId)).toEqual([]);
   expect(await readRows(other)).toHaveLength(1);
 });

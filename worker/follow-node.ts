@@ -1,0 +1,64 @@
+import { dispatch, rering } from "@atelier/server/jobs";
+import { changeNode, type SeenServer } from "@atelier/server/nodes";
+import type { Services } from "@atelier/server/services";
+import type { Consumers } from "./consume.ts";
+import type { Incarnation } from "./incarnation.ts";
+import { startLoop, type Loop } from "./loop.ts";
+import type { LiveOffer } from "./offer/index.ts";
+import type { ServerPool, ServerState } from "./servers/index.ts";
+import { toNodeQueue } from "./to-node-queue.ts";
+
+export interface FollowInput {
+  readonly incarnation: Pick<Incarnation, "current">;
+  readonly offer: Pick<LiveOffer, "current" | "onChange">;
+  readonly pool: Pick<ServerPool, "list" | "onChange">;
+  readonly consumers: Pick<Consumers, "follow" | "claimNow">;
+}
+
+/**
+ * Shows the others this node's servers and what it offers: after each change, and now and then for the freshness of what
+ * is shown. What waited for a new offer is let out.
+ */
+export function followNode(services: Services, { incarnation, offer, pool, consumers }: FollowInput): Loop {
+  let told = "";
+  const loop = startLoop(services.log, "node", async () => {
+    const node = incarnation.current();
+    const { capability, queues } = offer.current();
+    const state = JSON.stringify([node?.id, capability, queues]);
+    if (node) {
+      const isNew = state !== told;
+      if (isNew) consumers.follow();
+      await changeNode(services, {
+        nodeId: node.id,
+        servers: pool.list().map(toSeen),
+        ...(isNew && { offer: { capability, queues: queues.map(toNodeQueue) } }),
+      });
+      if (isNew) for (const { queue } of queues) await dispatch(services, queue);
+      if (isNew) await rering(services, 0);
+      told = state;
+    }
+    return services.config.timing.probeMs;
+  });
+  // Also when a server is given out: until then no other job could be sure of one.
+  const readPlaces = () => JSON.stringify(pool.list().map(({ url, isFree, jobId }) => [url, isFree, jobId]));
+  let places = readPlaces();
+  offer.onChange(() => loop.wake());
+  pool.onChange(() => {
+    loop.wake();
+    const now = readPlaces();
+    if (now !== places) consumers.claimNow();
+    places = now;
+  });
+  return loop;
+}
+
+function toSeen(state: ServerState): SeenServer {
+  const { models: _models, isFree: _isFree, jobId, queueLength, needs, sources, ...server } = state;
+  return {
+    ...server,
+    needs: [...needs],
+    sources: [...sources],
+    queueLength: queueLength ?? 0,
+    runningJobId: jobId,
+  };
+}
