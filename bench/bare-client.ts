@@ -8,7 +8,7 @@ export interface BareRun {
 
 /**
  * The reference: what a script without any studio does. POST /prompt, the socket until the prompt has ended, /history for
- * the file's name, GET /view; the bytes of the picture.
+ * the file's name, GET /view; the bytes of the picture. It asks for previews as the studio does, and drops them.
  */
 export async function runBare({ url, graph }: BareRun): Promise<Uint8Array> {
   const clientId = randomUUID();
@@ -22,7 +22,8 @@ export async function runBare({ url, graph }: BareRun): Promise<Uint8Array> {
     const answer = await fetch(`${url}/prompt`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ prompt: graph, client_id: clientId }),
+      // Else the server would be spared what it does for the studio.
+      body: JSON.stringify({ prompt: graph, client_id: clientId, extra_data: { preview_method: "auto" } }),
     });
     const { prompt_id: promptId }: { prompt_id?: string } = JSON.parse(await answer.text());
     if (!promptId) throw new Error(`the prompt was refused: ${answer.status}`);

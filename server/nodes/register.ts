@@ -1,4 +1,4 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, desc, eq, inArray, sql } from "drizzle-orm";
 import { schema, type NodeCapability, type NodeProblem, type Tx } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
@@ -31,7 +31,7 @@ export async function register(services: Services, registration: Registration): 
   const node = await services.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('register'), hashtext(${registration.name}))`);
     const name = await freeName(tx, registration);
-    const kept = await keptOf(tx, registration);
+    const kept = await keptOf(tx, { name, replaces: registration.replaces });
     const [row] = await tx
       .insert(schema.nodes)
       .values({ id: newId(), name, ...identity, capability, problems, ...kept })
@@ -84,9 +84,13 @@ async function freeName(tx: Tx, { name, identity, replaces }: Registration): Pro
   return `${name}-${number}`;
 }
 
-/** What admins asked of the incarnation that this process was before. */
-async function keptOf(tx: Tx, { replaces }: Registration): Promise<Partial<Node>> {
-  if (!replaces) return {};
+interface Heir {
+  readonly name: string;
+  readonly replaces: string | undefined;
+}
+
+/** Settings hold for the last node of a name; what else admins asked only for the process that was asked. */
+async function keptOf(tx: Tx, { name, replaces }: Heir): Promise<Partial<Node>> {
   const { nodes } = schema;
   const [before] = await tx
     .select({
@@ -95,8 +99,12 @@ async function keptOf(tx: Tx, { replaces }: Registration): Promise<Partial<Node>
       retireRequested: nodes.retireRequested,
     })
     .from(nodes)
-    .where(eq(nodes.id, replaces));
-  return before ? { ...before, state: before.drainRequested ? "draining" : "active" } : {};
+    .where(replaces ? eq(nodes.id, replaces) : eq(nodes.name, name))
+    .orderBy(desc(nodes.startedAt))
+    .limit(1);
+  if (!before) return {};
+  if (!replaces) return { settings: before.settings };
+  return { ...before, state: before.drainRequested ? "draining" : "active" };
 }
 
 function isGone(node: Node, identity: ProcessIdentity): boolean {

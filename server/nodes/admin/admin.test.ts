@@ -106,6 +106,9 @@ test("D4 what an admin asks of a node reaches its orders and the incarnation aft
   expect(again).toMatchObject({ state: "draining", drainRequested: true, settings });
   const another = await register(services, { ...registration, name: "another" });
   expect(another).toMatchObject({ state: "active", settings: {} });
+  await services.db.update(schema.nodes).set({ state: "gone" }).where(eq(schema.nodes.id, again.id));
+  const restarted = await register(services, registration);
+  expect(restarted).toMatchObject({ state: "active", drainRequested: false, settings });
 });
 
 test("D9 a drained server is an order to every node that sees it, until it is resumed", async () => {
