@@ -91,16 +91,16 @@ describe("D8 where a failed try goes", () => {
     expect(job.notBefore).toBeInstanceOf(Date);
   });
 
-  test("a missing model: to another server, and failed with its own code when there is none", async () => {
-    await addServer(scene.services, { nodeId, url: small, needs: [need] });
-    await addServer(scene.services, { nodeId, url: large, needs: [need] });
-    await submitUpscale();
-    expect(await failOn(small, "model_missing")).toMatchObject({ avoid: [small] });
-    expect(await failOn(large, "model_missing")).toMatchObject({
-      status: "failed",
-      errorCode: "model_missing",
-    });
-  });
+  test.for(["model_missing", "request_too_large"] as const)(
+    "%s: to another server, and failed with its own code when there is none",
+    async (code) => {
+      await addServer(scene.services, { nodeId, url: small, needs: [need] });
+      await addServer(scene.services, { nodeId, url: large, needs: [need] });
+      await submitUpscale();
+      expect(await failOn(small, code)).toMatchObject({ avoid: [small], charged: 0 });
+      expect(await failOn(large, code)).toMatchObject({ status: "failed", errorCode: code });
+    },
+  );
 
   test("F27 out of memory on a card: to a server with more of it", async () => {
     await addServer(scene.services, { nodeId, url: small, needs: [need], vramGib: 8 });

@@ -48,7 +48,12 @@ const elsewhere = (message: string): ErrorRule => ({
 /** The closed table of error codes; every decision about an error is made from its row here. */
 export const errorRules = {
   bad_request: validation(400, "The request is not valid."),
-  request_too_large: validation(413, "The request is too large."),
+  // As the end of a run: the proxy of another server may take larger files.
+  request_too_large: {
+    ...validation(413, "The request is too large."),
+    strategy: "only_other_server",
+    charged: false,
+  },
   unauthorized: validation(401, "Sign in or send an API key."),
   forbidden: validation(403, "You may not do that."),
   not_found: validation(404, "There is nothing here under that address."),

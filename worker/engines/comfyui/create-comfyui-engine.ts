@@ -81,6 +81,7 @@ const serverCodes = new Set<ErrorCode>([
   "model_missing",
   "node_missing",
   "graph_invalid",
+  "request_too_large",
 ]);
 
 interface Failed {

@@ -142,13 +142,16 @@ test("D1 an outfit change without a mask sends both pictures", async () => {
   expect(server.stats().uploads).toBe(2);
 });
 
-test("A12 a picture that is too large for a proxy fails the job and says nothing of the server", async () => {
+test("A12 a picture that is too large for a server's proxy is another server's, and the server stays well", async () => {
   const server = await scene.startServer();
   const { engine, pool } = await scene.openEngine(server);
   server.inject({ kind: "html", status: 413, path: "POST /upload" });
   const image = await drawPicture("image", { width: 64, height: 64 });
   const task = scene.newTask({ workflow: "upscale_model", inputs: { image } });
-  await expect(engine.run(task, newContext().context)).rejects.toMatchObject({ code: "request_too_large" });
+  await expect(engine.run(task, newContext().context)).rejects.toMatchObject({
+    code: "request_too_large",
+    details: { server: server.url },
+  });
   expect(pool.list()).toMatchObject([{ state: "healthy", lastError: null }]);
 });
 
