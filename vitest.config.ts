@@ -12,6 +12,7 @@ export default defineConfig({
     ],
     globalSetup: ["testing/setup/index.ts"],
     maxWorkers: 2,
+    execArgv: [`--import=${import.meta.resolve("./scripts/process/quick-resolve.ts")}`],
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

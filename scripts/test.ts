@@ -19,12 +19,9 @@ interface Part {
 
 async function runVitest(reports: string): Promise<Part> {
   const report = path.join(reports, "vitest.json");
-  const run = await runTool("vitest", [
-    "run",
-    "--reporter=default",
-    "--reporter=json",
-    `--outputFile.json=${report}`,
-  ]);
+  const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  // Each test file has a process of its own, which loads the same libraries.
+  const run = await runTool("vitest", args, { NODE_COMPILE_CACHE: path.join(reports, "compile-cache") });
   const named = readVitestFailures(report);
   const failures = run.isOk || named.length > 0 ? named : ["an error outside of every test, see above"];
   return { run, counts: countPart(run.isOk, readVitestCounts(report)), failures };

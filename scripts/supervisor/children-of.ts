@@ -11,6 +11,7 @@ export const rootDir = path.resolve(import.meta.dirname, "..", "..");
  * outside this heap.
  */
 const smallYoungHeap = "--max-semi-space-size=2";
+const quickResolve = `--import=${import.meta.resolve("../process/quick-resolve.ts")}`;
 /** Pages hold nothing that needs a long goodbye: open streams resume elsewhere. */
 const webGraceMs = 5_000;
 /** On top of the worker's own grace time, so that it is never killed while it hands its jobs back. */
@@ -29,7 +30,7 @@ export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEn
   const worker: ChildSpec = {
     ...node,
     name: "worker",
-    args: [smallYoungHeap, "worker/main.ts"],
+    args: [smallYoungHeap, quickResolve, "worker/main.ts"],
     env: childEnv,
     graceMs: settings.stopGraceMs + marginMs,
     lastCode: retiredExitCode,

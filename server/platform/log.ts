@@ -1,6 +1,5 @@
 import path from "node:path";
 import pino, { type Logger } from "pino";
-import pinoRoll from "pino-roll";
 import type { Env } from "./env.ts";
 
 export interface LogOptions {
@@ -21,6 +20,8 @@ const secretPaths = [
 
 /** Structured lines to the console and to rotating files: all of them in `combined`, errors also in `error` (A2). */
 export async function openLog({ env, name }: LogOptions): Promise<Logger> {
+  // Three hundred files, which what reads the configuration alone does without.
+  const { default: pinoRoll } = await import("pino-roll");
   const file = (label: string) =>
     pinoRoll({
       file: path.resolve(env.ATELIER_DATA_DIR, "logs", name, label),

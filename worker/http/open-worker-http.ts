@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import { answerRequest } from "./answer-request.ts";
 import type { WorkerView } from "./worker-view.ts";
 
 const limits = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
@@ -23,6 +22,8 @@ export interface WorkerHttp {
 export async function openWorkerHttp(services: Services): Promise<WorkerHttp | null> {
   const { HOST: host, WORKER_HTTP_PORT: port, WORKER_HTTP_TOKEN: token } = services.env;
   if (port === undefined || token === undefined) return null;
+  // The accounts take a fifth of a worker's start, which most do without.
+  const { answerRequest } = await import("./answer-request.ts");
   let worker: WorkerView | null = null;
   const server = createServer(limits, (request, response) => {
     void answerRequest({ services, token, worker }, request, response);

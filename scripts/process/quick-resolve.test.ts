@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { runNode } from "../../testing/processes/index.ts";
+
+const database = new URL("../../server/db/index.ts", import.meta.url).href;
+const tellLoads = `
+  import { registerHooks } from "node:module";
+  registerHooks({ load: (url, context, next) => (console.log(context.format, url), next(url, context)) });
+  await import(${JSON.stringify(database)});`;
+
+async function readLoads(...flags: string[]): Promise<string[]> {
+  const run = runNode([...flags, "--input-type=module", "--eval", tellLoads]);
+  expect(await run.ended).toBe(0);
+  return run
+    .output()
+    .split("\n")
+    .filter((line) => line.includes("drizzle-orm"));
+}
+
+test("files of drizzle-orm are found where Node finds them, as what it takes them for", async () => {
+  const hook = new URL("quick-resolve.ts", import.meta.url).href;
+  const [quick, plain] = await Promise.all([readLoads("--import", hook), readLoads()]);
+  expect(plain.length).toBeGreaterThan(50);
+  expect(quick.toSorted()).toEqual(plain.toSorted());
+});
