@@ -16,7 +16,11 @@ export function enter(
     offer: () => offer.current(),
     workflows: workflows.filter(({ isBuiltIn }) => !isBuiltIn),
     problems,
-    onRegistered: (node) => offer.refuse(node.problems.map(({ what }) => what)),
+    onRegistered(node) {
+      // Before the first claim: they may be those of an earlier node of this name.
+      offer.setSettings(node.settings);
+      offer.refuse(node.problems.map(({ what }) => what));
+    },
     onLost: async () => {
       runs.stopAll("lost");
       await runs.settled();

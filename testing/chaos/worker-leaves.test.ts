@@ -1,9 +1,11 @@
 import { schema } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
-import { retireNode } from "@atelier/server/nodes";
+import { changeNodeSettings, retireNode } from "@atelier/server/nodes";
 import { retiredExitCode } from "@atelier/worker/start-up";
+import { desc, eq } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { addJob, readJob, readStory, until } from "../jobs/index.ts";
+import { addJob, readJob, readStory, testQueue, until } from "../jobs/index.ts";
+import { eventually } from "./eventually.ts";
 import { backends, openScene, realTimeMs } from "./scene.ts";
 
 /** When a cancelled run must have given its place to the next job (F36). */
@@ -121,6 +123,35 @@ test.concurrent.for(backends)(
     expect((begun.startedAt?.getTime() ?? Infinity) - asked).toBeLessThan(freeMs);
     await until(services, next.id, "completed");
     expect(await readJob(services, id)).toMatchObject({ status: "cancelled", charged: 0 });
+    expect(await scene.faults()).toEqual([]);
+  },
+);
+
+test.concurrent.for(backends)(
+  "D4 a worker on %s that is started again keeps what an admin set, from its first claim",
+  { timeout: realTimeMs },
+  async (backend, { onTestFinished }) => {
+    const scene = await openScene(onTestFinished, { backend });
+    const { services, owner } = scene;
+    const { nodes, nodeQueues } = schema;
+    const readLast = async () => {
+      const rows = services.db.select().from(nodes).innerJoin(nodeQueues, eq(nodeQueues.nodeId, nodes.id));
+      const [row] = await rows.where(eq(nodeQueues.queue, testQueue)).orderBy(desc(nodes.startedAt));
+      if (!row) throw new Error("there is no node");
+      return row;
+    };
+    const first = await scene.startWorker();
+    const { nodes: before } = await readLast();
+    await changeNodeSettings(services, { id: before.id, settings: { slots: { [testQueue]: 0 } } });
+    expect(await first.term()).toBe(0);
+    const id = await addJob(services, { owner });
+    await scene.startWorker();
+    await eventually(async () => (await readLast()).node_queues.slots, 0);
+    const { nodes: after } = await readLast();
+    expect(after.id).not.toBe(before.id);
+    expect(await readJob(services, id)).toMatchObject({ attempt: 0 });
+    await changeNodeSettings(services, { id: after.id, settings: {} });
+    expect(await until(services, id, "completed")).toMatchObject({ attempt: 1, nodeId: after.id });
     expect(await scene.faults()).toEqual([]);
   },
 );
