@@ -128,7 +128,7 @@ test.concurrent.for(backends)(
 );
 
 test.concurrent.for(backends)(
-  "D4 a worker on %s that is started again keeps what an admin set, from its first claim",
+  "D4 a worker on %s that is started again keeps what an admin set",
   { timeout: realTimeMs },
   async (backend, { onTestFinished }) => {
     const scene = await openScene(onTestFinished, { backend });
