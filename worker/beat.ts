@@ -20,6 +20,7 @@ export function startBeat(services: Services, nodeId: string, onLost: () => void
   };
   const thread = new Worker(new URL("./beat-thread.ts", import.meta.url), {
     workerData: input,
+    execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
   });
   const tick = setInterval(() => thread.postMessage("tick"), timing.beatMs);

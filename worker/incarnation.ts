@@ -21,6 +21,7 @@ export interface IncarnationInput {
   readonly offer: () => NodeOffer;
   readonly workflows: readonly Workflow[];
   readonly problems: readonly NodeProblem[];
+  readonly inherits: boolean;
   /** Called after each registration. */
   readonly onRegistered: (node: Node) => void;
   /** Called when the node was called lost, before the new one is registered. Must not throw. */
@@ -76,7 +77,9 @@ export async function startIncarnation(services: Services, input: IncarnationInp
   };
 }
 
-function registrationOf({ name, offer, workflows, problems }: IncarnationInput): Registration {
-  const { capability, queues } = offer();
-  return { name, identity: ownIdentity(), capability, queues: queues.map(toNodeQueue), workflows, problems };
+function registrationOf({ offer, ...input }: IncarnationInput): Registration {
+  const { name, workflows, problems, inherits } = input;
+  const { capability, queues: own } = offer();
+  const queues = own.map(toNodeQueue);
+  return { name, identity: ownIdentity(), capability, queues, workflows, problems, inherits };
 }

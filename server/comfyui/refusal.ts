@@ -13,7 +13,7 @@ const busyStatuses = new Set([429, 503]);
 /** The error for an answer that is not what the route gives; the text of the answer is not repeated. */
 export function refusalOf(answer: Answer): AppError {
   const { status } = answer;
-  // The server's own limit or that of a proxy before it: either way the request is at fault, not the server.
+  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
   if (status === 413) {
     return new AppError("request_too_large", "The server takes no files of this size.", {
       details: { status },

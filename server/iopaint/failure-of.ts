@@ -14,7 +14,7 @@ interface Failure {
 
 /** The error for an answer that is not 200. */
 export function failureOf({ status }: { readonly status: number }, text: string): AppError {
-  // The server's own limit or that of a proxy before it: either way the request is at fault, not the server.
+  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
   if (status === 413) {
     return new AppError("request_too_large", "The server takes no files of this size.", {
       details: { status },

@@ -11,7 +11,7 @@ import { claimedStatuses } from "./status.ts";
 import { transition } from "./transition.ts";
 
 /**
- * Ends a try that failed. The error's row in the table decides: validation fails at once, anything else goes back to
+ * Ends a try that failed. The error's row in the table decides: the strategy `fail` ends it at once, anything else goes back to
  * the line until the job has spent its charged tries, or its tries of any kind: what is out of order for so long will not
  * come right by waiting. A job that is tried once ends with its first failure. Null when the lease is no longer the current one.
  */

@@ -18,10 +18,10 @@ export interface NodeChange {
 export async function changeNode({ db }: Pick<Services, "db">, change: NodeChange): Promise<void> {
   const { nodeId, servers, offer } = change;
   await db.transaction(async (tx) => {
-    if (offer) {
-      await tx.update(schema.nodes).set({ capability: offer.capability }).where(eq(schema.nodes.id, nodeId));
-      await writeQueues(tx, nodeId, offer.queues);
-    }
     await writeServers(tx, nodeId, servers);
+    if (!offer) return;
+    await writeQueues(tx, nodeId, offer.queues);
+    // Last, since the node's beat waits for whoever holds its row.
+    await tx.update(schema.nodes).set({ capability: offer.capability }).where(eq(schema.nodes.id, nodeId));
   });
 }

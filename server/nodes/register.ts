@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, sql } from "drizzle-orm";
 import { schema, type NodeCapability, type NodeProblem, type Tx } from "../db/index.ts";
-import { newId } from "../platform/index.ts";
+import { newId, type Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import type { Workflow } from "../workflows/index.ts";
 import { pidStartTime, type ProcessIdentity } from "./identity.ts";
@@ -18,6 +18,8 @@ export interface Registration {
   readonly workflows?: readonly Workflow[];
   /** What was not taken of the operator's own, and why. */
   readonly problems?: readonly NodeProblem[];
+  /** Whether it takes over the settings of the last node of its name; false by default. */
+  readonly inherits?: boolean;
   /** The incarnation of this very process that a beat found lost; it is not a predecessor to wait for. */
   readonly replaces?: string;
 }
@@ -31,7 +33,7 @@ export async function register(services: Services, registration: Registration): 
   const node = await services.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('register'), hashtext(${registration.name}))`);
     const name = await freeName(tx, registration);
-    const kept = await keptOf(tx, { name, replaces: registration.replaces });
+    const kept = await keptOf(tx, services.config, { ...registration, names: [registration.name, name] });
     const [row] = await tx
       .insert(schema.nodes)
       .values({ id: newId(), name, ...identity, capability, problems, ...kept })
@@ -84,14 +86,24 @@ async function freeName(tx: Tx, { name, identity, replaces }: Registration): Pro
   return `${name}-${number}`;
 }
 
-interface Heir {
-  readonly name: string;
-  readonly replaces: string | undefined;
+interface Heir extends Pick<Registration, "inherits" | "replaces"> {
+  /** The name that was asked for, and the one that was given. */
+  readonly names: readonly string[];
 }
 
-/** Settings hold for the last node of a name; what else admins asked only for the process that was asked. */
-async function keptOf(tx: Tx, { name, replaces }: Heir): Promise<Partial<Node>> {
+/**
+ * Settings hold for the next node of a name; what else admins asked only for the process that was asked. A node that is
+ * silent may be a predecessor that nobody has called lost yet; one that beats is a neighbour.
+ */
+async function keptOf(
+  tx: Tx,
+  { timing }: Config,
+  { names, inherits, replaces }: Heir,
+): Promise<Partial<Node>> {
+  if (!inherits && !replaces) return {};
   const { nodes } = schema;
+  const silence = sql`${timing.lostAfterMs} * interval '1 millisecond'`;
+  const isOver = sql`(${nodes.state} <> 'active' or ${nodes.seenAt} < now() - ${silence})`;
   const [before] = await tx
     .select({
       settings: nodes.settings,
@@ -99,7 +111,7 @@ async function keptOf(tx: Tx, { name, replaces }: Heir): Promise<Partial<Node>> 
       retireRequested: nodes.retireRequested,
     })
     .from(nodes)
-    .where(replaces ? eq(nodes.id, replaces) : eq(nodes.name, name))
+    .where(replaces ? eq(nodes.id, replaces) : and(inArray(nodes.name, [...names]), isOver))
     .orderBy(desc(nodes.startedAt))
     .limit(1);
   if (!before) return {};

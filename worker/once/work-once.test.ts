@@ -37,7 +37,7 @@ describe.each(["postgres", "redis"] as const)("on %s", { timeout: 180_000 }, (ba
       ...processEnv(opened.services),
       LOG_LEVEL: "info",
       ATELIER_CONFIG: configFile,
-      WORKER_NAME: "once",
+      WORKER_NAME: "machine",
       // Must change nothing: this mode knows no servers.
       COMFYUI_URLS: "http://127.0.0.1:1",
     });
@@ -53,7 +53,7 @@ describe.each(["postgres", "redis"] as const)("on %s", { timeout: 180_000 }, (ba
     expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("job taken")]);
     const jobs = await Promise.all(ids.map((id) => readJob(opened.services, id)));
     expect(jobs.map(({ status }) => status)).toEqual(["completed", expect.stringMatching(/pending|queued/)]);
-    expect(await readNodes()).toMatchObject([{ name: "once", state: "gone", processed: 1 }]);
+    expect(await readNodes()).toMatchObject([{ name: "machine-once", state: "gone", processed: 1 }]);
     expect(await readQueues()).toMatchObject([{ queue: "cpu-light", slots: 1 }]);
     for (const { needs } of await readQueues())
       expect(needs.every((need) => need.startsWith("local/"))).toBe(true);

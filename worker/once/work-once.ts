@@ -28,7 +28,8 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
   const oneAtATime = createMutex();
-  const incarnation = await enter(services, { workflows: [], problems: [] }, { offer, runs });
+  const entering = { offer, runs, isOnce: true };
+  const incarnation = await enter(services, { workflows: [], problems: [] }, entering);
   const consumers = consume(services, { offer, engines, incarnation, runs, oneAtATime });
   const loops = startWatchOver(services, { incarnation, runs, oneAtATime });
   const reason = await waitForJob({ taken, stop, waitMs });

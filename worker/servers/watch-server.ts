@@ -28,10 +28,8 @@ export function watchServer(input: WatchInput): ServerWatch {
   const untilRetryMs = () => (health.link === "down" ? health.retryAtMs - performance.now() : 0);
   const loop: Loop = startLoop(input.log, `probe ${input.entry.label}`, async () => {
     if (untilRetryMs() > 0) return untilRetryMs();
-    const before = conditionOf(input.entry);
     await probeOnce(input, stopping.signal);
     first.resolve();
-    if (!stopping.signal.aborted) tell(input, before);
     return health.link === "down" ? Math.max(0, untilRetryMs()) : input.probeMs;
   });
   return {
@@ -45,8 +43,10 @@ export function watchServer(input: WatchInput): ServerWatch {
   };
 }
 
-async function probeOnce({ entry, probe, log }: WatchInput, signal: AbortSignal): Promise<void> {
+async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> {
+  const { entry, probe, log } = input;
   const { health } = entry;
+  const before = conditionOf(entry);
   const { lostRuns } = health;
   try {
     if (health.mustFree) await free(probe, log, signal);
@@ -62,6 +62,8 @@ async function probeOnce({ entry, probe, log }: WatchInput, signal: AbortSignal)
     noteSilence(health, toAppError(error), performance.now());
   } finally {
     entry.probedAt = new Date();
+    // In the moment of the change: nobody may see the server changed and what the node offers unchanged.
+    if (!signal.aborted) tell(input, before);
   }
 }
 

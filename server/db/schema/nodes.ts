@@ -44,7 +44,7 @@ export interface NodeProblem {
   readonly reason: string;
 }
 
-/** One process incarnation of a worker; the name is a label. */
+/** One process incarnation of a worker; the name is a label, under which settings are kept. */
 export const nodes = pgTable(
   "nodes",
   {

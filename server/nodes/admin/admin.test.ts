@@ -96,6 +96,7 @@ test("D4 what an admin asks of a node reaches its orders and the incarnation aft
     identity: { hostname: "test", bootId: "test", pid: 1, pidStartedAt: "0" },
     capability: { cores: 2, memoryBytes: 1, gpus: [], kinds: [], engines: [] },
     queues: [],
+    inherits: true,
   };
   const node = await register(services, registration);
   const settings = nodeSettingsSchema.parse({ slots: { [testQueue]: 0 }, kinds: ["upscale"] });
@@ -109,6 +110,15 @@ test("D4 what an admin asks of a node reaches its orders and the incarnation aft
   await services.db.update(schema.nodes).set({ state: "gone" }).where(eq(schema.nodes.id, again.id));
   const restarted = await register(services, registration);
   expect(restarted).toMatchObject({ state: "active", drainRequested: false, settings });
+  const { id } = restarted;
+  const from = (bootId: string) => ({ ...registration, identity: { ...registration.identity, bootId } });
+  const neighbour = await register(services, from("another"));
+  expect(neighbour).toMatchObject({ name: `${node.name}-2`, settings: {} });
+  await services.db
+    .update(schema.nodes)
+    .set({ seenAt: new Date(0) })
+    .where(eq(schema.nodes.id, id));
+  expect(await register(services, from("a third"))).toMatchObject({ name: `${node.name}-3`, settings });
 });
 
 test("D9 a drained server is an order to every node that sees it, until it is resumed", async () => {
