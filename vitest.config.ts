@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { quickResolveFlag } from "./scripts/process/quick-resolve-flag.ts";
 
 export default defineConfig({
   test: {
@@ -12,7 +13,7 @@ export default defineConfig({
     ],
     globalSetup: ["testing/setup/index.ts"],
     maxWorkers: 2,
-    execArgv: [`--import=${import.meta.resolve("./scripts/process/quick-resolve.ts")}`],
+    execArgv: [quickResolveFlag],
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

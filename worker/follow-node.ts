@@ -21,22 +21,23 @@ export interface FollowInput {
  */
 export function followNode(services: Services, { incarnation, offer, pool, consumers }: FollowInput): Loop {
   let told = "";
+  const tell = async (nodeId: string) => {
+    const { capability, queues } = offer.current();
+    const servers = pool.list().map(toSeen);
+    const state = JSON.stringify([nodeId, capability, queues]);
+    if (state === told) {
+      await changeNode(services, { nodeId, servers });
+      return;
+    }
+    consumers.follow();
+    await changeNode(services, { nodeId, servers, offer: { capability, queues: queues.map(toNodeQueue) } });
+    for (const { queue } of queues) await dispatch(services, queue);
+    await rering(services, 0);
+    told = state;
+  };
   const loop = startLoop(services.log, "node", async () => {
     const node = incarnation.current();
-    const { capability, queues } = offer.current();
-    const state = JSON.stringify([node?.id, capability, queues]);
-    if (node) {
-      const isNew = state !== told;
-      if (isNew) consumers.follow();
-      await changeNode(services, {
-        nodeId: node.id,
-        servers: pool.list().map(toSeen),
-        ...(isNew && { offer: { capability, queues: queues.map(toNodeQueue) } }),
-      });
-      if (isNew) for (const { queue } of queues) await dispatch(services, queue);
-      if (isNew) await rering(services, 0);
-      told = state;
-    }
+    if (node) await tell(node.id);
     return services.config.timing.probeMs;
   });
   // Also when a server is given out: until then no other job could be sure of one.

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { runNode } from "../../testing/processes/index.ts";
+import { quickResolveFlag } from "./quick-resolve-flag.ts";
 
 const database = new URL("../../server/db/index.ts", import.meta.url).href;
 const tellLoads = `
@@ -17,8 +18,7 @@ async function readLoads(...flags: string[]): Promise<string[]> {
 }
 
 test("files of drizzle-orm are found where Node finds them, as what it takes them for", async () => {
-  const hook = new URL("quick-resolve.ts", import.meta.url).href;
-  const [quick, plain] = await Promise.all([readLoads("--import", hook), readLoads()]);
+  const [quick, plain] = await Promise.all([readLoads(quickResolveFlag), readLoads()]);
   expect(plain.length).toBeGreaterThan(50);
   expect(quick.toSorted()).toEqual(plain.toSorted());
 });

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import { retiredExitCode } from "@atelier/worker/start-up";
+import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
 import type { ChildSpec } from "./child.ts";
 import type { Role } from "./role.ts";
 import type { Settings } from "./settings.ts";
@@ -11,7 +12,6 @@ export const rootDir = path.resolve(import.meta.dirname, "..", "..");
  * outside this heap.
  */
 const smallYoungHeap = "--max-semi-space-size=2";
-const quickResolve = `--import=${import.meta.resolve("../process/quick-resolve.ts")}`;
 /** Pages hold nothing that needs a long goodbye: open streams resume elsewhere. */
 const webGraceMs = 5_000;
 /** On top of the worker's own grace time, so that it is never killed while it hands its jobs back. */
@@ -30,7 +30,7 @@ export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEn
   const worker: ChildSpec = {
     ...node,
     name: "worker",
-    args: [smallYoungHeap, quickResolve, "worker/main.ts"],
+    args: [smallYoungHeap, quickResolveFlag, "worker/main.ts"],
     env: childEnv,
     graceMs: settings.stopGraceMs + marginMs,
     lastCode: retiredExitCode,

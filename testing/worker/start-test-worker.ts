@@ -1,11 +1,11 @@
 import path from "node:path";
 import type { Services } from "@atelier/server/services";
+import { quickResolveFlag } from "../../scripts/process/quick-resolve-flag.ts";
 import { killAtExit, runNode } from "../processes/index.ts";
 import { processEnv } from "./process-env.ts";
 import { ordersName, type EngineScript, type PausePoint, type WorkerOrders } from "./script.ts";
 
 const main = path.join(import.meta.dirname, "main.ts");
-const quickResolve = `--import=${import.meta.resolve("../../scripts/process/quick-resolve.ts")}`;
 const configs = {
   /** The product's own. */
   real: path.join(import.meta.dirname, "../config/real.config.ts"),
@@ -60,7 +60,7 @@ export async function startTestWorker(
     pauseAt: options.pauseAt ?? [],
     dieOn: options.dieOn ?? null,
   };
-  const run = runNode([quickResolve, main], {
+  const run = runNode([quickResolveFlag, main], {
     ...processEnv(services),
     LOG_LEVEL: "info",
     ATELIER_CONFIG: configs[config],

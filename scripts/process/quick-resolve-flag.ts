@@ -1,0 +1,2 @@
+/** Makes a node process resolve quickly, given before its script. */
+export const quickResolveFlag = `--import=${import.meta.resolve("./quick-resolve.ts")}`;
