@@ -1,8 +1,7 @@
 import { composite, mix } from "../pictures/composite.ts";
 import { pipe } from "../pictures/codec.ts";
 import type { Frame } from "../pictures/frame.ts";
-import { resize } from "../pictures/resize.ts";
-import { seededPicture } from "../pictures/seeded-picture.ts";
+import { noiseFrame, seededPicture } from "../pictures/seeded-picture.ts";
 import type { Preview } from "../socket/preview-frame.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import type { LatentValue, Value } from "./value.ts";
@@ -56,18 +55,18 @@ function paintOver(
 }
 
 const latentStepPx = 8;
-const longestPreviewPx = 512;
+/** `--preview-size` of the real server, which also enlarges to it. */
+const previewSidePx = 512;
 
-/** One pixel per latent cell, as latent2rgb shows it: noise that clears up. */
+/** As latent2rgb shows it: one pixel per latent cell, noise that clears up, enlarged and encoded as the server does. */
 async function makePreview(call: NodeCall, latent: LatentValue, share: number): Promise<Preview> {
-  const side = (px: number) =>
-    Math.max(1, Math.min(longestPreviewPx, Math.round((px * scale) / latentStepPx)));
-  const scale = Math.min(1, (longestPreviewPx * latentStepPx) / Math.max(latent.widthPx, latent.heightPx));
-  const size = { widthPx: side(latent.widthPx), heightPx: side(latent.heightPx) };
+  const cells = (px: number) => Math.max(1, Math.round(px / latentStepPx));
+  const size = { widthPx: cells(latent.widthPx), heightPx: cells(latent.heightPx) };
   const picture = await seededPicture(`${call.signature}/0`, size);
-  const noise = await resize(await seededPicture(`${call.signature}/noise/${share}`, size), size);
+  const noise = noiseFrame(`${call.signature}/noise/${share}`, size);
   const bytes = await pipe(mix(noise, picture, share))
-    .jpeg({ quality: 80 })
+    .resize(previewSidePx, previewSidePx, { fit: "inside", kernel: "linear" })
+    .jpeg({ quality: 95 })
     .toBuffer();
   return { format: "jpeg", bytes };
 }

@@ -6,7 +6,12 @@ const gridPx = 6;
 
 /** A soft many-coloured picture that depends on the text alone. */
 export function seededPicture(text: string, size: Size): Promise<Frame> {
-  const bytesNeeded = gridPx * gridPx * 3;
+  return resize(noiseFrame(text, { widthPx: gridPx, heightPx: gridPx }), size);
+}
+
+/** A colour of its own for each pixel; all depend on the text alone. */
+export function noiseFrame(text: string, { widthPx, heightPx }: Size): Frame {
+  const bytesNeeded = widthPx * heightPx * 3;
   const data = createHash("shake256", { outputLength: bytesNeeded }).update(text).digest();
-  return resize({ widthPx: gridPx, heightPx: gridPx, channels: 3, data }, size);
+  return { widthPx, heightPx, channels: 3, data };
 }
