@@ -1,55 +1,91 @@
-import { persistProgress, type Job, type Lease } from "@atelier/server/jobs";
+import { persistProgress, type Lease } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
+import type { MakePreview } from "./engines/index.ts";
 
 const liveMs = 200;
+/** Web processes repeat what they watch every two seconds; one lost message must not end the previews. */
+const watchedMs = 6_000;
 
 /** Reports of one run: live at most five times a second, to the row every few seconds. */
 export interface Report {
   progress(fraction: number, stage: string): void;
-  preview(bytes: Uint8Array): void;
+  preview(make: MakePreview): void;
   /** No report leaves after this. */
   end(): void;
 }
 
-interface Latest {
-  readonly progress: number;
-  readonly stage: string;
-  readonly preview?: string;
-}
-
-export function createReport(services: Services, job: Job, lease: Lease): Report {
-  let latest: Latest = { progress: 0, stage: "" };
+export function createReport(services: Services, lease: Lease): Report {
+  const { jobId, attempt } = lease;
+  let latest = { progress: 0, stage: "" };
   let timer: NodeJS.Timeout | null = null;
+  let hasNews = false;
   let sentAtMs = -Infinity;
   let persistedAtMs = performance.now();
   let ended = false;
 
-  const send = () => {
-    timer = null;
+  const send = async () => {
+    hasNews = false;
     sentAtMs = performance.now();
-    services.hints.publish({
-      type: "progress",
-      progress: { ownerId: job.ownerId, jobId: job.id, attempt: lease.attempt, ...latest },
-    });
+    const preview = await previews.take();
+    timer = null;
+    if (ended || (latest.stage === "" && !preview)) return;
+    const live = { jobId, attempt, ...latest, ...(preview ? { preview } : {}) };
+    services.hints.publish({ type: "progress", progress: live });
     if (sentAtMs - persistedAtMs >= services.config.timing.progressPersistMs) {
       persistedAtMs = sentAtMs;
       persistProgress(services, lease, latest).catch((error: unknown) => {
-        services.log.warn({ err: error, jobId: job.id }, "progress not stored");
+        services.log.warn({ err: error, jobId }, "progress not stored");
       });
     }
+    if (hasNews) schedule();
   };
-  const schedule = (next: Latest) => {
+  const schedule = () => {
     if (ended) return;
-    latest = next;
-    timer ??= setTimeout(send, Math.max(0, sentAtMs + liveMs - performance.now()));
+    hasNews = true;
+    timer ??= setTimeout(() => void send(), Math.max(0, sentAtMs + liveMs - performance.now()));
   };
+  const previews = createPreviews(services, jobId, schedule);
   return {
-    progress: (fraction, stage) =>
-      schedule({ ...latest, progress: Math.min(1, Math.max(latest.progress, fraction)), stage }),
-    preview: (bytes) => schedule({ ...latest, preview: Buffer.from(bytes).toString("base64") }),
+    progress(fraction, stage) {
+      latest = { progress: Math.min(1, Math.max(latest.progress, fraction)), stage };
+      schedule();
+    },
+    preview: (make) => previews.put(make),
     end() {
       ended = true;
       if (timer) clearTimeout(timer);
+      previews.close();
     },
+  };
+}
+
+/** The newest preview of a run: made and sent once while the job is watched, and again when a web process asks for it. */
+function createPreviews({ hints }: Services, jobId: string, onDue: () => void) {
+  let newest: MakePreview | null = null;
+  let isUnsent = false;
+  let watchedUntilMs = -Infinity;
+  const isWatched = () => performance.now() < watchedUntilMs;
+  const close = hints.subscribe((message) => {
+    if (message.type !== "watched" || !message.jobIds.includes(jobId)) return;
+    const wantsLatest = message.wantsLatest || !isWatched();
+    watchedUntilMs = performance.now() + watchedMs;
+    if (!wantsLatest) return;
+    isUnsent = newest !== null;
+    onDue();
+  });
+  return {
+    put(make: MakePreview) {
+      newest = make;
+      isUnsent = true;
+      if (isWatched()) onDue();
+    },
+    /** Base64 of the preview to send now; null when there is no new one or the job is not watched. */
+    async take(): Promise<string | null> {
+      if (!newest || !isUnsent || !isWatched()) return null;
+      isUnsent = false;
+      const bytes = await newest().catch(() => null);
+      return bytes && Buffer.from(bytes).toString("base64");
+    },
+    close,
   };
 }

@@ -67,7 +67,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   const inputs = await fetchInputs(services, job, workDir);
   signal.throwIfAborted();
   if (!(await start(services, lease))) return "fenced";
-  const report = createReport(services, job, lease);
+  const report = createReport(services, lease);
   const task = await taskOf(services, input, { inputs, workDir });
   const clock = createRunClock(services.config, job);
   const outputs = await engine
@@ -78,7 +78,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
         input.onBegin();
       },
       onProgress: (fraction, stage) => report.progress(fraction, stage),
-      onPreview: (bytes) => report.preview(bytes),
+      onPreview: (make) => report.preview(make),
       async onSubmitting(submission) {
         clock.noteServer(submission.server);
         if (!(await noteSubmission(services, lease, submission))) throw new RunStopped("lost");

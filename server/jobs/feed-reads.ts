@@ -25,6 +25,9 @@ export async function readJobsByOwner(
 export interface JobRevision {
   readonly id: string;
   readonly revision: number;
+  readonly ownerId: string;
+  /** An engine works on it. */
+  readonly isRunning: boolean;
 }
 
 /** Revisions of the owners' open jobs and of those that ended within the last `withinMs`. */
@@ -32,8 +35,9 @@ export async function readRevisions(
   { db }: Pick<Services, "db">,
   { ownerIds, withinMs }: { ownerIds: readonly string[]; withinMs: number },
 ): Promise<JobRevision[]> {
-  const result = await db.execute<{ id: string; revision: number }>(sql`
-    select id, revision from ${schema.jobs} where owner_id in ${[...ownerIds]}
+  const result = await db.execute<JobRevision & Record<string, unknown>>(sql`
+    select id, revision, owner_id as "ownerId", status = 'processing' as "isRunning"
+    from ${schema.jobs} where owner_id in ${[...ownerIds]}
       and (status in ${[...openStatuses]} or ended_at > now() - ${Math.round(withinMs)} * interval '1 millisecond')`);
   return result.rows;
 }

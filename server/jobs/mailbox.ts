@@ -1,4 +1,5 @@
 import type { JobView } from "./job-view.ts";
+import { withLastPreview, type ProgressUpdate } from "./told-jobs.ts";
 import type { FeedUpdate as Letter } from "./watchers.ts";
 
 /** Holds what a slow reader has not taken yet: of each job only the newest state and the newest progress. */
@@ -10,12 +11,13 @@ export interface Mailbox {
 
 export function createMailbox(): Mailbox {
   const jobs = new Map<string, JobView>();
-  const progress = new Map<string, Letter>();
+  const progress = new Map<string, ProgressUpdate>();
   let at = "";
   let wake: (() => void) | null = null;
   return {
     put(letter) {
-      if (letter.type === "progress") progress.set(letter.jobId, letter);
+      if (letter.type === "progress")
+        progress.set(letter.jobId, withLastPreview(letter, progress.get(letter.jobId) ?? null));
       else {
         at = letter.at;
         for (const job of letter.jobs) jobs.set(job.id, job);

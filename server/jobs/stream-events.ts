@@ -16,7 +16,13 @@ export async function* streamEvents(
   { ownerId, id, after, signal }: JobAddress & { after: number; signal: AbortSignal },
 ): AsyncGenerator<JobEventView | null> {
   const mailbox = createMailbox();
-  const remove = feedOf(services).add({ ownerId, push: (update) => mailbox.put(update) });
+  const remove = feedOf(services).add({
+    ownerId,
+    reads: "jobs",
+    push: (update) => {
+      if (update.type === "jobs" && update.jobs.some((job) => job.id === id)) mailbox.put(update);
+    },
+  });
   try {
     await get(services, { ownerId, id });
     let revision = after;

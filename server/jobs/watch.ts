@@ -27,7 +27,11 @@ export async function* watch(
   { ownerId, since, signal }: WatchInput,
 ): AsyncGenerator<JobsUpdate> {
   const mailbox = createMailbox();
-  const watcher: Watcher = { ownerId, push: (update) => mailbox.put(update) };
+  const watcher: Watcher = {
+    ownerId,
+    reads: "jobs_and_progress",
+    push: (update) => mailbox.put(update),
+  };
   const feed = feedOf(services);
   // Watched before the snapshot is read, so that no change falls in between.
   const remove = feed.add(watcher);
@@ -39,6 +43,7 @@ export async function* watch(
       jobs: await readSnapshot(services, ownerId, since),
       at: now(),
     } as const;
+    feed.noteSnapshot(ownerId, snapshot.jobs);
     yield snapshot;
     for (const job of snapshot.jobs) {
       const progress = feed.lastProgress(job.id);

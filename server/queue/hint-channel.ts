@@ -1,67 +1,75 @@
 import { coalesceHints } from "./coalesce-hints.ts";
-import type { HintMessage, Hints } from "./port.ts";
+import type { HintMessage, Hints, LiveProgress } from "./port.ts";
+
+export type HintChannelName = "hints" | "progress";
 
 /** What a backend must do for hints: carry texts between processes. */
 export interface HintTransport {
-  send(text: string): Promise<void>;
-  /** Called once, on the first subscription. */
-  listen(onText: (text: string) => void): void;
-  /** Largest text it carries, in bytes. */
-  readonly maxBytes: number;
+  send(channel: HintChannelName, text: string): Promise<void>;
+  /** Called once for each channel, on its first subscription. */
+  listen(channel: HintChannelName, onText: (text: string) => void): void;
   close(): Promise<void>;
 }
 
-const hintsPerMessage = 60;
+const itemsPerMessage = 60;
 
 /** Builds the hints of a process on a transport; a lost message is logged by the transport and costs a second at most. */
 export function createHintChannel(transport: HintTransport, onError: (error: Error) => void): Hints {
   const listeners = new Set<(message: HintMessage) => void>();
-  let listening = false;
+  const progressListeners = new Set<(progress: LiveProgress) => void>();
+  const listened = new Set<HintChannelName>();
 
-  const send = (message: HintMessage) => {
-    const text = fit(message, transport.maxBytes);
-    transport.send(text).catch(onError);
+  const send = (channel: HintChannelName, message: HintMessage) => {
+    transport.send(channel, JSON.stringify(message)).catch(onError);
   };
   const jobs = coalesceHints((hints) => {
-    for (let start = 0; start < hints.length; start += hintsPerMessage) {
-      send({ type: "jobs", jobs: hints.slice(start, start + hintsPerMessage) });
-    }
+    for (const part of inParts(hints)) send("hints", { type: "jobs", jobs: part });
   });
   const receive = (text: string) => {
     try {
       const message: HintMessage = JSON.parse(text);
-      for (const listener of listeners) listener(message);
+      if (message.type === "progress") for (const listener of progressListeners) listener(message.progress);
+      else for (const listener of listeners) listener(message);
     } catch (error) {
       // The channel is open to whoever reaches the server: a foreign text must not end the process.
       onError(error instanceof Error ? error : new Error(String(error)));
     }
   };
+  const listen = (channel: HintChannelName) => {
+    if (listened.has(channel)) return;
+    listened.add(channel);
+    transport.listen(channel, receive);
+  };
 
   return {
     publish(message) {
       if (message.type === "jobs") jobs.add(message.jobs);
-      else send(message);
+      else if (message.type === "watched")
+        for (const jobIds of inParts(message.jobIds)) send("hints", { ...message, jobIds });
+      else send(message.type === "progress" ? "progress" : "hints", message);
     },
     subscribe(listener) {
       listeners.add(listener);
-      if (!listening) {
-        listening = true;
-        transport.listen(receive);
-      }
+      listen("hints");
       return () => listeners.delete(listener);
+    },
+    subscribeProgress(listener) {
+      progressListeners.add(listener);
+      listen("progress");
+      return () => progressListeners.delete(listener);
     },
     async close() {
       jobs.flush();
       listeners.clear();
+      progressListeners.clear();
       await transport.close();
     },
   };
 }
 
-/** Leaves out the preview when the message would be too long for the transport. */
-function fit(message: HintMessage, maxBytes: number): string {
-  const text = JSON.stringify(message);
-  if (Buffer.byteLength(text) <= maxBytes || message.type !== "progress") return text;
-  const { preview: _dropped, ...progress } = message.progress;
-  return JSON.stringify({ type: "progress", progress });
+function inParts<Item>(items: readonly Item[]): Item[][] {
+  const parts: Item[][] = [];
+  for (let start = 0; start < items.length; start += itemsPerMessage)
+    parts.push(items.slice(start, start + itemsPerMessage));
+  return parts;
 }

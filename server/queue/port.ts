@@ -30,25 +30,35 @@ export interface JobHint {
   readonly revision: number;
 }
 
-/** Progress between two revisions; never stored by the receiver. */
+/** Progress between two revisions. The receiver finds the owner by the job, since a guest's job may change its owner. */
 export interface LiveProgress {
-  readonly ownerId: string;
   readonly jobId: string;
   readonly attempt: number;
   readonly progress: number;
   readonly stage: string;
-  /** Base64 of a small preview. */
+  /** Base64 of a small JPEG; left out where the last one is still the newest. */
   readonly preview?: string;
+}
+
+/** Running jobs that a web process shows to someone; it repeats the message while it does. */
+export interface WatchedJobs {
+  readonly type: "watched";
+  readonly jobIds: readonly string[];
+  /** The web process has no live progress of these jobs yet, so each worker sends its newest at once. */
+  readonly wantsLatest: boolean;
 }
 
 export type HintMessage =
   | { readonly type: "jobs"; readonly jobs: readonly JobHint[] }
   | { readonly type: "progress"; readonly progress: LiveProgress }
+  | WatchedJobs
   | { readonly type: "cancel"; readonly jobId: string };
 
 /** Publish and subscribe between processes: Redis, or NOTIFY of PostgreSQL outside of the jobs' transactions. */
 export interface Hints {
   publish(message: HintMessage): void;
+  /** All messages but progress, which travels apart: only web processes need it, and previews are large. */
   subscribe(listener: (message: HintMessage) => void): () => void;
+  subscribeProgress(listener: (progress: LiveProgress) => void): () => void;
   close(): Promise<void>;
 }

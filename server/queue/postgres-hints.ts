@@ -1,8 +1,9 @@
 import pg from "pg";
 import type { OnConnectionError } from "./connection.ts";
-import type { HintTransport } from "./hint-channel.ts";
+import type { HintChannelName, HintTransport } from "./hint-channel.ts";
+import { cutText, joinTexts } from "./long-texts.ts";
 
-const channel = "atelier_hints";
+const nameOf = (channel: HintChannelName) => `atelier_${channel}`;
 const firstRetryMs = 250;
 const lastRetryMs = 5_000;
 
@@ -15,9 +16,13 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     statement_timeout: 5_000,
   });
   pool.on("error", onError);
+  const listeners = new Map<string, (text: string) => void>();
   const listener = { client: null as pg.Client | null, closed: false, retryMs: firstRetryMs };
 
-  async function connect(onText: (text: string) => void): Promise<void> {
+  async function listenAll(client: pg.Client): Promise<void> {
+    for (const name of listeners.keys()) await client.query(`listen ${name}`);
+  }
+  async function connect(): Promise<void> {
     if (listener.closed) return;
     const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5_000 });
     const retry = () => {
@@ -26,10 +31,10 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
       if (listener.closed) return;
       const waitMs = listener.retryMs;
       listener.retryMs = Math.min(lastRetryMs, waitMs * 2);
-      setTimeout(() => void connect(onText), waitMs).unref();
+      setTimeout(() => void connect(), waitMs).unref();
     };
     listener.client = client;
-    client.on("notification", (notification) => notification.payload && onText(notification.payload));
+    client.on("notification", ({ channel, payload }) => payload && listeners.get(channel)?.(payload));
     client.on("error", (error) => {
       onError(error);
       retry();
@@ -37,7 +42,7 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     client.on("end", retry);
     try {
       await client.connect();
-      await client.query(`listen ${channel}`);
+      await listenAll(client);
       listener.retryMs = firstRetryMs;
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)));
@@ -47,11 +52,19 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
   }
 
   return {
-    maxBytes: 7_500,
-    async send(text) {
-      await pool.query("select pg_notify($1, $2)", [channel, text]);
+    async send(channel, text) {
+      // One statement, so that the parts of a text arrive together.
+      await pool.query("select pg_notify($1, part) from unnest($2::text[]) part", [
+        nameOf(channel),
+        cutText(text),
+      ]);
     },
-    listen: (onText) => void connect(onText),
+    listen(channel, onText) {
+      const isFirst = listeners.size === 0;
+      listeners.set(nameOf(channel), joinTexts(onText));
+      if (isFirst) void connect();
+      else listener.client?.query(`listen ${nameOf(channel)}`).catch(onError);
+    },
     async close() {
       listener.closed = true;
       await Promise.all([listener.client?.end(), pool.end()]);

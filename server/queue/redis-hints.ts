@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import type { OnConnectionError } from "./connection.ts";
-import type { HintTransport } from "./hint-channel.ts";
+import type { HintChannelName, HintTransport } from "./hint-channel.ts";
 
-const channel = "atelier:hints";
+const nameOf = (channel: HintChannelName) => `atelier:${channel}`;
 
 /** Publish and subscribe of Redis; both connections reconnect by themselves. */
 export function redisHints(url: string, onError: OnConnectionError): HintTransport {
@@ -18,18 +18,19 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
   };
   const publisher = open();
   const subscriber = open();
+  const listeners = new Map<string, (text: string) => void>();
+  const subscribe = () => void subscriber.subscribe(...listeners.keys()).catch(onError);
+  subscriber.on("message", (name, text) => listeners.get(name)?.(text));
+  // On every connection: a subscription that failed because Redis was away at the start is not resumed by itself.
+  subscriber.on("ready", subscribe);
   return {
-    maxBytes: 512 * 1024,
-    async send(text) {
-      await publisher.publish(channel, text);
+    async send(channel, text) {
+      await publisher.publish(nameOf(channel), text);
     },
-    listen(onText) {
-      subscriber.on("message", (_channel, text) => onText(text));
-      // On every connection: a subscription that failed because Redis was away at the start is not resumed by itself.
-      subscriber.on("ready", () => {
-        subscriber.subscribe(channel).catch(onError);
-      });
-      subscriber.connect().catch(onError);
+    listen(channel, onText) {
+      listeners.set(nameOf(channel), onText);
+      if (subscriber.status === "ready") subscribe();
+      if (subscriber.status === "wait") subscriber.connect().catch(onError);
     },
     async close() {
       publisher.disconnect();

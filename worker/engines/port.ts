@@ -8,6 +8,9 @@ export interface Submission {
   readonly externalId: string;
 }
 
+/** Makes a small JPEG or WebP of the unfinished picture; null when there is none to show. */
+export type MakePreview = () => Promise<Uint8Array | null>;
+
 /** One run of an engine. Files are local; the engine writes only below `workDir`, which its caller removes. */
 export interface EngineTask {
   readonly jobId: string;
@@ -36,8 +39,8 @@ export interface EngineContext {
   onBegin(): void;
   /** `fraction` 0..1 counts tiles or stages that are done; `stage` is a key of the message catalogue `stages`. */
   onProgress(fraction: number, stage: string): void;
-  /** A small JPEG or WebP of the unfinished picture. */
-  onPreview(bytes: Uint8Array): void;
+  /** There is a newer preview. It is made only if somebody watches the job, and not more often than it is shown. */
+  onPreview(make: MakePreview): void;
   /** Stores what is about to be posted; post only after it resolved. Rejects when the job is no longer this run's. */
   onSubmitting(submission: Submission): Promise<void>;
 }

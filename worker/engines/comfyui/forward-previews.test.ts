@@ -14,20 +14,6 @@ async function colorOf(preview: Uint8Array): Promise<number[]> {
   return channels.map(({ mean }) => Math.round(mean / 255));
 }
 
-test("A12 previews that come faster than they are made do not pile up", async () => {
-  const { context, previews } = newContext();
-  const forward = forwardPreviews(context);
-  const [red, green, blue] = [await paint("#f00"), await paint("#0f0"), await paint("#00f")];
-  for (const each of [red, green, green, green]) forward(each);
-  await vi.waitUntil(() => previews.length > 0);
-  forward(blue);
-  await vi.waitUntil(() => previews.length > 1);
-  expect(await Promise.all(previews.map(colorOf))).toEqual([
-    [1, 0, 0],
-    [0, 0, 1],
-  ]);
-});
-
 test("A12 a preview of many megabytes is dropped, and one that is no picture holds up none", async () => {
   const { context, previews } = newContext();
   const forward = forwardPreviews(context);

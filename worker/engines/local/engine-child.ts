@@ -70,7 +70,7 @@ function runInChild(port: Port, request: RunMessage, context: ChildContext) {
   const { promise, resolve, reject } = Promise.withResolvers<readonly EngineOutput[]>();
   const onMessage = (message: ChildMessage) => {
     if (message.type === "progress") context.onProgress(message.fraction, message.stage);
-    else if (message.type === "preview") context.onPreview(message.bytes);
+    else if (message.type === "preview") context.onPreview(() => Promise.resolve(message.bytes));
     else if (message.type === "done") resolve(message.outputs);
     else reject(unpackError(message.error));
   };
