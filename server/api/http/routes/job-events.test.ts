@@ -9,8 +9,9 @@ import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../../db/index.ts";
-import { createHttpApp } from "../../index.ts";
+import { createHttpApp, handleTrpc } from "../../index.ts";
 import { streamLimits } from "../../stream-limits.ts";
+import { holdStreamPlace, takeStreamPlace } from "../take-stream-place.ts";
 
 let fixture: TestServices;
 let app: Hono;
@@ -103,5 +104,62 @@ test("a client that leaves without reading gives its place back", async () => {
     const leaving = new AbortController();
     expect((await ask("/events", { signal: leaving.signal })).status).toBe(200);
     leaving.abort();
+  }
+});
+
+test("a client that leaves before the stream starts gives its place back", async () => {
+  for (let at = 0; at <= streamLimits.openPerUser; at += 1) {
+    const leaving = new AbortController();
+    const asked = ask("/events", { signal: leaving.signal });
+    leaving.abort();
+    expect((await asked).status).toBe(200);
+  }
+});
+
+test("live streams of the studio count against the same limit, and leave with their client", async () => {
+  const leaving = new AbortController();
+  const watch = () => {
+    const headers = { authorization: `Bearer ${owner.apiKey}` };
+    const request = new Request(`${testOrigin}/api/trpc/jobs.watch`, { headers, signal: leaving.signal });
+    return handleTrpc(fixture.services, request);
+  };
+  const rest = await firstText(await ask("/events"));
+  for (let at = 1; at < streamLimits.openPerUser; at += 1) expect((await watch()).status).toBe(200);
+  const refused = await (await watch()).text();
+  expect(refused).toContain("event: serialized-error");
+  expect(refused).toContain("You have 20 open event streams, which is the limit.");
+  expect(refused).toContain('"appCode":"rate_limited"');
+  expect((await ask("/events")).status).toBe(429);
+  leaving.abort();
+  await rest.reader?.cancel();
+  const again = await firstText(await ask("/events"));
+  expect(again.text).toContain("event: created");
+  await again.reader?.cancel();
+});
+
+test("all users of a process together have a limit of open streams", () => {
+  const places = Array.from({ length: streamLimits.openPerProcess }, (_, at) =>
+    takeStreamPlace(fixture.services, `user-${at}`),
+  );
+  const one = () => takeStreamPlace(fixture.services, "one-more");
+  expect(one).toThrow("This server has too many open event streams.");
+  for (const giveBack of places) giveBack();
+  one()();
+});
+
+test("a stream whose reader takes nothing ends after its time, and gives its place back", () => {
+  vi.useFakeTimers();
+  try {
+    const { signal } = new AbortController();
+    const onEnd = vi.fn<() => void>();
+    for (let at = 0; at < streamLimits.openPerUser; at += 1)
+      holdStreamPlace(fixture.services, { userId: "still", signal }, onEnd);
+    vi.advanceTimersByTime(streamLimits.lengthMs);
+    expect(onEnd).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(streamLimits.stalledMs - streamLimits.lengthMs);
+    expect(onEnd).toHaveBeenCalledTimes(streamLimits.openPerUser);
+    takeStreamPlace(fixture.services, "still")();
+  } finally {
+    vi.useRealTimers();
   }
 });

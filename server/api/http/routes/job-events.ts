@@ -6,7 +6,7 @@ import type { Services } from "../../../services/index.ts";
 import { streamLimits } from "../../stream-limits.ts";
 import { boundStream } from "../bound-stream.ts";
 import { defineRoute } from "../route.ts";
-import { takeStreamPlace } from "../take-stream-place.ts";
+import { holdStreamPlace } from "../take-stream-place.ts";
 
 const encoder = new TextEncoder();
 
@@ -29,7 +29,7 @@ async function isStillCaller(services: Services, headers: Headers): Promise<bool
 /** `close` is called once nothing more is read, for whatever reason. */
 function eventBody(
   events: AsyncGenerator<JobEventView | null>,
-  close: () => Promise<void>,
+  close: () => void,
 ): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
@@ -41,10 +41,10 @@ function eventBody(
             return;
           }
         } catch (error) {
-          await close();
+          close();
           throw error;
         }
-        await close();
+        close();
         controller.close();
       },
       cancel: close,
@@ -58,7 +58,7 @@ export const jobEventsRoute = defineRoute({
   path: "/jobs/{id}/events",
   operationId: "streamJobEvents",
   summary: "Follow a job by server-sent events",
-  description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamLimits.lengthMs / 60_000} minutes; one user has at most ${streamLimits.openPerUser} open.`,
+  description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamLimits.lengthMs / 60_000} minutes; one user has at most ${streamLimits.openPerUser} open, the studio's own included.`,
   tag: "jobs",
   resource: "job",
   params: z.object({ id: z.string() }),
@@ -69,21 +69,17 @@ export const jobEventsRoute = defineRoute({
   async handle({ services, caller, params: { id }, headers, request }) {
     // Asked before the stream starts, so that an unknown job is a 404 and not an empty stream.
     await get(services, { ownerId: caller.userId, id });
-    const giveBack = takeStreamPlace(services, caller.userId);
     const ended = new AbortController();
-    const signal = AbortSignal.any([request.signal, ended.signal]);
     const address = { ownerId: caller.userId, id };
     const events = boundStream(
-      streamEvents(services, { ...address, after: headers["last-event-id"], signal }),
+      streamEvents(services, { ...address, after: headers["last-event-id"], signal: ended.signal }),
       { ...streamLimits, isAllowed: () => isStillCaller(services, request.headers) },
     );
-    const close = async () => {
-      giveBack();
+    const reader = { userId: caller.userId, signal: request.signal };
+    const close = holdStreamPlace(services, reader, () => {
       ended.abort();
-      await events.return(undefined);
-    };
-    // Not every server cancels the body of a client that has left.
-    request.signal.addEventListener("abort", () => void close(), { once: true });
+      void events.return(undefined);
+    });
     return new Response(eventBody(events, close), {
       headers: {
         "Content-Type": "text/event-stream",

@@ -16,6 +16,7 @@ import {
   type SubmitInput,
 } from "../../../jobs/index.ts";
 import { lineOfText } from "../../../platform/index.ts";
+import { holdStreamPlace } from "../../http/take-stream-place.ts";
 import { t } from "../init.ts";
 import { memberProcedure, publicProcedure } from "../procedures.ts";
 
@@ -69,12 +70,24 @@ export const jobsRouter = t.router({
     })),
   watch: memberProcedure
     .input(z.object({ since: z.iso.datetime().optional() }).optional())
-    .subscription(async function* ({ ctx, input, signal }) {
+    .subscription(({ ctx, input, signal }) => {
+      const { userId } = ctx.caller;
+      const ended = new AbortController();
       const since = input?.since ? new Date(input.since) : null;
-      yield* watch(ctx.services, {
-        ownerId: ctx.caller.userId,
-        since,
-        signal: signal ?? new AbortController().signal,
+      const updates = watch(ctx.services, { ownerId: userId, since, signal: ended.signal });
+      const reader = { userId, signal: signal ?? ended.signal };
+      const close = holdStreamPlace(ctx.services, reader, () => {
+        ended.abort();
+        void updates.return(undefined);
       });
+      return closeAfter(updates, close);
     }),
 });
+
+async function* closeAfter<Value>(source: AsyncIterable<Value>, close: () => void): AsyncGenerator<Value> {
+  try {
+    yield* source;
+  } finally {
+    close();
+  }
+}
