@@ -37,4 +37,5 @@ export { readActivity, sweep, tidy } from "./sweep.ts";
 export { readAnyStory, type AnyStory, type StoryEvent } from "./admin/any-story.ts";
 export { retryAny } from "./admin/retry-any.ts";
 export { searchJobs, searchJobsSchema, type FoundJob, type JobSearchPage } from "./admin/search.ts";
+export { serverLabel } from "./server-label.ts";
 export { setTier } from "./admin/set-tier.ts";

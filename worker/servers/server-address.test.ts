@@ -1,15 +1,16 @@
+import { serverLabel } from "@atelier/server/jobs";
 import { expect, test } from "vitest";
-import { labelOf, parseAddress } from "./server-address.ts";
+import { parseAddress } from "./server-address.ts";
 
 test.each([
   ["192.168.0.107:8188", "http://192.168.0.107:8188", "192.168.0.107:8188"],
-  ["http://gpu.lan/", "http://gpu.lan", "gpu.lan:80"],
-  ["https://Gpu.example.org/comfy/1/#y", "https://gpu.example.org/comfy/1", "gpu.example.org:443/comfy/1"],
+  ["http://gpu.lan/", "http://gpu.lan", "gpu.lan"],
+  ["https://Gpu.example.org/comfy/1/#y", "https://gpu.example.org/comfy/1", "gpu.example.org/comfy/1"],
   ["http://[::1]:8188", "http://[::1]:8188", "[::1]:8188"],
   ["localhost:8188", "http://localhost:8188", "localhost:8188"],
 ])("A10 the address %s is %s, for people %s", (text, url, label) => {
   expect(parseAddress(text)).toEqual({ url, headers: {} });
-  expect(labelOf(url)).toBe(label);
+  expect(serverLabel(url)).toBe(label);
 });
 
 test("A10 credentials of an address go into a header and nowhere else", () => {

@@ -32,12 +32,6 @@ export function parseListAddress(text: string, base?: string): ListAddress {
   return { url: url.origin + url.pathname.replace(/\/+$/, ""), headers, search: url.search };
 }
 
-/** Host and port, and the path where there is one: `192.168.0.107:8188`, `gpu.example.org:443/comfy/1`. */
-export function labelOf(url: string): string {
-  const { hostname, port, protocol, pathname } = new URL(url);
-  return `${hostname}:${port || defaultPort(protocol)}${pathname.replace(/\/+$/, "")}`;
-}
-
 /**
  * For error texts: a password may hold any character, so all that stands before the last @ is left out, and a query too;
  * where one cannot be told from the other, everything.
@@ -65,8 +59,4 @@ function decode(escaped: string): string | null {
   } catch {
     return null;
   }
-}
-
-function defaultPort(protocol: string): string {
-  return protocol === "https:" ? "443" : "80";
 }

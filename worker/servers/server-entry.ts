@@ -1,6 +1,6 @@
+import { serverLabel } from "@atelier/server/jobs";
 import { newHealth, type Health } from "./health.ts";
 import type { FoundServer } from "./merge-lists.ts";
-import { labelOf } from "./server-address.ts";
 import { unknownFacts } from "./server-probe.ts";
 import type { ServerCondition, ServerFacts, ServerState } from "./server-state.ts";
 
@@ -25,7 +25,7 @@ export interface ServerEntry {
 export function newEntry(found: FoundServer): ServerEntry {
   return {
     found,
-    label: labelOf(found.url),
+    label: serverLabel(found.url),
     health: newHealth(),
     isListed: true,
     isDrainedByAdmin: false,

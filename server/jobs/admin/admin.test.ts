@@ -25,6 +25,7 @@ import { newId } from "../../platform/index.ts";
 import { cancelAny } from "../cancel.ts";
 import { dispatch } from "../dispatch.ts";
 import { readAnyStory } from "./any-story.ts";
+import { serverLabel } from "../server-label.ts";
 import { retryAny } from "./retry-any.ts";
 import { searchJobs, searchJobsSchema } from "./search.ts";
 import { setTier } from "./set-tier.ts";
@@ -167,6 +168,12 @@ test("O4 the search finds by id, owner, status, kind, place, cause and words", a
   expect(failed.items.length).toBeGreaterThan(0);
   for (const job of failed.items)
     expect(job).toMatchObject({ status: "failed", errorCode: "server_lost", server: "gpu-1:8188" });
+  await services.db
+    .update(schema.jobs)
+    .set({ server: "https://gpu.example.org/comfy" })
+    .where(eq(schema.jobs.id, id));
+  const label = serverLabel("https://gpu.example.org/comfy");
+  expect((await search({ server: label })).items).toMatchObject([{ id, server: label }]);
   expect((await search({ text: "soft light" })).items).toHaveLength(50);
   expect((await search({ text: "100%_" })).items).toEqual([]);
   expect(() => searchJobsSchema.parse({ code: "toString" })).toThrow(/code/);

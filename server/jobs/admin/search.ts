@@ -5,6 +5,7 @@ import { jobKinds, type JobKind, type Need } from "../../engines/index.ts";
 import { AppError, isErrorCode, isId, isStorable, type ErrorCode } from "../../platform/index.ts";
 import type { Services } from "../../services/index.ts";
 import { escapeLike, planSearch, type Plan } from "./plan-search.ts";
+import { serverLabelOf } from "../server-label.ts";
 
 const word = z.string().trim().min(1).max(200).refine(isStorable).optional();
 
@@ -155,7 +156,7 @@ async function readFound(
   const where = filters.length > 0 ? sql`where ${sql.join([...filters], sql` and `)}` : sql``;
   const result = await db.execute<Row>(sql`
     select p.id, p.kind, p.status, p.tier, p.queue, p.need, p.progress, p.attempt, n.name as node,
-      regexp_replace(p.server, '^https?://', '') as server, p.error_code as "errorCode",
+      ${serverLabelOf(sql`p.server`)} as server, p.error_code as "errorCode",
       json_build_object('id', u.id, 'name', u.name, 'email', case when u.is_anonymous then null else u.email end) as owner,
       p.cancel_requested_at is not null as "cancelRequested", ${isoText("p.created_at")} as "createdAt",
       ${spanMs("p.created_at", "coalesce(p.started_at, p.ended_at, now())")} as "waitedMs",
