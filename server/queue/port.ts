@@ -41,7 +41,7 @@ export interface LiveProgress {
 }
 
 /** Running jobs that a web process shows to someone; it repeats the message while it does. */
-export interface WatchedJobs {
+interface WatchedJobs {
   readonly type: "watched";
   readonly jobIds: readonly string[];
   /** The web process has no live progress of these jobs yet, so each worker sends its newest at once. */
