@@ -2,7 +2,8 @@ import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { followNode, type FollowInput } from "./follow-node.ts";
 import type { ServerState } from "./servers/index.ts";
 
@@ -21,17 +22,9 @@ const readSeen = `
   select s.state, '${need}' = any(q.needs) as "isOffered"
   from engine_servers s join node_queues q on q.node_id = s.node_id`;
 
-/** A node with one server, which goes up and down. */
-function createFickleServer(): Pick<FollowInput, "pool" | "offer"> & { turn(isUp: boolean): void } {
-  const listeners = new Set<() => void>();
-  const listen = (listener: () => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
-  let isUp = false;
-  const capability = { cores: 1, memoryBytes: 1, gpus: [], engines: [], kinds: [] };
-  const server = (): ServerState => ({
-    url,
+function serverState(address: string, isUp: boolean): ServerState {
+  return {
+    url: address,
     engine: "comfyui",
     label: "server",
     sources: [],
@@ -49,7 +42,19 @@ function createFickleServer(): Pick<FollowInput, "pool" | "offer"> & { turn(isUp
     queueLength: 0,
     lastError: null,
     probedAt: null,
-  });
+  };
+}
+
+/** A node with one server, which goes up and down. */
+function createFickleServer(): Pick<FollowInput, "pool" | "offer"> & { turn(isUp: boolean): void } {
+  const listeners = new Set<() => void>();
+  const listen = (listener: () => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  let isUp = false;
+  const capability = { cores: 1, memoryBytes: 1, gpus: [], engines: [], kinds: [] };
+  const server = () => serverState(url, isUp);
   const offers = () => (isUp ? [{ need, servers: [url] }] : []);
   return {
     pool: { list: () => [server()], onChange: listen },
@@ -96,4 +101,53 @@ test("A10 D3 a server is seen healthy when jobs can be placed on it, and at no o
   }
   expect(wrong).toEqual([]);
   expect(seen).toEqual(new Set(["healthy", "down"]));
+});
+
+test("D4 probes that change nothing write nothing, and a change of one server is one statement", async () => {
+  const { services } = opened;
+  await services.db.delete(schema.nodes);
+  await addNode(services);
+  const [node] = await services.db.select().from(schema.nodes);
+  if (!node) throw new Error("the node is missing");
+  const fickle = createFickleServer();
+  let servers = Array.from({ length: 10 }, (_, at) => serverState(`http://gpu-${at}:8188`, true));
+  const listeners = new Set<() => void>();
+  const pool: FollowInput["pool"] = {
+    list: () => servers,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  const consumers = { follow: () => undefined, claimNow: () => undefined };
+  const { offer } = fickle;
+  const loop = followNode(services, { offer, pool, consumers, incarnation: { current: () => node } });
+  const change = (next: ServerState[]) => {
+    servers = next;
+    for (const listener of listeners) listener();
+  };
+  const countDown = async () => {
+    const result = await services.db.execute<{ down: number }>(
+      "select count(*)::int as down from engine_servers where state = 'down' having count(*) >= 0",
+    );
+    return result.rows[0]?.down;
+  };
+  await vi.waitUntil(async () => (await services.db.$count(schema.engineServers)) === servers.length, 5_000);
+  const statements = vi.spyOn(pg.Client.prototype, "query");
+  const writes = () =>
+    statements.mock.calls.filter(([query]) =>
+      /insert into "engine_servers"/.test(JSON.stringify(query).replaceAll("\\", "")),
+    ).length;
+  const startedMs = performance.now();
+  for (let probe = 0; probe < 50; probe += 1) {
+    change(servers.map((server) => ({ ...server, probedAt: new Date() })));
+    await new Promise(setImmediate);
+  }
+  change(servers.map((server, at) => (at === 0 ? { ...server, state: "down" } : server)));
+  await vi.waitUntil(async () => (await countDown()) === 1, 5_000);
+  const refreshes = Math.ceil((performance.now() - startedMs) / services.config.timing.probeMs);
+  await loop.stop();
+  expect(writes()).toBeGreaterThan(0);
+  expect(writes()).toBeLessThanOrEqual(1 + refreshes);
+  statements.mockRestore();
 });

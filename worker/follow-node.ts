@@ -21,12 +21,20 @@ export interface FollowInput {
  */
 export function followNode(services: Services, { incarnation, offer, pool, consumers }: FollowInput): Loop {
   let told = "";
+  let toldServers = "";
+  let toldAtMs = -Infinity;
   const tell = async (nodeId: string) => {
     const { capability, queues } = offer.current();
     const servers = pool.list().map(toSeen);
     const state = JSON.stringify([nodeId, capability, queues]);
+    const seen = JSON.stringify(servers.map(({ probedAt: _probedAt, ...server }) => server));
+    const isFresh = performance.now() - toldAtMs < services.config.timing.probeMs;
+    // Each probe wakes this loop; when it changed nothing, the time of the probe can wait.
+    if (state === told && seen === toldServers && isFresh) return;
+    toldAtMs = performance.now();
     if (state === told) {
       await changeNode(services, { nodeId, servers });
+      toldServers = seen;
       return;
     }
     consumers.follow();
@@ -34,6 +42,7 @@ export function followNode(services: Services, { incarnation, offer, pool, consu
     for (const { queue } of queues) await dispatch(services, queue);
     await rering(services, 0);
     told = state;
+    toldServers = seen;
   };
   const loop = startLoop(services.log, "node", async () => {
     const node = incarnation.current();

@@ -17,9 +17,9 @@ export interface NodeChange {
  */
 export async function changeNode({ db }: Pick<Services, "db">, change: NodeChange): Promise<void> {
   const { nodeId, servers, offer } = change;
+  if (!offer) return writeServers(db, nodeId, servers);
   await db.transaction(async (tx) => {
     await writeServers(tx, nodeId, servers);
-    if (!offer) return;
     await writeQueues(tx, nodeId, offer.queues);
     // Last, since the node's beat waits for whoever holds its row.
     await tx.update(schema.nodes).set({ capability: offer.capability }).where(eq(schema.nodes.id, nodeId));
