@@ -1,4 +1,5 @@
 import "server-only";
+import { withDrainedBody } from "@atelier/server/api";
 import type { Services } from "@atelier/server/services";
 import { getServices } from "./services.ts";
 import { startFailureResponse } from "./start-failure.ts";
@@ -14,6 +15,6 @@ export function withServices(answer: Answer): (request: Request) => Promise<Resp
     } catch (error) {
       return startFailureResponse(error);
     }
-    return answer(services, request);
+    return answer(services, withDrainedBody(request));
   };
 }

@@ -5,3 +5,4 @@ export { metricsResponse } from "./http/metrics.ts";
 export { createContext, type TrpcContext } from "./trpc/context.ts";
 export { handleTrpc } from "./trpc/handle.ts";
 export { appRouter, type AppRouter } from "./trpc/router.ts";
+export { withDrainedBody, type DrainBounds } from "./drain-body.ts";

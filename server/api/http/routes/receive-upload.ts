@@ -39,7 +39,8 @@ export async function receiveUpload(request: Request, folder: string): Promise<R
   } finally {
     source.unpipe(parser);
     source.destroy();
-    for (const stream of parts.streams) stream.destroy();
+    // With an error: a pipeline whose target is still being opened would otherwise never settle.
+    for (const stream of parts.streams) stream.destroy(new AppError("bad_request"));
     // The folder can only be removed when nothing writes into it any more.
     await Promise.allSettled(parts.writes);
   }
