@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createTestDatabase } from "@atelier/testing/postgres";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -66,6 +66,12 @@ test("a wrong statement, a folder that is not there and an unknown error are int
   ];
   expect(failures.map((error) => classifyError(error).code)).toEqual(["internal", "internal", "internal"]);
   await own.close();
+});
+
+test("a full disk is the storage that is away, also below other errors", async () => {
+  const full = await failureOf(writeFile("/dev/full", "x"));
+  for (const error of [full, new Error("outer", { cause: full })])
+    expect(classifyError(error).code).toBe("storage_unavailable");
 });
 
 test("an error of the product stays what it is, however deep it lies", () => {

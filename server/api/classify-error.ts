@@ -1,5 +1,5 @@
 import { isDatabaseAway } from "../db/index.ts";
-import { AppError, isAppError } from "../platform/index.ts";
+import { AppError, isAppError, toAppError } from "../platform/index.ts";
 
 function* causesOf(error: unknown): Generator<Error> {
   let current = error;
@@ -9,11 +9,11 @@ function* causesOf(error: unknown): Generator<Error> {
   }
 }
 
-/** The AppError that a caller sees: the first of the chain of causes, `database_unavailable`, or `internal`. */
+/** The AppError that a caller sees: the first of the chain of causes, `database_unavailable`, `storage_unavailable`, or `internal`. */
 export function classifyError(error: unknown): AppError {
   const causes = [...causesOf(error)];
   const known = causes.find(isAppError);
   if (known) return known;
-  const code = causes.some(isDatabaseAway) ? "database_unavailable" : "internal";
-  return new AppError(code, undefined, { cause: error });
+  if (causes.some(isDatabaseAway)) return new AppError("database_unavailable", undefined, { cause: error });
+  return toAppError(error);
 }

@@ -1,4 +1,4 @@
-import { AppError } from "../platform/index.ts";
+import { AppError, isOutOfSpace } from "../platform/index.ts";
 import type { CallOptions, ComfyServer } from "./comfy-server.ts";
 import { httpEndpoint, type Route } from "./endpoint.ts";
 
@@ -62,8 +62,8 @@ function toServerLost(error: unknown, timeout: AbortSignal): unknown {
       cause: error,
     });
   }
-  // Only the network's failures are TypeErrors; a full disk below a download is not the server's fault.
-  if (!(error instanceof TypeError)) return error;
+  // Only the network's failures are TypeErrors; a full disk or no free file handle is not the server's fault.
+  if (!(error instanceof TypeError) || isOutOfSpace(error)) return error;
   const reason = networkCode(error) || "unreachable";
   return new AppError("server_lost", "The server cannot be reached.", { details: { reason }, cause: error });
 }

@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "../platform/index.ts";
+import { AppError, isAppError, isOutOfSpace, toAppError } from "../platform/index.ts";
 import { failureOf } from "./failure-of.ts";
 import type { CallOptions, IopaintServer } from "./iopaint-server.ts";
 import { send, type Answer } from "./send.ts";
@@ -36,6 +36,7 @@ async function ask(
   } catch (error) {
     signal.throwIfAborted();
     if (isAppError(error)) throw error;
+    if (isOutOfSpace(error)) throw toAppError(error);
     const details = { reason: timeout.aborted ? "timeout" : "unreachable" };
     throw new AppError("server_lost", undefined, { details, cause: error });
   }

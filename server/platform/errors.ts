@@ -24,9 +24,26 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && "tag" in error && error.tag === "AppError";
 }
 
-/** Turns anything thrown into an AppError: unknown errors become `internal` and keep the original as cause. */
+/** What the system answers when a disk or a quota is full, a disk became read-only, or too many files are open. */
+const noSpaceCodes = new Set<unknown>(["ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EMFILE", "ENFILE"]);
+
+/** Whether an error, or one of its causes, says that no file can be written or opened at the moment. */
+export function isOutOfSpace(error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
+    if ("code" in current && noSpaceCodes.has(current.code)) return true;
+    current = current.cause;
+  }
+  return false;
+}
+
+/**
+ * Turns anything thrown into an AppError with the original as cause: a full disk becomes `storage_unavailable`, which
+ * costs a job no try; unknown errors become `internal`.
+ */
 export function toAppError(error: unknown): AppError {
-  return isAppError(error) ? error : new AppError("internal", undefined, { cause: error });
+  if (isAppError(error)) return error;
+  return new AppError(isOutOfSpace(error) ? "storage_unavailable" : "internal", undefined, { cause: error });
 }
 
 export function ruleOf(code: ErrorCode): ErrorRule {

@@ -1,4 +1,4 @@
-export { AppError, isAppError, isErrorCode, ruleOf, toAppError } from "./errors.ts";
+export { AppError, isAppError, isErrorCode, isOutOfSpace, ruleOf, toAppError } from "./errors.ts";
 export { toProblem, type Problem } from "./to-problem.ts";
 export { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
 export { isId, newId } from "./ids.ts";

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, symlink } from "node:fs/promises";
+import path from "node:path";
+import { toAppError } from "@atelier/server/platform";
 import type { Fault } from "@atelier/testing/comfyui";
 import sharp from "sharp";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -147,6 +149,20 @@ test.each([
   expect(error).toMatchObject({ code, details: { server: server.url } });
   expect(JSON.stringify(error.details) + error.message).not.toMatch(/red chair|\/opt|Traceback/);
   expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }));
+});
+
+test("F30 a full disk of the worker is not the server's fault", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const report = vi.spyOn(pool, "report");
+  const workDir = path.join(scene.folder, "full-disk");
+  await mkdir(workDir);
+  await symlink("/dev/full", path.join(workDir, "fetched-0"));
+  const task = { ...scene.newTask({ workflow: "t2i_sd15" }), workDir };
+  const error: unknown = await engine.run(task, newContext().context).catch((thrown: unknown) => thrown);
+  expect(toAppError(error).code).toBe("storage_unavailable");
+  expect(report).not.toHaveBeenCalled();
+  expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
 });
 
 test("F25 the next try avoids the server that was lost", async () => {

@@ -7,6 +7,7 @@ import { inputPath } from "../local/run-context.ts";
 import type { PrepareRun } from "./iopaint-run.ts";
 import { preparePicture, type SentPicture } from "./prepare-picture.ts";
 import { readResult } from "./read-result.ts";
+import { writeSharp } from "../write-sharp.ts";
 
 type PluginKind = keyof typeof pluginsByKind;
 
@@ -26,9 +27,8 @@ export function preparePlugin(kind: PluginKind): PrepareRun {
       },
       async finish(answer, file) {
         const { data, channels } = await readResult(answer, size);
-        await sharp(data, { raw: { ...size, channels }, limitInputPixels: false })
-          .png()
-          .toFile(file);
+        const raw = { ...size, channels };
+        await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), file);
       },
     };
   };

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdir, symlink } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import sharp from "sharp";
@@ -121,6 +122,22 @@ describe("local engine", () => {
     await warm.run("upscale", { image: small });
     expect(starts.map((child) => child.runCount)).toEqual([3]);
     await warm.close();
+  });
+
+  it("F30 a full disk is not the engine's fault, and the child goes on", async () => {
+    const workDir = path.join(bench.dir, "full-disk");
+    await mkdir(workDir);
+    await symlink("/dev/full", path.join(workDir, "result.png"));
+    const context = {
+      signal: new AbortController().signal,
+      onBegin: () => undefined,
+      onProgress: () => undefined,
+      onPreview: () => undefined,
+      onSubmitting: () => Promise.resolve(),
+    };
+    const task = { ...bareTask("upscale"), params: {}, inputs: { image: small }, workDir };
+    await expect(bench.engine.run(task, context)).rejects.toMatchObject({ code: "storage_unavailable" });
+    await bench.run("upscale", { image: small });
   });
 
   it("D9: a child whose parent was killed ends within 3 s, in the middle of a run", async () => {

@@ -1,7 +1,7 @@
-import { AppError, isAppError, isErrorCode } from "@atelier/server/platform";
+import { AppError, isAppError, isErrorCode, isOutOfSpace, type ErrorCode } from "@atelier/server/platform";
 import type { WireError } from "./messages.ts";
 
-/** Packs anything thrown in the child; what is not an AppError becomes `engine_failed`. */
+/** Packs anything thrown in the child; what is not an AppError becomes `engine_failed`, a full disk `storage_unavailable`. */
 export function packError(thrown: unknown): WireError {
   const trace = thrown instanceof Error ? thrown.stack : String(thrown);
   const error = isAppError(thrown) ? thrown : new AppError(codeOf(thrown));
@@ -21,7 +21,8 @@ export function unpackError(wire: WireError): AppError {
   });
 }
 
-function codeOf(thrown: unknown): "out_of_memory" | "engine_failed" {
+function codeOf(thrown: unknown): ErrorCode {
+  if (isOutOfSpace(thrown)) return "storage_unavailable";
   return isMemoryError(thrown) ? "out_of_memory" : "engine_failed";
 }
 

@@ -1,6 +1,7 @@
 import sharp from "sharp";
 import type { Canvas } from "./plan-canvas.ts";
 import type { GreyMask } from "./read-mask.ts";
+import { writeSharp } from "../../write-sharp.ts";
 
 interface Paste {
   /** The whole picture as it was. */
@@ -28,7 +29,7 @@ export async function pasteResult({ picture, mask, canvas, result, target }: Pas
     }
   }
   const raw = { width: info.width, height: info.height, channels: info.channels };
-  await sharp(data, { raw, limitInputPixels: false }).png().toFile(target);
+  await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), target);
 }
 
 /** RGB of the region's size, without the margin. */

@@ -11,6 +11,7 @@ import { planCanvas } from "./plan-canvas.ts";
 import { readMask } from "./read-mask.ts";
 import { readSize } from "./read-size.ts";
 import { isSameSize, roundUp } from "./size.ts";
+import { writeSharp } from "../../write-sharp.ts";
 
 /** Above this, models repeat themselves and graphics cards run full; about what they were trained with. */
 const mostPixels = 1_600_000;
@@ -80,12 +81,13 @@ async function prepareEnlarge(
       const width = Math.round((made.width * size.width) / padded.width);
       const height = Math.round((made.height * size.height) / padded.height);
       const part = sharp(result, { limitInputPixels: false }).extract({ left: 0, top: 0, width, height });
-      await part.toColourspace("srgb").png().toFile(target);
+      await writeSharp(part.toColourspace("srgb").png(), target);
     },
   };
 }
 
 /** A server's file holds the workflow with the prompt, which stays out of pictures. */
 async function writeClean(result: string, target: string): Promise<void> {
-  await sharp(result, { limitInputPixels: false }).toColourspace("srgb").png().toFile(target);
+  const clean = sharp(result, { limitInputPixels: false }).toColourspace("srgb").png();
+  await writeSharp(clean, target);
 }

@@ -3,28 +3,27 @@ import sharp from "sharp";
 import { byteAt } from "../raster/cells.ts";
 import type { Grey, Mask } from "../raster/grid.ts";
 import type { Picture } from "./read-picture.ts";
+import { writeSharp } from "../../write-sharp.ts";
 
 /** Writes `name` into `dir` and returns the path. */
 export async function writePng(picture: Picture, dir: string, name = "result.png"): Promise<string> {
   const file = path.join(dir, name);
   const { width, height, alpha } = picture;
   const data = alpha ? interleave(picture, alpha) : picture.data;
-  await sharp(data, { raw: { width, height, channels: alpha ? 4 : 3 }, limitInputPixels: false })
-    .png()
-    .toFile(file);
+  const raw = { width, height, channels: alpha ? 4 : 3 } as const;
+  await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), file);
   return file;
 }
 
 /** Writes a mask as grey PNG, white where it is set. */
 export async function writeMask(mask: Mask, file: string): Promise<void> {
   const { width, height } = mask;
-  await sharp(
+  const raw = { width, height, channels: 1 } as const;
+  const grey = sharp(
     mask.data.map((value) => value * 255),
-    { raw: { width, height, channels: 1 }, limitInputPixels: false },
-  )
-    .toColourspace("b-w")
-    .png()
-    .toFile(file);
+    { raw, limitInputPixels: false },
+  );
+  await writeSharp(grey.toColourspace("b-w").png(), file);
 }
 
 function interleave(rgb: Picture, alpha: Grey): Uint8Array {

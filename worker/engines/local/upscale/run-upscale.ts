@@ -8,6 +8,7 @@ import { planTiles } from "./plan-tiles.ts";
 import { createTilePreview } from "./tile-preview.ts";
 import { upscaleAlpha } from "./upscale-alpha.ts";
 import { scale, upscaleTile, type Canvas } from "./upscale-tile.ts";
+import { writeSharp } from "../../write-sharp.ts";
 
 /** Above this input size the small network is used: the better one takes about 20 s per megapixel. */
 const fastAbovePixels = 1_000_000;
@@ -28,12 +29,8 @@ export const runUpscale: LocalRun = async (task, context) => {
   if (picture.alpha) await upscaleAlpha(picture.alpha, canvas);
   context.progress(tilesShare, "writing");
   const output = path.join(task.workDir, "result.png");
-  await sharp(canvas.data, {
-    raw: { width: canvas.width, height: picture.height * scale, channels: canvas.channels },
-    limitInputPixels: false,
-  })
-    .png()
-    .toFile(output);
+  const raw = { width: canvas.width, height: picture.height * scale, channels: canvas.channels };
+  await writeSharp(sharp(canvas.data, { raw, limitInputPixels: false }).png(), output);
   context.progress(1, "writing");
   const timeMs = Math.round(performance.now() - startedAt);
   return [{ path: output, mime: "image/png", facts: { model, tileCount, timeMs } }];
