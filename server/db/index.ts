@@ -6,6 +6,7 @@ export {
   type Db,
   type Tx,
 } from "./client.ts";
+export { inTurn } from "./in-turn.ts";
 export { isDatabaseAway } from "./is-database-away.ts";
 export { migrate } from "./migrate.ts";
 export * as schema from "./schema/index.ts";

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
@@ -18,7 +18,7 @@ export interface MoveInLine {
  */
 export async function moveInLine(services: Services, { ownerId, id, before }: MoveInLine): Promise<void> {
   if (!isId(id) || (before !== null && !isId(before))) throw new AppError("not_found");
-  const moved = await services.db.transaction(async (tx) => {
+  const move = async (tx: Tx) => {
     // One reorder of an owner at a time: each reads the order that the last one wrote.
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('reorder'), hashtext(${ownerId}))`);
     const ownerOrder = await findOrder(tx, { ownerId, id, before });
@@ -28,7 +28,8 @@ export async function moveInLine(services: Services, { ownerId, id, before }: Mo
       event: "reordered",
       data: { before },
     });
-  });
+  };
+  const moved = await inTurn(`reorder of ${ownerId}`, () => services.db.transaction(move));
   if (!moved) throw new AppError("conflict", "The job is no longer in the line.");
   hint(services, [moved]);
 }

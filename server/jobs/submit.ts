@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { schema, tiers, type Asked, type JobStatus, type Tx } from "../db/index.ts";
+import { inTurn, schema, tiers, type Asked, type JobStatus, type Tx } from "../db/index.ts";
 import { needOf } from "../engines/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety/index.ts";
@@ -50,8 +50,8 @@ export async function submit(services: Services, input: unknown, options: Submit
   }
   const id = newId();
   const outlook = await lookOut(services, request, options.submitter.userId);
-  const accepted = await services.db.transaction((tx) =>
-    accept(tx, services, { id, request, options, outlook }),
+  const accepted = await inTurn(`submit of ${options.submitter.userId}`, () =>
+    services.db.transaction((tx) => accept(tx, services, { id, request, options, outlook })),
   );
   if (accepted.known) return accepted.known;
   hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }, ...accepted.displaced]);

@@ -6,6 +6,10 @@ import { appRouter } from "./router.ts";
 
 const trpcEndpoint = "/api/trpc";
 
+const maxQueries = 20;
+/** Of one request; each may hold a connection of the database for long. */
+const maxMutations = 5;
+
 function refuse(status: number, message: string): Response {
   return Response.json({ error: message }, { status });
 }
@@ -31,6 +35,6 @@ export async function handleTrpc(services: Services, request: Request): Promise<
     req: bounded,
     router: appRouter,
     createContext: () => createContext(services, bounded),
-    maxBatchSize: 20,
+    maxBatchSize: request.method === "POST" ? maxMutations : maxQueries,
   });
 }
