@@ -1,7 +1,7 @@
 import { addImage, addNode, insertJob } from "@atelier/testing/jobs";
 import { addGuest, addUser, listObjects } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq, sql } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
@@ -113,4 +113,23 @@ test("what nobody asks for any more is forgotten: keys, ended sessions, counters
   expect((await db.select().from(schema.rateLimits)).map(({ key }) => key)).toEqual(["-1"]);
   const states = (await db.select().from(schema.nodes)).map(({ state }) => state);
   expect(states.sort()).toEqual(["active", "lost"]);
+});
+
+test("guests that cannot be removed now do not keep the others", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const ids: string[] = [];
+  for (let count = 0; count < 22; count += 1) ids.push(await addGuest(services));
+  await db
+    .update(users)
+    .set({ createdAt: daysAgo(90) })
+    .where(inArray(users.id, ids));
+  const [last = "", ...held] = ids.toSorted().toReversed();
+  await db.transaction(async (tx) => {
+    // As if another worker was about to remove them.
+    await tx.select().from(users).where(inArray(users.id, held)).for("update");
+    expect(await expireGuests(services)).toEqual([last]);
+  });
+  expect(await expireGuests(services)).toHaveLength(20);
+  expect(await expireGuests(services)).toHaveLength(1);
 });

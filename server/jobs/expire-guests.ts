@@ -1,4 +1,4 @@
-import { eq, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, sql, type SQL } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
 import { discardObjects } from "../images/index.ts";
 import type { Config } from "../platform/index.ts";
@@ -7,7 +7,8 @@ import { openStatuses } from "./status.ts";
 
 const { users, sessions, jobs, images } = schema;
 
-/** Guests of one pass; the next pass takes the next ones. */
+/** Guests that one pass removes; the next pass takes the next ones. */
+const maxRemoved = 20;
 const batchSize = 20;
 
 /**
@@ -15,21 +16,30 @@ const batchSize = 20;
  * theirs: the rows of one guest in one transaction, the objects after it. Gives back their ids.
  */
 export async function expireGuests(services: Services): Promise<string[]> {
-  const due = await services.db
-    .select({ id: users.id })
-    .from(users)
-    .where(isExpired(services.config))
-    .orderBy(users.createdAt)
-    .limit(batchSize);
   const removed: string[] = [];
-  for (const { id } of due) {
-    try {
-      if (await removeGuest(services, id)) removed.push(id);
-    } catch (error) {
-      services.log.error({ err: error, userId: id }, "guest not removed, the next pass tries again");
-    }
+  // In the order of ids past those that cannot be removed, so that they do not keep the others.
+  for (let after = ""; removed.length < maxRemoved;) {
+    const due = await services.db
+      .select({ id: users.id })
+      .from(users)
+      .where(and(gt(users.id, after), isExpired(services.config)))
+      .orderBy(users.id)
+      .limit(batchSize);
+    for (const { id } of due) if (await tryRemoveGuest(services, id)) removed.push(id);
+    const last = due.at(-1);
+    if (!last || due.length < batchSize) return removed;
+    after = last.id;
   }
   return removed;
+}
+
+async function tryRemoveGuest(services: Services, id: string): Promise<boolean> {
+  try {
+    return await removeGuest(services, id);
+  } catch (error) {
+    services.log.error({ err: error, userId: id }, "guest not removed, the next pass tries again");
+    return false;
+  }
 }
 
 /** A session is renewed once a day while it is used. */
