@@ -46,5 +46,7 @@ async function main([name = "help", ...args]: string[]): Promise<number> {
   return 1;
 }
 
+// Pictures and logs are for this user alone.
+process.umask(0o077);
 if (existsSync(".env")) process.loadEnvFile(".env");
 process.exitCode = await main(process.argv.slice(2));

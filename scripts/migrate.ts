@@ -20,6 +20,8 @@ async function main(): Promise<void> {
   }
 }
 
+// The data folder may be made here; it is for this user alone.
+process.umask(0o077);
 try {
   await main();
 } catch (error) {

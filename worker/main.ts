@@ -78,6 +78,8 @@ async function start(flags: Flags): Promise<void> {
   refuse(`The worker cannot start:\n${lines.join("\n")}`);
 }
 
+// Pictures and logs are for this user alone.
+process.umask(0o077);
 const { flags, problem } = parseFlags(process.argv.slice(2));
 if (!flags) refuse(problem);
 else if (flags.wantsHelp) process.stdout.write(`${usage}\n`);

@@ -1,6 +1,7 @@
 /** Keys of the query cache, from the general to the particular. */
 export const keys = {
   me: ["me"],
+  usage: ["usage"],
   capabilities: ["capabilities"],
   workflows: ["workflows"],
   apiKeys: ["api-keys"],

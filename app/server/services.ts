@@ -13,6 +13,8 @@ declare global {
 const needed = ["DATABASE_URL", "AUTH_SECRET"] as const;
 
 async function open(): Promise<Services> {
+  // Pictures and logs are for this user alone, also below a bare `next start`.
+  process.umask(0o077);
   // The one place of the web process that reads the environment, through parseEnv.
   // oxlint-disable-next-line no-restricted-properties
   const { env, problems } = parseEnv(process.env);

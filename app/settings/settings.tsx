@@ -5,6 +5,7 @@ import { useMe, useMeFailure } from "../data/use-me.ts";
 import { LoadFailed } from "../frame/load-failed.tsx";
 import { AccountSection } from "./account/account-section.tsx";
 import { GuestSection } from "./account/guest-section.tsx";
+import { SpaceSection } from "./account/space-section.tsx";
 import { ApiKeysSection } from "./api-keys/api-keys-section.tsx";
 import { EnginesSection } from "./engines/engines-section.tsx";
 import { SettingsSection } from "./settings-section.tsx";
@@ -25,6 +26,7 @@ export function Settings() {
       {me === undefined ? <WhoIsIt /> : null}
       {me === null || me?.isGuest === true ? <GuestSection /> : null}
       {me !== undefined && me !== null && !me.isGuest ? <AccountSection me={me} /> : null}
+      {me !== undefined && me !== null ? <SpaceSection /> : null}
       <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
         <ThemeChoice />
       </SettingsSection>

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { withFileLock } from "../process/file-lock.ts";
 import { createCluster, databaseName, databaseUser } from "./create-cluster.ts";
@@ -75,6 +75,8 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
   return withFileLock(lockOf(dataDir), async () => {
     const password = readOrCreateSecret(dataDir, "postgres-password");
     const runAs = chooseRunAs();
+    // The server of another user must reach its own folder, which is closed to all others.
+    if (runAs.user) chmodSync(dataDir, statSync(dataDir).mode | 0o011);
     const clusterDir = path.join(dataDir, "postgres");
     const { port = null, settings = {} } = options;
     createCluster(clusterDir, { password, runAs, isDurable: settings["fsync"] !== "off" });

@@ -109,6 +109,8 @@ function runningOnce(spec: ChildSpec, flags: Flags): ChildSpec {
 /** The whole life of `dev`, `start` or `worker`; sets the exit code. Everything wrong is said in plain words. */
 export async function run(role: Role, flags: Flags | null = null): Promise<void> {
   process.chdir(rootDir);
+  // Inherited by all children: pictures, logs and settings are for this user alone.
+  process.umask(0o077);
   process.stdout.on("error", () => undefined); // The terminal was closed; SIGHUP follows.
   if (existsSync(".env")) process.loadEnvFile(".env");
   if (flags && flags.only !== null) process.env["WORKER_ONLY"] = flags.only;

@@ -1,6 +1,7 @@
 export { deleteUnusedRows, lockRows } from "./delete-rows.ts";
 export { discardObjects, discardOutput } from "./discard-output.ts";
 export { getImage } from "./get.ts";
+export { readUsage, type Usage } from "./guest-limit.ts";
 export type { ImageView } from "./image-view.ts";
 export { ingest } from "./ingest.ts";
 export { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";

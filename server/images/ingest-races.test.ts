@@ -3,13 +3,15 @@ import path from "node:path";
 import { addGuest, addUser, listObjects, readSample, rowsOf } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp from "sharp";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { ingest } from "./index.ts";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ingest, readUsage, removeImages, restoreImages } from "./index.ts";
+import { lockUploadsOf } from "./guest-limit.ts";
 
 let opened: TestServices;
 
 beforeAll(async () => {
-  opened = await createTestServices({ config: { limits: { guestImages: 3 } } });
+  opened = await createTestServices({ config: { limits: { guestImages: 3, bytesPerUser: 6_000_000 } } });
 });
 afterAll(() => opened.close());
 
@@ -96,4 +98,97 @@ test("A5 an aborted upload leaves nothing", async () => {
   await expect(taken).rejects.toMatchObject({ name: "AbortError" });
   expect(await rowsOf(opened.services, owner)).toEqual([]);
   expect((await listObjects(opened.services)).filter((key) => key.includes(owner))).toEqual([]);
+});
+
+const small = (width: number) =>
+  sharp({ create: { width, height: 10, channels: 3, background: "blue" } })
+    .png()
+    .toBuffer();
+
+test("a guest cannot get past the limit by deleting, uploading and restoring", async () => {
+  const { services } = opened;
+  const guest = await addGuest(services);
+  const send = async (width: number) =>
+    ingest(services, { ownerId: guest, role: "upload", bytes: await small(width) });
+  const first = await Promise.all([31, 32, 33].map(send));
+  const ids = first.map(({ id }) => id);
+  await removeImages(services, { ownerId: guest, ids });
+  await expect(send(34)).rejects.toMatchObject({ code: "quota_exceeded" });
+  expect((await restoreImages(services, { ownerId: guest, ids })).toSorted()).toEqual(ids.toSorted());
+});
+
+test("a guest restores nothing when that would be too many, and uploads of the moment are counted", async () => {
+  const { services } = opened;
+  const { limits } = services.config;
+  const guest = await addGuest(services);
+  const send = async (width: number) =>
+    ingest(services, { ownerId: guest, role: "upload", bytes: await small(width) });
+  const ids = (await Promise.all([41, 42, 43].map(send))).map(({ id }) => id);
+  await removeImages(services, { ownerId: guest, ids });
+  limits.guestImages = 2;
+  try {
+    await expect(restoreImages(services, { ownerId: guest, ids })).rejects.toMatchObject({
+      code: "quota_exceeded",
+    });
+  } finally {
+    limits.guestImages = 3;
+  }
+  expect((await rowsOf(services, guest)).filter(({ deletedAt }) => deletedAt === null)).toEqual([]);
+});
+
+test("the pictures of an account take up at most the configured bytes, deleted ones included", async () => {
+  const { services } = opened;
+  const owner = await addUser(services);
+  const bytes = await readSample("astronaut.png");
+  const { id } = await ingest(services, { ownerId: owner, role: "upload", bytes });
+  const { usedBytes, limitBytes } = await readUsage(services, owner);
+  expect(limitBytes).toBe(6_000_000);
+  expect(usedBytes).toBe((await rowsOf(services, owner))[0]?.sizeBytes);
+  await removeImages(services, { ownerId: owner, ids: [id] });
+  expect(await readUsage(services, owner)).toEqual({ usedBytes, limitBytes });
+  services.config.limits.bytesPerUser = usedBytes + 1_000;
+  try {
+    const objects = await listObjects(services);
+    const next = ingest(services, { ownerId: owner, role: "upload", bytes: await readSample("coffee.png") });
+    await expect(next).rejects.toMatchObject({
+      code: "storage_quota",
+      details: { usedBytes, limitBytes: usedBytes + 1_000 },
+    });
+    expect(await listObjects(services)).toEqual(objects);
+  } finally {
+    services.config.limits.bytesPerUser = 6_000_000;
+  }
+});
+
+test("uploads and restores of one owner that wait for a lock leave the connections to others", async () => {
+  const { services } = opened;
+  const other = await opened.openAnother();
+  const owner = await addUser(services);
+  const send = async (width: number) =>
+    ingest(services, { ownerId: owner, role: "upload", bytes: await small(width) });
+  const { id } = await send(51);
+  await removeImages(services, { ownerId: owner, ids: [id] });
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = other.db.transaction(async (tx) => {
+    await lockUploadsOf(tx, owner);
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  const restores = Array.from({ length: 20 }, () => restoreImages(services, { ownerId: owner, ids: [id] }));
+  const uploads = [52, 53].map(send);
+  await vi.waitFor(async () => {
+    const { rows } = await other.db.execute<{ waiting: number }>(sql`
+      select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and not l.granted and a.datname = current_database()`);
+    expect(rows[0]?.waiting).toBeGreaterThan(0);
+  });
+  // Without turns each of them holds one of the ten connections, and this finds none.
+  const answers = Array.from({ length: 9 }, () => services.db.execute(sql`select 1`));
+  await Promise.all(answers);
+  held.resolve();
+  await holding;
+  expect((await Promise.all(restores)).flat()).toEqual([id]);
+  await Promise.all(uploads);
 });

@@ -5,7 +5,7 @@ import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { withDecodeSlot } from "./decode-slot.ts";
 import { discardOutput } from "./discard-output.ts";
-import { checkGuestLimit } from "./guest-limit.ts";
+import { checkQuota } from "./guest-limit.ts";
 import { findSameBytes, insertUpload, type SameBytes, type UploadRow } from "./insert-upload.ts";
 import { uploadLimits } from "./limits.ts";
 import { makeMaskFiles, makeUploadFiles, type ImageFiles } from "./make-files.ts";
@@ -20,7 +20,7 @@ type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
 /**
  * Takes in a picture: checks the content, makes the stored files, writes the objects and then the row. The same bytes
  * in the same role are stored once per owner. Whatever fails leaves neither row nor object behind.
- * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_unavailable`.
+ * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_quota`, `storage_unavailable`.
  */
 export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
   const taken = await withDecodeSlot(() => takeIn(services, input));
@@ -38,7 +38,7 @@ async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn>
   const same: SameBytes = { ownerId: input.ownerId, role: input.role, uploadSha256: sha256(bytes) };
   const known = await findSameBytes(services.db, same);
   if (known) return { known };
-  await checkGuestLimit(services.db, { ...same, limits: services.config.limits });
+  await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
   const files = await (input.role === "mask" ? makeMaskFiles(bytes) : makeUploadFiles(bytes));
   return { row: rowOf(same, files, titleOfFile(input.name ?? "")), files };
 }

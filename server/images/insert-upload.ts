@@ -1,8 +1,8 @@
 import { and, eq, isNull } from "drizzle-orm";
-import { schema, type Db, type Tx } from "../db/index.ts";
+import { inTurn, schema, type Db, type Tx } from "../db/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { checkGuestLimit, lockUploadsOf } from "./guest-limit.ts";
+import { checkQuota, lockUploadsOf, uploadTurnOf } from "./guest-limit.ts";
 import type { IngestInput } from "./stored-image.ts";
 import type { ImageRow } from "./to-view.ts";
 
@@ -47,14 +47,16 @@ const maxTries = 5;
 
 /**
  * Inserts the row, or returns the one that another upload of the same bytes inserted first: the owner's lock and the
- * unique index decide that race. Throws `quota_exceeded` for guests.
+ * unique index decide that race. Throws `quota_exceeded` for guests, `storage_quota`.
  */
 export async function insertUpload(
   services: Pick<Services, "db" | "config">,
   row: UploadRow,
 ): Promise<InsertedUpload> {
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const inserted = await services.db.transaction((tx) => insertOnce(tx, row, services.config));
+    const inserted = await inTurn(uploadTurnOf(row.ownerId), () =>
+      services.db.transaction((tx) => insertOnce(tx, row, services.config)),
+    );
     if (inserted) return inserted;
     // Somebody who does not take the lock (a guest becoming an account) was first: look again.
   }
@@ -65,7 +67,7 @@ async function insertOnce(tx: Tx, row: UploadRow, config: Config): Promise<Inser
   await lockUploadsOf(tx, row.ownerId);
   const twin = await findSameBytes(tx, row);
   if (twin) return { row: twin, created: false };
-  await checkGuestLimit(tx, { ...row, limits: config.limits });
+  await checkQuota(tx, config, row);
   const [inserted] = await tx.insert(images).values(row).onConflictDoNothing().returning();
   return inserted ? { row: inserted, created: true } : null;
 }

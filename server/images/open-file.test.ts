@@ -1,3 +1,5 @@
+import { truncate } from "node:fs/promises";
+import path from "node:path";
 import { text } from "node:stream/consumers";
 import { buffer } from "node:stream/consumers";
 import { addUser, listObjects, readSample } from "@atelier/testing/pictures";
@@ -106,3 +108,23 @@ test("A7 a row whose object is missing is not found, and the log says so", async
   const { open } = await openFile(services, { ownerId, id: image.id, variant: "thumbnail" });
   expect(open && (await text(await open())).length).toBeGreaterThan(100);
 });
+
+test.each([
+  ["original", "shorter than its row says", 5_000],
+  ["original", "empty", 0],
+  ["preview", "empty", 0],
+] as const)(
+  "R5 a file of the %s that is %s is not sent, and the log says so",
+  async (variant, _how, size) => {
+    const { services } = opened;
+    const bytes = await readSample(variant === "preview" ? "rocket.jpg" : "chelsea.png");
+    const owner = await addUser(services);
+    const image = await ingest(services, { ownerId: owner, role: "upload", bytes });
+    const keys = (await listObjects(services)).filter((key) => key.includes(`${image.id}/${variant}`));
+    for (const key of keys) await truncate(path.join(services.env.ATELIER_DATA_DIR, "files", key), size);
+    lines.length = 0;
+    const opening = openFile(services, { ownerId: owner, id: image.id, variant });
+    await expect(opening).rejects.toMatchObject({ code: "not_found" });
+    expect(lines.join("")).toContain("damaged");
+  },
+);

@@ -1,11 +1,12 @@
 import type { Readable } from "node:stream";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { findObject, storageFailure } from "../storage/index.ts";
+import { findObject, storageFailure, type FoundObject } from "../storage/index.ts";
 import { fileHeaders } from "./file-headers.ts";
 import { objectKey } from "./object-keys.ts";
 import { findOwnImage, type OwnImageInput } from "./own-image.ts";
 import type { Variant } from "./stored-image.ts";
+import type { ImageRow } from "./to-view.ts";
 
 export interface OpenFileInput extends OwnImageInput {
   readonly variant: Variant;
@@ -35,10 +36,20 @@ export async function openFile(
     services.log.warn({ imageId: row.id, key }, "the object of a picture is missing");
     throw new AppError("not_found");
   }
+  if (isDamaged(row, input.variant, found)) {
+    const sizes = { sizeBytes: found.sizeBytes, expectedBytes: row.sizeBytes };
+    services.log.error({ imageId: row.id, key, ...sizes }, "the file of a picture is damaged");
+    throw new AppError("not_found");
+  }
   return {
     headers: { ...headers, "content-length": String(found.sizeBytes) },
     open: () => openStream(services, key),
   };
+}
+
+/** Only the size of the original is known; a power cut leaves the others empty at worst. */
+function isDamaged({ sizeBytes }: ImageRow, variant: Variant, found: FoundObject): boolean {
+  return variant === "original" ? found.sizeBytes !== sizeBytes : found.sizeBytes === 0;
 }
 
 async function openStream({ disk }: Pick<Services, "disk">, key: string): Promise<Readable> {

@@ -228,3 +228,14 @@ test("D12 the folder of a run that may last for hours is never swept under it", 
   await sweepOrphanObjects(services);
   expect(await listTempFiles(services)).toEqual([]);
 });
+
+test("what a killed process left in the temporary folder goes when any process starts", async () => {
+  const { services } = opened;
+  const folder = path.join(services.env.ATELIER_DATA_DIR, "tmp", "work-killed");
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, "0"), "part of an upload");
+  const old = new Date(Date.now() - 7_200_000);
+  await utimes(folder, old, old);
+  await opened.openAnother();
+  expect((await listTempFiles(services)).filter((name) => name.startsWith("work-killed"))).toEqual([]);
+});

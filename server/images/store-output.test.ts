@@ -1,4 +1,4 @@
-import { access, writeFile } from "node:fs/promises";
+import { access, readdir, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { listObjects, pngChunk, readSample, withPngChunk } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -7,6 +7,7 @@ import { thumbHashToRGBA } from "thumbhash";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { jobKinds, type JobKind } from "../engines/index.ts";
 import { newId } from "../platform/index.ts";
+import { putAll } from "../storage/index.ts";
 import { digitalSourceTypes, readDigitalSourceType } from "../safety/index.ts";
 import {
   discardOutput,
@@ -165,4 +166,50 @@ test("an original can be copied to a local file, and a missing one is named so",
   await expect(readOriginalTo(opened.services, stored, target)).rejects.toMatchObject({
     code: "input_missing",
   });
+});
+
+test("R5 an original that was cut short is not given to an engine", async () => {
+  const stored = await storeOutput(opened.services, await output(await readSample("chelsea.png")));
+  const file = path.join(opened.services.env.ATELIER_DATA_DIR, "files", stored.storageKey, "original.png");
+  await truncate(file, 1_000);
+  const target = path.join(opened.services.env.ATELIER_DATA_DIR, "cut.png");
+  await expect(readOriginalTo(opened.services, stored, target)).rejects.toMatchObject({
+    code: "input_missing",
+  });
+  await expect(access(target)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("S3 files of people are for their user alone, whatever the umask", async () => {
+  const before = process.umask(0o022);
+  try {
+    const stored = await storeOutput(opened.services, await output(await readSample("chelsea.png")));
+    const files = path.join(opened.services.env.ATELIER_DATA_DIR, "files");
+    const folder = path.join(files, stored.storageKey);
+    for (const name of await readdir(folder))
+      expect((await stat(path.join(folder, name))).mode & 0o777).toBe(0o600);
+    for (let at = folder; at !== path.dirname(files); at = path.dirname(at))
+      expect((await stat(at)).mode & 0o777).toBe(0o700);
+  } finally {
+    process.umask(before);
+  }
+});
+
+test("R5 a stored file is never seen in part under its own name", async () => {
+  const { services } = opened;
+  const bytes = Buffer.alloc(64 * 1_048_576, 1);
+  const key = `jobs/${newId()}/1/0/original.png`;
+  const file = path.join(services.env.ATELIER_DATA_DIR, "files", key);
+  let isDone = false;
+  const putting = putAll(services.disk, [{ key, bytes, mime: "image/png" }]).finally(() => {
+    isDone = true;
+  });
+  const sizes = new Set<number>();
+  while (!isDone) {
+    const found = await stat(file).catch(() => null);
+    if (found) sizes.add(found.size);
+  }
+  await putting;
+  expect((await stat(file)).size).toBe(bytes.length);
+  expect([...sizes].filter((size) => size !== bytes.length)).toEqual([]);
+  expect(await readdir(path.dirname(file))).toEqual(["original.png"]);
 });

@@ -15,6 +15,11 @@ export interface StoredObject {
   readonly mime: string;
 }
 
+/** The same with what the row knows about the original, by which a damaged file is noticed. */
+export interface StoredOriginal extends StoredObject {
+  readonly sizeBytes: number;
+}
+
 export interface IngestInput {
   readonly ownerId: string;
   readonly role: "upload" | "mask";

@@ -1,9 +1,14 @@
 import path from "node:path";
 import { inArray } from "drizzle-orm";
 import { schema, type Db } from "../db/index.ts";
-import type { Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { findObject, listObjectKeys, removePrefix, sweepTempFolders } from "../storage/index.ts";
+import {
+  findObject,
+  listObjectKeys,
+  removePrefix,
+  sweepTempFolders,
+  tempFolderMs,
+} from "../storage/index.ts";
 
 /** Key prefixes asked for in one statement. */
 const batchSize = 500;
@@ -27,11 +32,6 @@ export async function sweepOrphanObjects(
     }
   }
   return removed;
-}
-
-/** A run that still works in its folder is younger than this: twice its limit leaves time to fetch and to store. */
-function tempFolderMs({ retention, timing }: Config): number {
-  return Math.max(retention.orphanObjectMs, 2 * timing.runLimitMs);
 }
 
 /** Each prefix of a picture with the keys below it. */

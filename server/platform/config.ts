@@ -67,6 +67,23 @@ const limitsSchema = z.object({
   guestShareOfLine: z.number().min(0).max(1).default(0.5),
   /** Pictures that a guest may keep. */
   guestImages: z.number().int().min(1).default(200),
+  /** Bytes that the pictures of one user may take up, results included; guests have fewer. */
+  bytesPerUser: z
+    .number()
+    .int()
+    .min(1)
+    .default(20 * 1024 ** 3),
+  bytesPerGuest: z
+    .number()
+    .int()
+    .min(1)
+    .default(1024 ** 3),
+  /** Free bytes of the data folder's disk below which uploads are refused and a worker takes no job. */
+  minFreeBytes: z
+    .number()
+    .int()
+    .min(0)
+    .default(512 * 1024 ** 2),
   /** Runs out of memory in a row after which a server takes nothing until a probe finds it well. */
   serverMemoryFailures: z.number().int().min(1).default(2),
   /** Requests per minute of one API key. */

@@ -155,6 +155,15 @@ export const errorRules = {
     httpStatus: 503,
     message: "The picture store cannot be reached. Try again in a moment.",
   },
+  // Answered to uploads; a job that meets a full disk fails with the code above and tries again.
+  storage_full: {
+    class: "resource",
+    strategy: "retry",
+    charged: false,
+    httpStatus: 507,
+    message: "The server has no space for more pictures at the moment. Try again later.",
+  },
+  storage_quota: validation(507, "Your pictures take up all the space that you have. Delete some."),
   database_unavailable: {
     class: "network",
     strategy: "retry",

@@ -7,6 +7,7 @@ const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   queue_full: 60,
   database_unavailable: 5,
   storage_unavailable: 5,
+  storage_full: 60,
 };
 
 /** An answer over HTTP that is not a success, after RFC 9457. */

@@ -1,7 +1,7 @@
 import { openDatabase } from "../db/index.ts";
 import { AppError, openLog, type Config, type Env, type Logger } from "../platform/index.ts";
 import { createBells, createHints, queueConnection } from "../queue/index.ts";
-import { openDisk } from "../storage/index.ts";
+import { closeFolders, openDisk, sweepTempFolders, tempFolderMs } from "../storage/index.ts";
 import type { Services } from "./services.ts";
 
 export interface OpenServicesInput {
@@ -28,7 +28,12 @@ export async function openServices({
       "internal",
       "DATABASE_URL is not set; the supervisor sets it for the embedded database.",
     );
+  closeFolders(env);
   const log = given ?? (await openLog({ env, name }));
+  // What a killed process left behind; an installation without a worker has no other sweep.
+  await sweepTempFolders(env, tempFolderMs(config)).catch((error: unknown) => {
+    log.warn({ err: error }, "old temporary folders could not be removed");
+  });
   const onError = (error: Error) => log.warn({ err: error }, "connection lost, reconnecting");
   const database = openDatabase({
     url: databaseUrl,

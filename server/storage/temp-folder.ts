@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import type { Env } from "../platform/index.ts";
+import type { Config, Env } from "../platform/index.ts";
 
 type DataFolder = Pick<Env, "ATELIER_DATA_DIR">;
 
@@ -18,6 +18,11 @@ export async function withTempFolder<T>(env: DataFolder, work: (folder: string) 
     // What stays is left to the sweep; it must not hide how the work ended.
     await rm(folder, { recursive: true, force: true, maxRetries: 2 }).catch(() => undefined);
   }
+}
+
+/** Work with a folder ends before this: twice the limit of a run leaves time to fetch and to store. */
+export function tempFolderMs({ retention, timing }: Config): number {
+  return Math.max(retention.orphanObjectMs, 2 * timing.runLimitMs);
 }
 
 /** Removes the folders that a killed process left behind: `olderThanMs` must be longer than any work with one lasts. */

@@ -31,6 +31,7 @@ const byIds = (id: string) => ({ ids: [id] });
 
 const cases: Readonly<Record<string, Case>> = {
   "account.me": { access: "public" },
+  "account.usage": { access: "member" },
   "admin.overview": { access: "admin", input: {} },
   "admin.users": { access: "admin", input: {} },
   "admin.nodes.list": { access: "admin" },
@@ -202,4 +203,21 @@ test("the owner reaches what others cannot", async () => {
     const answer = await call(path, how.input(owner[how.resource]), owner.browser.headers);
     expect([path, answer.status]).toEqual([path, 200]);
   }
+});
+
+test.each([
+  [5, 207],
+  [6, 400],
+] as const)("of %i mutations in one request the status is %i", async (count, status) => {
+  const paths = Array.from({ length: count }, () => "images.restore").join(",");
+  const none = superjson.serialize({ ids: [newId()] });
+  const body = JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [at, none])));
+  const headers = { ...Object.fromEntries(owner.browser.headers), host: new URL(testOrigin).host };
+  const request = new Request(`${testOrigin}/api/trpc/${paths}?batch=1`, {
+    method: "POST",
+    body,
+    headers: { ...headers, "content-type": "application/json", origin: testOrigin },
+  });
+  const answer = await handleTrpc(fixture.services, request);
+  expect(answer.status === 200 ? 207 : answer.status).toBe(status);
 });

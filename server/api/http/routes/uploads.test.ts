@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { listObjects, listTempFiles, readSample } from "@atelier/testing/pictures";
 import {
   createTestServices,
@@ -248,4 +249,39 @@ test("names with paths, NUL and turned text become plain titles", async () => {
     .where(eq(schema.images.id, String(body.id)));
   expect(row?.title).toMatch(/^[\p{L}\p{N}. ]*$/u);
   expect(row?.storageKey).toBe(`users/${owner.caller.userId}/${row?.id}`);
+});
+
+test("F30 uploads are refused with 507 while the disk has less free space than the floor", async () => {
+  const { limits } = fixture.services.config;
+  const before = limits.minFreeBytes;
+  limits.minFreeBytes = Number.MAX_SAFE_INTEGER;
+  try {
+    const { status, body } = await post([filePart(await coloured(700)), end]);
+    expect({ status, code: body.code }).toEqual({ status: 507, code: "storage_full" });
+    await expectNothingNew();
+  } finally {
+    limits.minFreeBytes = before;
+  }
+  expect((await post([filePart(await coloured(700)), end])).status).toBe(201);
+});
+
+/** The largest file that this process may write; the system then refuses a write as it does on a full disk. */
+function limitFileSize(size: string): void {
+  execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${size}:`]);
+}
+
+test("F30 an upload that the temporary folder cannot take is refused with 507 and leaves nothing", async () => {
+  const ignore = () => undefined;
+  process.on("SIGXFSZ", ignore);
+  limitFileSize("1000000");
+  try {
+    const noise = Buffer.alloc(3_000_000, 7);
+    const { status, body } = await post([filePart(noise), end]);
+    expect({ status, code: body.code }).toEqual({ status: 507, code: "storage_full" });
+    expect(String(body.detail)).toContain("no space");
+    await expectNothingNew();
+  } finally {
+    limitFileSize("unlimited");
+    process.off("SIGXFSZ", ignore);
+  }
 });

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ingest, purgeImages, uploadLimits, type IngestedImage } from "../../../images/index.ts";
-import { AppError, pictureLimits } from "../../../platform/index.ts";
+import { AppError, isOutOfSpace, pictureLimits } from "../../../platform/index.ts";
 import type { Services } from "../../../services/index.ts";
-import { withTempFolder } from "../../../storage/index.ts";
+import { requireFreeSpace, withTempFolder } from "../../../storage/index.ts";
 import { defineRoute } from "../route.ts";
 import { receiveUpload, type ReceivedUpload } from "./receive-upload.ts";
 
@@ -42,14 +42,18 @@ ${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels. 
       schema: z.union([uploadedSchema, z.object({ uploads: z.array(uploadedSchema) })]),
     },
   },
-  handle: ({ services, caller, request }) =>
-    withTempFolder(services.env, async (folder) => {
+  handle: async ({ services, caller, request }) => {
+    await requireFreeSpace(services);
+    const { signal } = request;
+    const images = await withTempFolder(services.env, async (folder) => {
       const received = await receiveUpload(request, folder);
-      const { signal } = request;
-      const images = await ingestAll(services, { received, signal, ownerId: caller.userId });
-      const uploads = images.map(({ id, widthPx, heightPx }) => ({ id, width: widthPx, height: heightPx }));
-      return Response.json(uploads.length === 1 ? uploads[0] : { uploads }, { status: 201 });
-    }),
+      return ingestAll(services, { received, signal, ownerId: caller.userId });
+    }).catch((cause: unknown) => {
+      throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+    });
+    const uploads = images.map(({ id, widthPx, heightPx }) => ({ id, width: widthPx, height: heightPx }));
+    return Response.json(uploads.length === 1 ? uploads[0] : { uploads }, { status: 201 });
+  },
 });
 
 interface IngestAllInput {
