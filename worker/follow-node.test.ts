@@ -6,6 +6,8 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { followNode, type FollowInput } from "./follow-node.ts";
 import type { ServerState } from "./servers/index.ts";
+import { startOrders } from "./orders.ts";
+import { createSpace, startSpaceWatch } from "./space.ts";
 
 let opened: TestServices;
 beforeAll(async () => {
@@ -150,4 +152,65 @@ test("D4 probes that change nothing write nothing, and a change of one server is
   expect(writes()).toBeGreaterThan(0);
   expect(writes()).toBeLessThanOrEqual(1 + refreshes);
   statements.mockRestore();
+});
+
+const readNode = async (id: string) =>
+  (await opened.services.db.select().from(schema.nodes)).find((node) => node.id === id);
+
+async function addedNode() {
+  const node = await readNode(await addNode(opened.services));
+  if (!node) throw new Error("the node is missing");
+  return node;
+}
+
+test("F30 a node says that its disk is almost full, and takes it back when there is space", async () => {
+  const { services } = opened;
+  const { limits, timing } = services.config;
+  timing.cancelPollMs = 20;
+  const node = await addedNode();
+  const refused = { what: "a_workflow", reason: "Another node has one of this name." };
+  await services.db.update(schema.nodes).set({ problems: [refused] });
+  const problems = async () => (await readNode(node.id))?.problems;
+  const space = createSpace(services);
+  const floor = limits.minFreeBytes;
+  limits.minFreeBytes = Number.MAX_SAFE_INTEGER;
+  const watching = startSpaceWatch(services, { space, incarnation: { current: () => node } });
+  try {
+    const full = { what: "Disk space", reason: expect.stringMatching(/^Only \d+ MB are free/) };
+    await vi.waitFor(async () => expect(await problems()).toEqual([refused, full]));
+    expect(space.isEnough()).toBe(false);
+    limits.minFreeBytes = floor;
+    await vi.waitFor(async () => expect(await problems()).toEqual([refused]));
+    expect(space.isEnough()).toBe(true);
+  } finally {
+    limits.minFreeBytes = floor;
+    await watching.stop();
+  }
+});
+
+test("F30 a node without space claims nothing, and takes up its queues again when there is space", async () => {
+  const { services } = opened;
+  services.config.timing.cancelPollMs = 20;
+  const node = await addedNode();
+  let isEnough = false;
+  let isActive: boolean | null = null;
+  const orders = startOrders(services, {
+    incarnation: { current: () => node },
+    offer: { setSettings: () => undefined },
+    pool: { setDrained: () => undefined },
+    consumers: {
+      setActive(next) {
+        isActive = next;
+      },
+    },
+    space: { isEnough: () => isEnough },
+    onRetire: () => undefined,
+  });
+  try {
+    await vi.waitFor(() => expect(isActive).toBe(false));
+    isEnough = true;
+    await vi.waitFor(() => expect(isActive).toBe(true));
+  } finally {
+    await orders.stop();
+  }
 });

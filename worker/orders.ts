@@ -6,17 +6,22 @@ import type { Incarnation } from "./incarnation.ts";
 import { startLoop, type Loop } from "./loop.ts";
 import type { LiveOffer } from "./offer/index.ts";
 import type { ServerPool } from "./servers/index.ts";
+import type { Space } from "./space.ts";
 
 interface OrdersInput {
-  readonly incarnation: Incarnation;
-  readonly offer: LiveOffer;
-  readonly pool: ServerPool;
-  readonly consumers: Consumers;
+  readonly incarnation: Pick<Incarnation, "current">;
+  readonly offer: Pick<LiveOffer, "setSettings">;
+  readonly pool: Pick<ServerPool, "setDrained">;
+  readonly consumers: Pick<Consumers, "setActive">;
+  /** A full disk lets no job in. */
+  readonly space: Pick<Space, "isEnough">;
   /** An admin wants the process to end. */
   readonly onRetire: () => void;
 }
 
 interface RepublishInput {
+  readonly incarnation: Pick<Incarnation, "current">;
+  readonly offer: Pick<LiveOffer, "refuse">;
   readonly workflows: readonly Workflow[];
 }
 
@@ -30,7 +35,7 @@ export function startOrders(services: Services, input: OrdersInput): Loop {
     if (orders) {
       input.offer.setSettings(orders.settings);
       input.pool.setDrained(orders.drainedServers);
-      input.consumers.setActive(orders.state === "active");
+      input.consumers.setActive(orders.state === "active" && input.space.isEnough());
       if (orders.retireRequested) input.onRetire();
     }
     return services.config.timing.cancelPollMs;
@@ -40,7 +45,7 @@ export function startOrders(services: Services, input: OrdersInput): Loop {
 /** Every minute: own workflows that another node's stood in the way of are tried again. */
 export function startRepublishing(
   services: Services,
-  { incarnation, offer, workflows }: Pick<OrdersInput, "incarnation" | "offer"> & RepublishInput,
+  { incarnation, offer, workflows }: RepublishInput,
 ): Loop {
   const own = workflows.filter(({ isBuiltIn }) => !isBuiltIn);
   return startLoop(services.log, "republish", async () => {

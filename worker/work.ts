@@ -10,6 +10,7 @@ import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./off
 import { startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { onceStopped, type StopCause } from "./stop-signal.ts";
+import { createSpace, startSpaceWatch } from "./space.ts";
 import { startStrays } from "./strays.ts";
 import type { WorkInput } from "./work-input.ts";
 
@@ -29,17 +30,21 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const offer = await openOffer(services, input, runs);
   const http = await openWorkerHttp(services);
   const oneAtATime = createMutex();
+  const space = createSpace(services);
+  await space.refresh();
   const incarnation = await enter(services, input, { offer, runs });
-  http?.show({ incarnation, offer, runs, pool });
+  http?.show({ incarnation, offer, runs, pool, space });
   const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, oneAtATime };
   const consumers = consume(services, consumeInput);
+  consumers.setActive(space.isEnough());
   void pool.start();
   const loops = [
     ...startLoops(services, { incarnation, runs, oneAtATime }),
     followNode(services, { incarnation, offer, pool, consumers }),
     startStrays(services, pool),
+    startSpaceWatch(services, { space, incarnation }),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
-    startOrders(services, { incarnation, offer, pool, consumers, onRetire: () => stop.retire() }),
+    startOrders(services, { incarnation, offer, pool, consumers, space, onRetire: () => stop.retire() }),
   ];
   const reason = await stop.requested;
   services.log.info({ reason, runs: runs.leases().length }, "stopping");

@@ -1,3 +1,4 @@
+import { spaceProblem } from "../nodes/index.ts";
 import type { QueueNow } from "./read-queues.ts";
 import type { NodeFigures } from "./read-nodes.ts";
 
@@ -14,7 +15,7 @@ export type Attention =
       readonly reason: string | null;
     }
   | {
-      readonly type: "workflow_refused";
+      readonly type: "node_low_space" | "workflow_refused";
       readonly nodeId: string;
       readonly node: string;
       readonly what: string;
@@ -30,6 +31,7 @@ const order = [
   "queue_without_node",
   "node_silent",
   "node_lost",
+  "node_low_space",
   "server_down",
   "server_degraded",
   "workflow_refused",
@@ -54,13 +56,11 @@ function ofNode(node: NodeFigures): Attention[] {
   if (node.state === "gone") return [];
   const silent: Attention[] =
     node.seenMs > silentAfterMs ? [{ type: "node_silent", ...who, ms: node.seenMs }] : [];
-  const refused = node.problems.map(({ what, reason }): Attention => ({
-    type: "workflow_refused",
-    ...who,
-    what,
-    reason,
-  }));
-  return [...silent, ...node.servers.flatMap((server) => ofServer(who, server)), ...refused];
+  const problems = node.problems.map(({ what, reason }): Attention => {
+    const type = what === spaceProblem ? "node_low_space" : "workflow_refused";
+    return { type, ...who, what, reason };
+  });
+  return [...silent, ...node.servers.flatMap((server) => ofServer(who, server)), ...problems];
 }
 
 function ofServer(

@@ -1,6 +1,7 @@
 export { ownIdentity, pidStartTime, type ProcessIdentity } from "./identity.ts";
 export { countRun, drain, retire } from "./leave.ts";
 export { listLive } from "./list.ts";
+export { noteLowSpace, spaceProblem } from "./note-low-space.ts";
 export { pruneEnded } from "./prune-ended.ts";
 export { pruneNeeds } from "./prune-needs.ts";
 export { publishRefused } from "./publish-refused.ts";

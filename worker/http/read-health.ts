@@ -7,7 +7,7 @@ import type { WorkerView } from "./worker-view.ts";
 /** A part that answers later than this counts as away. */
 const probeTimeoutMs = 3_000;
 
-/** GET /health: 200 while the worker takes jobs, 503 while it starts, leaves, is drained, or a part is away. */
+/** GET /health: 200 while the worker takes jobs, 503 while it starts, leaves, is drained, has a full disk, or a part is away. */
 export async function readHealth({ services, worker }: Call): Promise<Answer> {
   const node = worker?.incarnation.current() ?? null;
   const [orders, queue] = await Promise.all([
@@ -16,13 +16,15 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
     probe(services, "queue", () => services.bells.ping()),
   ]);
   const state = node ? (orders.value?.state ?? null) : "starting";
-  const isOk = state === "active" && queue.ok;
+  const hasSpace = worker?.space.isEnough() ?? true;
+  const isOk = state === "active" && queue.ok && hasSpace;
   const json = {
     status: isOk ? "ok" : "unavailable",
     node: node && { id: node.id, name: node.name },
     state,
     database: { ok: orders.ok },
     queue: { ok: queue.ok },
+    space: { ok: hasSpace, freeBytes: worker?.space.freeBytes() ?? null },
     ...(worker ? describe(worker) : {}),
   };
   return { status: isOk ? 200 : 503, headers: { "cache-control": "no-store" }, json };

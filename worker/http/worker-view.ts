@@ -2,6 +2,7 @@ import type { Incarnation } from "../incarnation.ts";
 import type { LiveOffer } from "../offer/index.ts";
 import type { Runs } from "../runs.ts";
 import type { ServerPool } from "../servers/index.ts";
+import type { Space } from "../space.ts";
 
 /** The parts of the worker that its health tells of. */
 export interface WorkerView {
@@ -9,4 +10,5 @@ export interface WorkerView {
   readonly offer: LiveOffer;
   readonly runs: Runs;
   readonly pool: ServerPool;
+  readonly space: Space;
 }

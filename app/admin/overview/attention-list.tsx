@@ -18,6 +18,8 @@ function useSentence(): (item: Attention) => string {
       case "server_down":
       case "server_degraded":
         return t(item.type, { server: item.server, node: item.node });
+      case "node_low_space":
+        return t(item.type, { node: item.node });
       case "workflow_refused":
         return t(item.type, { node: item.node, what: item.what });
     }
