@@ -73,7 +73,7 @@ describe("IOPaint's inpainting", () => {
     expect((await post(`${simulator.url}/api/v1/inpaint`, { image }))[0]).toBe(422);
   });
 
-  it("does one after the other", async () => {
+  it("answers several requests at once, each with its own picture", async () => {
     const body = await scene();
     await Promise.all([1, 2, 3].map(() => picture("inpaint", body)));
     expect(simulator.stats()).toMatchObject({ inpaints: 3, failures: 0 });
@@ -90,6 +90,25 @@ describe("IOPaint's plugins", () => {
     const clicks = [[32, 24, 1]];
     const mask = await picture("run_plugin_gen_mask", { name: "InteractiveSeg", image, clicks });
     expect([mask.pixelAt(0, 0)[3], mask.pixelAt(32, 24)]).toEqual([0, [255, 203, 0, 186]]);
+  });
+
+  it("mix the pictures of requests that overlap, or fail where these differ in size", async () => {
+    const slow = await startIopaintSimulator({ workMs: 400 });
+    const upscale = async (background: string, size = { width: 8, height: 8 }) => {
+      const image = (await plain(background, size).png().toBuffer()).toString("base64");
+      const body = JSON.stringify({ name: "RealESRGAN", image, scale: 2 });
+      const response = await fetch(`${slow.url}/api/v1/run_plugin_gen_image`, { method: "POST", body });
+      if (response.status !== 200) return response.text();
+      const { dominant } = await sharp(Buffer.from(await response.arrayBuffer())).stats();
+      return dominant.r > dominant.b ? "red" : "blue";
+    };
+    const first = upscale("red");
+    await expect.poll(() => slow.stats().mostAtOnce).toBe(1);
+    expect(await Promise.all([first, upscale("blue")])).toEqual(["blue", "blue"]);
+    expect(await upscale("red")).toBe("red");
+    const sizes = await Promise.all([upscale("red", { width: 16, height: 8 }), upscale("blue")]);
+    expect(sizes.filter((answer) => answer.includes("expanded size of the tensor"))).toHaveLength(1);
+    await slow.close();
   });
 
   it("refuse with 422 what they cannot do, and what is off", async () => {

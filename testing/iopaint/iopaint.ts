@@ -1,3 +1,4 @@
+import type { Frame } from "../comfyui/pictures/frame.ts";
 import type { IopaintFaultBox } from "./fault.ts";
 
 /** How often something was done. */
@@ -6,11 +7,11 @@ export interface IopaintStats {
   /** Plugin name to runs. */
   readonly plugins: Record<string, number>;
   failures: number;
-  /** The most requests that were inside at once, the waiting ones included. */
+  /** The most computations that were under way at once. */
   mostAtOnce: number;
 }
 
-/** A simulated IOPaint: one computation at a time. */
+/** A simulated IOPaint. It keeps requests apart no better than the real one. */
 export interface Iopaint {
   readonly workMs: number;
   readonly models: readonly string[];
@@ -19,9 +20,10 @@ export interface Iopaint {
   readonly stats: IopaintStats;
   readonly pluginModels: Record<string, string>;
   model: string;
-  waiting: number;
-  /** Ends when the computation before has ended. */
-  last: Promise<unknown>;
+  /** Computations that are under way. */
+  inside: number;
+  /** The picture that a plugin works on, by plugin: there is one instance of each, which all requests share. */
+  readonly shared: Map<string, Frame>;
   /** Aborted by a kill: what is being computed is lost. */
   end: AbortController;
 }

@@ -8,7 +8,7 @@ import type { Iopaint } from "./iopaint.ts";
 import { pluginFacts } from "./options.ts";
 import { readPicture } from "./read-picture.ts";
 import { takeTurn } from "./take-turn.ts";
-import { missingField, refused } from "./trouble.ts";
+import { missingField, refused, Trouble } from "./trouble.ts";
 
 /** POST /api/v1/run_plugin_gen_image. */
 export function runPluginImage(iopaint: Iopaint, body: JsonObject): Promise<Answer> {
@@ -34,9 +34,21 @@ async function runPlugin(iopaint: Iopaint, body: JsonObject, plan: Plan): Promis
   if (!fact) throw refused(422, "Plugin not found");
   if (!fact[plan.wanted]) throw refused(422, `Plugin does not support output ${plan.missing}`);
   const { frame } = await readPicture(image);
-  const made = await takeTurn(iopaint, () => plan.work(frame, body));
+  if (keepsPicture.has(name)) iopaint.shared.set(name, frame);
+  const made = await takeTurn(iopaint, () => plan.work(readShared(iopaint, name, frame), body));
   iopaint.stats.plugins[name] = (iopaint.stats.plugins[name] ?? 0) + 1;
   return { status: 200, headers: { "content-type": "image/png" }, body: await encodePng(made) };
+}
+
+/** RealESRGAN keeps `self.img` and `self.output`, the two for faces a `face_helper`: the last request overwrites them. */
+const keepsPicture: ReadonlySet<string> = new Set(["RealESRGAN", "GFPGAN", "RestoreFormer"]);
+
+/** What the plugin works on by now: another request's picture where two overlapped, an error where its size differs. */
+function readShared({ shared }: Iopaint, name: string, own: Frame): Frame {
+  const frame = shared.get(name) ?? own;
+  if (frame.widthPx === own.widthPx && frame.heightPx === own.heightPx) return frame;
+  const sizes = `(${own.widthPx}) must match the existing size (${frame.widthPx}) at non-singleton dimension 3.`;
+  throw new Trouble(500, "RuntimeError", `The expanded size of the tensor ${sizes}`);
 }
 
 async function makeImage(frame: Frame, { name, scale }: JsonObject): Promise<Frame> {

@@ -52,8 +52,8 @@ function createIopaint(options: IopaintOptions): Iopaint {
     stats: { inpaints: 0, plugins: {}, failures: 0, mostAtOnce: 0 },
     pluginModels: {},
     model,
-    waiting: 0,
-    last: Promise.resolve(),
+    inside: 0,
+    shared: new Map(),
     end: new AbortController(),
   };
 }
