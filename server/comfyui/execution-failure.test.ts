@@ -45,8 +45,20 @@ test("A12 neither the traceback nor what people wrote leaves the server's answer
     current_inputs: { text: ["a portrait of Ada"] },
   });
   expect(failure.message).toBe("The engine could not make the picture.");
-  expect(failure.details).toEqual({ nodeClass: "CLIPTextEncode" });
+  const exception = "ValueError: cannot encode '[input]'";
+  expect(failure.details).toEqual({ nodeClass: "CLIPTextEncode", exception });
   expect(String(failure.cause)).toBe("Error: ValueError: cannot encode '[input]'");
+});
+
+test("the text of an exception is one line of 200 characters at most", () => {
+  const exception_message = `header\ntoo small ${"x".repeat(500)}`;
+  const { details } = executionFailure({
+    node_type: "VAELoader",
+    exception_type: "SafetensorError",
+    exception_message,
+  });
+  expect(details?.["exception"]).toMatch(/^SafetensorError: header too small x{100,}$/);
+  expect(String(details?.["exception"])).toHaveLength(200);
 });
 
 test("A12 a failure without any data is a failure all the same", () => {

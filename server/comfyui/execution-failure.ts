@@ -16,13 +16,17 @@ type Failure = z.infer<typeof schema>;
 
 const causeChars = 500;
 
-/** Our error for the data of an `execution_error`. Only the class of the node is told; the cause is for the log. */
+/** Our error for the data of an `execution_error`. Its details (node class, exception) are for admins, not for owners. */
 export function executionFailure(data: unknown): AppError {
   const parsed = schema.safeParse(data);
   if (!parsed.success) return new AppError("engine_failed");
   const failure = parsed.data;
-  const details = failure.node_type ? { nodeClass: failure.node_type } : undefined;
-  return new AppError(codeOf(failure), undefined, { details, cause: causeOf(failure) });
+  const cause = causeOf(failure);
+  const details = {
+    ...(failure.node_type ? { nodeClass: failure.node_type } : {}),
+    exception: foreignText.parse(cause.message),
+  };
+  return new AppError(codeOf(failure), undefined, { details, cause });
 }
 
 function codeOf({

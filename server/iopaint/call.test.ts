@@ -27,6 +27,13 @@ test.each([
   await expect(inpaint(await serve(answer), pictures, options)).rejects.toMatchObject({ code });
 });
 
+test("the exception of a failure is kept for admins, as one line", async () => {
+  const body = JSON.stringify({ error: "RuntimeError", detail: "", errors: "PytorchStreamReader\nfailed" });
+  const answer = inpaint(await serve({ status: 500, body }), pictures, options);
+  const details = { status: 500, exception: "RuntimeError: PytorchStreamReader failed" };
+  await expect(answer).rejects.toMatchObject({ code: "engine_failed", details });
+});
+
 test("D8 of an error without end only the start is read", async () => {
   const server = http.createServer((request, response) => {
     request.resume();

@@ -1,11 +1,11 @@
-import { AppError, type ErrorCode } from "../platform/index.ts";
+import { AppError, foreignText, type ErrorCode } from "../platform/index.ts";
 
 /** As torch and its parts say it, on graphics cards and on the CPU. */
 const memoryPattern =
   /OutOfMemory|out of memory|can't allocate memory|not enough memory|ran out of memory|\bMemoryError/i;
 const cpuPattern = /DefaultCPUAllocator|\bMemoryError|alloc_cpu/;
 
-/** What the server answers when something failed; its texts hold paths and never reach people. */
+/** What the server answers when something failed; its texts hold paths and reach admins only. */
 interface Failure {
   readonly error?: unknown;
   readonly detail?: unknown;
@@ -22,7 +22,14 @@ export function failureOf({ status }: { readonly status: number }, text: string)
   }
   const failure = parse(text);
   const code = failure ? codeOf(status, failure) : proxyCode(status);
-  return new AppError(code, undefined, { details: { status } });
+  const exception = failure && exceptionOf(failure);
+  return new AppError(code, undefined, { details: { status, ...(exception ? { exception } : {}) } });
+}
+
+/** Name and text of what Python raised. */
+function exceptionOf({ error, errors }: Failure): string {
+  const parts = [error, errors].filter((part) => typeof part === "string" && part !== "");
+  return foreignText.parse(parts.join(": "));
 }
 
 function codeOf(status: number, { error, detail, errors }: Failure): ErrorCode {

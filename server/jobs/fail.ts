@@ -67,8 +67,14 @@ async function requeue(
     },
     honourCancel: true,
     event: "requeued",
-    data: { code: error.code, charged: rule.charged, ...way.data },
+    data: { code: error.code, charged: rule.charged, ...exceptionOf(error), ...way.data },
   });
+}
+
+/** What a server raised, for the story that admins read. */
+function exceptionOf({ details }: AppError): { readonly exception?: string } {
+  const exception = details?.["exception"];
+  return typeof exception === "string" ? { exception } : {};
 }
 
 /** The wait doubles with each try; the exponent is bounded, since a number of any size must not overflow. */
@@ -90,6 +96,6 @@ async function end(services: Services, lease: Lease, error: AppError): Promise<J
       errorDetails: { ...error.details },
     },
     event: "failed",
-    data: { code: error.code, message: error.message },
+    data: { code: error.code, message: error.message, ...exceptionOf(error) },
   });
 }

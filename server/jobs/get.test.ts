@@ -28,3 +28,20 @@ test("A12 a story names the server by host and port and no node by its id; an ad
   expect(told).toContain(nodeId);
   expect(told).toContain("http://gpu-1:8188");
 });
+
+test("A12 the text of a server's exception is in the admin's story, not in the owner's", async () => {
+  const { services } = scene;
+  const nodeId = await addNode(services);
+  const id = await addJob(services, { owner: scene.owner });
+  const job = await vi.waitUntil(() => claim(services, { nodeId, queue: testQueue, offers: localOffers }));
+  const details = { exception: "SafetensorError: header too small" };
+  await fail(
+    services,
+    { jobId: id, attempt: job.attempt, nodeId },
+    new AppError("engine_failed", undefined, { details }),
+  );
+  const own = await getStory(services, { ownerId: scene.owner.userId, id });
+  expect(JSON.stringify(own)).not.toContain("header too small");
+  const { events } = await readAnyStory(services, { id });
+  expect(events.find(({ type }) => type === "requeued")?.data).toMatchObject(details);
+});

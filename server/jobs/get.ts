@@ -39,8 +39,9 @@ export async function readEvents(
   }));
 }
 
-/** Addresses and ids of nodes are for admins; owners see what a server is called. */
-function toOwnerData({ nodeId: _nodeId, ...data }: JobEventView["data"]): JobEventView["data"] {
+/** Addresses, ids of nodes and texts of exceptions are for admins; owners see what a server is called. */
+function toOwnerData(all: JobEventView["data"]): JobEventView["data"] {
+  const { nodeId: _nodeId, exception: _exception, ...data } = all;
   return typeof data["server"] === "string" ? { ...data, server: serverLabel(data["server"]) } : data;
 }
 

@@ -34,7 +34,7 @@ export function useEventText(): (event: Event) => { text: string; aside: string 
   /** Of the rest only what is not in the sentence. */
   function aside({ type, data }: Event): string | null {
     const charge = typeof data.charged === "boolean" ? t(`charge.${data.charged ? "yes" : "no"}`) : "";
-    const named = [text(data.code).replaceAll("_", " "), text(data.message), charge];
+    const named = [text(data.code).replaceAll("_", " "), text(data.message), text(data.exception), charge];
     const place =
       type === "created" ? [text(data.queue), text(data.need)] : [text(data.server), text(data.reason)];
     const parts = [...named, ...(type === "posted" ? [] : place)].filter((part) => part !== "");
