@@ -6,12 +6,14 @@ import { createListening } from "./listen.ts";
 import type { LiveOffer } from "./offer/index.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped, type Runs } from "./runs.ts";
+import type { ServerLeases } from "./server-leases.ts";
 
 export interface ConsumeInput {
   readonly offer: LiveOffer;
   readonly engines: readonly Engine[];
   readonly incarnation: Incarnation;
   readonly runs: Runs;
+  readonly serverLeases: Pick<ServerLeases, "take">;
   /** Claims of one node are made one after another; whoever must not meet a claim uses it too. */
   readonly oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -92,8 +94,9 @@ async function begin(
   const engine = findEngine(input.engines, job);
   const otherServers = offer.otherServers(queue, job.need);
   const onBegin = () => runs.noteBegun(job.id);
+  const { serverLeases } = input;
   const work = (signal: AbortSignal) =>
-    runJob(services, { job, lease, engine, otherServers, signal, onBegin });
+    runJob(services, { job, lease, engine, otherServers, serverLeases, signal, onBegin });
   return { ended: runs.add({ lease, queue, engine: job.engine, need: job.need }, work) };
 }
 

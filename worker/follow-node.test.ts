@@ -43,6 +43,7 @@ function serverState(address: string, isUp: boolean): ServerState {
     isFree: isUp,
     queueLength: 0,
     lastError: null,
+    refusesConnections: false,
     probedAt: null,
   };
 }

@@ -63,7 +63,8 @@ export function followNode(services: Services, { incarnation, offer, pool, consu
 }
 
 function toSeen(state: ServerState): SeenServer {
-  const { models: _models, isFree: _isFree, jobId, queueLength, needs, sources, ...server } = state;
+  const { jobId, queueLength, needs, sources, ...rest } = state;
+  const { models: _models, isFree: _isFree, refusesConnections: _refuses, ...server } = rest;
   return {
     ...server,
     needs: [...needs],

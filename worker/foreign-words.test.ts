@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "./engines/index.ts";
 import { followNode } from "./follow-node.ts";
 import { runJob } from "./run-job.ts";
+import { createServerLeases } from "./server-leases.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
 
 let opened: TestServices;
@@ -99,6 +100,7 @@ test("A12 a server's words in an error are stored: the run ends", async () => {
     lease,
     engine,
     otherServers: [],
+    serverLeases: createServerLeases(services),
     signal: new AbortController().signal,
     onBegin: () => undefined,
   });

@@ -9,6 +9,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Engine, EngineContext } from "./engines/index.ts";
 import { runJob } from "./run-job.ts";
+import { createServerLeases } from "./server-leases.ts";
 
 let opened: TestServices;
 
@@ -39,6 +40,7 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
     lease,
     engine,
     otherServers: [],
+    serverLeases: createServerLeases(services),
     signal: new AbortController().signal,
     onBegin: () => undefined,
   });
@@ -80,7 +82,15 @@ describe("F28 the limits of a run on a server", () => {
     };
     const { signal } = new AbortController();
     const lease = { jobId: id, attempt: job.attempt, nodeId };
-    await runJob(services, { job, lease, engine, otherServers: [], signal, onBegin: () => undefined });
+    await runJob(services, {
+      job,
+      lease,
+      engine,
+      otherServers: [],
+      serverLeases: createServerLeases(services),
+      signal,
+      onBegin: () => undefined,
+    });
     return readJob(services, id);
   }
   const aborted = ({ signal }: EngineContext) =>

@@ -21,6 +21,7 @@ import { createRunClock } from "./run-clock.ts";
 import { taskOf } from "./task-of.ts";
 import { createReport } from "./report.ts";
 import { RunStopped } from "./runs.ts";
+import type { ServerLeases } from "./server-leases.ts";
 
 export interface RunInput {
   readonly job: Job;
@@ -29,6 +30,7 @@ export interface RunInput {
   readonly engine: Engine | null;
   /** Servers of this node that do not serve the job's queue. */
   readonly otherServers: readonly string[];
+  readonly serverLeases: Pick<ServerLeases, "take">;
   readonly signal: AbortSignal;
   /** The engine begins its work. */
   readonly onBegin: () => void;
@@ -79,10 +81,11 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
       },
       onProgress: (fraction, stage) => report.progress(fraction, stage),
       onPreview: (make) => report.preview(make),
-      async onSubmitting(submission) {
-        clock.noteServer(submission.server);
-        if (!(await noteSubmission(services, lease, submission))) throw new RunStopped("lost");
+      async onSubmitting(posting) {
+        clock.noteServer(posting.server);
+        if (!(await noteSubmission(services, lease, posting))) throw new RunStopped("lost");
       },
+      takeServer: (url) => input.serverLeases.take({ url, jobId: job.id, nodeId: lease.nodeId }),
     })
     .finally(() => {
       clock.stop();

@@ -10,6 +10,7 @@ import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./off
 import { startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { onceStopped, type StopCause } from "./stop-signal.ts";
+import { createServerLeases } from "./server-leases.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
 import { startStrays } from "./strays.ts";
 import type { WorkInput } from "./work-input.ts";
@@ -34,13 +35,15 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   await space.refresh();
   const incarnation = await enter(services, input, { offer, runs });
   http?.show({ incarnation, offer, runs, pool, space });
-  const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, oneAtATime };
+  const serverLeases = createServerLeases(services);
+  const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, serverLeases, oneAtATime };
   const consumers = consume(services, consumeInput);
   consumers.setActive(space.isEnough());
   void pool.start();
   const loops = [
     ...startLoops(services, { incarnation, runs, oneAtATime }),
     followNode(services, { incarnation, offer, pool, consumers }),
+    serverLeases.follow(pool, incarnation),
     startStrays(services, pool),
     startSpaceWatch(services, { space, incarnation }),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),

@@ -37,7 +37,13 @@ async function ask(
     signal.throwIfAborted();
     if (isAppError(error)) throw error;
     if (isOutOfSpace(error)) throw toAppError(error);
-    const details = { reason: timeout.aborted ? "timeout" : "unreachable" };
+    const details = { reason: timeout.aborted ? "timeout" : reasonOf(error) };
     throw new AppError("server_lost", undefined, { details, cause: error });
   }
+}
+
+/** `refused`: nothing listens at the address, so the request never began. */
+function reasonOf(error: unknown): "refused" | "unreachable" {
+  const isRefused = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
+  return isRefused ? "refused" : "unreachable";
 }

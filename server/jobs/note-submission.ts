@@ -9,7 +9,7 @@ import { amend } from "./transition.ts";
 export async function noteSubmission(
   services: Services,
   lease: Lease,
-  submission: { server: string; externalId: string },
+  submission: { server: string; externalId: string | null },
 ): Promise<boolean> {
   const job = await amend(services.db, {
     where: sql`${heldBy(lease)} and status in ${[...claimedStatuses]}`,

@@ -11,6 +11,15 @@ export { readOrders, type NodeOrders } from "./read-orders.ts";
 export { writeQueues, type NodeQueue } from "./write-queues.ts";
 export { changeNode } from "./change-node.ts";
 export type { SeenServer } from "./write-servers.ts";
+export {
+  endServerLease,
+  newServerClaim,
+  readServerLeases,
+  takeServer,
+  type SeenLease,
+  type ServerClaim,
+  type ServerRunEnd,
+} from "./server-leases.ts";
 export { changeNodeSettings, nodeSettingsSchema } from "./admin/change-node-settings.ts";
 export { drainNode } from "./admin/drain-node.ts";
 export { drainServer, resumeServer } from "./admin/drain-server.ts";

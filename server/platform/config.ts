@@ -37,6 +37,8 @@ const timingSchema = z.object({
   cpuRunFactor: z.number().min(1).default(30),
   /** A run that waits longer than this for its server to begin goes elsewhere, at no cost to the job. */
   serverWaitLimitMs: ms.default(600_000),
+  /** An IOPaint server is left alone this long after a run whose answer is not waited for: one that was cancelled or lost. */
+  lostRunMs: ms.default(120_000),
   /** How often each server is asked how it is; with `probeTimeoutMs` a dead one is noticed within ten seconds. */
   probeMs: ms.default(5_000),
   /** A probe that takes longer than this has failed. */

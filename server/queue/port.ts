@@ -52,7 +52,9 @@ export type HintMessage =
   | { readonly type: "jobs"; readonly jobs: readonly JobHint[] }
   | { readonly type: "progress"; readonly progress: LiveProgress }
   | WatchedJobs
-  | { readonly type: "cancel"; readonly jobId: string };
+  | { readonly type: "cancel"; readonly jobId: string }
+  /** The lease of a server began or ended. */
+  | { readonly type: "server"; readonly url: string };
 
 /** Publish and subscribe between processes: Redis, or NOTIFY of PostgreSQL outside of the jobs' transactions. */
 export interface Hints {

@@ -4,3 +4,4 @@ export { addJob, insertJob, testQueue, type TestJob } from "./add-job.ts";
 export { findBrokenInvariants } from "./check-invariants.ts";
 export { readJob, readStory, until, untilAll } from "./read.ts";
 export { addServer, type TestServer } from "./add-server.ts";
+export { loseNode } from "./lose-node.ts";

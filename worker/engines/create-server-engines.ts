@@ -11,6 +11,7 @@ export interface ServerEnginesInput {
 }
 
 /** The engines that work through servers. */
-export function createServerEngines({ pool }: ServerEnginesInput): Engine[] {
-  return [createComfyuiEngine({ pool }), createIopaintEngine({ pool })];
+export function createServerEngines({ pool, config }: ServerEnginesInput): Engine[] {
+  const { lostRunMs } = config.timing;
+  return [createComfyuiEngine({ pool }), createIopaintEngine({ pool, abandonMs: lostRunMs })];
 }

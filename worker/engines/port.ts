@@ -1,4 +1,5 @@
 import type { EngineName, InputRole, JobKind, Need } from "@atelier/server/engines";
+import type { ServerRunEnd } from "@atelier/server/nodes";
 import type { Workflow } from "@atelier/server/workflows";
 
 /** A piece of work that a server was given, under an id of our own. */
@@ -10,6 +11,19 @@ export interface Submission {
 
 /** Makes a small JPEG or WebP of the unfinished picture; null when there is none to show. */
 export type MakePreview = () => Promise<Uint8Array | null>;
+/** What is about to be sent to a server; no id where the server gives no way to find the work again. */
+interface Posting {
+  readonly server: string;
+  readonly externalId: string | null;
+}
+
+/** The only use of a server by any worker, until its end. */
+export interface ServerLease {
+  /** A lost run may still be at work there. */
+  readonly mayBeBusy: boolean;
+  /** Never rejects. */
+  end(how: ServerRunEnd): Promise<void>;
+}
 
 /** One run of an engine. Files are local; the engine writes only below `workDir`, which its caller removes. */
 export interface EngineTask {
@@ -42,7 +56,9 @@ export interface EngineContext {
   /** There is a newer preview. It is made only if somebody watches the job, and not more often than it is shown. */
   onPreview(make: MakePreview): void;
   /** Stores what is about to be posted; post only after it resolved. Rejects when the job is no longer this run's. */
-  onSubmitting(submission: Submission): Promise<void>;
+  onSubmitting(posting: Posting): Promise<void>;
+  /** For servers that run one request at a time, whichever worker sends it. Null while another worker uses the server. */
+  takeServer(url: string): Promise<ServerLease | null>;
 }
 
 export interface EngineOutput {

@@ -35,6 +35,7 @@ function server(change: Partial<ServerState>): ServerState {
     isFree: true,
     queueLength: 0,
     lastError: null,
+    refusesConnections: false,
     probedAt: null,
     ...change,
   };

@@ -7,6 +7,7 @@ import { leave } from "../leave.ts";
 import { startWatchOver } from "../loops.ts";
 import { createMutex } from "../mutex.ts";
 import { createRuns } from "../runs.ts";
+import { createServerLeases } from "../server-leases.ts";
 import { onceStopped, type StopWait } from "../stop-signal.ts";
 import { openLightOffer } from "./open-light-offer.ts";
 import { takeOne } from "./take-one.ts";
@@ -30,7 +31,8 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   const oneAtATime = createMutex();
   const entering = { offer, runs, isOnce: true };
   const incarnation = await enter(services, { workflows: [], problems: [] }, entering);
-  const consumers = consume(services, { offer, engines, incarnation, runs, oneAtATime });
+  const serverLeases = createServerLeases(services);
+  const consumers = consume(services, { offer, engines, incarnation, runs, serverLeases, oneAtATime });
   const loops = startWatchOver(services, { incarnation, runs, oneAtATime });
   const reason = await waitForJob({ taken, stop, waitMs });
   services.log.info({ reason }, "no further job is taken");

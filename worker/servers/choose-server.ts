@@ -1,5 +1,5 @@
 import type { ServerEntry } from "./server-entry.ts";
-import { conditionOf, isFree } from "./server-entry.ts";
+import { conditionOf, isFree, needsOf } from "./server-entry.ts";
 import type { AcquireInput } from "./server-pool.ts";
 
 /** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
@@ -12,9 +12,7 @@ export function chooseServer(
 ): Choice {
   const able = [...entries].filter(
     (entry) =>
-      conditionOf(entry) === "healthy" &&
-      entry.facts.needs.includes(need) &&
-      !avoid.includes(entry.found.url),
+      conditionOf(entry) === "healthy" && needsOf(entry).includes(need) && !avoid.includes(entry.found.url),
   );
   if (able.length === 0) return "none";
   const free = able.filter(isFree);

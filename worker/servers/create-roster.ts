@@ -32,6 +32,7 @@ export interface Roster {
   /** Gives up a server that vanished, once it has no job. */
   forgetIfDone(entry: ServerEntry): void;
   setDrained(urls: ReadonlySet<string>): void;
+  setTaken(urls: ReadonlySet<string>): void;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -61,6 +62,7 @@ export function createRoster(input: RosterInput): Roster {
     find: (url) => state.byUrl.get(url),
     forgetIfDone: (entry) => forgetIfDone(state, entry),
     setDrained: (urls) => setDrained(state, urls),
+    setTaken: (urls) => setTaken(state, urls),
     async start() {
       await discover();
       // Whoever stopped it meanwhile has ended all that there was, and nothing may begin after that.
@@ -121,4 +123,14 @@ function setDrained(state: State, urls: ReadonlySet<string>): void {
     entry.isDrainedByAdmin = isDrained;
   }
   if (isChanged) state.onChange();
+}
+
+function setTaken({ byUrl, onChange }: State, urls: ReadonlySet<string>): void {
+  let isChanged = false;
+  for (const { entry } of byUrl.values()) {
+    const isTaken = urls.has(entry.found.url) && entry.jobId === null;
+    isChanged ||= entry.isTaken !== isTaken;
+    entry.isTaken = isTaken;
+  }
+  if (isChanged) onChange();
 }

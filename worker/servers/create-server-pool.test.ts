@@ -69,7 +69,7 @@ test("A10 a model that a run missed is looked for again", async () => {
   const server = await startServer();
   const { pool } = await openPool([listed(server.url)], { probeMs: 60_000 });
   server.files = [];
-  pool.report(server.url, error("model_missing"));
+  pool.report(server.url, error("model_missing"), "comfyui/t2i_sd15");
   await until(pool, ([state]) => state?.needs.includes("comfyui/t2i_sd15") === false);
   expect(stateOf(pool, server)).toBe("healthy");
   expect(await pool.acquire(ask())).toBeNull();

@@ -1,3 +1,4 @@
+import type { Need } from "@atelier/server/engines";
 import type { AppError, Config } from "@atelier/server/platform";
 import { chooseHolder, chooseServer, type Choice } from "./choose-server.ts";
 import { createRoster, type Member, type RosterInput } from "./create-roster.ts";
@@ -60,13 +61,19 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
       const waiting = { ...request, untilMs: performance.now() + patienceMs };
       return holders.wait(waiting, request.signal).finally(() => clearTimeout(timer));
     },
-    report(url, outcome) {
+    report(url, outcome, need) {
       const member = roster.find(url);
       if (!member) return;
-      note(member, outcome, config);
+      note(member, { outcome, need }, config);
       changed();
     },
     setDrained: (urls) => roster.setDrained(urls),
+    setTaken: (urls) => roster.setTaken(urls),
+    noteTaken(url) {
+      const entry = roster.find(url)?.entry;
+      if (entry) entry.isTaken = true;
+      changed();
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -102,11 +109,11 @@ function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): Hel
 /** A run that went wrong is followed by a probe, so that the admin sees and the next job meets the server as it is. */
 function note(
   { entry, probe, watch }: Member,
-  outcome: "ok" | AppError,
+  { outcome, need }: { readonly outcome: "ok" | AppError; readonly need: Need },
   { timing, limits }: ServerPoolInput["config"],
 ): void {
   if (outcome === "ok") {
-    noteGoodRun(entry.health);
+    noteGoodRun(entry.health, need);
     if (entry.health.link === "down") watch.wake();
     return;
   }
@@ -114,6 +121,7 @@ function note(
   noteFailedRun(entry.health, outcome, {
     memoryFailures: limits.serverMemoryFailures,
     restMs: timing.probeMs,
+    need,
     nowMs: performance.now(),
   });
   watch.wake();

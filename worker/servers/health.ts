@@ -1,3 +1,4 @@
+import type { Need } from "@atelier/server/engines";
 import type { AppError, ErrorCode } from "@atelier/server/platform";
 
 /** What the circuit breaker of one server remembers. */
@@ -7,7 +8,10 @@ export interface Health {
   /** Runs that the server was lost in, since the last good one. */
   lostRuns: number;
   memoryFailures: number;
-  engineFailures: number;
+  /** Needs whose last runs failed here, such as a workflow with a damaged model file. */
+  readonly failedNeeds: Map<Need, NeedFailures>;
+  /** Those that came to rest since the last good run of any need. */
+  readonly restedInRow: Set<Need>;
   /** Its memory is to be freed before it takes the next job. */
   mustFree: boolean;
   /** Its runs failed several times in a row: it takes nothing until a probe after this moment finds it well. */
@@ -15,9 +19,19 @@ export interface Health {
   /** While it is down it is asked again at this moment of the process's clock. */
   retryAtMs: number;
   lastError: string | null;
+  /** The last probe found nothing that listens at the address. */
+  isRefusing: boolean;
 }
 
-export interface HealthLimits {
+/** Runs of one need that failed in a row. */
+interface NeedFailures {
+  runs: number;
+  /** It is not offered until a probe after this moment is answered. */
+  restsUntilMs: number | null;
+  lastError: string;
+}
+
+interface HealthLimits {
   readonly memoryFailures: number;
   /** Shortest rest of a server whose runs failed. */
   readonly restMs: number;
@@ -25,8 +39,11 @@ export interface HealthLimits {
 
 const maxBackoffMs = 10_000;
 const firstBackoffMs = 500;
-/** One bad job may fail anywhere; so many in a row are the server's own fault. */
-const maxEngineFailures = 3;
+/** One bad job may fail anywhere; after so many in a row the server does not get the need for a while. */
+const maxNeedFailures = 3;
+const maxNeedRestMs = 60_000;
+/** One need that fails may have a damaged model; so many without a good run between them are the server's own fault. */
+const maxRestedInRow = 2;
 
 const lossCodes: readonly ErrorCode[] = ["server_lost", "proxy_error"];
 const memoryCodes: readonly ErrorCode[] = ["gpu_out_of_memory", "out_of_memory"];
@@ -38,17 +55,22 @@ export function newHealth(): Health {
     failedProbes: 0,
     lostRuns: 0,
     memoryFailures: 0,
-    engineFailures: 0,
+    failedNeeds: new Map(),
+    restedInRow: new Set(),
     mustFree: false,
     restsUntilMs: null,
     retryAtMs: 0,
     lastError: null,
+    isRefusing: false,
   };
 }
 
 export function noteAnswer(health: Health, nowMs: number): void {
   health.link = "up";
   health.failedProbes = 0;
+  health.isRefusing = false;
+  for (const need of health.failedNeeds.values())
+    if (need.restsUntilMs !== null && nowMs >= need.restsUntilMs) need.restsUntilMs = null;
   if (health.mustFree || (health.restsUntilMs !== null && nowMs < health.restsUntilMs)) return;
   health.restsUntilMs = null;
   health.lastError = null;
@@ -56,38 +78,60 @@ export function noteAnswer(health: Health, nowMs: number): void {
 
 export function noteSilence(health: Health, error: AppError, nowMs: number): void {
   health.failedProbes += 1;
+  health.isRefusing = error.details?.["reason"] === "refused";
   noteLoss(health, error, nowMs);
 }
 
-export function noteGoodRun(health: Health): void {
+export function noteGoodRun(health: Health, need: Need): void {
   health.lostRuns = 0;
   health.memoryFailures = 0;
-  health.engineFailures = 0;
+  health.failedNeeds.delete(need);
+  health.restedInRow.clear();
   health.retryAtMs = 0;
 }
 
+/** The needs that the server does not get at the moment, each with the error of its last run. */
+export function restingNeeds({ failedNeeds }: Health): ReadonlyMap<Need, string> {
+  const resting = [...failedNeeds].filter(([, { restsUntilMs }]) => restsUntilMs !== null);
+  return new Map(resting.map(([need, { lastError }]) => [need, lastError]));
+}
+
 /** Failures of one job alone (a wrong graph, a picture that is gone) say nothing about the server. */
-export function noteFailedRun(
-  health: Health,
-  error: AppError,
-  input: HealthLimits & { nowMs: number },
-): void {
+export function noteFailedRun(health: Health, error: AppError, input: FailedRun): void {
   if (lossCodes.includes(error.code)) {
     health.lostRuns += 1;
     noteLoss(health, error, input.nowMs);
   } else if (memoryCodes.includes(error.code)) {
     health.memoryFailures += 1;
     health.mustFree = true;
+    health.lastError = error.message;
+    if (health.memoryFailures >= input.memoryFailures) rest(health, error, input);
   } else if (engineCodes.includes(error.code)) {
-    health.engineFailures += 1;
-  } else {
-    return;
+    noteFailedNeed(health, error, input);
+    if (health.restedInRow.size >= maxRestedInRow) rest(health, error, input);
   }
-  health.lastError = error.message;
-  const { memoryFailures, engineFailures } = health;
-  if (memoryFailures < input.memoryFailures && engineFailures < maxEngineFailures) return;
+}
+
+type FailedRun = HealthLimits & { readonly need: Need; readonly nowMs: number };
+
+function rest(health: Health, { message }: AppError, { nowMs, restMs }: FailedRun): void {
+  health.lastError = message;
   health.mustFree = true;
-  health.restsUntilMs = input.nowMs + input.restMs;
+  health.restsUntilMs = nowMs + restMs;
+}
+
+/** The rest doubles with each further failure. */
+function noteFailedNeed(
+  { failedNeeds, restedInRow }: Health,
+  { message }: AppError,
+  { need, nowMs, restMs }: FailedRun,
+): void {
+  const runs = (failedNeeds.get(need)?.runs ?? 0) + 1;
+  const doubledMs = restMs * 2 ** Math.min(10, Math.max(0, runs - maxNeedFailures));
+  const restForMs = Math.max(restMs, Math.min(maxNeedRestMs, doubledMs));
+  const mustRest = runs >= maxNeedFailures;
+  if (mustRest) restedInRow.add(need);
+  failedNeeds.set(need, { runs, restsUntilMs: mustRest ? nowMs + restForMs : null, lastError: message });
 }
 
 /** The longer it stays away, the more rarely it is asked. */

@@ -1,8 +1,9 @@
+import type { Need } from "@atelier/server/engines";
 import { serverLabel } from "@atelier/server/jobs";
-import { newHealth, type Health } from "./health.ts";
+import { newHealth, restingNeeds, type Health } from "./health.ts";
 import type { FoundServer } from "./merge-lists.ts";
 import { unknownFacts } from "./server-probe.ts";
-import type { ServerCondition, ServerFacts, ServerState } from "./server-state.ts";
+import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./server-state.ts";
 
 /** All that the pool keeps of one server. */
 export interface ServerEntry {
@@ -18,6 +19,8 @@ export interface ServerEntry {
   /** Jobs of others in the server's own queue at the last probe. */
   othersQueued: number;
   jobId: string | null;
+  /** Another worker uses it. */
+  isTaken: boolean;
   /** Servers are taken in turn: the lowest first. */
   turn: number;
 }
@@ -33,6 +36,7 @@ export function newEntry(found: FoundServer): ServerEntry {
     probedAt: null,
     othersQueued: 0,
     jobId: null,
+    isTaken: false,
     turn: 0,
   };
 }
@@ -43,15 +47,24 @@ export function conditionOf({ isListed, isDrainedByAdmin, found, health }: Serve
   return health.restsUntilMs === null ? "healthy" : "degraded";
 }
 
+/** What it can run at the moment: all but the needs that failed there too often. */
+export function needsOf({ facts, health }: ServerEntry): readonly Need[] {
+  const resting = restingNeeds(health);
+  return resting.size === 0 ? facts.needs : facts.needs.filter((need) => !resting.has(need));
+}
+
 /** Whether the next job could be given to it at this moment. */
 export function isFree(entry: ServerEntry): boolean {
-  return conditionOf(entry) === "healthy" && entry.jobId === null && !entry.health.mustFree;
+  const { jobId, isTaken, health } = entry;
+  return conditionOf(entry) === "healthy" && jobId === null && !isTaken && !health.mustFree;
 }
 
 export function toState(entry: ServerEntry): ServerState {
   const { found, label, facts, health, jobId, probedAt } = entry;
   return {
     ...facts,
+    needs: needsOf(entry),
+    missing: missingOf(entry),
     url: found.url,
     engine: found.engine,
     label,
@@ -60,6 +73,16 @@ export function toState(entry: ServerEntry): ServerState {
     jobId,
     isFree: isFree(entry),
     lastError: health.lastError,
+    refusesConnections: health.isRefusing,
     probedAt,
   };
+}
+
+/** Why a need rests stands with what is missing for the others. */
+function missingOf({ facts, health }: ServerEntry): MissingByWorkflow {
+  const resting = [...restingNeeds(health)].map(([need, reason]) => {
+    const name = need.slice(need.indexOf("/") + 1);
+    return [name, [`runs that succeed (the last ones failed: ${reason})`]];
+  });
+  return { ...facts.missing, ...Object.fromEntries(resting) };
 }

@@ -51,10 +51,14 @@ export interface ServerPool {
    * node or stays away. Rejects with the signal's reason.
    */
   acquireHolder(input: AcquireHolderInput): Promise<HeldServer | null>;
-  /** How a run on the server ended, told before its release: a lost server is out at once. */
-  report(url: string, outcome: "ok" | AppError): void;
+  /** How a run of the need ended on the server, before its release: a lost server is out at once. */
+  report(url: string, outcome: "ok" | AppError, need: Need): void;
   /** Addresses that the admin drains; others that were drained before are taken back. */
   setDrained(urls: ReadonlySet<string>): void;
+  /** Addresses of servers that other workers use at the moment; a server that works on a job of this node is none. */
+  setTaken(urls: ReadonlySet<string>): void;
+  /** One more of them, until the next `setTaken`. */
+  noteTaken(url: string): void;
   /** Called after each change of what `list` gives. Returns how to unsubscribe. */
   onChange(listener: () => void): () => void;
   /** Resolves when each server that was found has answered or failed its first probe. */

@@ -41,6 +41,8 @@ export interface ServerState extends ServerFacts {
   readonly isFree: boolean;
   /** Why it is not healthy, in words for the admin. */
   readonly lastError: string | null;
+  /** Nothing listens at its address, so that no run of it is left either. */
+  readonly refusesConnections: boolean;
   /** When it was last asked how it is. */
   readonly probedAt: Date | null;
 }

@@ -155,6 +155,22 @@ export const engineServers = pgTable(
   (table) => [primaryKey({ columns: [table.nodeId, table.url] }), index("engine_servers_url").on(table.url)],
 );
 
+/**
+ * Servers that run one request at a time (IOPaint): the node whose job uses each. A lease counts while its node is active
+ * or draining; a row that outlives its run says until when the server may still work on it.
+ */
+export const serverLeases = pgTable("server_leases", {
+  /** Base address without credentials, as all workers spell it. */
+  url: text("url").primaryKey(),
+  /** New for each lease: guards its end. */
+  token: uuid("token").notNull(),
+  nodeId: uuid("node_id").notNull(),
+  jobId: uuid("job_id").notNull(),
+  takenAt: at("taken_at").notNull().defaultNow(),
+  /** Null while the run is followed; else its answer was lost, and the server may work on it until then. */
+  freeAt: at("free_at"),
+});
+
 /** Servers that an admin drains; outlives the nodes that see them. */
 export const serverDrains = pgTable("server_drains", {
   url: text("url").primaryKey(),

@@ -43,10 +43,11 @@ const conditions: [string, (pool: ServerPool, at: ComfySimulator) => void][] = [
   [
     "degraded",
     (pool, at) => {
-      for (let run = 0; run < 3; run++) pool.report(at.url, new AppError("engine_failed"));
+      for (const need of ["comfyui/t2i_sd15", "comfyui/t2i_sdxl"] as const)
+        for (let run = 0; run < 3; run++) pool.report(at.url, new AppError("engine_failed"), need);
     },
   ],
-  ["down", (pool, at) => pool.report(at.url, new AppError("server_lost"))],
+  ["down", (pool, at) => pool.report(at.url, new AppError("server_lost"), "comfyui/t2i_sd15")],
 ];
 
 describe("F3 A17 with another server free", () => {

@@ -1,4 +1,4 @@
-import { comfyuiEngine as facts } from "@atelier/server/engines";
+import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
 import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
@@ -35,10 +35,12 @@ async function run(pool: ServerPool, task: EngineTask, context: EngineContext): 
 async function adopt(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[] | null> {
   const { task, context } = serverRun;
   if (!task.submission) return null;
-  const { jobId, submission } = task;
+  const { jobId, need, submission } = task;
   const request = { url: submission.server, jobId, patienceMs: adoptPatienceMs, signal: context.signal };
   const held = await pool.acquireHolder(request);
-  return held && use(pool, held, { work: () => adoptOnServer(held, serverRun), signal: context.signal });
+  return (
+    held && use(pool, held, { work: () => adoptOnServer(held, serverRun), need, signal: context.signal })
+  );
 }
 
 async function runAnew(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[]> {
@@ -47,22 +49,23 @@ async function runAnew(pool: ServerPool, serverRun: ServerRun): Promise<EngineOu
   const prefer = submission?.server ?? null;
   const held = await pool.acquire({ need, jobId, avoid, prefer, signal: context.signal });
   if (!held) throw new AppError("server_busy", "No server can take the picture at the moment.");
-  return use(pool, held, { work: () => runOnServer(held, serverRun), signal: context.signal });
+  return use(pool, held, { work: () => runOnServer(held, serverRun), need, signal: context.signal });
 }
 
 interface Use<T> {
   /** Null: the server had nothing to do. */
   readonly work: () => Promise<T>;
+  readonly need: Need;
   readonly signal: AbortSignal;
 }
 
-async function use<T>(pool: ServerPool, held: HeldServer, { work, signal }: Use<T>): Promise<T> {
+async function use<T>(pool: ServerPool, held: HeldServer, { work, need, signal }: Use<T>): Promise<T> {
   try {
     const result = await work();
-    if (result !== null) pool.report(held.url, "ok");
+    if (result !== null) pool.report(held.url, "ok", need);
     return result;
   } catch (error) {
-    throw judge(pool, held, { error, signal });
+    throw judge(pool, held, { error, need, signal });
   } finally {
     held.release();
   }
@@ -86,14 +89,15 @@ const serverCodes = new Set<ErrorCode>([
 
 interface Failed {
   readonly error: unknown;
+  readonly need: Need;
   readonly signal: AbortSignal;
 }
 
 /** Tells the pool how the run failed; the error to throw, which names the server. */
-function judge(pool: ServerPool, { url }: HeldServer, { error, signal }: Failed): unknown {
+function judge(pool: ServerPool, { url }: HeldServer, { error, need, signal }: Failed): unknown {
   if (signal.aborted) {
     if (isTimeout(signal.reason))
-      pool.report(url, new AppError("engine_timeout", undefined, { cause: error }));
+      pool.report(url, new AppError("engine_timeout", undefined, { cause: error }), need);
     return error;
   }
   if (!isAppError(error)) return error;
@@ -106,7 +110,7 @@ function judge(pool: ServerPool, { url }: HeldServer, { error, signal }: Failed)
     details: { ...error.details, server: url },
     cause: error.cause,
   });
-  pool.report(url, told);
+  pool.report(url, told, need);
   return told;
 }
 

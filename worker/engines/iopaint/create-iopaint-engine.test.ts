@@ -120,3 +120,16 @@ test("D8 wrong inputs are told before a server is asked", async () => {
     await expect(engine.run(await scene.newTask(kind, { inputs }), context)).rejects.toMatchObject({ code });
   expect(server.stats().inpaints).toBe(0);
 });
+
+test("the server is noted at the job before the request is sent, with nothing to adopt", async () => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine([server]);
+  const noted: unknown[] = [];
+  const { context } = newContext();
+  const inputs = { image: await drawPicture(scene.folder, "photo.jpg") };
+  await engine.run(await scene.newTask("restore_faces", { inputs }), {
+    ...context,
+    onSubmitting: async (posting) => void noted.push(posting, server.stats().mostAtOnce),
+  });
+  expect(noted).toEqual([{ server: server.url, externalId: null }, 0]);
+});

@@ -2,20 +2,20 @@ import path from "node:path";
 import { iopaintEngine as facts, type JobKind } from "@atelier/server/engines";
 import { AppError, toAppError } from "@atelier/server/platform";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
-import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
-import { createRequests, type Requests } from "./create-requests.ts";
+import type { Engine, EngineContext, EngineOutput, EngineTask, ServerLease } from "../port.ts";
+import { createRequests, type Requests, type TakenServer } from "./create-requests.ts";
 import type { IopaintRun, PrepareRun } from "./iopaint-run.ts";
 import { prepareInpaint } from "./prepare-inpaint.ts";
 import { preparePlugin } from "./prepare-plugin.ts";
 
-type Pool = Pick<ServerPool, "acquire" | "report">;
+type Pool = Pick<ServerPool, "acquire" | "report" | "noteTaken">;
 
 export interface IopaintEngineInput {
   readonly pool: Pool;
   /** A server that has not answered after this time counts as lost. In ms, default half an hour: the run's own limit is shorter. */
   readonly answerLimitMs?: number;
-  /** How long a server is kept for the answer of a run that was stopped. In ms, default 2 minutes. */
-  readonly abandonMs?: number;
+  /** How long a server is kept for the answer of a run that was stopped, in ms. */
+  readonly abandonMs: number;
 }
 
 /** Shares of the run before and after the server's own work, of which it says nothing. */
@@ -33,11 +33,12 @@ const prepareByKind: Partial<Record<JobKind, PrepareRun>> = {
 };
 
 /**
- * Runs on IOPaint servers, one job at a time on each. They know no cancel: the run ends at once, but the server is kept
- * until it has answered, since it would only put the next job in line.
+ * Runs on IOPaint servers, one job at a time on each among all workers: they answer requests at the same time, but their
+ * plugins keep a picture on one shared instance, so that a job would get another job's picture. They know no cancel:
+ * the run ends at once, but the server is kept until it has answered.
  */
 export function createIopaintEngine(input: IopaintEngineInput): Engine {
-  const { pool, answerLimitMs = 30 * 60_000, abandonMs = 2 * 60_000 } = input;
+  const { pool, answerLimitMs = 30 * 60_000, abandonMs } = input;
   const requests = createRequests({ pool, answerLimitMs, abandonMs });
   return {
     name: facts.name,
@@ -57,17 +58,16 @@ async function work(
   const startedAt = performance.now();
   context.onProgress(0, "reading");
   const prepared = await prepare(task);
-  const held = await acquire(pool, task, signal);
-  if (signal.aborted) held.release();
-  signal.throwIfAborted();
+  const taken = await acquire(pool, task, context);
+  const { held } = taken;
   context.onBegin();
   context.onProgress(startShare, stageByKind[task.kind] ?? "sampling");
-  const answer = await requests.send(prepared, held, signal).catch((error: unknown) => {
-    throw signal.aborted ? error : named(error, held);
+  const answer = await requests.send(prepared, taken, signal).catch((error: unknown) => {
+    throw signal.aborted ? error : named(error, taken);
   });
   context.onProgress(endShare, "writing");
   const file = path.join(task.workDir, "result.png");
-  await judge(pool, held, () => prepared.finish(answer, file));
+  await judge(pool, taken, () => prepared.finish(answer, file));
   signal.throwIfAborted();
   context.onProgress(1, "writing");
   const timeMs = Math.round(performance.now() - startedAt);
@@ -80,30 +80,55 @@ async function prepare(task: EngineTask): Promise<IopaintRun> {
   return prepareRun(task);
 }
 
-async function acquire(
-  pool: Pool,
-  { need, jobId, avoid }: EngineTask,
-  signal: AbortSignal,
-): Promise<HeldServer> {
-  const held = await pool.acquire({ need, jobId, avoid, prefer: null, signal });
-  if (!held) throw new AppError("server_busy", "No server can do this at the moment.");
-  return held;
+/** A server that no run of any worker uses; one that another worker has taken is busy for the pool, too. */
+async function acquire(pool: Pool, task: EngineTask, context: EngineContext): Promise<TakenServer> {
+  const { need, jobId, avoid } = task;
+  for (;;) {
+    const held = await pool.acquire({ need, jobId, avoid, prefer: null, signal: context.signal });
+    if (!held) throw new AppError("server_busy", "No server can do this at the moment.");
+    const lease = await leaseOf(held, context);
+    if (lease) return { held, lease, need };
+    pool.noteTaken(held.url);
+    held.release();
+  }
+}
+
+/** The lease of a server, with the server noted at the job; the server is released where that fails. */
+async function leaseOf(held: HeldServer, context: EngineContext): Promise<ServerLease | null> {
+  let lease: ServerLease | null = null;
+  try {
+    lease = await context.takeServer(held.url);
+    context.signal.throwIfAborted();
+    if (lease) await context.onSubmitting({ server: held.url, externalId: null });
+    context.signal.throwIfAborted();
+    return lease;
+  } catch (error) {
+    await lease?.end("over");
+    held.release();
+    throw error;
+  }
 }
 
 /** Whether the server did well shows in its answer. */
-async function judge(pool: Pool, held: HeldServer, finish: () => Promise<void>): Promise<void> {
+async function judge(pool: Pool, taken: TakenServer, finish: () => Promise<void>): Promise<void> {
+  const { held, need } = taken;
   try {
     await finish();
-    pool.report(held.url, "ok");
+    pool.report(held.url, "ok", need);
   } catch (error) {
-    const failure = named(error, held);
-    pool.report(held.url, failure);
+    const failure = named(error, taken);
+    pool.report(held.url, failure, need);
     throw failure;
   }
 }
 
-/** The error with the server's address, so that the next try can avoid it. */
-function named(error: unknown, { url }: HeldServer): AppError {
+/**
+ * The error with the server's address, so that the next try can avoid it. A failure beside a run that was lost may be the
+ * lost run's doing, so it costs the job nothing.
+ */
+function named(error: unknown, { held, lease }: TakenServer): AppError {
   const { code, message, details, cause } = toAppError(error);
-  return new AppError(code, message, { details: { ...details, server: url }, cause });
+  const known = { details: { ...details, server: held.url }, cause };
+  if (code !== "engine_failed" || !lease.mayBeBusy) return new AppError(code, message, known);
+  return new AppError("server_busy", "The server may still be busy with a lost run.", known);
 }

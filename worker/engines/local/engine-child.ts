@@ -10,7 +10,7 @@ import { unpackError } from "./wire-error.ts";
 const stderrKeptChars = 2_000;
 
 /** A child submits nothing to a server. */
-type ChildContext = Omit<EngineContext, "onBegin" | "onSubmitting">;
+type ChildContext = Omit<EngineContext, "onBegin" | "onSubmitting" | "takeServer">;
 
 /** A forked process that runs one task at a time. */
 export interface EngineChild {
