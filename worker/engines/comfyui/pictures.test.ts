@@ -119,6 +119,34 @@ test("D1 the workflow without a model pastes into the whole picture", async () =
   expect(inside).toBeGreaterThan(7_000);
 });
 
+test("D1 the workflow without a model lays a second picture of the same size in as it is", async () => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine(server);
+  const size = { width: 300, height: 200 };
+  const image = await drawPicture("image", size);
+  const ramp = Buffer.alloc(size.width * size.height * 3);
+  // A ramp in both directions: scaling or cutting moves every value.
+  for (let at = 0; at < size.width * size.height; at++) {
+    const [x, y] = [at % size.width, Math.trunc(at / size.width)];
+    ramp.set([Math.trunc((x * 255) / size.width), y, 0], at * 3);
+  }
+  const reference = path.join(scene.folder, "reference");
+  await sharp(ramp, { raw: { ...size, channels: 3 } })
+    .png()
+    .toFile(reference);
+  const mask = await drawMask(size, { left: 0, top: 0, ...size });
+  const task = scene.newTask({
+    workflow: "cpu_composite_no_model",
+    inputs: { image, reference, mask },
+    params: {},
+  });
+  const [output] = await engine.run(task, newContext().context);
+  const [made, wanted] = [await readRaw(output?.path ?? ""), await readRaw(reference)];
+  expect(made.data).toHaveLength(wanted.data.length);
+  const deviations = made.data.map((value, at) => Math.abs(value - (wanted.data[at] ?? 0)));
+  expect(deviations.reduce((most, each) => Math.max(most, each))).toBeLessThanOrEqual(2);
+});
+
 test.each(["upscale_hires_fix", "upscale_model"])("D1 %s doubles each side exactly", async (workflow) => {
   const server = await scene.startServer();
   const { engine } = await scene.openEngine(server);
