@@ -45,7 +45,7 @@ export const kindParams = {
   inpaint: z.strictObject({ prompt: prompt.optional(), ...drawing, strength }),
   remove_background: z.strictObject({}),
   text_to_image: z.strictObject({ prompt, width: side, height: side, ...drawing }),
-  edit: z.strictObject({ prompt: prompt.optional(), ...drawing, strength }),
+  edit: z.strictObject({ prompt: prompt.optional(), width: side, height: side, ...drawing, strength }),
   restore_faces: z.strictObject({}),
 } as const satisfies Record<JobKind, z.ZodType>;
 

@@ -5,8 +5,10 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Bells } from "../queue/index.ts";
+import { builtInWorkflows } from "../workflows/index.ts";
 import { ack } from "./ack.ts";
 import { cancel } from "./cancel.ts";
+import { kindParams } from "./kinds.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
 import { sweep } from "./sweep.ts";
@@ -182,3 +184,11 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     });
   });
 });
+
+test.each(builtInWorkflows)(
+  "a job of $name may set every param that the list of workflows shows",
+  (workflow) => {
+    const taken = Object.keys(kindParams[workflow.kind].shape);
+    expect(taken).toEqual(expect.arrayContaining(Object.keys(workflow.params)));
+  },
+);
