@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { builtInWorkflows } from "@atelier/server/workflows";
 import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
 import { sampleFiles, writeWorkflow } from "@atelier/testing/workflows";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -89,4 +90,18 @@ test("a server that does not answer is named", async () => {
   const url = "http://127.0.0.1:1";
   const run = await atelier("workflow", "check", "one", "--server", url);
   expect(run).toMatchObject({ code: 1, said: expect.stringContaining(url) });
+});
+
+test("A12: without a folder the workflows that ship with the product are held against a server", async () => {
+  const { code, out, said } = await atelier("workflow", "check", "--server", simulator.url);
+  expect([code, said]).toEqual([1, ""]);
+  expect(out).toMatch(/^ok {4}cpu_composite_no_model$/m);
+  expect(out).toMatch(/^FAIL {2}t2i_sd15\n {6}node .+ckpt_name/m);
+  const names = builtInWorkflows.map(({ name }) => name);
+  expect(
+    out
+      .match(/^(ok|FAIL) .+$/gm)
+      ?.map((line) => line.slice(6))
+      .toSorted(),
+  ).toEqual(names.toSorted());
 });

@@ -1,6 +1,7 @@
 import { readObjectInfo } from "@atelier/server/comfyui";
 import { isAppError } from "@atelier/server/platform";
 import {
+  builtInWorkflows,
   checkWorkflow,
   readWorkflowFolder,
   type ObjectInfo,
@@ -9,7 +10,8 @@ import {
 } from "@atelier/server/workflows";
 import { parseFlags } from "./parse-flags.ts";
 
-export const usage = "Usage: atelier workflow check DIR [--server URL]";
+export const usage = `Usage: atelier workflow check DIR [--server URL]
+       atelier workflow check --server URL    (the workflows that ship with Atelier)`;
 
 interface Verdict {
   readonly name: string;
@@ -24,8 +26,10 @@ async function readClasses(url: string, workflows: readonly Workflow[]): Promise
   return objectInfo;
 }
 
-async function judge(dir: string, url: string): Promise<Verdict[]> {
-  const { workflows, problems } = await readWorkflowFolder(dir);
+/** Without a folder the workflows that ship with the product. */
+async function judge(dir: string | null, url: string): Promise<Verdict[]> {
+  const { workflows, problems } =
+    dir === null ? { workflows: builtInWorkflows, problems: [] } : await readWorkflowFolder(dir);
   const objectInfo = url === "" ? null : await readClasses(url, workflows);
   return [
     ...workflows.map((workflow) => ({
@@ -47,15 +51,21 @@ function summarise(verdicts: readonly Verdict[]): number {
   return verdicts.length > 0 && verdicts.every(({ problems }) => problems.length === 0) ? 0 : 1;
 }
 
-/** `atelier workflow check`: what is wrong with one workflow folder, or each of a folder of them; 1 when anything is. */
-export async function workflowCheck([dir = "", ...args]: string[]): Promise<number> {
-  if (dir === "" || dir.startsWith("-")) {
-    console.error(`Missing: DIR\n${usage}`);
-    return 1;
-  }
+/**
+ * `atelier workflow check`: what is wrong with one workflow folder, or each of a folder of them, or with what ships with
+ * the product on a server; 1 when anything is.
+ */
+export async function workflowCheck(given: string[]): Promise<number> {
+  const [first = ""] = given;
+  const dir = first === "" || first.startsWith("-") ? null : first;
   const options = { server: { type: "string", default: "" } } as const;
+  const args = dir === null ? given : given.slice(1);
   const flags = parseFlags({ args, options, required: [], usage });
   if (!flags) return 1;
+  if (dir === null && flags.server === "") {
+    console.error(`Missing: DIR or --server URL\n${usage}`);
+    return 1;
+  }
   try {
     return summarise(await judge(dir, flags.server));
   } catch (error) {
