@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ask, post, upload } from "../recorded/client.ts";
 import { objectOf } from "../json.ts";
 import { plainPng } from "../recorded/scenes.ts";
@@ -6,6 +7,8 @@ import { httpProbes } from "./http-probes.ts";
 import { playScene } from "./play-scene.ts";
 import { askProbe } from "./probe.ts";
 import { refusedGraphs, runScenes } from "./run-scenes.ts";
+
+const sceneLimitMs = 60_000;
 
 /** What a server says to one thing that is compared. */
 export interface Said {
@@ -62,7 +65,21 @@ export async function playRuns(url: string): Promise<Said[]> {
   const said: Said[] = [];
   for (const scene of runScenes) {
     await post(`${url}/free`, { unload_models: true, free_memory: true });
-    said.push({ title: scene.title, said: await playScene(url, scene) });
+    said.push({ title: scene.title, said: await withinLimit(scene.title, playScene(url, scene)) });
   }
   return said;
+}
+
+/** A server that lacks a class of the scene never says that it is idle again. */
+async function withinLimit<T>(title: string, played: Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const limit = sleep(sceneLimitMs, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`"${title}" did not end in ${sceneLimitMs} ms`);
+  });
+  try {
+    return await Promise.race([played, limit]);
+  } finally {
+    limit.catch(() => undefined);
+    over.abort();
+  }
 }
