@@ -134,6 +134,7 @@ describe("local engine", () => {
       onProgress: () => undefined,
       onPreview: () => undefined,
       onSubmitting: () => Promise.resolve(),
+      takeServer: () => Promise.resolve(null),
     };
     const task = { ...bareTask("upscale"), params: {}, inputs: { image: small }, workDir };
     await expect(bench.engine.run(task, context)).rejects.toMatchObject({ code: "storage_unavailable" });
