@@ -1,4 +1,5 @@
 import "server-only";
+import { keepNodeWatch } from "@atelier/server/nodes";
 import { loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { ConfigurationError } from "./configuration-error.ts";
@@ -23,7 +24,9 @@ async function open(): Promise<Services> {
   if (missing.length > 0)
     throw new ConfigurationError(missing.map((name) => ({ name, message: "is not set" })));
   const config = await loadConfig(env.ATELIER_CONFIG);
-  return openServices({ env, config, name: "web" });
+  const services = await openServices({ env, config, name: "web" });
+  keepNodeWatch(services);
+  return services;
 }
 
 /** The services of the web process, opened on first use; a failed try is made again by the next request. */

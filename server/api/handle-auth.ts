@@ -1,5 +1,5 @@
-import { sql } from "drizzle-orm";
 import { authOf } from "../accounts/index.ts";
+import { probeDatabase } from "../db/index.ts";
 import { AppError, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { classifyError } from "./classify-error.ts";
@@ -14,7 +14,7 @@ function refuse({ log }: Services, { code, message, cause }: AppError): Response
 /** The library answers some failed queries by a bare 500 and keeps the cause to itself: ask whether it was the database. */
 async function explain({ db }: Services): Promise<AppError> {
   try {
-    await db.execute(sql`select 1`);
+    await probeDatabase(db);
     return new AppError("internal");
   } catch (error) {
     return classifyError(error);

@@ -8,6 +8,7 @@ export {
 } from "./client.ts";
 export { inTurn } from "./in-turn.ts";
 export { isDatabaseAway } from "./is-database-away.ts";
+export { probeDatabase } from "./probe-database.ts";
 export { migrate } from "./migrate.ts";
 export * as schema from "./schema/index.ts";
 export {

@@ -2,8 +2,8 @@ import { DrizzleQueryError } from "drizzle-orm";
 
 /** Classes of SQLSTATE that say nothing about the statement: connection, resources, operator's stop. */
 const passingClasses = ["08", "53", "57"];
-/** Deadlock, serialization, and a session that was ended for idling in its transaction. */
-const passingStates = ["40001", "40P01", "25P03"];
+/** Deadlock, serialization, a session ended for idling in its transaction, and a write to a read-only database. */
+const passingStates = ["40001", "40P01", "25P03", "25006"];
 
 /** Of the network alone: a full or missing folder is nothing that the database could mend. */
 const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;
@@ -13,7 +13,7 @@ function readCode(error: Error): string | null {
 }
 
 /**
- * Whether a query failed for a reason that passes: the server was away or the connection broke. Such an error has a
+ * Whether a query failed for a reason that passes: the server was away or read-only, or the connection broke. Such an error has a
  * passing SQLSTATE, a code of the system (ECONNREFUSED), or none at all (the driver noticed the cut itself).
  */
 export function isDatabaseAway(error: unknown): boolean {

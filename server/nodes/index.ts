@@ -6,7 +6,7 @@ export { pruneEnded } from "./prune-ended.ts";
 export { pruneNeeds } from "./prune-needs.ts";
 export { publishRefused } from "./publish-refused.ts";
 export { register, type Node, type Registration } from "./register.ts";
-export { createNodeWatch, type NodeWatch } from "./watch.ts";
+export { createNodeWatch, keepNodeWatch, type NodeWatch } from "./watch.ts";
 export { readOrders, type NodeOrders } from "./read-orders.ts";
 export { writeQueues, type NodeQueue } from "./write-queues.ts";
 export { changeNode } from "./change-node.ts";

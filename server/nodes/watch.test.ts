@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
-import { createNodeWatch } from "./watch.ts";
+import { createNodeWatch, keepNodeWatch } from "./watch.ts";
 
 const { nodes } = schema;
 const secondMs = 1_000;
@@ -120,4 +120,13 @@ test("D9 a beat between the read and the verdict keeps the node alive", async ()
   });
   expect(await watch.read({ ...opened.services, db: late })).toEqual([]);
   expect(await readState(id)).toBe("active");
+});
+
+test("D9 a process without jobs notices that the last worker is lost", async () => {
+  const { services } = opened;
+  const id = await addNode(services);
+  const timing = { ...services.config.timing, watchMs: 10, lostAfterMs: 100 };
+  const end = keepNodeWatch({ ...services, config: { ...services.config, timing } });
+  await expect.poll(() => readState(id)).toBe("lost");
+  end();
 });

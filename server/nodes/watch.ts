@@ -40,6 +40,29 @@ export function createNodeWatch(now: () => number = () => performance.now()): No
   };
 }
 
+/** Watches the nodes from a process that runs no jobs, so that the loss of the last worker shows. Returns its end. */
+export function keepNodeWatch(services: Services): () => void {
+  const { log, config } = services;
+  const watch = createNodeWatch();
+  let isOver = false;
+  let hasFailed = false;
+  const pass = async () => {
+    try {
+      await watch.read(services);
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed && !isOver) log.warn({ err: error }, "nodes not read, trying again every second");
+      hasFailed = true;
+    }
+    if (!isOver) timer = setTimeout(() => void pass(), config.timing.watchMs).unref();
+  };
+  let timer = setTimeout(() => void pass(), 0).unref();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
 async function readCounters({ db }: Services) {
   const { nodes } = schema;
   return db

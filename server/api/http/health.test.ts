@@ -2,8 +2,10 @@ import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { listObjects } from "@atelier/testing/pictures";
 import { startPrivatePostgres } from "@atelier/testing/postgres";
+import { addNode, addServer } from "@atelier/testing/jobs";
 import { createTestServices, openOwner, testOrigin, type TestServices } from "@atelier/testing/services";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import { createHttpApp, handleAuth, handleTrpc, healthResponse, readyResponse } from "../index.ts";
@@ -15,8 +17,9 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
+/** A copy of the services has no answer kept from before. */
 async function health() {
-  const response = await healthResponse(fixture.services);
+  const response = await healthResponse({ ...fixture.services });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
@@ -59,10 +62,109 @@ describe("A3 health", () => {
     expect((await health()).body).toMatchObject({ storage: { ok: true } });
   });
 
+  test("counts no worker that has been silent for ten seconds", async () => {
+    const { db } = fixture.services;
+    await db.update(schema.nodes).set({ seenAt: sql`now() - interval '11 seconds'` });
+    expect((await health()).body).toMatchObject({ status: "degraded", workers: { ok: false, active: 0 } });
+    await db.update(schema.nodes).set({ seenAt: sql`now()` });
+    expect((await health()).body).toMatchObject({ status: "ok", workers: { ok: true, active: 1 } });
+  });
+
+  test("counts the servers of active workers, and is degraded once an engine has no healthy one", async () => {
+    const { services } = fixture;
+    const nodeIds = [await addNode(services), await addNode(services)];
+    const url = "http://one.example.org:8188";
+    for (const nodeId of nodeIds) await addServer(services, { nodeId, url, needs: [] });
+    await addServer(services, {
+      nodeId: await addNode(services),
+      url: "http://two.example.org:8188",
+      needs: [],
+      state: "down",
+    });
+    await addServer(services, {
+      nodeId: await addNode(services, { state: "lost" }),
+      url: "http://forgotten.example.org:8188",
+      needs: [],
+    });
+    expect((await health()).body).toMatchObject({ status: "ok", engines: { ok: true, healthy: 1, all: 2 } });
+    await services.db.update(schema.engineServers).set({ state: "down" });
+    expect(await health()).toMatchObject({
+      status: 200,
+      body: { status: "degraded", engines: { ok: false, healthy: 0, all: 2 } },
+    });
+    await services.db.delete(schema.engineServers);
+  });
+
+  test("writes one probe object for many calls, and starts no second probe while one is late", async () => {
+    const services = { ...fixture.services };
+    const put = services.disk.put.bind(services.disk);
+    const held = Promise.withResolvers<void>();
+    const writes = vi.spyOn(services.disk, "put").mockImplementation(async (...input) => {
+      await held.promise;
+      return put(...input);
+    });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    try {
+      const late = Promise.all(Array.from({ length: 5 }, () => healthResponse(services)));
+      await vi.advanceTimersByTimeAsync(3_000);
+      for (const answer of await late) expect(await answer.json()).toMatchObject({ storage: { ok: false } });
+      const next = healthResponse(services);
+      held.resolve();
+      expect(await (await next).json()).toMatchObject({ storage: { ok: true } });
+      expect(writes).toHaveBeenCalledTimes(1);
+    } finally {
+      vi.useRealTimers();
+      writes.mockRestore();
+    }
+  });
+
   test("is ready when the database answers", async () => {
     const response = await readyResponse(fixture.services);
     expect([response.status, await response.json()]).toMatchObject([200, { ready: true }]);
   });
+});
+
+test("A3 a read-only database is not ok, and writes say that it is unavailable", async () => {
+  const { services, openAnother } = fixture;
+  const { apiKey, browser } = await openOwner(services, "reader@example.com");
+  const name = sql.identifier(new URL(services.env.DATABASE_URL ?? "").pathname.slice(1));
+  await services.db.execute(sql`alter database ${name} set default_transaction_read_only = on`);
+  try {
+    const readOnly = await openAnother();
+    const json = { "content-type": "application/json" };
+    const http = await createHttpApp(readOnly).fetch(
+      new Request(`${testOrigin}/api/v1/jobs`, {
+        method: "POST",
+        headers: { ...json, authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify({ kind: "text_to_image", params: { prompt: "a boat" }, inputs: {} }),
+      }),
+    );
+    const headers = new Headers(browser.headers);
+    headers.set("content-type", "application/json");
+    const trpc = await handleTrpc(
+      readOnly,
+      new Request(`${testOrigin}/api/trpc/apiKeys.create`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ json: { name: "one" } }),
+      }),
+    );
+    const auth = await handleAuth(
+      readOnly,
+      new Request(`${testOrigin}/api/auth/sign-in/anonymous`, { method: "POST", headers, body: "{}" }),
+    );
+    expect([http.status, trpc.status, auth.status]).toEqual([503, 503, 503]);
+    for (const response of [http, trpc, auth])
+      expect(await response.text()).toContain("database_unavailable");
+    const answer = await healthResponse(readOnly);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { status: "down", database: { ok: false } },
+    ]);
+    expect((await readyResponse(readOnly)).status).toBe(200);
+  } finally {
+    await services.db.execute(sql`alter database ${name} reset default_transaction_read_only`);
+  }
 });
 
 test("A3 without a database every door says so with 503 and a code, and works again when it is back", async () => {
@@ -84,7 +186,7 @@ test("A3 without a database every door says so with 503 and a code, and works ag
       await trpc(),
       await auth(),
       await readyResponse(services),
-      await healthResponse(services),
+      await healthResponse({ ...services }),
     ];
     expect(down.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
     const texts = await Promise.all(down.map((response) => response.text()));
