@@ -1,5 +1,6 @@
 import path from "node:path";
-import pino, { type Logger } from "pino";
+import { types } from "node:util";
+import pino, { type DestinationStream, type Logger } from "pino";
 import type { Env } from "./env.ts";
 
 export interface LogOptions {
@@ -18,26 +19,132 @@ const secretPaths = [
   "apiKey",
 ];
 
-/** Structured lines to the console and to rotating files: all of them in `combined`, errors also in `error` (A2). */
-export async function openLog({ env, name }: LogOptions): Promise<Logger> {
+const keptFields = ["code", "errno", "syscall", "address", "port", "status"] as const;
+/** Of PostgreSQL's fields; `detail` and `where` quote rows and parameters. */
+const keptSqlFields = ["severity", "schema", "table", "column", "constraint", "routine"] as const;
+const maxMessageChars = 2_000;
+const maxCauses = 5;
+
+interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly cause?: LoggedError;
+  readonly [field: string]: unknown;
+}
+
+/** An error as a log line holds it: its class, codes and place, but no values that people or clients sent. */
+export function describeError(
+  error: unknown,
+  depth = 0,
+): LoggedError | { readonly type: string } | undefined {
+  if (error === undefined) return undefined;
+  if (!(error instanceof Error || types.isNativeError(error))) return { type: typeof error };
+  const fields = Object.entries(error).filter(
+    ([name, value]) =>
+      [...keptFields, ...keptSqlFields].some((kept) => kept === name) &&
+      (typeof value === "string" || typeof value === "number"),
+  );
+  // An AggregateError holds one failure per address of a host: the first says why.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  const cause = error.cause ?? first;
+  return {
+    type: error.constructor.name || error.name,
+    message: cleanMessage(error),
+    stack: framesOf(error),
+    ...Object.fromEntries(fields),
+    ...(cause === undefined || depth >= maxCauses ? {} : { cause: describeError(cause, depth + 1) }),
+  } as LoggedError;
+}
+
+/** Without the parameters of a query, without the values that a parser quotes, without credentials in addresses. */
+function cleanMessage(error: Error): string {
+  const message = error.message.replace(/\nparams:[^]*$/, "").replace(/\/\/[^/@\s]*@/g, "//");
+  // Data exceptions of PostgreSQL (class 22) and JSON.parse quote what they could not read.
+  const isData = "code" in error && /^22...$/.test(String(error.code));
+  const text = isData || error.name === "SyntaxError" ? message.replace(/"[^]*"/, '"…"') : message;
+  return text.length > maxMessageChars ? `${text.slice(0, maxMessageChars)}…` : text;
+}
+
+/** The stack begins with the message, which may hold anything; the frames come after it. */
+function framesOf({ stack = "", message }: Error): string {
+  const at = message === "" ? -1 : stack.indexOf(message);
+  const rest = at === -1 ? stack : stack.slice(at + message.length);
+  return rest
+    .split("\n")
+    .filter((line) => /^\s+at .*(?::\d+\)?|>\)|\(native\))$/.test(line))
+    .join("\n");
+}
+
+/** Lines wait for a slow disk up to this size, and are dropped beyond it. */
+const maxWaitingBytes = 4 * 1024 * 1024;
+
+/** One rotating file. Throws when it cannot be opened; a write that fails later is reported and loses its lines. */
+async function openFile(file: string, onError: (error: Error) => void): Promise<DestinationStream> {
   // Three hundred files, which what reads the configuration alone does without.
   const { default: pinoRoll } = await import("pino-roll");
-  const file = (label: string) =>
-    pinoRoll({
-      file: path.resolve(env.ATELIER_DATA_DIR, "logs", name, label),
-      extension: ".log",
-      size: "20m",
-      limit: { count: 5 },
-      mkdir: true,
-      sync: false,
-    });
-  const [combined, error] = await Promise.all([file("combined"), file("error")]);
+  const stream = await pinoRoll({
+    file,
+    extension: ".log",
+    size: "20m",
+    limit: { count: 5 },
+    mkdir: true,
+    sync: false,
+    maxLength: maxWaitingBytes,
+  });
+  await new Promise<void>((resolve, reject) => {
+    stream.once("ready", resolve);
+    stream.once("error", reject);
+  });
+  stream.on("error", onError);
+  return stream;
+}
+
+/** The file's stream; null when it cannot be opened. */
+async function tryFile(file: string, onError: (error: unknown) => void): Promise<DestinationStream | null> {
+  try {
+    return await openFile(file, onError);
+  } catch (error) {
+    onError(error);
+    return null;
+  }
+}
+
+/**
+ * Structured lines to the console and to rotating files: all of them in `combined`, errors also in `error`. Where no
+ * file can be written the console alone has the lines: a missing log must not fail what it describes.
+ */
+export async function openLog({ env, name }: LogOptions): Promise<Logger> {
+  const folder = path.resolve(env.ATELIER_DATA_DIR, "logs", name);
+  let failure: unknown;
+  let report = (error: unknown) => {
+    failure ??= error;
+  };
+  const file = (label: string) => tryFile(path.join(folder, label), (error) => report(error));
+  const combined = await file("combined");
+  const error = await file("error");
   const streams = pino.multistream([
     { level: "trace", stream: process.stdout },
-    { level: "trace", stream: combined },
-    { level: "error", stream: error },
+    ...(combined ? [{ level: "trace" as const, stream: combined }] : []),
+    ...(error ? [{ level: "error" as const, stream: error }] : []),
   ]);
-  return pino({ level: env.LOG_LEVEL, base: { process: name }, redact: secretPaths }, streams);
+  const log = pino(
+    {
+      level: env.LOG_LEVEL,
+      base: { process: name },
+      redact: secretPaths,
+      serializers: { err: describeError },
+    },
+    streams,
+  );
+  let isReported = false;
+  report = (err) => {
+    if (isReported) return;
+    isReported = true;
+    log.warn({ err, folder }, "the log files cannot be written, the console has all lines");
+  };
+  if (failure !== undefined) report(failure);
+  return log;
 }
 
 export type { Logger } from "pino";

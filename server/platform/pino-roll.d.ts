@@ -8,6 +8,12 @@ declare module "pino-roll" {
     readonly limit: { readonly count: number };
     readonly mkdir: boolean;
     readonly sync: boolean;
+    readonly maxLength: number;
   }
-  export default function build(options: RollOptions): Promise<DestinationStream>;
+  interface RollStream extends DestinationStream {
+    once(event: "ready", listener: () => void): this;
+    once(event: "error", listener: (error: Error) => void): this;
+    on(event: "error", listener: (error: Error) => void): this;
+  }
+  export default function build(options: RollOptions): Promise<RollStream>;
 }

@@ -1,13 +1,20 @@
-import { rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import { listObjects } from "@atelier/testing/pictures";
-import { startPrivatePostgres } from "@atelier/testing/postgres";
+import { startPrivatePostgres, type PrivatePostgres } from "@atelier/testing/postgres";
 import { addNode, addServer } from "@atelier/testing/jobs";
-import { createTestServices, openOwner, testOrigin, type TestServices } from "@atelier/testing/services";
-import { sql } from "drizzle-orm";
+import {
+  createTestServices,
+  openOwner,
+  testOrigin,
+  testPassword,
+  type TestServices,
+} from "@atelier/testing/services";
+import { getTableName, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
-import { newId } from "../../platform/index.ts";
+import { newId, openLog } from "../../platform/index.ts";
 import { createHttpApp, handleAuth, handleTrpc, healthResponse, readyResponse } from "../index.ts";
 
 let fixture: TestServices;
@@ -125,12 +132,12 @@ describe("A3 health", () => {
 });
 
 test("A3 a read-only database is not ok, and writes say that it is unavailable", async () => {
-  const { services, openAnother } = fixture;
+  const { services } = fixture;
   const { apiKey, browser } = await openOwner(services, "reader@example.com");
   const name = sql.identifier(new URL(services.env.DATABASE_URL ?? "").pathname.slice(1));
   await services.db.execute(sql`alter database ${name} set default_transaction_read_only = on`);
   try {
-    const readOnly = await openAnother();
+    const readOnly = await fixture.openAnother();
     const json = { "content-type": "application/json" };
     const http = await createHttpApp(readOnly).fetch(
       new Request(`${testOrigin}/api/v1/jobs`, {
@@ -167,11 +174,27 @@ test("A3 a read-only database is not ok, and writes say that it is unavailable",
   }
 });
 
-test("A3 without a database every door says so with 503 and a code, and works again when it is back", async () => {
-  const postgres = await startPrivatePostgres();
-  const own = await createTestServices({ env: { DATABASE_URL: postgres.url } });
-  const { services } = own;
-  try {
+describe("with a database of its own and log files", () => {
+  let postgres: PrivatePostgres;
+  let own: TestServices;
+  let logDir: string;
+
+  beforeAll(async () => {
+    postgres = await startPrivatePostgres();
+    logDir = await mkdtemp(path.join(os.tmpdir(), "atelier-log-"));
+    const log = await openLog({ env: { LOG_LEVEL: "trace", ATELIER_DATA_DIR: logDir }, name: "web" });
+    own = await createTestServices({ env: { DATABASE_URL: postgres.url }, log });
+    vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  });
+  afterAll(async () => {
+    vi.restoreAllMocks();
+    await own.close();
+    await postgres.destroy();
+    await rm(logDir, { recursive: true, force: true });
+  });
+
+  test("A3 without a database every door says so with 503 and a code, and works again when it is back", async () => {
+    const { services } = own;
     const { apiKey, browser } = await openOwner(services, "owner@example.com");
     const app = createHttpApp(services);
     const http = () =>
@@ -196,8 +219,76 @@ test("A3 without a database every door says so with 503 and a code, and works ag
     await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
     const up = [await http(), await trpc(), await auth()];
     expect(up.map(({ status }) => status)).toEqual([200, 200, 200]);
-  } finally {
-    await own.close();
-    await postgres.destroy();
-  }
+  });
+
+  test("S9 the log files hold nothing that people wrote, also when writes fail and the database is away", async () => {
+    const { services } = own;
+    const { apiKey, browser, imageId } = await openOwner(services, "canary-mail@example.com");
+    await addNode(services, { queue: "gpu-high", needs: ["comfyui/t2i_sdxl"] });
+    const trpc = (procedure: string, input: object) =>
+      handleTrpc(
+        services,
+        new Request(`${testOrigin}/api/trpc/${procedure}`, {
+          method: "POST",
+          headers: { ...Object.fromEntries(browser.headers), "content-type": "application/json" },
+          body: JSON.stringify({ json: input }),
+        }),
+      );
+    const auth = (path: string, body: object) =>
+      handleAuth(
+        services,
+        new Request(`${testOrigin}/api/auth${path}`, {
+          method: "POST",
+          headers: { ...Object.fromEntries(browser.headers), "content-type": "application/json" },
+          body: JSON.stringify(body),
+        }),
+      );
+    const submit = (key: Record<string, string>) =>
+      createHttpApp(services).fetch(
+        new Request(`${testOrigin}/api/v1/jobs?secret=canary-query`, {
+          method: "POST",
+          headers: { ...key, authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+          body: JSON.stringify({ kind: "text_to_image", params: { prompt: "canary-prompt" }, inputs: {} }),
+        }),
+      );
+    const writeAll = async () => {
+      const account = { email: "canary-new@example.com", password: "canary-password", name: "canary-name" };
+      const answers = [
+        await submit({}),
+        await submit({ "idempotency-key": "canary-idempotency" }),
+        await trpc("images.rename", { id: imageId, title: "canary-title" }),
+        await trpc("apiKeys.create", { name: "canary-key-name" }),
+        await auth("/sign-up/email", account),
+      ];
+      return answers.map(({ status }) => status);
+    };
+    const { db } = services;
+    const refused = [
+      [schema.jobs, "params ->> 'prompt'", "canary-prompt"],
+      [schema.idempotencyKeys, "key", "canary-idempotency"],
+      [schema.images, "title", "canary-title"],
+      [schema.apiKeys, "name", "canary-key-name"],
+      [schema.users, "name", "canary-name"],
+    ] as const;
+    for (const [table, column, value] of refused)
+      await db.execute(
+        sql.raw(`alter table ${getTableName(table)} add constraint never check (${column} <> '${value}')`),
+      );
+    // The accounts' library answers a failed sign-up by itself.
+    expect(await writeAll()).toEqual([500, 500, 500, 500, 422]);
+    await postgres.kill9();
+    expect(await writeAll()).toEqual([503, 503, 503, 503, 503]);
+    await postgres.start();
+    await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
+    const token = /session_token=([^.;]+)/.exec(browser.headers.get("cookie") ?? "")?.[1];
+    services.log.error("the last line");
+    const read = async (label: string) => readFile(path.join(logDir, "logs/web", `${label}.1.log`), "utf8");
+    await expect.poll(() => read("combined")).toContain("the last line");
+    await expect.poll(() => read("error")).toContain("the last line");
+    const text = (await read("combined")) + (await read("error"));
+    expect(text).toMatch(/"code":"23514"[^]*ECONNREFUSED/);
+    expect(token).toHaveLength(32);
+    expect(/canary-[a-z-]+/.exec(text)).toBeNull();
+    for (const value of [token ?? "", apiKey, testPassword]) expect(text).not.toContain(value);
+  });
 });
