@@ -1,3 +1,4 @@
+import { addNode } from "@atelier/testing/jobs";
 import {
   createTestServices,
   openGuest,
@@ -7,6 +8,7 @@ import {
   type TestOwner,
   type TestServices,
 } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
@@ -68,6 +70,25 @@ describe("problems", () => {
     const large = await post(json, JSON.stringify({ prompt: "x".repeat(maxJsonBytes) }));
     expect(await problemOf(large)).toMatchObject({ status: 413, code: "request_too_large" });
   });
+});
+
+test("A12 a job says which worker and which server had it last, and since when", async () => {
+  const { services } = fixture;
+  const nodeId = await addNode(services);
+  const startedAt = new Date("2026-01-02T03:04:05.000Z");
+  const { jobs, nodes } = schema;
+  const before = await (await send(`/jobs/${owner.jobId}`, { headers: bearer() })).json();
+  expect(before).toMatchObject({ queue: "cpu-light", attempt: 0, node: null, server: null, startedAt: null });
+  await services.db.update(jobs).set({ nodeId, server: "http://gpu1:8188", startedAt, attempt: 2 });
+  const [node] = await services.db.select().from(nodes).where(eq(nodes.id, nodeId));
+  const after = await (await send(`/jobs/${owner.jobId}`, { headers: bearer() })).json();
+  expect(after).toMatchObject({
+    attempt: 2,
+    node: node?.name,
+    server: "gpu1:8188",
+    startedAt: "2026-01-02T03:04:05.000Z",
+  });
+  await services.db.update(jobs).set({ nodeId: null, server: null, startedAt: null, attempt: 0 });
 });
 
 describe("S5 requests forged by another site", () => {

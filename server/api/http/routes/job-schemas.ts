@@ -13,6 +13,14 @@ export const jobSchema = z.object({
   engine: z.enum(engineNames),
   workflow: z.string().nullable(),
   params: z.record(z.string(), z.unknown()),
+  /** Where it waits, or waited for its last try. */
+  queue: z.string(),
+  /** Number of the last try; 0 before the first. */
+  attempt: z.number().int(),
+  /** Worker of the last try; null before the first. */
+  node: z.string().nullable(),
+  /** Host and port of the ComfyUI or IOPaint server of the last try; null where the worker did it by itself. */
+  server: z.string().nullable(),
   progress: z.number().min(0).max(1),
   stage: z.string().nullable(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
@@ -22,6 +30,7 @@ export const jobSchema = z.object({
   retention: z.enum(["keep", "ephemeral"]),
   retryOf: z.uuid().nullable(),
   createdAt: z.iso.datetime(),
+  startedAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime().nullable(),
 });
 
@@ -43,10 +52,10 @@ export const estimateSchema = z.object({
 
 export const jobPageSchema = z.object({ items: z.array(jobSchema), nextCursor: z.string().nullable() });
 
-/** The public form of a job: what callers need and nothing of how it was run. */
+/** The public form of a job: what callers need, without how the place for it was chosen. */
 export function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
-  const { id, kind, status, engine, workflow, params, progress, stage } = job;
-  const { retention, retryOf, createdAt, endedAt } = job;
+  const { id, kind, status, engine, workflow, params, queue, attempt, node, server, progress, stage } = job;
+  const { retention, retryOf, createdAt, startedAt, endedAt } = job;
   const downgrade = job.placement?.downgrade;
   return {
     id,
@@ -55,6 +64,10 @@ export function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     engine,
     workflow,
     params,
+    queue,
+    attempt,
+    node,
+    server,
     progress,
     stage,
     ...(job.error ? { error: { code: job.error.code, message: job.error.message } } : {}),
@@ -66,6 +79,7 @@ export function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     retention,
     retryOf,
     createdAt,
+    startedAt,
     endedAt,
   };
 }
