@@ -13,6 +13,7 @@ interface Answer {
   status?: number;
   body: string;
   etag?: string;
+  location?: string;
 }
 
 let answer: Answer | "hang";
@@ -31,7 +32,10 @@ beforeEach(async () => {
     const status = answer.etag && answer.etag === etag ? 304 : (answer.status ?? 200);
     statuses.push(status);
     response
-      .writeHead(status, answer.etag ? { etag: answer.etag } : {})
+      .writeHead(status, {
+        ...(answer.etag ? { etag: answer.etag } : {}),
+        ...(answer.location ? { location: answer.location } : {}),
+      })
       .end(status === 304 ? "" : answer.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -108,6 +112,14 @@ test.each<[string, Answer | "hang"]>([
   expect(lines).toHaveLength(1);
   answer = { body: list() };
   expect(await read()).toEqual([]);
+});
+
+test("A10 a list that leads elsewhere by a redirect is not followed there", async () => {
+  answer = { status: 302, location: `${base}/elsewhere`, body: list("gpu1:8188") };
+  const { read, lines } = open({ COMFYUI_DISCOVERY: [`${base}/backends.json`] });
+  expect(await read()).toEqual([]);
+  expect(asked.map(({ url }) => url)).toEqual(["/backends.json"]);
+  expect(lines.join()).toContain("HTTP 302");
 });
 
 test("A10 the query of a list's address is sent and shown nowhere", async () => {

@@ -15,6 +15,8 @@ export async function fetchJson(
 ): Promise<FetchedJson | null> {
   const response = await fetch(url + search, {
     headers: { ...headers, accept: "application/json", ...(etag ? { "if-none-match": etag } : {}) },
+    // A redirect could lead the worker to any address of its network.
+    redirect: "manual",
     signal,
   }).catch((cause: unknown) => {
     throw new AppError("server_lost", "The list of servers cannot be reached.", { cause });
