@@ -6,7 +6,11 @@ let isOnItsWay = false;
 /** The session is over: whoever signs in next finds nothing of this person. */
 export function announceSignOut(): void {
   if (isOnItsWay) return;
-  forgetDrafts(localStorage);
+  try {
+    forgetDrafts(localStorage);
+  } catch {
+    // A blocked storage holds no drafts, and the sign-out goes on.
+  }
   announceAccountChange("/sign-in");
 }
 

@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { createForm } from "../create/form/form-store.ts";
+import { studio } from "../studio/studio-store.ts";
 import { draftKeys, forgetDrafts } from "./forget-drafts.ts";
 
 test("nothing that was written stays for the next person; what is not theirs does", () => {
@@ -9,4 +11,22 @@ test("nothing that was written stays for the next person; what is not theirs doe
   ]);
   forgetDrafts({ removeItem: (key) => void kept.delete(key) });
   expect([...kept.keys()]).toEqual(["theme"]);
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+test.each([
+  ["the create form", createForm],
+  ["the studio", studio],
+])("in a full or blocked storage %s takes changes and shows them", (_, store) => {
+  const refuse = () => {
+    throw new DOMException("full", "QuotaExceededError");
+  };
+  vi.stubGlobal("window", {});
+  vi.stubGlobal("localStorage", { getItem: refuse, setItem: refuse });
+  const shown: string[] = [];
+  const end = store.watch(() => shown.push(store.get().prompt));
+  store.set({ prompt: "a boat" });
+  end();
+  expect(shown).toEqual(["a boat"]);
 });

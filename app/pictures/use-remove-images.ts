@@ -6,15 +6,8 @@ import { api } from "../data/api.ts";
 import { keys } from "../data/keys.ts";
 import { useFailureToast } from "../data/use-failure-toast.ts";
 import { toastWithUndo } from "../ui/toasts.ts";
-import { chunksOf } from "./chunks-of.ts";
+import { callFor, type CallsMade } from "./chunks-of.ts";
 import { withoutImages } from "./without-images.ts";
-
-/** As many as the server takes in one call. */
-const idsPerCall = 500;
-
-async function callFor(ids: readonly string[], call: (ids: string[]) => Promise<unknown>): Promise<void> {
-  for (const chunk of chunksOf(ids, idsPerCall)) await call(chunk);
-}
 
 /** Takes pictures away at once and offers to bring them back. */
 export function useRemoveImages(): (ids: readonly string[]) => void {
@@ -29,23 +22,26 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
         void queries.invalidateQueries({ queryKey: keys.jobLists });
         for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
       };
-      const restore = () =>
-        callFor(ids, (some) => api.images.restore.mutate({ ids: some }))
-          .catch(showFailure)
+      const showFailed = ({ failure }: CallsMade) => failure && showFailure(failure.error);
+      const restore = (removed: readonly string[]) =>
+        callFor(removed, (some) => api.images.restore.mutate({ ids: some }))
+          .then(showFailed)
           .finally(freshen);
-      const offerUndo = () =>
+      const offerUndo = (removed: readonly string[]) =>
         toastWithUndo({
-          title: t("removed", { count: ids.length }),
+          title: t("removed", { count: removed.length }),
           undoLabel: t("undo"),
-          onUndo: () => void restore(),
+          onUndo: () => void restore(removed),
         });
       const remove = async () => {
         // A list that is on its way would bring the pictures back.
         await queries.cancelQueries({ queryKey: keys.imageLists });
         queries.setQueriesData({ queryKey: keys.imageLists }, withoutImages(new Set(ids)));
-        await callFor(ids, (some) => api.images.remove.mutate({ ids: some }));
+        const made = await callFor(ids, (some) => api.images.remove.mutate({ ids: some }));
+        if (made.done.length > 0) offerUndo(made.done);
+        showFailed(made);
       };
-      void remove().then(offerUndo, showFailure).finally(freshen);
+      void remove().finally(freshen);
     },
     [queries, showFailure, t],
   );

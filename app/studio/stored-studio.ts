@@ -1,4 +1,4 @@
-import { draftKeys } from "../live/forget-drafts.ts";
+import { draftKeys, readDraft, writeDraft } from "../live/forget-drafts.ts";
 
 export type Slot = "person" | "garment";
 
@@ -48,7 +48,7 @@ function isState(value: unknown): value is StudioState {
 }
 
 export function readStored(fallback: StudioState): StudioState {
-  const stored = parse(localStorage.getItem(storageKey));
+  const stored = parse(readDraft(storageKey));
   if (typeof stored !== "object" || stored === null) return fallback;
   // What an older page stored lacks what came later.
   const filled: unknown = { ...fallback, ...stored };
@@ -57,5 +57,5 @@ export function readStored(fallback: StudioState): StudioState {
 
 export function writeStored(state: StudioState): void {
   const consentedIds = state.consentedIds.slice(-consentsKept);
-  localStorage.setItem(storageKey, JSON.stringify({ ...state, consentedIds }));
+  writeDraft(storageKey, JSON.stringify({ ...state, consentedIds }));
 }

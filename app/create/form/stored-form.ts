@@ -1,5 +1,5 @@
 import { aspects, type CreateForm, emptyForm, mostPictures, type OwnSettings } from "./create-form.ts";
-import { draftKeys } from "../../live/forget-drafts.ts";
+import { draftKeys, readDraft, writeDraft } from "../../live/forget-drafts.ts";
 
 const storageKey = draftKeys.create;
 
@@ -49,9 +49,9 @@ export function readForm(text: string | null): CreateForm {
 }
 
 export function readStored(): CreateForm {
-  return readForm(localStorage.getItem(storageKey));
+  return readForm(readDraft(storageKey));
 }
 
 export function writeStored(form: CreateForm): void {
-  localStorage.setItem(storageKey, JSON.stringify(form));
+  writeDraft(storageKey, JSON.stringify(form));
 }

@@ -12,21 +12,29 @@ import type { ActionProps } from "./action-row.tsx";
 
 export interface InpaintWish {
   readonly strokes: readonly Stroke[];
-  /** What shall be there, and the workflow that paints it; without them what is there goes. */
+  /** Prompt and workflow for repainting; without them the marked object is removed. */
   readonly prompt?: string;
   readonly workflow?: string;
 }
 
-interface Prepared {
-  readonly image: ImageView;
+export interface Prepared {
+  readonly image: Pick<ImageView, "id">;
   readonly wish: InpaintWish;
   readonly mask: string;
   readonly idempotencyKey: string;
 }
 
-function isSame(last: Prepared | null, image: ImageView, wish: InpaintWish): last is Prepared {
+/** Whether a wish makes the very request that was prepared last: the idempotency key belongs to one request. */
+export function isSame(
+  last: Prepared | null,
+  image: Pick<ImageView, "id">,
+  wish: InpaintWish,
+): last is Prepared {
   return (
-    last?.image.id === image.id && last.wish.strokes === wish.strokes && last.wish.prompt === wish.prompt
+    last?.image.id === image.id &&
+    last.wish.strokes === wish.strokes &&
+    last.wish.prompt === wish.prompt &&
+    last.wish.workflow === wish.workflow
   );
 }
 

@@ -16,7 +16,7 @@ const smallest = 0.02;
 const largest = 16;
 const marginPx = 24;
 
-/** The whole picture, in the middle, never larger than it is. */
+/** The whole picture, in the middle, at most twice its size. */
 export function fitView(stage: Size, picture: Size): View {
   const room = {
     width: Math.max(1, stage.width - marginPx * 2),
