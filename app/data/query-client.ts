@@ -8,7 +8,7 @@ function retryOnce(failures: number, error: unknown): boolean {
   return failures < 1 && code !== "not_found" && code !== "bad_request";
 }
 
-/** Ended jobs refresh what they changed, so that nothing needs polling. */
+/** Queries are tried twice and hold for 30 s; the live stream renews those of jobs, some others ask again by a timer. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
