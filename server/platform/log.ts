@@ -34,7 +34,7 @@ interface LoggedError {
 }
 
 /** An error as a log line holds it: its class, codes and place, but no values that people or clients sent. */
-export function describeError(
+function describeError(
   error: unknown,
   depth = 0,
 ): LoggedError | { readonly type: string } | undefined {

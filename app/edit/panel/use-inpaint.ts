@@ -17,7 +17,7 @@ export interface InpaintWish {
   readonly workflow?: string;
 }
 
-export interface Prepared {
+interface Prepared {
   readonly image: Pick<ImageView, "id">;
   readonly wish: InpaintWish;
   readonly mask: string;
