@@ -1,7 +1,7 @@
 import { readSample } from "@atelier/testing/pictures";
 import type * as sharpModule from "sharp";
 import { expect, test, vi } from "vitest";
-import { makeMaskFiles, makeUploadFiles } from "./index.ts";
+import { makeFiles, planUpload } from "./make-files.ts";
 
 const { compressedInputs } = vi.hoisted(() => ({ compressedInputs: [] as unknown[] }));
 
@@ -16,13 +16,13 @@ vi.mock("sharp", async (importOriginal) => {
 });
 
 test.each([
-  ["photo", makeUploadFiles, "astronaut.png"],
-  ["photo", makeUploadFiles, "garment_dress.jpg"],
-  ["mask", makeMaskFiles, "coffee.png"],
-])("P8 a %s is decoded exactly once for all of its files", async (_role, make, name) => {
+  ["photo", "upload", "astronaut.png"],
+  ["photo", "upload", "garment_dress.jpg"],
+  ["mask", "mask", "coffee.png"],
+] as const)("P8 a %s is decoded exactly once for all of its files", async (_name, role, name) => {
   const bytes = await readSample(name);
   compressedInputs.length = 0;
-  const files = await make(bytes);
+  const files = await makeFiles(bytes, await planUpload(bytes, role));
   expect(compressedInputs).toEqual([bytes]);
   expect(Object.keys(files)).toEqual(
     expect.arrayContaining(["original", "preview", "thumbnail", "thumbhash"]),

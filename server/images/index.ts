@@ -7,7 +7,6 @@ export { ingest } from "./ingest.ts";
 export { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
 export { listImages, type ImagePage, type ListImagesInput } from "./list.ts";
 export { listImagesSchema } from "./list-schema.ts";
-export { makeMaskFiles, makeUploadFiles, type ImageFiles } from "./make-files.ts";
 export { openFile, type OpenedFile, type OpenFileInput } from "./open-file.ts";
 export { purgeDeleted } from "./purge-deleted.ts";
 export { purgeImages } from "./purge-images.ts";

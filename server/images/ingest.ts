@@ -3,12 +3,13 @@ import { eq } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { withDecodeSlot } from "./decode-slot.ts";
+import { takeDecodeTurn } from "./decode-slot.ts";
 import { discardOutput } from "./discard-output.ts";
 import { checkQuota } from "./guest-limit.ts";
 import { findSameBytes, insertUpload, type SameBytes, type UploadRow } from "./insert-upload.ts";
 import { uploadLimits } from "./limits.ts";
-import { makeMaskFiles, makeUploadFiles, type ImageFiles } from "./make-files.ts";
+import type { ImageFiles } from "./encode-files.ts";
+import { makeFiles, planUpload, type FilesPlan } from "./make-files.ts";
 import { uploadKey } from "./object-keys.ts";
 import { putFiles, sha256 } from "./put-files.ts";
 import { titleOfFile } from "./clean-title.ts";
@@ -23,15 +24,32 @@ type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
  * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_quota`, `storage_unavailable`.
  */
 export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
-  const taken = await withDecodeSlot(() => takeIn(services, input));
+  const { ownerId } = input;
+  const taken = await takeDecodeTurn({ ownerId, weight: "light" }, () => takeIn(services, input));
   if ("known" in taken) return view(taken.known, false);
+  const { same, plan } = taken;
+  const files =
+    taken.files ?? (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(input, plan)));
   input.signal?.throwIfAborted();
-  return store(services, taken.row, taken.files);
+  return store(services, rowOf(same, files, titleOfFile(input.name ?? "")), files);
 }
 
-type TakenIn = { readonly known: ImageRow } | { readonly row: UploadRow; readonly files: ImageFiles };
+interface Planned {
+  readonly same: SameBytes;
+  readonly plan: FilesPlan;
+  /** Null when the picture is heavy. */
+  readonly files: ImageFiles | null;
+}
 
-/** All that needs the file's bytes: they and the decoded pixels exist only while the slot is held. */
+type TakenIn = { readonly known: ImageRow } | Planned;
+
+/** A heavy picture waits for a turn of its own: its bytes are dropped and read again then. */
+async function makeHeavy({ bytes, signal }: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
+  signal?.throwIfAborted();
+  return makeFiles(await readBounded(bytes), plan, signal);
+}
+
+/** Bytes and pixels exist only while the turn lasts. */
 async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn> {
   input.signal?.throwIfAborted();
   const bytes = await readBounded(input.bytes);
@@ -39,8 +57,8 @@ async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn>
   const known = await findSameBytes(services.db, same);
   if (known) return { known };
   await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
-  const files = await (input.role === "mask" ? makeMaskFiles(bytes) : makeUploadFiles(bytes));
-  return { row: rowOf(same, files, titleOfFile(input.name ?? "")), files };
+  const plan = await planUpload(bytes, input.role);
+  return { same, plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
 }
 
 async function readBounded(bytes: Buffer | string): Promise<Buffer> {

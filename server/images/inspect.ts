@@ -5,7 +5,6 @@ import { unreadable, unsupported, type Container, type SourceFormat } from "./co
 import { foreignContent } from "./containers/foreign-content.ts";
 import { readJpeg } from "./containers/jpeg.ts";
 import { readPng } from "./containers/png.ts";
-import { boundPngPixels } from "./containers/png-pixels.ts";
 import { readWebp } from "./containers/webp.ts";
 import { uploadLimits } from "./limits.ts";
 
@@ -24,7 +23,8 @@ const sniffBytes = 4_100;
 
 /**
  * Decides by the content alone whether a file may be decoded; names and declared types play no part.
- * Throws `upload_too_large`, `upload_unsupported`, `upload_animated`, `upload_too_many_pixels` or `upload_unreadable`.
+ * Throws `upload_too_large`, `upload_unsupported`, `upload_animated`, `upload_too_many_pixels`, `upload_bad_shape` or
+ * `upload_unreadable`. No pixel is decoded.
  */
 export async function inspect(bytes: Buffer): Promise<Container> {
   if (bytes.length > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
@@ -32,14 +32,26 @@ export async function inspect(bytes: Buffer): Promise<Container> {
   const foreign = foreignContent(bytes, container.extras);
   if (foreign) throw unsupported(foreign);
   if (container.isAnimated) throw new AppError("upload_animated");
-  const pixels = container.widthPx * container.heightPx;
-  if (pixels === 0) throw unreadable("no size");
-  if (pixels > uploadLimits.pixels) {
-    const { widthPx, heightPx } = container;
-    throw new AppError("upload_too_many_pixels", undefined, { details: { widthPx, heightPx } });
-  }
-  if (container.format === "png") await boundPngPixels(bytes);
+  checkSize(container);
   return container;
+}
+
+/** Decoders keep whole rows or columns, so a very long side costs far more than its pixels. */
+function checkSize({ widthPx, heightPx }: Container): void {
+  const pixels = widthPx * heightPx;
+  const details = { widthPx, heightPx };
+  if (pixels === 0) throw unreadable("no size");
+  if (pixels > uploadLimits.pixels) throw new AppError("upload_too_many_pixels", undefined, { details });
+  const [shorterPx, longerPx] = [Math.min(widthPx, heightPx), Math.max(widthPx, heightPx)];
+  const size = `The picture has ${widthPx} × ${heightPx} pixels`;
+  if (longerPx > uploadLimits.sidePx) {
+    const message = `${size}; a side can have at most ${uploadLimits.sidePx}.`;
+    throw new AppError("upload_bad_shape", message, { details });
+  }
+  if (pixels > uploadLimits.ratioFreePixels && longerPx > uploadLimits.ratio * shorterPx) {
+    const message = `${size}; a side can be at most ${uploadLimits.ratio} times the other side.`;
+    throw new AppError("upload_bad_shape", message, { details });
+  }
 }
 
 async function formatOf(bytes: Buffer): Promise<SourceFormat> {

@@ -1,9 +1,12 @@
-import { pictureLimits } from "../platform/index.ts";
+import { pictureLimits } from "../platform/picture-limits.ts";
 
 /** Bounds of an upload; checked before anything is decoded. */
 export const uploadLimits = {
   sizeBytes: pictureLimits.uploadMib * 1_048_576,
   pixels: pictureLimits.uploadMegapixels * 1_000_000,
+  sidePx: pictureLimits.uploadSidePx,
+  ratio: pictureLimits.uploadRatio,
+  ratioFreePixels: pictureLimits.uploadRatioFreeMegapixels * 1_000_000,
   /** Files of one request. */
   files: pictureLimits.uploadFiles,
   /** What compressed text and colour profiles inside a file may grow to, together. */
@@ -12,8 +15,16 @@ export const uploadLimits = {
   parts: 20_000,
   /** Scans of a progressive JPEG; each costs a pass over the whole picture. */
   jpegScans: 64,
-  decodeSeconds: 30,
+  decodeSeconds: 25,
   titleCharacters: 120,
+} as const;
+
+/** What a child process may use for one picture before it is killed. */
+export const childLimits = {
+  /** CPU time of all threads; unlike the time on the clock it is the same on a busy computer. */
+  cpuMs: 30_000,
+  wallMs: 60_000,
+  memoryBytes: 2_048 * 1_048_576,
 } as const;
 
 export const previewPx = 1_280;

@@ -1,69 +1,59 @@
+import { maxOutputPixels } from "../engines/index.ts";
+import { provenanceXmp } from "../safety/index.ts";
 import type { Container } from "./containers/container.ts";
-import { withSpaceFor } from "./decode-slot.ts";
+import { encodeInChild } from "./encode-in-child.ts";
+import { encodeFiles, type EncodeTask, type ImageFiles } from "./encode-files.ts";
 import { inspect } from "./inspect.ts";
-import { decodeMask, decodePhoto, openPixels, type Pixels } from "./pixels.ts";
-import { makeSmallFiles, type SmallFiles } from "./small-files.ts";
-import type { StoredMime } from "./stored-image.ts";
+import { countOutputPixels } from "./pixels.ts";
+import type { Weight } from "./decode-slot.ts";
+import type { IngestInput, StoreOutputInput } from "./stored-image.ts";
 
-/** Every file of one picture, ready to be stored. */
-export interface ImageFiles extends SmallFiles {
-  readonly original: Buffer;
-  readonly mime: StoredMime;
-  readonly widthPx: number;
-  readonly heightPx: number;
+/** What will be made of a file, decided by its header: light work in this process, heavy work in a child process. */
+export interface FilesPlan {
+  readonly task: EncodeTask;
+  readonly weight: Weight;
+}
+
+/** Largest light pictures: a second of CPU time at most. AVIF is never light, since its frames can be larger than it says. */
+const lightPixels = { jpeg: 16_000_000, png: 9_000_000, webp: 9_000_000, avif: 0 } as const;
+/** Pixels times passes. */
+const lightWork = 40_000_000;
+/** More chunks or segments than programs write into a picture of light size. */
+const lightParts = 4_000;
+const lightOutputPixels = 16_000_000;
+
+/** Checks an upload by its structure and plans its files. Decodes nothing. Throws the codes `upload_*`. */
+export async function planUpload(bytes: Buffer, role: IngestInput["role"]): Promise<FilesPlan> {
+  const container = await inspect(bytes);
+  const { format, isLossless } = container;
+  const as = role === "mask" ? "mask" : "photo";
+  return { task: { as, format, isLossless }, weight: weightOf(container) };
+}
+
+/** Plans the files of what an engine made. Throws `engine_failed` when that is no picture. */
+export async function planOutput(
+  bytes: Buffer,
+  { mime, kind }: Pick<StoreOutputInput, "mime" | "kind">,
+): Promise<FilesPlan> {
+  const pixels = await countOutputPixels(bytes);
+  return {
+    task: { as: "output", mime, xmp: provenanceXmp(kind), maxPixels: maxOutputPixels },
+    weight: pixels > lightOutputPixels ? "heavy" : "light",
+  };
 }
 
 /**
- * Turns the bytes of an upload into the files that are stored: checked, decoded once, turned upright, in sRGB, without
- * metadata. Touches neither store nor database. Throws the codes `upload_*`.
+ * Makes the files that are stored: decoded once, uploads turned upright, in sRGB, without metadata. Touches neither store
+ * nor database. Throws the codes `upload_*`, `engine_failed` for outputs; aborting ends the child.
  */
-export async function makeUploadFiles(bytes: Buffer): Promise<ImageFiles> {
-  const container = await inspect(bytes);
-  return withSpaceFor(container.widthPx * container.heightPx, async () => {
-    const pixels = await decodePhoto(bytes);
-    const [original, small] = await Promise.all([encodeOriginal(pixels, container), makeSmallFiles(pixels)]);
-    return { ...original, ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
-  });
+export function makeFiles(bytes: Buffer, plan: FilesPlan, signal?: AbortSignal): Promise<ImageFiles> {
+  return plan.weight === "heavy"
+    ? encodeInChild(bytes, plan.task, { signal })
+    : encodeFiles(bytes, plan.task);
 }
 
-/** The same for a mask: one grey channel, lossless, white = change. */
-export async function makeMaskFiles(bytes: Buffer): Promise<ImageFiles> {
-  const container = await inspect(bytes);
-  return withSpaceFor(container.widthPx * container.heightPx, async () => {
-    const pixels = await decodeMask(bytes);
-    const [original, small] = await Promise.all([encodeGrey(pixels), makeSmallFiles(pixels)]);
-    return { original, mime: "image/png", ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
-  });
-}
-
-/** The longest side that WebP can hold; AVIF holds longer ones. */
-const webpSidePx = 16_383;
-
-interface Original {
-  readonly original: Buffer;
-  readonly mime: StoredMime;
-}
-
-async function encodeOriginal(pixels: Pixels, container: Container): Promise<Original> {
-  const picture = openPixels(pixels);
-  if (Math.max(pixels.widthPx, pixels.heightPx) > webpSidePx && container.format !== "jpeg")
-    return { original: await picture.png().toBuffer(), mime: "image/png" };
-  switch (container.format) {
-    case "jpeg":
-      return {
-        original: await picture.jpeg({ quality: 93, chromaSubsampling: "4:4:4" }).toBuffer(),
-        mime: "image/jpeg",
-      };
-    case "png":
-      return { original: await picture.png().toBuffer(), mime: "image/png" };
-    case "webp":
-    case "avif": {
-      const options = container.isLossless ? { lossless: true, exact: true } : { quality: 93 };
-      return { original: await picture.webp(options).toBuffer(), mime: "image/webp" };
-    }
-  }
-}
-
-function encodeGrey(pixels: Pixels): Promise<Buffer> {
-  return openPixels(pixels).toColourspace("b-w").png().toBuffer();
+function weightOf({ format, widthPx, heightPx, passes, parts }: Container): Weight {
+  const pixels = widthPx * heightPx;
+  const isLight = pixels <= lightPixels[format] && pixels * passes <= lightWork && parts <= lightParts;
+  return isLight ? "light" : "heavy";
 }

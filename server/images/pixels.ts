@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from "sharp";
-import { AppError } from "../platform/index.ts";
+import { AppError } from "../platform/errors.ts";
 import { uploadLimits } from "./limits.ts";
 
 /** Decoded pixels: 8 bits, sRGB (or one grey channel), rows from the top. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Services } from "../services/index.ts";
 import { putAll } from "../storage/index.ts";
-import type { ImageFiles } from "./make-files.ts";
+import type { ImageFiles } from "./encode-files.ts";
 import { objectKey, variantMime } from "./object-keys.ts";
 import { variants } from "./stored-image.ts";
 

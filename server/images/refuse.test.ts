@@ -211,6 +211,7 @@ const badInputs: Record<string, [ErrorCode, () => Promise<Buffer> | Buffer]> = {
     "upload_too_many_pixels",
     () => pngFile(pngHeader(10_000, 5_001), onePixel()),
   ],
+  "a PNG of 1 × 50,000,000": ["upload_bad_shape", () => pngFile(pngHeader(1, 50_000_000), onePixel())],
   "a WebP of 140 megapixels": [
     "upload_too_many_pixels",
     async () => {
@@ -274,6 +275,19 @@ test("a file cut anywhere never gets in and never crashes", async () => {
     refused.push(await result.catch((error: { code: string }) => error.code));
   }
   expect(new Set(refused)).toEqual(new Set(["upload_unsupported", "upload_unreadable"]));
+});
+
+test("the answer to a picture of a bad shape names its size and the limit", async () => {
+  const send = (widthPx: number, heightPx: number) =>
+    ingest(opened.services, {
+      ownerId,
+      role: "upload",
+      bytes: pngFile(pngHeader(widthPx, heightPx), onePixel()),
+    });
+  await expect(send(1, 50_000_000)).rejects.toThrow("1 × 50000000 pixels; a side can have at most 16384.");
+  await expect(send(10_100, 100)).rejects.toThrow(
+    "10100 × 100 pixels; a side can be at most 100 times the other side.",
+  );
 });
 
 test("a header that claims 3.6 gigapixels costs no memory", async () => {

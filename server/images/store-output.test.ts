@@ -16,7 +16,7 @@ import {
   type StoredMime,
   type StoreOutputInput,
 } from "./index.ts";
-import { withSpaceFor } from "./decode-slot.ts";
+import { takeDecodeTurn } from "./decode-slot.ts";
 import { sha256 } from "./put-files.ts";
 
 let opened: TestServices;
@@ -142,7 +142,7 @@ test("of the large pictures one is decoded at a time, results too, and small one
     .png()
     .toBuffer();
   const held = Promise.withResolvers<void>();
-  const other = withSpaceFor(30_000_000, () => held.promise);
+  const other = takeDecodeTurn({ ownerId: "other", weight: "heavy" }, () => held.promise);
   const largeInput = await output(large);
   const storing = storeOutput(opened.services, largeInput);
   for (let round = 0; round < 20; round += 1)

@@ -1,16 +1,12 @@
 import { readFile } from "node:fs/promises";
-import { maxOutputPixels } from "../engines/index.ts";
 import { newId } from "../platform/index.ts";
-import { provenanceXmp } from "../safety/index.ts";
 import type { Services } from "../services/index.ts";
-import { withPngXmp } from "./containers/png-xmp.ts";
-import { withDecodeSlot, withSpaceFor } from "./decode-slot.ts";
+import { takeDecodeTurn } from "./decode-slot.ts";
 import { discardOutput } from "./discard-output.ts";
-import type { ImageFiles } from "./make-files.ts";
+import type { ImageFiles } from "./encode-files.ts";
+import { makeFiles, planOutput, type FilesPlan } from "./make-files.ts";
 import { outputKey } from "./object-keys.ts";
-import { countOutputPixels, decodeOutput, openPixels } from "./pixels.ts";
 import { putFiles, sha256 } from "./put-files.ts";
-import { makeSmallFiles } from "./small-files.ts";
 import type { StoredOutput, StoreOutputInput } from "./stored-image.ts";
 
 /**
@@ -19,7 +15,7 @@ import type { StoredOutput, StoreOutputInput } from "./stored-image.ts";
  * `discardOutput` when that fails. Throws `engine_failed` when the file is no picture, `storage_unavailable`.
  */
 export async function storeOutput(services: Services, input: StoreOutputInput): Promise<StoredOutput> {
-  const files = await withDecodeSlot(() => makeOutputFiles(input));
+  const files = await makeOutputFiles(input);
   const storageKey = outputKey(input);
   try {
     await putFiles(services, storageKey, files);
@@ -40,17 +36,23 @@ export async function storeOutput(services: Services, input: StoreOutputInput): 
 }
 
 async function makeOutputFiles(input: StoreOutputInput): Promise<ImageFiles> {
-  const bytes = await readFile(input.path);
-  return withSpaceFor(await countOutputPixels(bytes), () => encodeOutput(bytes, input));
+  const { ownerId, path } = input;
+  const planned = await takeDecodeTurn({ ownerId, weight: "light" }, () => planResult(input));
+  const { plan } = planned;
+  return (
+    planned.files ??
+    takeDecodeTurn({ ownerId, weight: "heavy" }, async () => makeFiles(await readFile(path), plan))
+  );
 }
 
-async function encodeOutput(bytes: Buffer, { mime, kind }: StoreOutputInput): Promise<ImageFiles> {
-  const pixels = await decodeOutput(bytes, maxOutputPixels);
-  const xmp = provenanceXmp(kind);
-  const [png, small] = await Promise.all([
-    mime === "image/png" ? bytes : openPixels(pixels).png().toBuffer(),
-    makeSmallFiles(pixels, xmp),
-  ]);
-  const { widthPx, heightPx } = pixels;
-  return { original: withPngXmp(png, xmp), mime: "image/png", ...small, widthPx, heightPx };
+interface Planned {
+  readonly plan: FilesPlan;
+  /** Null when the picture is heavy. */
+  readonly files: ImageFiles | null;
+}
+
+async function planResult(input: StoreOutputInput): Promise<Planned> {
+  const bytes = await readFile(input.path);
+  const plan = await planOutput(bytes, input);
+  return { plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
 }

@@ -70,6 +70,11 @@ export const errorRules = {
     413,
     `The picture has more than ${pictureLimits.uploadMegapixels} megapixels.`,
   ),
+  upload_bad_shape: validation(
+    422,
+    `A side of the picture is longer than ${pictureLimits.uploadSidePx} pixels, or more than ${pictureLimits.uploadRatio} times the other side.`,
+  ),
+  upload_too_complex: validation(422, "Reading the picture takes too much time or memory."),
   upload_unreadable: validation(422, "The file is damaged and cannot be read as a picture."),
   upload_unsupported: validation(415, "Only JPEG, PNG, WebP and AVIF pictures can be uploaded."),
   upload_animated: validation(422, "Animated pictures cannot be uploaded."),

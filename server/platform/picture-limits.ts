@@ -5,5 +5,10 @@ export const pictureLimits = {
   /** Files of one upload. */
   uploadFiles: 20,
   uploadMegapixels: 50,
+  /** Longest side of an upload, in pixels. */
+  uploadSidePx: 16_384,
+  /** Longer side ÷ shorter side of an upload above `uploadRatioFreeMegapixels`. */
+  uploadRatio: 100,
+  uploadRatioFreeMegapixels: 1,
   outputMegapixels: 64,
 } as const;

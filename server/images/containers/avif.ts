@@ -6,7 +6,7 @@ interface Box {
   readonly end: number;
 }
 
-/** Reads the outer boxes, the brands and every declared picture size. The largest size counts. */
+/** Reads the outer boxes, the brands and every declared picture size. The longest sides count. */
 export function readAvif(bytes: Buffer): Container {
   const boxes = outerBoxes(bytes);
   const fileType = boxes[0];
@@ -19,6 +19,8 @@ export function readAvif(bytes: Buffer): Container {
     ...largestSize(meta.data),
     isAnimated: brands[0] === "avis" || boxes.some(({ type }) => type === "moov"),
     isLossless: false,
+    passes: 1,
+    parts: boxes.length,
     extras: [
       ...boxes.filter(({ type }) => type !== "mdat").map(({ data }) => data),
       bytes.subarray(boxes.at(-1)?.end ?? 0),
@@ -53,10 +55,10 @@ function brandsOf(data: Buffer): string[] {
 
 /** `ispe` boxes: version and flags (4 bytes), width, height. */
 function largestSize(meta: Buffer): { widthPx: number; heightPx: number } {
-  let largest = { widthPx: 0, heightPx: 0 };
+  const largest = { widthPx: 0, heightPx: 0 };
   for (let at = meta.indexOf("ispe"); at >= 0 && at + 16 <= meta.length; at = meta.indexOf("ispe", at + 4)) {
-    const size = { widthPx: meta.readUInt32BE(at + 8), heightPx: meta.readUInt32BE(at + 12) };
-    if (size.widthPx * size.heightPx > largest.widthPx * largest.heightPx) largest = size;
+    largest.widthPx = Math.max(largest.widthPx, meta.readUInt32BE(at + 8));
+    largest.heightPx = Math.max(largest.heightPx, meta.readUInt32BE(at + 12));
   }
   if (largest.widthPx === 0) throw unreadable("no size");
   return largest;

@@ -1,4 +1,4 @@
-import { AppError } from "../../platform/index.ts";
+import { AppError } from "../../platform/errors.ts";
 import { uploadLimits } from "../limits.ts";
 
 export type SourceFormat = "jpeg" | "png" | "webp" | "avif";
@@ -10,6 +10,10 @@ export interface Container {
   readonly heightPx: number;
   readonly isAnimated: boolean;
   readonly isLossless: boolean;
+  /** Decodes of a plain picture of this size that cost as much. */
+  readonly passes: number;
+  /** Chunks, segments or boxes. */
+  readonly parts: number;
   /** Everything in the file that is not compressed pixels, bytes after the picture's end included. */
   readonly extras: readonly Buffer[];
 }

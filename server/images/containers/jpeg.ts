@@ -3,6 +3,9 @@ import { assertFewParts, unreadable, unsupported, type Container } from "./conta
 
 const marker = { soi: 0xd8, eoi: 0xd9, sos: 0xda, app0: 0xe0, comment: 0xfe } as const;
 
+/** Scans of a progressive picture that together take about as long as a plain decode. */
+const scansPerPass = 4;
+
 interface Segment {
   readonly marker: number;
   readonly payload: Buffer;
@@ -17,8 +20,10 @@ export function readJpeg(bytes: Buffer): Container {
   let size: { widthPx: number; heightPx: number } | null = null;
   let scans = 0;
   let offset = 2;
-  for (let segments = 1; ; segments += 1) {
-    assertFewParts(segments);
+  let parts = 0;
+  for (;;) {
+    parts += 1;
+    assertFewParts(parts);
     const segment = nextSegment(bytes, offset);
     offset = segment.end;
     if (segment.marker === marker.eoi) break;
@@ -31,7 +36,8 @@ export function readJpeg(bytes: Buffer): Container {
   }
   if (!size) throw unreadable("no frame");
   extras.push(bytes.subarray(offset));
-  return { format: "jpeg", ...size, isAnimated: false, isLossless: false, extras };
+  const passes = Math.ceil(scans / scansPerPass);
+  return { format: "jpeg", ...size, isAnimated: false, isLossless: false, passes, parts, extras };
 }
 
 function nextSegment(bytes: Buffer, from: number): Segment {

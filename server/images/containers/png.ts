@@ -29,7 +29,7 @@ export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
 /** Reads size and animation, and bounds what compressed text and profiles would inflate to. */
 export function readPng(bytes: Buffer): Container {
   const extras: Buffer[] = [];
-  let size: { widthPx: number; heightPx: number } | null = null;
+  let size: PngHeader | null = null;
   let isAnimated = false;
   let inflatedBytes = 0;
   let end = 0;
@@ -39,19 +39,28 @@ export function readPng(bytes: Buffer): Container {
     chunks += 1;
     assertFewParts(chunks);
     if (chunk.type === "IDAT") continue;
-    if (!size) size = headerSize(chunk);
+    if (!size) size = readHeader(chunk);
     else if (chunk.type === "acTL") isAnimated = true;
     else extras.push(chunk.data);
     inflatedBytes += inflatedSize(chunk, uploadLimits.inflatedMetadataBytes - inflatedBytes);
   }
   if (!size) throw unreadable("no header");
   extras.push(bytes.subarray(end));
-  return { format: "png", ...size, isAnimated, isLossless: true, extras };
+  return { format: "png", ...size, isAnimated, isLossless: true, parts: chunks, extras };
 }
 
-function headerSize(chunk: PngChunk): { widthPx: number; heightPx: number } {
+type PngHeader = Pick<Container, "widthPx" | "heightPx" | "passes">;
+
+/** An interlaced picture is read in seven passes, each of which goes over all of its rows. */
+const interlacePasses = 7;
+
+function readHeader(chunk: PngChunk): PngHeader {
   if (chunk.type !== "IHDR" || chunk.data.length !== 13) throw unreadable("no header");
-  return { widthPx: chunk.data.readUInt32BE(0), heightPx: chunk.data.readUInt32BE(4) };
+  return {
+    widthPx: chunk.data.readUInt32BE(0),
+    heightPx: chunk.data.readUInt32BE(4),
+    passes: chunk.data[12] === 0 ? 1 : interlacePasses,
+  };
 }
 
 function inflatedSize(chunk: PngChunk, budgetBytes: number): number {

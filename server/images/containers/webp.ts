@@ -18,6 +18,8 @@ export function readWebp(bytes: Buffer): Container {
     ...chunkSize(first),
     isAnimated: chunks.some(({ type }) => type === "ANIM" || type === "ANMF"),
     isLossless: chunks.some(({ type }) => type === "VP8L"),
+    passes: 1,
+    parts: chunks.length,
     extras: [
       ...chunks.filter(({ type }) => !pixelChunks.has(type)).map(({ data }) => data),
       bytes.subarray(end),

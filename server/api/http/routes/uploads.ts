@@ -21,7 +21,8 @@ export const createUpload = defineRoute({
   operationId: "createUpload",
   summary: "Upload pictures",
   description: `JPEG, PNG, WebP or AVIF in parts named \`file\`: at most ${uploadLimits.files}, each at most
-${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels. All are stored or none. The same bytes are stored once. With \`role=mask\` the picture is stored as a mask (white
+${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels, no side longer than ${pictureLimits.uploadSidePx} pixels and, above
+${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploadRatio} times the other side. All are stored or none. The same bytes are stored once. With \`role=mask\` the picture is stored as a mask (white
 = change).`,
   tag: "images",
   multipart: {

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { createTurns, type Turn } from "./decode-slot.ts";
+
+/** Work that ends when it is told to, in the order in which it began. */
+function createLine(limits: { slots: number; heavySlots: number }) {
+  const takeTurn = createTurns(limits);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const ask = (name: string, turn: Turn) =>
+    takeTurn(turn, async () => {
+      begun.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+    });
+  /** Ends this work and lets the next begin. */
+  const end = async (name: string) => {
+    ends.get(name)?.();
+    await new Promise(setImmediate);
+  };
+  return { ask, begun, end };
+}
+
+const heavy = (ownerId: string): Turn => ({ ownerId, weight: "heavy" });
+const light = (ownerId: string): Turn => ({ ownerId, weight: "light" });
+
+test("S2 a small picture waits for none of another owner's many heavy ones", async () => {
+  const { ask, begun } = createLine({ slots: 2, heavySlots: 1 });
+  for (let at = 0; at < 20; at += 1) void ask(`heavy ${at}`, heavy("attacker"));
+  void ask("small", light("somebody"));
+  await new Promise(setImmediate);
+  expect(begun).toEqual(["heavy 0", "small"]);
+});
+
+test("S2 a heavy picture waits for one turn of another owner, not for all of its pictures", async () => {
+  const { ask, begun, end } = createLine({ slots: 2, heavySlots: 1 });
+  for (let at = 0; at < 20; at += 1) void ask(`heavy ${at}`, heavy("attacker"));
+  void ask("other", heavy("somebody"));
+  await new Promise(setImmediate);
+  await end("heavy 0");
+  expect(begun).toEqual(["heavy 0", "heavy 1"]);
+  await end("heavy 1");
+  expect(begun).toEqual(["heavy 0", "heavy 1", "other"]);
+});
+
+test("owners who wait take turns, and each one's pictures start in the order in which they came", async () => {
+  const { ask, begun, end } = createLine({ slots: 1, heavySlots: 1 });
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) void ask(name, light(name.slice(0, 1)));
+  await new Promise(setImmediate);
+  for (let at = 0; at < 7; at += 1) await end(begun[at] ?? "");
+  expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
+});
+
+test("failed work gives its slot back", async () => {
+  const takeTurn = createTurns({ slots: 1, heavySlots: 1 });
+  const failure = new Error("no picture");
+  const failed = takeTurn(heavy("a"), () => Promise.reject(failure));
+  const next = takeTurn(heavy("b"), async () => "done");
+  await expect(failed).rejects.toBe(failure);
+  expect(await next).toBe("done");
+});

@@ -1,0 +1,45 @@
+import { readSample } from "@atelier/testing/pictures";
+import { expect, test } from "vitest";
+import { encodeInChild } from "./encode-in-child.ts";
+import { encodeFiles, type EncodeTask } from "./encode-files.ts";
+import { childLimits } from "./limits.ts";
+
+const photo: EncodeTask = { as: "photo", format: "jpeg", isLossless: false };
+const output: EncodeTask = { as: "output", mime: "image/jpeg", xmp: "<x/>", maxPixels: 1_000_000 };
+
+test.each(["photo", "mask"] as const)("a %s has the same files from a child process", async (as) => {
+  const bytes = await readSample("garment_dress.jpg");
+  const task = { ...photo, as };
+  expect(await encodeInChild(bytes, task)).toEqual(await encodeFiles(bytes, task));
+});
+
+test.each([
+  ["CPU time", { cpuMs: 1 }],
+  ["time", { wallMs: 1 }],
+  ["memory", { memoryBytes: 1_000_000 }],
+])("S2 a child that passes its limit of %s is killed", async (_what, passed) => {
+  const bytes = await readSample("rocket.jpg");
+  const limits = { ...childLimits, ...passed };
+  const [limit] = Object.keys(passed);
+  await expect(encodeInChild(bytes, photo, { limits })).rejects.toMatchObject({
+    code: "upload_too_complex",
+    details: { limit, signal: "SIGKILL" },
+  });
+  await expect(encodeInChild(bytes, output, { limits })).rejects.toMatchObject({ code: "engine_failed" });
+});
+
+test("what the child refuses is refused with the same code", async () => {
+  const bytes = (await readSample("rocket.jpg")).subarray(0, 5_000);
+  await expect(encodeInChild(bytes, photo)).rejects.toMatchObject({ code: "upload_unreadable" });
+  await expect(encodeInChild(bytes, output)).rejects.toMatchObject({ code: "engine_failed" });
+});
+
+test("aborting kills the child and gives the reason", async () => {
+  const aborting = new AbortController();
+  const reason = new Error("the client left");
+  const making = encodeInChild(await readSample("rocket.jpg"), photo, {
+    signal: aborting.signal,
+    onUsage: () => aborting.abort(reason),
+  });
+  await expect(making).rejects.toBe(reason);
+});

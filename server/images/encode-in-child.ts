@@ -1,0 +1,95 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { AppError, type ErrorCode } from "../platform/index.ts";
+import type { EncodeTask, ImageFiles } from "./encode-files.ts";
+import { unpackFiles, type ChildUsage } from "./encode-wire.ts";
+import { childLimits } from "./limits.ts";
+
+type Limit = keyof typeof childLimits;
+
+interface ChildOptions {
+  /** Aborting kills the child. */
+  readonly signal?: AbortSignal | undefined;
+  /** Default: `childLimits`. */
+  readonly limits?: Readonly<Record<Limit, number>>;
+  /** Receives the child's figures every 50 ms and at its end. */
+  readonly onUsage?: (usage: ChildUsage) => void;
+}
+
+const stderrKeptChars = 2_000;
+
+/**
+ * The same as `encodeFiles` in a process of its own, which is killed at a limit of time or memory.
+ * Throws `upload_too_complex` then, `engine_failed` for outputs, and what the child threw.
+ */
+export async function encodeInChild(
+  bytes: Buffer,
+  task: EncodeTask,
+  options: ChildOptions = {},
+): Promise<ImageFiles> {
+  options.signal?.throwIfAborted();
+  const child = forkChild(task);
+  const passed = watchLimits(child, options);
+  const stderr = lastOf(child);
+  const chunks: Buffer[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => chunks.push(chunk));
+  // The child may end before it has read everything; its end says why.
+  child.stdin?.on("error", () => undefined).end(bytes);
+  const onAbort = () => child.kill("SIGKILL");
+  options.signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    await once(child, "close");
+  } finally {
+    options.signal?.removeEventListener("abort", onAbort);
+    passed.stop();
+  }
+  options.signal?.throwIfAborted();
+  const limit = passed.limit();
+  const files = limit ? null : unpackFiles(Buffer.concat(chunks));
+  if (files) return files;
+  const details = { limit, exitCode: child.exitCode, signal: child.signalCode };
+  throw new AppError(failureOf(task, limit), undefined, { details, cause: stderr() });
+}
+
+function forkChild(task: EncodeTask): ChildProcess {
+  // The next line must not read `new URL("./encode-child.ts", import.meta.url)`: bundlers would copy that file alone.
+  const folder = new URL(".", import.meta.url);
+  const script = fileURLToPath(new URL("encode-child.ts", folder));
+  return fork(script, [JSON.stringify(task)], {
+    // The child decodes foreign pictures: it gets no environment of ours and with it no secrets.
+    env: { NODE_ENV: "production" },
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    stdio: ["pipe", "pipe", "pipe", "ipc"],
+  });
+}
+
+/** Kills the child at the first limit that it passes. */
+function watchLimits(child: ChildProcess, { limits = childLimits, onUsage }: ChildOptions) {
+  let passed: Limit | null = null;
+  const kill = (limit: Limit) => {
+    passed ??= limit;
+    child.kill("SIGKILL");
+  };
+  const timer = setTimeout(kill, limits.wallMs, "wallMs");
+  child.on("message", (usage: ChildUsage) => {
+    onUsage?.(usage);
+    if (usage.cpuMs > limits.cpuMs) kill("cpuMs");
+    if (usage.rssBytes > limits.memoryBytes) kill("memoryBytes");
+  });
+  return { limit: () => passed, stop: () => clearTimeout(timer) };
+}
+
+/** What the child wrote last to stderr, for the log. */
+function lastOf(child: ChildProcess): () => string {
+  let text = "";
+  child.stderr?.setEncoding("utf8").on("data", (part: string) => {
+    text = (text + part).slice(-stderrKeptChars);
+  });
+  return () => text;
+}
+
+function failureOf(task: EncodeTask, limit: Limit | null): ErrorCode {
+  if (task.as === "output") return "engine_failed";
+  return limit ? "upload_too_complex" : "upload_unreadable";
+}
