@@ -1,0 +1,62 @@
+import { gzipSync } from "node:zlib";
+import sharp from "sharp";
+import { byHeader, type ZooEntry } from "./entry.ts";
+
+const svg = (body: string, head = "") =>
+  `${head}<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${body}</svg>`;
+
+const entities = Array.from({ length: 9 }, (_none, at) => {
+  const inner = `&e${at};`.repeat(10);
+  return `<!ENTITY e${at + 1} "${inner}">`;
+});
+
+const texts: Readonly<Record<string, string>> = {
+  "an SVG": svg(""),
+  "an SVG that reads a file": svg(
+    "<text>&file;</text>",
+    '<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY file SYSTEM "file:///etc/passwd">]>',
+  ),
+  "an SVG whose entities grow to a billion": svg(
+    "<text>&e9;</text>",
+    `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY e0 "x">${entities.join("")}]>`,
+  ),
+  "an SVG that loads a picture": svg('<image href="http://127.0.0.1/x.png"/>'),
+  "a page": "<!DOCTYPE html><html></html>",
+  "a PDF": "%PDF-1.7\n",
+  "a PostScript file": "%!PS-Adobe-3.0 EPSF-3.0\n",
+  "a list of commands for a picture program": "push graphic-context\nfill 'url(https://x/\"|id\")'\n",
+  "a portable bitmap": "P6 60000 60000 255\n",
+  "a program": `\x7fELF\x02\x01\x01${"\0".repeat(60)}`,
+  "a ZIP": `PK\x03\x04${"\0".repeat(60)}`,
+  "a film": `\0\0\0\x18ftypmp42\0\0\0\0mp42isom${"\0".repeat(40)}`,
+  "a HEIC": `\0\0\0\x18ftypheic\0\0\0\0mif1heic${"\0".repeat(40)}`,
+  "a JPEG XL": `\0\0\0\x0cJXL \r\n\x87\n${"\0".repeat(40)}`,
+  "a JPEG 2000": `\0\0\0\x0cjP  \r\n\x87\n${"\0".repeat(40)}`,
+  "a Photoshop file": `8BPS\0\x01${"\0".repeat(60)}`,
+  "an icon": `\0\0\x01\0\x01\0${"\0".repeat(60)}`,
+  "a bitmap": `BM${"\0".repeat(60)}`,
+  "a Radiance picture": "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 60000 +X 60000\n",
+  zeros: "\0".repeat(4_096),
+};
+
+const outcome = byHeader("upload_unsupported");
+
+const written: readonly ZooEntry[] = Object.entries(texts).map(([name, text]) => ({
+  name: `${name} under the name of a picture`,
+  outcome,
+  make: () => Buffer.from(text, "latin1"),
+}));
+
+async function gifOf(frames: number): Promise<Buffer> {
+  const pixels = Buffer.alloc(8 * 8 * frames * 3).map((_zero, at) => (at >> 6) & 0xff);
+  return sharp(pixels, { raw: { width: 8, height: 8 * frames, channels: 3, pageHeight: 8 } })
+    .gif({ effort: 1 })
+    .toBuffer();
+}
+
+/** Files that are no picture of a format that is taken. */
+export const otherFormats: readonly ZooEntry[] = [
+  ...written,
+  { name: "a compressed SVG", outcome, make: () => gzipSync(svg("")) },
+  { name: "a GIF of 300 frames", outcome, make: () => gifOf(300) },
+];
