@@ -1,5 +1,6 @@
-import { fork, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { AppError, type ErrorCode } from "../platform/index.ts";
 import type { EncodeTask, ImageFiles } from "./encode-files.ts";
@@ -53,13 +54,12 @@ export async function encodeInChild(
 }
 
 function forkChild(task: EncodeTask): ChildProcess {
-  // The next line must not read `new URL("./encode-child.ts", import.meta.url)`: bundlers would copy that file alone.
-  const folder = new URL(".", import.meta.url);
-  const script = fileURLToPath(new URL("encode-child.ts", folder));
-  return fork(script, [JSON.stringify(task)], {
+  // Neither `fork` nor `new URL("./encode-child.ts", import.meta.url)`: a bundler would resolve those itself.
+  const script = path.join(path.dirname(fileURLToPath(import.meta.url)), "encode-child.ts");
+  const args = ["--disable-warning=ExperimentalWarning", script, JSON.stringify(task)];
+  return spawn(process.execPath, args, {
     // The child decodes foreign pictures: it gets no environment of ours and with it no secrets.
     env: { NODE_ENV: "production" },
-    execArgv: ["--disable-warning=ExperimentalWarning"],
     stdio: ["pipe", "pipe", "pipe", "ipc"],
   });
 }
