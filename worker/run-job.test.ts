@@ -3,12 +3,25 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { schema } from "@atelier/server/db";
 import { claim, submit, sweep } from "@atelier/server/jobs";
-import { addJob, addNode, addOwner, addServer, localOffers, readJob, testQueue } from "@atelier/testing/jobs";
+import { writeQueues } from "@atelier/server/nodes";
+import {
+  addJob,
+  addNode,
+  addOwner,
+  addServer,
+  localOffers,
+  readJob,
+  testQueue,
+  until,
+} from "@atelier/testing/jobs";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { consume, type ConsumeInput } from "./consume.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
+import { createMutex } from "./mutex.ts";
 import { runJob } from "./run-job.ts";
+import { createRuns } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
 
 let opened: TestServices;
@@ -47,6 +60,69 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
   expect(seen).toEqual([{ inFolder: ["image"], parent: path.resolve(services.env.ATELIER_DATA_DIR, "tmp") }]);
   expect((await readJob(services, id)).status).toBe("completed");
   expect(await listTempFiles(services)).toEqual([]);
+});
+
+/** A node with two queues, whose engine ends a run when the test lets it. */
+async function consumeTwoQueues() {
+  const { services } = opened;
+  const nodeId = await addNode(services);
+  const [node] = await services.db.select().from(schema.nodes);
+  if (!node) throw new Error("the node is missing");
+  const queues = [testQueue, "other"].map((queue) => ({ queue, slots: 1, offers: localOffers }));
+  await writeQueues(
+    services.db,
+    nodeId,
+    queues.map(({ queue, slots }) => ({ queue, slots, needs: ["local/upscale"] })),
+  );
+  const endById = new Map<string, () => void>();
+  const engine: Engine = {
+    name: "local",
+    kinds: ["upscale"],
+    async run({ jobId, inputs }) {
+      await new Promise<void>((resolve) => endById.set(jobId, resolve));
+      return [{ path: String(inputs.image), mime: "image/png" }];
+    },
+    close: () => Promise.resolve(),
+  };
+  const capability = { cores: 2, memoryBytes: 1, gpus: [], kinds: [], engines: [] };
+  const offer: ConsumeInput["offer"] = {
+    current: () => ({ capability, queues, localSlots: 2 }),
+    freeOffers: () => localOffers,
+    otherServers: () => [],
+    setSettings: () => undefined,
+    refuse: () => undefined,
+    onChange: () => () => undefined,
+    close: () => undefined,
+  };
+  const incarnation = { current: () => node, stop: () => Promise.resolve() };
+  const runs = createRuns();
+  const input = { offer, engines: [engine], incarnation, runs, oneAtATime: createMutex() };
+  return { consumers: consume(services, input), endById };
+}
+
+test("F34 a job that must run alone begins as soon as the other queue's run ends, and then that queue goes on", async () => {
+  const { services } = opened;
+  await services.db.delete(schema.jobs);
+  await services.db.delete(schema.nodes);
+  const owner = await addOwner(services);
+  const { consumers, endById } = await consumeTwoQueues();
+  const first = await addJob(services, { owner, queue: "other" });
+  await until(services, first, "processing");
+  const alone = await addJob(services, { owner, lostWorkers: 2 });
+  const last = await addJob(services, { owner, queue: "other" });
+  for (const [id, next] of [
+    [first, alone],
+    [alone, last],
+  ] as const) {
+    expect((await readJob(services, next)).status).toBe("queued");
+    await expect.poll(() => endById.has(id)).toBe(true);
+    endById.get(id)?.();
+    await until(services, next, "processing");
+  }
+  await expect.poll(() => endById.has(last)).toBe(true);
+  endById.get(last)?.();
+  await until(services, last, "completed");
+  await consumers.close();
 });
 
 describe("F28 the limits of a run on a server", () => {

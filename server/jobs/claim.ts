@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
+import type { Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
@@ -9,6 +10,13 @@ import { transition } from "./transition.ts";
 
 export interface Claimant {
   readonly nodeId: string;
+  readonly queue: string;
+  readonly offers: readonly Offer[];
+  /** The node's other queues with what it could take there: a job that must run alone may be next in one of them. */
+  readonly otherQueues?: readonly QueueOffers[];
+}
+
+export interface QueueOffers {
   readonly queue: string;
   readonly offers: readonly Offer[];
 }
@@ -31,28 +39,64 @@ function isOffered(offers: readonly Offer[]): SQL {
     where o.need = j.need and not o.servers <@ j.avoid))`;
 }
 
+/** The next row of a queue that the offers can run, as SQL to select from. */
+function headOf({ queue, offers }: QueueOffers): SQL {
+  return sql`select j.id, j.run_alone, j.charged, j.queued_at from ${schema.jobs} j
+    where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
+    order by j.tier desc, j.queued_at, j.id limit 1`;
+}
+
+/** Deaths of workers, or failures, after which a job never runs beside others. */
+const provenCharges = 2;
+
+/** Jobs that run on a node, as SQL that selects from `r`. */
+function runningOn(nodeId: string): SQL {
+  return sql`select 1 from ${schema.jobs} r where r.node_id = ${nodeId} and r.status in ('waiting_for_engine', 'processing')`;
+}
+
+/**
+ * Whether the row `head` has to wait until the node is empty. A job that lost one worker may be innocent: after
+ * `aloneWaitMs` without a claim of the node it runs beside others, so that one long run does not stop a whole node.
+ */
+function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]): SQL {
+  const since = sql`clock_timestamp() - ${aloneWaitMs} * interval '1 millisecond'`;
+  return sql`(${head}.run_alone and exists (${runningOn(nodeId)}) and (${head}.charged >= ${provenCharges}
+    or ${head}.queued_at > ${since} or exists (${runningOn(nodeId)} and r.claimed_at > ${since})))`;
+}
+
+/** False while a job that must run alone is the next one of another queue of the node. */
+function isNotHeld(nodeId: string, queues: readonly QueueOffers[], timing: Config["timing"]): SQL {
+  const offering = queues.filter(({ offers }) => offers.length > 0);
+  const holds = offering.map(
+    (queue) => sql`exists (select 1 from (${headOf(queue)}) other
+      where other.run_alone and (not exists (${runningOn(nodeId)}) or ${mustWait(sql`other`, nodeId, timing)}))`,
+  );
+  return holds.length > 0 ? sql`not (${sql.join(holds, sql` or `)})` : sql`true`;
+}
+
 /**
  * Takes the first fair `queued` row of a queue that this node can run; null when there is none or the node is not
  * active. Of any number of racers for one row exactly one gets it: the row is locked while it is picked, and the
  * node row is held FOR SHARE so that it cannot be declared lost in between. A job that a worker died under runs
- * alone on its node: when it is the next, a busy node claims nothing until it is empty, so that others cannot pass
- * it by for ever. One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
+ * alone on its node: when it is the next of any of the node's queues, the node claims nothing else until it is empty.
+ * One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
  */
-export async function claim(services: Services, { nodeId, queue, offers }: Claimant): Promise<Job | null> {
+export async function claim(services: Services, claimant: Claimant): Promise<Job | null> {
+  const { nodeId, queue, offers, otherQueues = [] } = claimant;
   if (offers.length === 0) return null;
   const { jobs, nodes } = schema;
-  const running = sql`select 1 from ${jobs} r where r.node_id = ${nodeId} and r.status in ('waiting_for_engine', 'processing')`;
+  const { timing } = services.config;
   const job = await transition(services.db, {
     from: ["queued"],
     to: "waiting_for_engine",
     where: sql`${jobs.id} = (
       select next.id from (
-        select j.id, j.run_alone from ${jobs} j
+        select j.id, j.run_alone, j.charged, j.queued_at from ${jobs} j
         where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
           and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
-          and not exists (${running} and r.run_alone)
+          and not exists (${runningOn(nodeId)} and r.run_alone)
         order by j.tier desc, j.queued_at, j.id limit 1 for update of j skip locked
-      ) next where not next.run_alone or not exists (${running}))`,
+      ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,
     set: {
       attempt: sql`attempt + 1`,
       nodeId,

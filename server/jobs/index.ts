@@ -1,7 +1,7 @@
 export { ack } from "./ack.ts";
 export { openBundle } from "./bundle.ts";
 export { cancel, cancelAny, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts";
-export { claim, type Claimant, type Offer } from "./claim.ts";
+export { claim, type Claimant, type Offer, type QueueOffers } from "./claim.ts";
 export { complete, type Completion, type StoredResult } from "./complete.ts";
 export { dispatch } from "./dispatch.ts";
 export { findStrays, type PostedPrompt } from "./find-strays.ts";

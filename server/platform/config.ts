@@ -22,6 +22,8 @@ const timingSchema = z.object({
   sweepIdleAfterMs: ms.default(30_000),
   /** A queued row whose bell is older than this is rung again. */
   reringMs: ms.default(5_000),
+  /** A node kept free for a job that lost a worker once runs it beside others after this time; after two losses never. */
+  aloneWaitMs: ms.default(30_000),
   /** How often a worker re-reads the cancel flag of its jobs. */
   cancelPollMs: ms.default(1_000),
   /** Grace time at SIGTERM; runs are handed back five seconds before its end. */

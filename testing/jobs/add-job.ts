@@ -17,6 +17,10 @@ export interface TestJob {
   readonly retention?: "keep" | "ephemeral";
   /** Whether its first failed try ends it. */
   readonly once?: boolean;
+  /** `testQueue` by default. */
+  readonly queue?: string;
+  /** Workers that died under it; it then runs alone. */
+  readonly lostWorkers?: number;
 }
 
 /**
@@ -33,7 +37,9 @@ export async function insertJob(services: Services, job: TestJob): Promise<strin
       status: "pending",
       tier: tiers[job.tier ?? "normal"],
       params: { scale: 2, ...(job.simulate ? { simulate: job.simulate } : {}) },
-      queue: testQueue,
+      queue: job.queue ?? testQueue,
+      charged: job.lostWorkers ?? 0,
+      runAlone: (job.lostWorkers ?? 0) > 0,
       engine: localEngine.name,
       need: "local/upscale",
       inputCount: 1,
@@ -49,6 +55,6 @@ export async function insertJob(services: Services, job: TestJob): Promise<strin
 /** `insertJob`, and lets the line move. */
 export async function addJob(services: Services, job: TestJob): Promise<string> {
   const id = await insertJob(services, job);
-  await dispatch(services, testQueue);
+  await dispatch(services, job.queue ?? testQueue);
   return id;
 }
