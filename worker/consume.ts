@@ -130,7 +130,7 @@ async function begin(
   const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
   const engine = findEngine(input.engines, job);
   const otherServers = offer.otherServers(queue, job.need);
-  const onBegin = () => runs.noteBegun(job.id);
+  const onBegin = () => runs.noteBegun(lease);
   const { serverLeases } = input;
   const work = (signal: AbortSignal) =>
     runJob(services, { job, lease, engine, otherServers, serverLeases, signal, onBegin });

@@ -77,8 +77,8 @@ function startSweep(services: Services, { incarnation, runs, oneAtATime }: Loops
 function startStops(services: Services, { runs }: LoopsInput): Loop {
   return startLoop(services.log, "stops", async () => {
     const { cancelled, lost } = await findStops(services, runs.leases());
-    for (const id of cancelled) runs.stop(id, "cancelled");
-    for (const id of lost) runs.stop(id, "lost");
+    for (const lease of cancelled) runs.stop(lease, "cancelled");
+    for (const lease of lost) runs.stop(lease, "lost");
     return services.config.timing.cancelPollMs;
   });
 }

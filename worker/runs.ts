@@ -36,10 +36,11 @@ export interface Runs {
   count(queue: string): number;
   countOfEngine(engine: EngineName): number;
   /** The job's engine has begun its work: from now on it needs no further server. */
-  noteBegun(jobId: string): void;
+  noteBegun(lease: Lease): void;
   /** Those whose engine has not begun yet. */
   unbegun(): readonly RunPlace[];
-  stop(jobId: string, reason: StopReason): void;
+  /** Stops the run of this lease alone; a later try of the same job goes on. */
+  stop(lease: Lease, reason: StopReason): void;
   stopAll(reason: StopReason): void;
   /** From now on nothing new is begun. */
   close(): void;
@@ -47,6 +48,8 @@ export interface Runs {
   /** Resolves when no run is left. */
   settled(): Promise<void>;
 }
+
+const keyOf = ({ jobId, attempt }: Lease) => `${jobId}/${attempt}`;
 
 export function createRuns(): Runs {
   const runs = new Map<string, Run>();
@@ -57,24 +60,24 @@ export function createRuns(): Runs {
       const controller = new AbortController();
       const ended = work(controller.signal);
       const run: Run = { ...place, controller, ended, hasBegun: false };
-      const { jobId } = place.lease;
-      runs.set(jobId, run);
+      const key = keyOf(place.lease);
+      runs.set(key, run);
       try {
         await ended;
       } finally {
-        if (runs.get(jobId) === run) runs.delete(jobId);
+        runs.delete(key);
       }
     },
     leases: () => [...runs.values()].map((run) => run.lease),
     count: (queue) => [...runs.values()].filter((run) => run.queue === queue).length,
     countOfEngine: (engine) => [...runs.values()].filter((run) => run.engine === engine).length,
-    noteBegun(jobId) {
-      const run = runs.get(jobId);
+    noteBegun(lease) {
+      const run = runs.get(keyOf(lease));
       if (run) run.hasBegun = true;
     },
     unbegun: () => [...runs.values()].filter(({ hasBegun }) => !hasBegun),
-    stop(jobId, reason) {
-      const run = runs.get(jobId);
+    stop(lease, reason) {
+      const run = runs.get(keyOf(lease));
       if (run) abort(run, reason);
     },
     stopAll(reason) {

@@ -17,6 +17,7 @@ import type { HintMessage } from "../queue/index.ts";
 import { cancel, confirmCancel, findStops } from "./cancel.ts";
 import { claim } from "./claim.ts";
 import { complete } from "./complete.ts";
+import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
 import { handBack } from "./hand-back.ts";
 import type { Lease } from "./lease.ts";
@@ -79,10 +80,23 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     );
     expect(answer).toEqual({ cancelled: true, status });
     expect(told).toContainEqual({ type: "cancel", jobId: lease.jobId });
-    expect((await findStops(services, [lease])).cancelled).toEqual(new Set([lease.jobId]));
+    expect(await findStops(services, [lease])).toEqual({ cancelled: [lease], lost: [] });
     expect(await confirmCancel(services, lease)).toBe(true);
     expect(await readJob(services, lease.jobId)).toMatchObject({ status: "cancelled", charged: 0 });
     expect(await claimed()).toMatchObject({ nodeId });
+  });
+
+  test("F10 the lease of an earlier try is lost, the one of the running try is not, asked to stop or not", async () => {
+    const { services } = opened;
+    const stale = await running();
+    await fail(services, stale, new AppError("storage_unavailable"));
+    await services.db.update(schema.jobs).set({ notBefore: null });
+    await dispatch(services, testQueue);
+    expect(await claimNext()).toMatchObject({ id: stale.jobId, attempt: 2 });
+    const current = { ...stale, attempt: 2 };
+    expect(await findStops(services, [stale, current])).toEqual({ cancelled: [], lost: [stale] });
+    await cancelOwn(stale.jobId);
+    expect(await findStops(services, [stale, current])).toEqual({ cancelled: [current], lost: [stale] });
   });
 
   test.each([
@@ -96,14 +110,14 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect(await readJob(opened.services, lease.jobId)).toEqual(before);
   });
 
-  test("D6 asking again for a running or cancelled job changes nothing and answers true", async () => {
+  test("D6 asking again for a running job changes nothing and answers true; once it is cancelled it answers false", async () => {
     const lease = await running();
     await cancelOwn(lease.jobId);
     const { revision } = await readJob(opened.services, lease.jobId);
     expect(await cancelOwn(lease.jobId)).toEqual({ cancelled: true, status: "processing" });
     expect((await readJob(opened.services, lease.jobId)).revision).toBe(revision);
     await confirmCancel(opened.services, lease);
-    expect(await cancelOwn(lease.jobId)).toMatchObject({ status: "cancelled" });
+    expect(await cancelOwn(lease.jobId)).toEqual({ cancelled: false, status: "cancelled" });
     expect((await readJob(opened.services, lease.jobId)).revision).toBe(revision + 1);
   });
 

@@ -5,7 +5,7 @@ import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
 import { heldBy, type Lease } from "./lease.ts";
 import { letNextOut } from "./let-next-out.ts";
-import { claimedStatuses } from "./status.ts";
+import { claimedStatuses, isFinal } from "./status.ts";
 import { amend, transition } from "./transition.ts";
 
 export interface CancelAnswer {
@@ -63,7 +63,7 @@ async function stop(services: Services, target: Target): Promise<CancelAnswer> {
   return readAnswer(services, target);
 }
 
-/** Neither waiting nor newly asked: it had ended, was asked before, or moved between the two statements. */
+/** Neither waiting nor newly asked: it has ended, was asked before, or moved between the two statements. */
 async function readAnswer(services: Services, target: Target): Promise<CancelAnswer> {
   const { jobs } = schema;
   const [job] = await services.db
@@ -73,7 +73,7 @@ async function readAnswer(services: Services, target: Target): Promise<CancelAns
   if (!job) throw new AppError("not_found");
   if (job.status === "pending" || job.status === "queued") return stop(services, target);
   return {
-    cancelled: job.asked !== null && job.status !== "completed" && job.status !== "failed",
+    cancelled: job.asked !== null && !isFinal(job.status),
     status: job.status,
   };
 }
@@ -91,12 +91,12 @@ export async function confirmCancel(services: Services, lease: Lease): Promise<b
   return true;
 }
 
-/** Which of these jobs were asked to stop, or are no longer held by this node. */
+/** The leases whose job was asked to stop, and those that are no longer the current ones of their jobs. */
 export async function findStops(
   { db }: Pick<Services, "db">,
   leases: readonly Lease[],
-): Promise<{ cancelled: Set<string>; lost: Set<string> }> {
-  if (leases.length === 0) return { cancelled: new Set(), lost: new Set() };
+): Promise<{ cancelled: Lease[]; lost: Lease[] }> {
+  if (leases.length === 0) return { cancelled: [], lost: [] };
   const { jobs } = schema;
   const rows = await db
     .select({
@@ -117,7 +117,8 @@ export async function findStops(
       claimedStatuses.some((status) => status === row.status)
     );
   };
-  const lost = leases.filter((lease) => !isHeld(lease)).map((lease) => lease.jobId);
-  const cancelled = rows.filter((row) => row.asked !== null).map((row) => row.id);
-  return { cancelled: new Set(cancelled), lost: new Set(lost) };
+  return {
+    cancelled: leases.filter((lease) => isHeld(lease) && byId.get(lease.jobId)?.asked !== null),
+    lost: leases.filter((lease) => !isHeld(lease)),
+  };
 }
