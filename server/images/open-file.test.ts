@@ -96,14 +96,14 @@ test("S1 another's, a deleted and an unknown picture are not found", async () =>
   await expect(openFile(services, knowing)).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("A7 a row whose object is missing is not found, and the log says so", async () => {
+test("A7 a row whose object is missing has a code of its own, and the log says so", async () => {
   const { services } = opened;
   const image = await ingest(services, { ownerId, role: "upload", bytes: await readSample("chelsea.png") });
   for (const key of await listObjects(services))
     if (key.includes(`${image.id}/preview`)) await services.disk.delete(key);
   lines.length = 0;
   const missing = openFile(services, { ownerId, id: image.id, variant: "preview" });
-  await expect(missing).rejects.toMatchObject({ code: "not_found" });
+  await expect(missing).rejects.toMatchObject({ code: "file_missing" });
   expect(lines.join("")).toContain(image.id);
   const { open } = await openFile(services, { ownerId, id: image.id, variant: "thumbnail" });
   expect(open && (await text(await open())).length).toBeGreaterThan(100);

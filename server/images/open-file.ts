@@ -22,7 +22,7 @@ export interface OpenedFile {
   readonly open: (() => Promise<Readable>) | null;
 }
 
-/** A file of an own picture with the headers to serve it. Throws `not_found`, `storage_unavailable`. */
+/** A file of an own picture with the headers to serve it. Throws `not_found`, `file_missing`, `storage_unavailable`. */
 export async function openFile(
   services: Pick<Services, "db" | "disk" | "log">,
   input: OpenFileInput,
@@ -34,7 +34,7 @@ export async function openFile(
   const found = await findObject(services.disk, key);
   if (!found) {
     services.log.warn({ imageId: row.id, key }, "the object of a picture is missing");
-    throw new AppError("not_found");
+    throw new AppError("file_missing");
   }
   if (isDamaged(row, input.variant, found)) {
     const sizes = { sizeBytes: found.sizeBytes, expectedBytes: row.sizeBytes };

@@ -229,6 +229,10 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     const settled = await Promise.allSettled(racers);
     const reasons = settled.flatMap((result) => (result.status === "rejected" ? [result.reason.code] : []));
     expect(reasons.every((code) => code === "not_found")).toBe(true);
+    const acks = settled.flatMap((result, at) =>
+      at % 2 === 0 && result.status === "fulfilled" ? [result.value] : [],
+    );
+    expect(acks).toEqual(acks.map(() => ({ removed: true })));
     expect(await readLeft()).toEqual(nothing);
   });
 });

@@ -20,7 +20,7 @@ export type { Lease } from "./lease.ts";
 export { loadInputImages } from "./load-input-images.ts";
 export type { InputImage } from "./load-inputs.ts";
 export { list, listJobsSchema, type JobPage, type ListJobsInput } from "./list.ts";
-export { noteAnswer, noteServed } from "./note-answer.ts";
+export { noteAnswer, noteServed, openResult } from "./note-answer.ts";
 export { readCapabilities, type Capabilities, type Capability } from "./capabilities.ts";
 export { recentInputs } from "./recent-inputs.ts";
 export { streamEvents } from "./stream-events.ts";

@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { openFile, type OpenFileInput, type OpenedFile } from "../images/index.ts";
+import { isAppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 
 const { jobs, jobOutputs } = schema;
@@ -32,5 +34,21 @@ export async function noteServed(services: Pick<Services, "db" | "log">, imageId
     if (jobId) await noteAnswer(services, jobId);
   } catch (error) {
     services.log.warn({ err: error, imageId }, "complete answer not noted");
+  }
+}
+
+/**
+ * Opens the original of a picture for its owner. A file that is gone never comes back: the report of it is the complete
+ * answer, so that its ephemeral job goes as well. Throws `not_found`, `file_missing`, `storage_unavailable`.
+ */
+export async function openResult(
+  services: Services,
+  input: Omit<OpenFileInput, "variant">,
+): Promise<OpenedFile> {
+  try {
+    return await openFile(services, { ...input, variant: "original" });
+  } catch (error) {
+    if (isAppError(error) && error.code === "file_missing") await noteServed(services, input.id);
+    throw error;
   }
 }

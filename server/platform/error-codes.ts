@@ -57,6 +57,7 @@ export const errorRules = {
   unauthorized: validation(401, "Sign in or send an API key."),
   forbidden: validation(403, "You may not do that."),
   not_found: validation(404, "There is nothing here under that address."),
+  file_missing: validation(410, "The file of this picture is gone."),
   conflict: validation(409, "That was changed in the meantime. Reload and try again."),
   idempotency_mismatch: validation(409, "This Idempotency-Key was used before with another request."),
   rate_limited: validation(429, "Too many requests. Wait a moment and try again."),

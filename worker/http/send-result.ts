@@ -1,6 +1,5 @@
 import { workerAccount } from "@atelier/server/accounts";
-import { openFile } from "@atelier/server/images";
-import { get, noteServed, type JobView } from "@atelier/server/jobs";
+import { get, noteServed, openResult, type JobView } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import type { Answer, Call } from "./call.ts";
 
@@ -11,7 +10,7 @@ export async function sendResult({ services, id, query }: Call): Promise<Answer>
   const output = job.outputs[Number(query.get("position") ?? 0)];
   if (!output) throw missing(job);
   const { imageId } = output;
-  const { headers, open } = await openFile(services, { id: imageId, ownerId, variant: "original" });
+  const { headers, open } = await openResult(services, { id: imageId, ownerId });
   // Without an If-None-Match there always is something to open.
   if (!open) throw new AppError("not_found");
   return { status: 200, headers, stream: await open(), onSent: () => noteServed(services, imageId) };

@@ -1,5 +1,5 @@
 import { addNode } from "@atelier/testing/jobs";
-import { readSample } from "@atelier/testing/pictures";
+import { listObjects, readSample } from "@atelier/testing/pictures";
 import {
   createTestServices,
   openOwner,
@@ -27,7 +27,7 @@ afterAll(() => fixture.close());
 const { jobs, jobOutputs } = schema;
 
 /** An ended ephemeral job with these many results. */
-async function addEndedJob(status: "completed" | "failed", results: number) {
+async function addEndedJob(status: "completed" | "failed", results: number, sample = "coffee.png") {
   const { db } = fixture.services;
   const { jobId: template, caller } = owner;
   const [row] = await db
@@ -39,12 +39,12 @@ async function addEndedJob(status: "completed" | "failed", results: number) {
   await db.insert(jobs).values({ ...row, id, status, retention: "ephemeral", endedAt: new Date() });
   const imageIds: string[] = [];
   for (let position = 0; position < results; position += 1) {
-    const bytes = await readSample("coffee.png");
+    const bytes = await readSample(sample);
     const image = await ingest(fixture.services, {
       ownerId: caller.userId,
       role: "upload",
       bytes,
-      name: "coffee.png",
+      name: sample,
     });
     await db.insert(jobOutputs).values({ jobId: id, position, imageId: image.id });
     imageIds.push(image.id);
@@ -87,5 +87,29 @@ test("A8 the bundle answers in full", async () => {
 test("A8 a failed job is answered in full by its status", async () => {
   const { id } = await addEndedJob("failed", 0);
   await take(`/jobs/${id}`);
+  expect(await isAnswered(id)).toBe(true);
+});
+
+test("A7 a file that is gone is told from an unknown picture, and its report answers an ephemeral job in full", async () => {
+  const { id, imageIds } = await addEndedJob("completed", 1, "chelsea.png");
+  const { disk } = fixture.services;
+  for (const key of await listObjects(fixture.services))
+    if (key.includes(`${imageIds[0]}/`)) await disk.delete(key);
+  const ask = async (path: string) => {
+    const response = await createHttpApp(fixture.services).fetch(
+      new Request(`${testOrigin}/api/v1/images/${path}`, {
+        headers: { authorization: `Bearer ${owner.apiKey}` },
+      }),
+    );
+    return { status: response.status, body: await response.json() };
+  };
+  const gone = { status: 410, body: { code: "file_missing" } };
+  expect(await ask(`${imageIds[0]}/file?variant=preview`)).toMatchObject(gone);
+  expect(await isAnswered(id)).toBe(false);
+  expect(await ask(`${crypto.randomUUID()}/file`)).toMatchObject({
+    status: 404,
+    body: { code: "not_found" },
+  });
+  expect(await ask(`${imageIds[0]}/file`)).toMatchObject(gone);
   expect(await isAnswered(id)).toBe(true);
 });

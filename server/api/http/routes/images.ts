@@ -9,7 +9,7 @@ import {
   variants,
   type ImageView,
 } from "../../../images/index.ts";
-import { noteServed } from "../../../jobs/index.ts";
+import { noteServed, openResult } from "../../../jobs/index.ts";
 import { AppError } from "../../../platform/index.ts";
 import { defineRoute } from "../route.ts";
 import { servedStream } from "../served-stream.ts";
@@ -105,11 +105,15 @@ const getImageFileRoute = defineRoute({
   },
   async handle({ services, caller, params: { id }, query, request }) {
     const ifNoneMatch = request.headers.get("if-none-match");
-    const { headers, open } = await openFile(services, { id, ownerId: caller.userId, ...query, ifNoneMatch });
+    const own = { id, ownerId: caller.userId, download: query.download, ifNoneMatch };
+    const { variant } = query;
+    const { headers, open } = await (variant === "original"
+      ? openResult(services, own)
+      : openFile(services, { ...own, variant }));
     if (!open) return new Response(null, { status: 304, headers });
     if (request.method === "HEAD") return new Response(null, { headers });
     const onServed = async () => {
-      if (query.variant === "original") await noteServed(services, id);
+      if (variant === "original") await noteServed(services, id);
     };
     return new Response(servedStream(await open(), onServed), { headers });
   },
