@@ -3,6 +3,7 @@ import { schema } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
+import { isResumed } from "./dispatch.ts";
 import { hint } from "./hint.ts";
 import type { Job } from "./job.ts";
 import { letNextOut } from "./let-next-out.ts";
@@ -43,7 +44,7 @@ function isOffered(offers: readonly Offer[]): SQL {
 function headOf({ queue, offers }: QueueOffers): SQL {
   return sql`select j.id, j.run_alone, j.charged, j.queued_at from ${schema.jobs} j
     where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
-    order by j.tier desc, j.queued_at, j.id limit 1`;
+    order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1`;
 }
 
 /** Deaths of workers, or failures, after which a job never runs beside others. */
@@ -95,7 +96,7 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
         where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
           and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
           and not exists (${runningOn(nodeId)} and r.run_alone)
-        order by j.tier desc, j.queued_at, j.id limit 1 for update of j skip locked
+        order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1 for update of j skip locked
       ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,
     set: {
       attempt: sql`attempt + 1`,

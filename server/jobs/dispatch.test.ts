@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   addNode,
@@ -12,10 +12,13 @@ import {
 } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
 import { claim } from "./claim.ts";
 import { complete } from "./complete.ts";
 import { dispatch } from "./dispatch.ts";
+import { fail } from "./fail.ts";
+import { handBack } from "./hand-back.ts";
 import { start } from "./start.ts";
 import { submit } from "./submit.ts";
 import { sweep } from "./sweep.ts";
@@ -118,6 +121,34 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     await setNotBefore("-1 second");
     await sweep(services);
     expect(await runNext(nodeId)).toBe(early);
+  });
+
+  test("E1 a job that comes back at no cost goes before those let out after it, a charged one does not", async () => {
+    const { services } = opened;
+    const nodeId = await addNode(services);
+    const [first = "", second = "", third = ""] = await insertMany(3, { owner });
+    const take = () => claim(services, { nodeId, queue: testQueue, offers: localOffers });
+    await dispatch(services, testQueue);
+    expect(await take()).toMatchObject({ id: first });
+    await dispatch(services, testQueue);
+    expect((await readJob(services, second)).status).toBe("queued");
+    await handBack(services, { jobId: first, attempt: 1, nodeId });
+    expect(await take()).toMatchObject({ id: first, attempt: 2 });
+    await start(services, { jobId: first, attempt: 2, nodeId });
+    await fail(services, { jobId: first, attempt: 2, nodeId }, new AppError("internal"));
+    const setCharged = (charged: number, externalId: string | null) =>
+      services.db
+        .update(schema.jobs)
+        .set({ charged, externalId, notBefore: null })
+        .where(eq(schema.jobs.id, first));
+    await setCharged(2, null);
+    await dispatch(services, testQueue);
+    expect(await take()).toMatchObject({ id: second });
+    await dispatch(services, testQueue);
+    await setCharged(2, "posted");
+    await dispatch(services, testQueue);
+    expect(await take()).toMatchObject({ id: first, attempt: 3 });
+    expect((await readJob(services, third)).attempt).toBe(0);
   });
 
   test("D6 a place in the window that a cancel frees goes to the next in the line", async () => {

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { schema, type Db, type Tx } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
@@ -30,12 +30,26 @@ export async function lockLine(tx: Tx, queue: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('dispatch'), hashtext(${queue}))`);
 }
 
-function hasRoom(room: ReadonlyMap<string, number>): boolean {
-  return [...room.values()].some((places) => places > 0);
+/**
+ * Rows that have had their turn: a try that cost them nothing came back, or a server still holds what they posted. They
+ * go before what was let out after them.
+ */
+export const isResumed = sql`attempt > 0 and (external_id is not null or attempt > charged)`;
+
+const isDue = sql`status = 'pending' and (not_before is null or not_before <= now())`;
+
+function hasRoom({ places, resumed }: Room): boolean {
+  return resumed > 0 || [...places.values()].some((free) => free > 0);
 }
 
 async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
   const room = await readRoom(tx, queue);
+  if (room.resumed === 0) return letOutNext(tx, queue, room);
+  const resumed = await letOut(tx, sql`queue = ${queue} and ${isDue} and ${isResumed}`);
+  return [...resumed, ...(await letOutNext(tx, queue, await readRoom(tx, queue)))];
+}
+
+async function letOutNext(tx: Tx, queue: string, { places: room }: Room): Promise<Job[]> {
   const picked: string[] = [];
   for (;;) {
     const needs = [...room].filter(([, places]) => places > 0).map(([need]) => need);
@@ -44,11 +58,14 @@ async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
     picked.push(next.id);
     room.set(next.need, (room.get(next.need) ?? 0) - 1);
   }
-  if (picked.length === 0) return [];
+  return picked.length > 0 ? letOut(tx, sql`${schema.jobs.id} in ${picked}`) : [];
+}
+
+async function letOut(tx: Tx, where: SQL): Promise<Job[]> {
   return transitionAll(tx, {
     from: ["pending"],
     to: "queued",
-    where: sql`${schema.jobs.id} in ${picked}`,
+    where,
     set: {
       queuedAt: sql`clock_timestamp()`,
       rungAt: sql`clock_timestamp()`,
@@ -59,21 +76,30 @@ async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
   });
 }
 
-/** How many rows of each need in the line may come out: the free places of the window, or the rows where they are fewer. */
-async function readRoom(tx: Db | Tx, queue: string): Promise<Map<string, number>> {
+interface Room {
+  /** How many rows of each need may come out: the free places of the window, or the rows where they are fewer. */
+  readonly places: Map<string, number>;
+  /** Rows that come out whatever the window holds: as many as were claimed before, so at most one per slot. */
+  readonly resumed: number;
+}
+
+async function readRoom(tx: Db | Tx, queue: string): Promise<Room> {
   const { jobs, nodes, nodeQueues } = schema;
-  const result = await tx.execute<{ need: string; places: number }>(sql`
-    select line.need, least(line.waiting, greatest(1, coalesce(sum(q.slots) filter (where n.id is not null), 0)) - line.unclaimed)::int as places
+  const result = await tx.execute<{ need: string; places: number; resumed: number }>(sql`
+    select line.need, line.resumed, least(line.waiting, greatest(1, coalesce(sum(q.slots) filter (where n.id is not null), 0)) - line.unclaimed)::int as places
     from (
-      select need, count(*) filter (where status = 'pending' and (not_before is null or not_before <= now())) as waiting,
+      select need, count(*) filter (where ${isDue}) as waiting, count(*) filter (where ${isDue} and ${isResumed})::int as resumed,
         count(*) filter (where status = 'queued' and avoid = '{}') as unclaimed
       from ${jobs} where queue = ${queue} and status in ('pending', 'queued') group by need
     ) line
     left join ${nodeQueues} q on q.queue = ${queue} and line.need = any(q.needs)
     left join ${nodes} n on n.id = q.node_id and n.state = 'active'
     where line.waiting > 0
-    group by line.need, line.waiting, line.unclaimed`);
-  return new Map(result.rows.map(({ need, places }) => [need, places]));
+    group by line.need, line.waiting, line.resumed, line.unclaimed`);
+  return {
+    places: new Map(result.rows.map(({ need, places }) => [need, places])),
+    resumed: result.rows.reduce((sum, row) => sum + row.resumed, 0),
+  };
 }
 
 /** The fair pick: highest tier, then the owner served longest ago in this queue, then that owner's oldest due job. */
