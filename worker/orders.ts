@@ -1,3 +1,4 @@
+import { readAwaitedNeeds } from "@atelier/server/jobs";
 import { publishRefused, readOrders } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
@@ -39,6 +40,14 @@ export function startOrders(services: Services, input: OrdersInput): Loop {
       if (orders.retireRequested) input.onRetire();
     }
     return services.config.timing.cancelPollMs;
+  });
+}
+
+/** At each probe: which workflows open jobs wait for, so that a model that is back is found soon. */
+export function startAwaiting(services: Services, pool: Pick<ServerPool, "setAwaited">): Loop {
+  return startLoop(services.log, "awaited", async () => {
+    pool.setAwaited(await readAwaitedNeeds(services));
+    return services.config.timing.probeMs;
   });
 }
 

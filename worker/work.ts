@@ -7,7 +7,7 @@ import { leave } from "./leave.ts";
 import { startLoops } from "./loops.ts";
 import { createMutex } from "./mutex.ts";
 import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./offer/index.ts";
-import { startOrders, startRepublishing } from "./orders.ts";
+import { startAwaiting, startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { onceStopped, type StopCause } from "./stop-signal.ts";
 import { createServerLeases } from "./server-leases.ts";
@@ -46,6 +46,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     serverLeases.follow(pool, incarnation),
     startStrays(services, pool),
     startSpaceWatch(services, { space, incarnation }),
+    startAwaiting(services, pool),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
     startOrders(services, { incarnation, offer, pool, consumers, space, onRetire: () => stop.retire() }),
   ];

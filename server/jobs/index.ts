@@ -33,7 +33,7 @@ export { retry } from "./retry.ts";
 export { start } from "./start.ts";
 export { canFollow, isFinal, openStatuses, successors } from "./status.ts";
 export { submit, type Submitted, type SubmitOptions, type Submitter } from "./submit.ts";
-export { readActivity, sweep, tidy } from "./sweep.ts";
+export { readActivity, readAwaitedNeeds, sweep, tidy } from "./sweep.ts";
 export { readAnyStory, type AnyStory, type StoryEvent } from "./admin/any-story.ts";
 export { retryAny } from "./admin/retry-any.ts";
 export { searchJobs, searchJobsSchema, type FoundJob, type JobSearchPage } from "./admin/search.ts";

@@ -9,7 +9,8 @@ import type { Job } from "./job.ts";
 import { noteSubmission } from "./note-submission.ts";
 import { start } from "./start.ts";
 import { submit } from "./submit.ts";
-import { sweep } from "./sweep.ts";
+import { readAwaitedNeeds, sweep } from "./sweep.ts";
+import { readWaiting } from "./waiting.ts";
 
 const need = "comfyui/upscale_model";
 const [small, large] = ["http://small:8188", "http://large:8188"];
@@ -91,16 +92,34 @@ describe("D8 where a failed try goes", () => {
     expect(job.notBefore).toBeInstanceOf(Date);
   });
 
-  test.for(["model_missing", "request_too_large"] as const)(
-    "%s: to another server, and failed with its own code when there is none",
-    async (code) => {
-      await addServer(scene.services, { nodeId, url: small, needs: [need] });
-      await addServer(scene.services, { nodeId, url: large, needs: [need] });
-      await submitUpscale();
-      expect(await failOn(small, code)).toMatchObject({ avoid: [small], charged: 0 });
-      expect(await failOn(large, code)).toMatchObject({ status: "failed", errorCode: code });
-    },
-  );
+  test("request_too_large: to another server, and failed with its own code when there is none", async () => {
+    const code = "request_too_large";
+    await addServer(scene.services, { nodeId, url: small, needs: [need] });
+    await addServer(scene.services, { nodeId, url: large, needs: [need] });
+    await submitUpscale();
+    expect(await failOn(small, code)).toMatchObject({ avoid: [small], charged: 0 });
+    expect(await failOn(large, code)).toMatchObject({ status: "failed", errorCode: code });
+  });
+
+  test("D8 model_missing: to another server, and when there is none it waits for the model as a later job does", async () => {
+    const { services, owner } = scene;
+    await addServer(services, { nodeId, url: small, needs: [need] });
+    await addServer(services, { nodeId, url: large, needs: [need] });
+    const first = await submitUpscale();
+    expect(await failOn(small, "model_missing")).toMatchObject({ avoid: [small], charged: 0 });
+    expect(await readAwaitedNeeds(services)).toEqual(new Set());
+    await services.db.delete(schema.engineServers);
+    await services.db.update(schema.nodeQueues).set({ needs: [] });
+    await failOn(large, "model_missing");
+    const later = await submitUpscale();
+    const { items } = await readWaiting(services, owner.userId);
+    expect(items).toMatchObject([first, later].map((id) => ({ id, isLive: false })));
+    expect(await readAwaitedNeeds(services)).toEqual(new Set([need]));
+    await addServer(services, { nodeId, url: large, needs: [need] });
+    await services.db.update(schema.nodeQueues).set({ needs: [need] });
+    await services.db.update(schema.jobs).set({ notBefore: null });
+    expect(await takeNext()).toMatchObject({ id: first, charged: 0, attempt: 3 });
+  });
 
   test("F27 out of memory on a card: to a server with more of it", async () => {
     await addServer(scene.services, { nodeId, url: small, needs: [need], vramGib: 8 });
@@ -126,9 +145,17 @@ describe("D8 where a failed try goes", () => {
     });
   });
 
-  test("F27 out of memory everywhere and nothing on the CPU can do it: failed with its own code", async () => {
+  test("F27 D8 out of memory everywhere and nothing on the CPU can do it: once more on the freed card, then failed with its own code", async () => {
     await addServer(scene.services, { nodeId, url: small, needs: [need] });
     await submitUpscale();
+    expect(await failOn(small, "gpu_out_of_memory")).toMatchObject({
+      status: "pending",
+      charged: 0,
+      avoid: [],
+      queue: "gpu-high",
+      notBefore: expect.any(Date),
+    });
+    await scene.services.db.update(schema.jobs).set({ notBefore: null });
     expect(await failOn(small, "gpu_out_of_memory")).toMatchObject({
       status: "failed",
       errorCode: "gpu_out_of_memory",

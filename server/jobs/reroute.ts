@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { schema, type Placement } from "../db/index.ts";
 import { ruleOf, type AppError } from "../platform/index.ts";
 import {
@@ -26,7 +26,7 @@ const keepsSubmission = new Set(["storage_unavailable", "database_unavailable"])
 
 /**
  * Decides by the error's row in the table: the same place after a while, another server, or, when no graphics card has
- * the memory, a CPU queue as a declared downgrade. Null when nothing else can be tried.
+ * the memory, a CPU queue as a declared downgrade, else once more after the card was freed. Null when nothing else can be tried.
  */
 export async function reroute(services: Services, job: Job, error: AppError): Promise<Way | null> {
   const again: Way = {
@@ -105,7 +105,20 @@ async function withMoreMemory(services: Services, input: Rerouting): Promise<Way
     ...job,
     roles: await readRoles(services, job),
   });
-  return place && downgradeTo(place, input, server);
+  return place ? downgradeTo(place, input, server) : afterFreeing(services, input, server);
+}
+
+/** A card is freed after it ran out of memory: models of earlier jobs may have filled it, so it gets one more try. */
+async function afterFreeing(
+  services: Services,
+  input: Rerouting,
+  server: string | null,
+): Promise<Way | null> {
+  const { job, again } = input;
+  const { jobEvents } = schema;
+  const freed = and(eq(jobEvents.jobId, job.id), sql`${jobEvents.data}->>'next' = 'freed_memory'`);
+  if ((await services.db.$count(jobEvents, freed)) > 0) return null;
+  return { ...again, set: { ...again.set, avoid: [] }, data: { server, next: "freed_memory" } };
 }
 
 /** A server without as much memory as where it failed would fail as well. */

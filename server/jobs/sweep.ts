@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import type { Need } from "../engines/index.ts";
 import { purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import type { Services } from "../services/index.ts";
@@ -44,6 +45,16 @@ async function queuesInLine({ db }: Services): Promise<string[]> {
     .from(jobs)
     .where(sql`${jobs.status} = 'pending'`);
   return rows.map((row) => row.queue);
+}
+
+/** Needs of waiting jobs that no active node offers at the moment. */
+export async function readAwaitedNeeds({ db }: Pick<Services, "db">): Promise<Set<Need>> {
+  const { jobs, nodes, nodeQueues } = schema;
+  const result = await db.execute<{ need: Need }>(sql`
+    select w.need from (select distinct need from ${jobs} where status in ('pending', 'queued')) w
+    where not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+      where n.state = 'active' and w.need = any(q.needs))`);
+  return new Set(result.rows.map(({ need }) => need));
 }
 
 /** Whether any job is claimed or waits to be: decides how often a worker sweeps and watches. */

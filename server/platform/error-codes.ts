@@ -36,10 +36,10 @@ const network = (strategy: "other_server" | "retry", message: string): ErrorRule
   message,
 });
 
-/** What this server lacks another may have. */
+/** What this server lacks another may have, or the same one again: models come and go. */
 const elsewhere = (message: string): ErrorRule => ({
   class: "model",
-  strategy: "only_other_server",
+  strategy: "other_server",
   charged: false,
   httpStatus: 502,
   message,

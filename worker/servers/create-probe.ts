@@ -1,3 +1,4 @@
+import type { Need } from "@atelier/server/engines";
 import type { Config } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
 import { createComfyuiProbe } from "./probe-comfyui.ts";
@@ -8,11 +9,12 @@ import type { ServerProbe } from "./server-probe.ts";
 export interface ProbeSettings {
   readonly timing: Pick<Config["timing"], "probeTimeoutMs" | "objectInfoMs">;
   readonly workflows: () => readonly Workflow[];
+  readonly awaited: () => ReadonlySet<Need>;
 }
 
 export function createProbe(
   entry: Pick<ServerEntry, "found">,
-  { timing, workflows }: ProbeSettings,
+  { timing, workflows, awaited }: ProbeSettings,
 ): ServerProbe {
   const server = {
     url: entry.found.url,
@@ -24,7 +26,7 @@ export function createProbe(
   const common = { server, timeoutMs: timing.probeTimeoutMs };
   switch (entry.found.engine) {
     case "comfyui":
-      return createComfyuiProbe({ ...common, workflows, objectInfoMs: timing.objectInfoMs });
+      return createComfyuiProbe({ ...common, workflows, awaited, objectInfoMs: timing.objectInfoMs });
     case "iopaint":
       return createIopaintProbe(common);
   }

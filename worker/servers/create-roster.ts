@@ -1,3 +1,4 @@
+import type { Need } from "@atelier/server/engines";
 import type { Config, Logger } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
 import { startLoop, type Loop } from "../loop.ts";
@@ -33,6 +34,7 @@ export interface Roster {
   forgetIfDone(entry: ServerEntry): void;
   setDrained(urls: ReadonlySet<string>): void;
   setTaken(urls: ReadonlySet<string>): void;
+  setAwaited(needs: ReadonlySet<Need>): void;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -40,13 +42,20 @@ export interface Roster {
 interface State extends RosterInput {
   readonly byUrl: Map<string, Member>;
   drained: ReadonlySet<string>;
+  awaited: ReadonlySet<Need>;
   /** Watches of forgotten servers that are not over yet. */
   readonly endings: Set<Promise<void>>;
 }
 
 export function createRoster(input: RosterInput): Roster {
   const { sources, log, timing } = input;
-  const state: State = { ...input, byUrl: new Map(), drained: new Set(), endings: new Set() };
+  const state: State = {
+    ...input,
+    byUrl: new Map(),
+    drained: new Set(),
+    awaited: new Set(),
+    endings: new Set(),
+  };
   const stopping = new AbortController();
   const discovery = createDiscovery({ sources, log, timeoutMs: timing.probeTimeoutMs });
   let discovering: Loop | null = null;
@@ -63,6 +72,9 @@ export function createRoster(input: RosterInput): Roster {
     forgetIfDone: (entry) => forgetIfDone(state, entry),
     setDrained: (urls) => setDrained(state, urls),
     setTaken: (urls) => setTaken(state, urls),
+    setAwaited(needs) {
+      state.awaited = needs;
+    },
     async start() {
       await discover();
       // Whoever stopped it meanwhile has ended all that there was, and nothing may begin after that.
@@ -99,7 +111,7 @@ function add(state: State, found: FoundServer): void {
   const { log, timing, workflows, onChange } = state;
   const entry = newEntry(found);
   entry.isDrainedByAdmin = state.drained.has(found.url);
-  const probe = createProbe(entry, { timing, workflows });
+  const probe = createProbe(entry, { timing, workflows, awaited: () => state.awaited });
   const watch = watchServer({ entry, probe, log, probeMs: timing.probeMs, onChange });
   state.byUrl.set(found.url, { entry, probe, watch });
   log.info({ server: entry.label, sources: found.sources }, "server found");

@@ -74,6 +74,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
       if (entry) entry.isTaken = true;
       changed();
     },
+    setAwaited: (needs) => roster.setAwaited(needs),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

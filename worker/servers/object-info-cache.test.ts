@@ -6,6 +6,7 @@ test("A10 what a server said of a class is believed for one version and a limite
   let nowMs = 0;
   const cache = createObjectInfoCache({
     ttlMs: 1_000,
+    isAwaited: () => false,
     now: () => nowMs,
     read: async (name) => {
       asked.push(name);
@@ -31,4 +32,28 @@ test("A10 what a server said of a class is believed for one version and a limite
   expect(await get(all, "2")).toEqual({ asked: all, found });
   cache.clear();
   expect(await get(["A"], "2")).toMatchObject({ asked: ["A"] });
+});
+
+test("A10 a class that open jobs wait for is read again after 20 seconds, the others after their own time", async () => {
+  const asked: string[] = [];
+  const awaited = new Set<string>();
+  let nowMs = 0;
+  const cache = createObjectInfoCache({
+    ttlMs: 300_000,
+    isAwaited: (name) => awaited.has(name),
+    now: () => nowMs,
+    read: async (name) => {
+      asked.push(name);
+      return null;
+    },
+  });
+  const get = () => cache.get(["A", "B"], "1", new AbortController().signal);
+  await get();
+  awaited.add("B");
+  nowMs = 19_999;
+  await get();
+  expect(asked.splice(0).toSorted()).toEqual(["A", "B"]);
+  nowMs = 20_000;
+  await get();
+  expect(asked).toEqual(["B"]);
 });

@@ -2,6 +2,8 @@ import type { ObjectInfo, ObjectInfoByClass } from "@atelier/server/workflows";
 
 export interface ObjectInfoCacheInput {
   readonly ttlMs: number;
+  /** Whether open jobs wait for what the class lists, a model file for instance. */
+  readonly isAwaited: (nodeClass: string) => boolean;
   readonly now: () => number;
   /** Null: the server does not have the class. Undefined: it did not say. */
   readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null | undefined>;
@@ -14,14 +16,21 @@ export interface ObjectInfoCache {
 }
 
 const readsAtOnce = 6;
+const awaitedTtlMs = 20_000;
 
 /** Remembers what one server said about node classes, for one version of it and a limited time. */
-export function createObjectInfoCache({ ttlMs, now, read }: ObjectInfoCacheInput): ObjectInfoCache {
+export function createObjectInfoCache({
+  ttlMs,
+  isAwaited,
+  now,
+  read,
+}: ObjectInfoCacheInput): ObjectInfoCache {
   const byClass = new Map<string, { readonly info: ObjectInfo | null; readonly readAtMs: number }>();
   let knownVersion: string | null = null;
   const isFresh = (name: string) => {
     const known = byClass.get(name);
-    return known !== undefined && now() - known.readAtMs < ttlMs;
+    const limitMs = isAwaited(name) ? Math.min(ttlMs, awaitedTtlMs) : ttlMs;
+    return known !== undefined && now() - known.readAtMs < limitMs;
   };
   return {
     async get(classes, version, signal) {

@@ -12,6 +12,7 @@ const probeOf = ({ url }: StandIn, objectInfoMs: number) =>
   createComfyuiProbe({
     server: { url, headers: {} },
     workflows: () => builtInWorkflows,
+    awaited: () => new Set(),
     timeoutMs: 10_000,
     objectInfoMs,
   });

@@ -27,6 +27,8 @@ export interface ComfyuiProbeInput {
   readonly server: ServerAddress;
   /** Those that a server may be asked to run; read at each probe. */
   readonly workflows: () => readonly Workflow[];
+  /** Needs that open jobs wait for. */
+  readonly awaited: () => ReadonlySet<Need>;
   /** Of each request. */
   readonly timeoutMs: number;
   readonly objectInfoMs: number;
@@ -38,6 +40,10 @@ export function createComfyuiProbe(input: ComfyuiProbeInput): ServerProbe {
   const optionsOf = (signal: AbortSignal): CallOptions => ({ signal, timeoutMs });
   const cache = createObjectInfoCache({
     ttlMs: input.objectInfoMs,
+    isAwaited: (nodeClass) =>
+      workflows().some(
+        ({ name, classes }) => input.awaited().has(`comfyui/${name}`) && classes.includes(nodeClass),
+      ),
     now: () => performance.now(),
     read: (nodeClass, signal) => readClass(server, nodeClass, optionsOf(signal)),
   });

@@ -59,6 +59,8 @@ export interface ServerPool {
   setTaken(urls: ReadonlySet<string>): void;
   /** One more of them, until the next `setTaken`. */
   noteTaken(url: string): void;
+  /** Needs that open jobs wait for: what their workflows lack is looked for more often. */
+  setAwaited(needs: ReadonlySet<Need>): void;
   /** Called after each change of what `list` gives. Returns how to unsubscribe. */
   onChange(listener: () => void): () => void;
   /** Resolves when each server that was found has answered or failed its first probe. */
