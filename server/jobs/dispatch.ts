@@ -1,4 +1,4 @@
-import { sql, type SQL } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { schema, type Db, type Tx } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
 import { hint } from "./hint.ts";
@@ -43,14 +43,12 @@ function hasRoom({ places, resumed }: Room): boolean {
 }
 
 async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
-  const room = await readRoom(tx, queue);
-  if (room.resumed === 0) return letOutNext(tx, queue, room);
-  const resumed = await letOut(tx, sql`queue = ${queue} and ${isDue} and ${isResumed}`);
-  return [...resumed, ...(await letOutNext(tx, queue, await readRoom(tx, queue)))];
-}
-
-async function letOutNext(tx: Tx, queue: string, { places: room }: Room): Promise<Job[]> {
+  const { places: room, resumed } = await readRoom(tx, queue);
   const picked: string[] = [];
+  for (const { id, need } of resumed > 0 ? await readResumed(tx, queue) : []) {
+    picked.push(id);
+    room.set(need, (room.get(need) ?? 0) - 1);
+  }
   for (;;) {
     const needs = [...room].filter(([, places]) => places > 0).map(([need]) => need);
     const next = needs.length > 0 ? await pickNext(tx, { queue, needs, except: picked }) : null;
@@ -58,14 +56,11 @@ async function letOutNext(tx: Tx, queue: string, { places: room }: Room): Promis
     picked.push(next.id);
     room.set(next.need, (room.get(next.need) ?? 0) - 1);
   }
-  return picked.length > 0 ? letOut(tx, sql`${schema.jobs.id} in ${picked}`) : [];
-}
-
-async function letOut(tx: Tx, where: SQL): Promise<Job[]> {
+  if (picked.length === 0) return [];
   return transitionAll(tx, {
     from: ["pending"],
     to: "queued",
-    where,
+    where: sql`${schema.jobs.id} in ${picked}`,
     set: {
       queuedAt: sql`clock_timestamp()`,
       rungAt: sql`clock_timestamp()`,
@@ -74,6 +69,13 @@ async function letOut(tx: Tx, where: SQL): Promise<Job[]> {
     },
     event: "queued",
   });
+}
+
+async function readResumed(tx: Tx, queue: string): Promise<Pick<Job, "id" | "need">[]> {
+  const result = await tx.execute<Pick<Job, "id" | "need">>(
+    sql`select id, need from ${schema.jobs} where queue = ${queue} and ${isDue} and ${isResumed} order by id`,
+  );
+  return result.rows;
 }
 
 interface Room {

@@ -34,9 +34,14 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
   );
   const to = places.toSorted((a, b) => a.workMs / a.slots - b.workMs / b.slots)[0]?.queue;
   if (to === undefined) return;
+  const { jobs } = schema;
   const here = sql`queue = ${from} and need = ${need}`;
   const moved = await db.transaction(async (tx) => {
     await lockLine(tx, from);
+    // Both statements below change them: locked at once, in the order of every other statement about several jobs.
+    await tx.execute(
+      sql`select id from ${jobs} where ${here} and status in ('pending', 'queued') order by id for update`,
+    );
     await transitionAll(tx, {
       from: ["queued"],
       to: "pending",

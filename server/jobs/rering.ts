@@ -3,6 +3,7 @@ import { schema } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
 import { jobFromRow } from "./job.ts";
 import { ring } from "./ring.ts";
+import { inOrderOfId } from "./transition.ts";
 
 /**
  * Rings again for queued rows whose bell is old, so that a flushed queue or a lost bell delays a job by one sweep.
@@ -16,10 +17,10 @@ export async function rering(
   const { jobs, nodes, nodeQueues } = schema;
   const result = await services.db.execute<Record<string, unknown>>(sql`
     update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
-    where status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+    where ${inOrderOfId(sql`status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
       and exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
         where n.state = 'active' and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
-          and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))
+          and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))`)}
     returning *`);
   await ring(services, result.rows.map(jobFromRow));
   return result.rows.length;

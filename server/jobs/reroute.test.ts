@@ -1,12 +1,15 @@
+import { sql } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
-import { addNode, addServer, readJob } from "@atelier/testing/jobs";
+import { addNode, addServer, insertJob, readJob } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { schema } from "../db/index.ts";
 import { AppError, type ErrorCode } from "../platform/index.ts";
 import { claim, type Offer } from "./claim.ts";
 import { fail } from "./fail.ts";
+import { forgiveServers } from "./forgive-servers.ts";
 import type { Job } from "./job.ts";
 import { noteSubmission } from "./note-submission.ts";
+import { rering } from "./rering.ts";
 import { start } from "./start.ts";
 import { submit } from "./submit.ts";
 import { readAwaitedNeeds, sweep } from "./sweep.ts";
@@ -176,6 +179,24 @@ describe("D8 where a failed try goes", () => {
     expect(await claim(scene.services, { nodeId, queue: "gpu-high", offers: alone })).toMatchObject({
       avoid: [],
     });
+  });
+
+  test("E7 sweeps of several workers that change the same rows in other orders never deadlock", async () => {
+    const { services } = scene;
+    const { jobs } = schema;
+    await addServer(services, { nodeId, url: small, needs: [need] });
+    const ids: string[] = [];
+    for (let at = 0; at < 60; at += 1)
+      ids.push(await insertJob(services, { owner: scene.owner, queue: "gpu-high" }));
+    for (let round = 0; round < 5; round += 1) {
+      await services.db.execute(sql`
+        update ${jobs} set status = 'queued', need = ${need}, avoid = array[${small}]::text[],
+          rung_at = now() - interval '1 minute', queued_at = now() - owner_order * interval '1 microsecond'`);
+      const racers = Array.from({ length: 6 }, (_, at) =>
+        at % 2 === 0 ? rering(services, 0) : forgiveServers(services),
+      );
+      await Promise.all(racers);
+    }
   });
 
   test("F3 what a dead worker posted is kept for the next try; what failed or was stopped is not", async () => {

@@ -77,21 +77,29 @@ async function change(db: Db | Tx, { status, where, set, event, data }: Change):
   return result.rows.map(jobFromRow);
 }
 
+/** Rows that several workers may change at once are locked in one order, so that no two wait for each other. */
+export function inOrderOfId(where: SQL): SQL {
+  return sql`${jobsTable.id} in (select ${jobsTable.id} from ${jobsTable} where ${where} order by ${jobsTable.id} for update)`;
+}
+
 /** The only writer of `status`. Rows that do not match are left alone; no row back means that somebody else was first. */
 export async function transitionAll(db: Db | Tx, transition: Transition): Promise<Job[]> {
-  const { from, to, where, honourCancel } = transition;
+  const input = changeOf(transition);
+  return change(db, { ...input, where: inOrderOfId(input.where) });
+}
+
+function changeOf({ from, to, where, honourCancel, set, event, data }: Transition): Change {
   const wrong = from.find((status) => !canFollow(status, to));
   if (wrong) throw new AppError("internal", `No job goes from ${wrong} to ${to}.`);
-  const guard = sql`${jobsTable.status} in ${[...from]} and (${where})`;
-  return change(db, {
+  return {
     status: honourCancel
       ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end`
       : sql`${to}`,
-    where: guard,
-    set: { ...endingSet(to, honourCancel ?? false), ...transition.set },
-    event: transition.event,
-    data: transition.data ?? {},
-  });
+    where: sql`${jobsTable.status} in ${[...from]} and (${where})`,
+    set: { ...endingSet(to, honourCancel ?? false), ...set },
+    event,
+    data: data ?? {},
+  };
 }
 
 function endingSet(to: JobStatus, honourCancel: boolean): Changes {
@@ -104,7 +112,7 @@ function endingSet(to: JobStatus, honourCancel: boolean): Changes {
 
 /** `transitionAll` for one job; null when the guard did not hold. */
 export async function transition(db: Db | Tx, input: Transition): Promise<Job | null> {
-  const [job] = await transitionAll(db, input);
+  const [job] = await change(db, changeOf(input));
   return job ?? null;
 }
 
@@ -117,11 +125,12 @@ export interface Amendment {
 }
 
 export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Amendment): Promise<Job[]> {
-  return change(db, { status: sql`status`, where, set, event, data });
+  return change(db, { status: sql`status`, where: inOrderOfId(where), set, event, data });
 }
 
 /** `amendAll` for one job; null when the guard did not hold. */
 export async function amend(db: Db | Tx, amendment: Amendment): Promise<Job | null> {
-  const [job] = await amendAll(db, amendment);
+  const { where, set, event, data = {} } = amendment;
+  const [job] = await change(db, { status: sql`status`, where, set, event, data });
   return job ?? null;
 }
