@@ -19,7 +19,7 @@ export interface JobView {
   readonly need: Need;
   readonly queue: string;
   readonly node: string | null;
-  /** Host and port of the server of the last try; null where none took part. */
+  /** Address of the server that the last try was posted to, without its scheme; null while none is known. */
   readonly server: string | null;
   /** Why it runs where it runs. */
   readonly placement: Placement | null;

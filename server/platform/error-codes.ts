@@ -45,7 +45,10 @@ const elsewhere = (message: string): ErrorRule => ({
   message,
 });
 
-/** The closed table of error codes; every decision about an error is made from its row here. */
+/**
+ * The closed table of error codes. A row decides the strategy, the charge and the HTTP status; what a code says about a
+ * server is decided beside the servers, and what helps a person beside the pages.
+ */
 export const errorRules = {
   bad_request: validation(400, "The request is not valid."),
   // As the end of a run: the proxy of another server may take larger files.
