@@ -96,7 +96,8 @@ async function consumeTwoQueues() {
   };
   const incarnation = { current: () => node, stop: () => Promise.resolve() };
   const runs = createRuns();
-  const input = { offer, engines: [engine], incarnation, runs, oneAtATime: createMutex() };
+  const serverLeases = createServerLeases(services);
+  const input = { offer, engines: [engine], incarnation, runs, serverLeases, oneAtATime: createMutex() };
   return { consumers: consume(services, input), endById };
 }
 
