@@ -3,7 +3,11 @@ import { probeDatabase } from "../db/index.ts";
 import { AppError, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { classifyError } from "./classify-error.ts";
+import { readLimited } from "./read-limited.ts";
 import { isCrossSite } from "./same-origin.ts";
+
+/** Far above any form of the accounts. */
+const maxAuthBytes = 16_384;
 
 function refuse({ log }: Services, { code, message, cause }: AppError): Response {
   const level = ruleOf(code).httpStatus >= 500 ? "error" : "info";
@@ -21,13 +25,22 @@ async function explain({ db }: Services): Promise<AppError> {
   }
 }
 
+/** The same request with a body of known size, since the library reads bodies of any size. Throws `request_too_large`. */
+async function withBoundedBody(request: Request): Promise<Request> {
+  const { url, method, headers, signal } = request;
+  if (!request.body) return request;
+  const body = await readLimited(request, maxAuthBytes);
+  if (!body) throw new AppError("request_too_large");
+  return new Request(url, { method, headers, body, signal });
+}
+
 /** Answers a request below /api/auth. Errors have the shape that the auth client reads: `{ code, message }`. */
 export async function handleAuth(services: Services, request: Request): Promise<Response> {
   // The library checks some of its writes only when a cookie came along; a visit to another site must not make guests.
   if (request.method !== "GET" && isCrossSite(services.env, request))
     return refuse(services, new AppError("forbidden", "The request comes from another site."));
   try {
-    const response = await authOf(services).handler(request);
+    const response = await authOf(services).handler(await withBoundedBody(request));
     return response.status === 500 ? refuse(services, await explain(services)) : response;
   } catch (error) {
     return refuse(services, classifyError(error));
