@@ -1,15 +1,15 @@
 import { apiKey } from "@better-auth/api-key";
 import { betterAuth, type BetterAuthOptions } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
-import { APIError, createAuthMiddleware } from "better-auth/api";
 import { admin, anonymous } from "better-auth/plugins";
 import { schema, type Db } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { promoteFirstAccount } from "./first-admin.ts";
 import { mergeGuest } from "./merge-guest.ts";
-import { countSignIn } from "./sign-in-limit.ts";
+import { limitSignIn, settleSignIn } from "./sign-in-limit.ts";
 import { trustedOrigins } from "./trusted-origins.ts";
+import { checkUserData } from "./user-data.ts";
 
 export const minPasswordLength = 10;
 export const maxKeyNameLength = 100;
@@ -70,19 +70,6 @@ const rateLimit = {
   },
 } as const satisfies BetterAuthOptions["rateLimit"];
 
-function limitSignIn(services: Services) {
-  return createAuthMiddleware(async (ctx) => {
-    const body: unknown = ctx.body;
-    if (ctx.path !== "/sign-in/email" || typeof body !== "object" || body === null) return;
-    if (!("email" in body) || typeof body.email !== "string") return;
-    if (await countSignIn(services.db, body.email)) return;
-    throw new APIError("TOO_MANY_REQUESTS", {
-      code: "TOO_MANY_REQUESTS",
-      message: "Too many tries to sign in. Wait a minute and try again.",
-    });
-  });
-}
-
 function guests({ db }: Services) {
   return anonymous({
     generateName: () => "Guest",
@@ -134,14 +121,16 @@ export function createAuth(services: Services) {
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    hooks: { before: limitSignIn(services) },
+    hooks: { before: limitSignIn(services), after: settleSignIn(services) },
     databaseHooks: {
       user: {
         create: {
+          before: async (user) => checkUserData(user),
           after: async (user) => {
             if (!user.isAnonymous) await promoteFirstAccount(db);
           },
         },
+        update: { before: async (user) => checkUserData(user) },
       },
     },
     plugins: [guests(services), admin(), keys(services)],

@@ -2,9 +2,14 @@ import { z } from "zod";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { authOf, minPasswordLength } from "./auth.ts";
+import { isReservedEmail, maxEmailLength, maxUserNameLength } from "./user-data.ts";
 
 const createUserSchema = z.strictObject({
-  email: z.email("is not an e-mail address").toLowerCase(),
+  email: z
+    .email("is not an e-mail address")
+    .max(maxEmailLength, `must have at most ${maxEmailLength} characters`)
+    .toLowerCase()
+    .refine((email) => !isReservedEmail(email), "is reserved; take one that does not end in .invalid"),
   password: z.string().min(minPasswordLength, `must have at least ${minPasswordLength} characters`).max(128),
   isAdmin: z.boolean().default(false),
 });
@@ -25,7 +30,7 @@ export async function createUser(services: Services, input: CreateUserInput): Pr
   const { internalAdapter, password: passwords } = await authOf(services).$context;
   if (await internalAdapter.findUserByEmail(email))
     throw new AppError("conflict", `There is already an account with the address ${email}.`);
-  const name = email.slice(0, email.indexOf("@"));
+  const name = email.slice(0, Math.min(email.indexOf("@"), maxUserNameLength));
   const user = await internalAdapter.createUser(
     { email, name, emailVerified: false, ...(isAdmin ? { role: "admin" } : {}) },
     { method: "email-password" },

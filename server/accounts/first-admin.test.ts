@@ -85,3 +85,34 @@ test("A14 the account of the workers is made once and never becomes admin", asyn
     await fixture.close();
   }
 });
+
+test("A14 the account of the workers is never an account of a person that holds its address", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  try {
+    const email = "workers@atelier.invalid";
+    // Made by an earlier version, which accepted the address.
+    await services.db.insert(users).values({ id: "squatter", name: "Sly", email, role: "user" });
+    const made = await Promise.all(Array.from({ length: 5 }, () => workerAccount(services)));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+    expect(made[0]?.id).not.toBe("squatter");
+    const rows = await services.db.select({ id: users.id, role: users.role }).from(users);
+    expect(rows).toContainEqual({ id: "squatter", role: "user" });
+    expect(rows).toContainEqual({ id: made[0]?.id, role: "service" });
+    expect(rows).toHaveLength(2);
+  } finally {
+    await fixture.close();
+  }
+});
+
+test("A14 the account of the workers is found by its role when its address was changed", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  try {
+    const { id } = await workerAccount(services);
+    await services.db.update(users).set({ email: "changed@example.com" }).where(eq(users.id, id));
+    expect(await workerAccount(services)).toEqual({ id });
+  } finally {
+    await fixture.close();
+  }
+});

@@ -4,12 +4,14 @@ import {
   openGuest,
   openTestBrowser,
   testPassword,
+  type TestBrowser,
   type TestServices,
 } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { and, eq, like } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
-import { resetPassword, resolveCaller } from "./index.ts";
+import { newId } from "../platform/index.ts";
+import { createUser, resetPassword, resolveCaller } from "./index.ts";
 import { signInTries } from "./sign-in-limit.ts";
 
 let test1: TestServices;
@@ -120,6 +122,213 @@ describe("sessions", () => {
       password: testPassword,
     });
     expect(right.status).toBe(429);
+  });
+});
+
+describe("S5 the limit of failed sign-ins", () => {
+  const unknown = () => openTestBrowser(test1.services);
+  const signIn = async (browser: TestBrowser, email: string, password: string) =>
+    (await browser.auth("/sign-in/email", { email, password })).status;
+  const fail = (browser: TestBrowser, email: string) => signIn(browser, email, "a wrong password");
+
+  /** A new account and its browser, with nothing counted before. */
+  async function openUncounted(email: string): Promise<TestBrowser> {
+    await test1.services.db.delete(schema.rateLimits);
+    return openAccount(test1.services, email);
+  }
+
+  /** Fails once, and lets the same count stand at `count`: each real try costs a slow hash. */
+  async function failUpTo(count: number, browser: TestBrowser, email: string): Promise<void> {
+    expect(await fail(browser, email)).toBe(401);
+    const { rateLimits } = schema;
+    const changed = await test1.services.db
+      .update(rateLimits)
+      .set({ count })
+      .where(and(like(rateLimits.key, "sign-in%"), eq(rateLimits.count, 1)))
+      .returning();
+    expect(changed).toHaveLength(1);
+  }
+
+  test("does not count tries that succeed", async () => {
+    const email = "often@example.com";
+    await openUncounted(email);
+    await failUpTo(signInTries - 1, unknown(), email);
+    for (let index = 0; index < 2; index += 1) expect(await signIn(unknown(), email, testPassword)).toBe(200);
+    expect([await fail(unknown(), email), await fail(unknown(), email)]).toEqual([401, 429]);
+  });
+
+  test("lets parallel tries through only up to the limit", async () => {
+    const email = "parallel@example.com";
+    await openUncounted(email);
+    await failUpTo(signInTries - 2, unknown(), email);
+    const statuses = await Promise.all(Array.from({ length: 6 }, () => fail(unknown(), email)));
+    expect(statuses.filter((status) => status === 401)).toHaveLength(2);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(4);
+  });
+
+  test("lets a browser in that signed in before, though others used up the tries of the address", async () => {
+    const email = "owner-of-device@example.com";
+    const browser = await openUncounted(email);
+    await browser.auth("/sign-out");
+    await failUpTo(signInTries, unknown(), email);
+    expect(await signIn(unknown(), email, testPassword)).toBe(429);
+    const body = { email: email.toUpperCase(), password: testPassword };
+    const answer = await browser.auth("/sign-in/email", body);
+    expect(answer.status).toBe(200);
+    const cookie = answer.headers.getSetCookie().find((line) => line.startsWith("atelier.device="));
+    expect(cookie).toMatch(/; Max-Age=15552000.*; HttpOnly; SameSite=Lax/);
+  });
+
+  test("counts the tries of a browser that signed in before, also through further sign-ins", async () => {
+    const email = "guessing-device@example.com";
+    const browser = await openUncounted(email);
+    await failUpTo(signInTries - 1, browser, email);
+    expect(await signIn(browser, email, testPassword)).toBe(200);
+    expect([await fail(browser, email), await fail(browser, email)]).toEqual([401, 429]);
+    expect(await signIn(browser, email, testPassword)).toBe(429);
+    expect(await signIn(unknown(), email, testPassword)).toBe(200);
+  });
+
+  test("takes no device cookie of another account, none that was changed and none that ended", async () => {
+    const email = "attacked@example.com";
+    const owner = await openUncounted(email);
+    const early = unknown();
+    vi.setSystemTime(Date.now() - 181 * 86_400_000);
+    expect(await signIn(early, email, testPassword).finally(() => vi.useRealTimers())).toBe(200);
+    expect(deviceOf(early)).not.toBe("");
+    const other = await openAccount(test1.services, "attacker@example.com");
+    const own = deviceOf(owner);
+    const [id = "", endsAt = "", rest = ""] = own.split(".");
+    const cookies = [
+      deviceOf(other),
+      deviceOf(other).replace(/^[^.]*/, id),
+      [id, Number(endsAt) + 1_000, rest].join("."),
+    ];
+    await failUpTo(signInTries, unknown(), email);
+    for (const cookie of cookies) {
+      const browser = unknown();
+      browser.headers.set("cookie", `atelier.device=${cookie}`);
+      expect(await signIn(browser, email, testPassword)).toBe(429);
+    }
+    expect(await signIn(early, email, testPassword)).toBe(429);
+    expect(await signIn(owner, email, testPassword)).toBe(200);
+  });
+});
+
+const deviceOf = (browser: TestBrowser) =>
+  /atelier\.device=([^;]*)/.exec(browser.headers.get("cookie") ?? "")?.[1] ?? "";
+
+describe("what people fill in", () => {
+  const signUp = (body: object) =>
+    openTestBrowser(test1.services).auth("/sign-up/email", { name: "N", password: testPassword, ...body });
+
+  test("addresses that the product reserves are refused at sign-up, and no change takes one", async () => {
+    for (const email of [
+      "workers@atelier.invalid",
+      "Any@Sub.Example.INVALID",
+      "a@anonymous.placeholder.invalid",
+    ]) {
+      const answer = await signUp({ email });
+      expect([email, answer.status]).toEqual([email, 400]);
+      expect(await answer.json()).toMatchObject({ code: "INVALID_EMAIL" });
+    }
+    expect((await signUp({ email: "fine@invalid.example.com" })).status).toBe(200);
+    const admin = await openAccount(test1.services, "reserving-admin@example.com");
+    const me = await caller(admin.headers);
+    const { users } = schema;
+    await test1.services.db
+      .update(users)
+      .set({ role: "admin" })
+      .where(eq(users.id, me?.userId ?? ""));
+    for (const [path, body] of [
+      ["/admin/update-user", { userId: me?.userId, data: { email: "workers@atelier.invalid" } }],
+      ["/admin/create-user", { name: "N", password: testPassword, email: "workers@atelier.invalid" }],
+      ["/update-user", { email: "workers@atelier.invalid" }],
+    ] as const)
+      expect([path, (await admin.auth(path, body)).status]).toEqual([path, 400]);
+    const made = createUser(test1.services, { email: "x@atelier.invalid", password: testPassword });
+    await expect(made).rejects.toMatchObject({ code: "bad_request", message: /reserved/ });
+  });
+
+  test("a name has at most 100 characters after trimming, at sign-up and at a change", async () => {
+    const browser = openTestBrowser(test1.services);
+    const body = { email: "named@example.com", password: testPassword };
+    const tooLong = await browser.auth("/sign-up/email", { ...body, name: "n".repeat(101) });
+    expect([tooLong.status, await tooLong.json()]).toMatchObject([400, { code: "INVALID_NAME" }]);
+    const padded = await browser.auth("/sign-up/email", { ...body, name: ` ${"n".repeat(100)}  ` });
+    expect([padded.status, await padded.json()]).toMatchObject([200, { user: { name: "n".repeat(100) } }]);
+    for (const name of ["n".repeat(101), "two\nlines", "half \ud800", "nul \u0000", 7])
+      expect([name, (await browser.auth("/update-user", { name })).status]).toEqual([name, 400]);
+    expect((await browser.auth("/update-user", { name: "  Ada  " })).status).toBe(200);
+    const { users } = schema;
+    const [row] = await test1.services.db.select().from(users).where(eq(users.email, body.email));
+    expect(row?.name).toBe("Ada");
+  });
+
+  test("an account takes no picture of another site", async () => {
+    const image = "https://elsewhere.example/track.png";
+    expect((await signUp({ email: "pictured@example.com", image })).status).toBe(400);
+    const guest = await openGuest(test1.services);
+    expect((await guest.auth("/update-user", { image })).status).toBe(400);
+    expect((await guest.auth("/update-user", { image: null })).status).toBe(200);
+  });
+
+  test("an e-mail address has at most 254 characters", async () => {
+    const email = `long@${"a.".repeat(130)}example.com`;
+    const answer = await signUp({ email });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: "INVALID_EMAIL" }]);
+  });
+
+  test("the tables refuse what the checks above refuse", async () => {
+    const { db } = test1.services;
+    const guest = await caller((await openGuest(test1.services)).headers);
+    const { users, apiKeys, nodes, idempotencyKeys } = schema;
+    const own = eq(users.id, guest?.userId ?? "");
+    const ownerId = guest?.userId ?? "";
+    const process = { hostname: "h", bootId: "b", pid: 1, pidStartedAt: "1" };
+    const capability = { cores: 1, memoryBytes: 1, gpus: [], kinds: [], engines: [] };
+    const service = { name: "Workers", role: "service" };
+    await db.insert(users).values({ id: "service", email: "one@example.com", ...service });
+    const writes = {
+      users_name_length: db
+        .update(users)
+        .set({ name: "n".repeat(101) })
+        .where(own),
+      users_email_length: db
+        .update(users)
+        .set({ email: "e".repeat(255) })
+        .where(own),
+      users_image_none: db.update(users).set({ image: "https://elsewhere.example" }).where(own),
+      users_ban_reason_length: db
+        .update(users)
+        .set({ banReason: "b".repeat(1_001) })
+        .where(own),
+      users_service: db.insert(users).values({ id: "twin", email: "two@example.com", ...service }),
+      api_keys_name_length: db
+        .insert(apiKeys)
+        .values({ id: "key", key: "hash", name: "k".repeat(101), referenceId: ownerId }),
+      nodes_name_length: db
+        .insert(nodes)
+        .values({ id: newId(), name: "n".repeat(301), ...process, capability }),
+      idempotency_keys_key_length: db
+        .insert(idempotencyKeys)
+        .values({ ownerId, key: "k".repeat(301), requestSha256: "", jobId: newId() }),
+      images_title_length: db.insert(schema.images).values({
+        id: newId(),
+        ownerId,
+        role: "upload",
+        storageKey: newId(),
+        storedSha256: "",
+        mime: "image/png",
+        widthPx: 1,
+        heightPx: 1,
+        sizeBytes: 1,
+        thumbhash: "",
+        title: "t".repeat(121),
+      }),
+    };
+    for (const [constraint, write] of Object.entries(writes))
+      await expect(write.execute()).rejects.toMatchObject({ cause: { constraint } });
   });
 });
 

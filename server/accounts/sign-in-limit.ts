@@ -1,18 +1,22 @@
 import { createHash } from "node:crypto";
+import type { GenericEndpointContext } from "better-auth";
+import { APIError, createAuthMiddleware } from "better-auth/api";
 import { sql } from "drizzle-orm";
 import type { Db } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
 
 const signInWindowMs = 60_000;
+/** Failed tries in a window, of all unknown devices together and of each known device. */
 export const signInTries = 10;
+const deviceSeconds = 180 * 86_400;
 
-/**
- * Counts a try to sign in to an address and says whether it is within the limit. By address, not by caller: whoever
- * guesses passwords can send from many addresses or invent X-Forwarded-For.
- */
-export async function countSignIn(db: Db, email: string): Promise<boolean> {
-  const key = `sign-in|${createHash("sha256").update(email.trim().toLowerCase()).digest("hex")}`;
-  const nowMs = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+const nowMs = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
+const digestOf = (email: string) => createHash("sha256").update(email.trim().toLowerCase()).digest("hex");
+
+/** Counts a try and returns whether it is within the limit. Counted before the password is checked: parallel tries cannot pass together. */
+async function countTry(db: Db, key: string): Promise<boolean> {
   const isOver = sql`rate_limits.last_request <= ${nowMs} - ${signInWindowMs}`;
   const { rows } = await db.execute<{ count: number }>(sql`
     insert into rate_limits (id, key, count, last_request) values (${newId()}, ${key}, 1, ${nowMs})
@@ -21,4 +25,64 @@ export async function countSignIn(db: Db, email: string): Promise<boolean> {
       last_request = case when ${isOver} then excluded.last_request else rate_limits.last_request end
     returning count`);
   return (rows[0]?.count ?? 0) <= signInTries;
+}
+
+/** Takes back a try that succeeded, so that only failures count. */
+async function forgetTry(db: Db, key: string): Promise<void> {
+  await db.execute(sql`update rate_limits set count = greatest(count - 1, 0) where key = ${key}`);
+}
+
+const deviceCookie = (ctx: GenericEndpointContext) =>
+  ctx.context.createAuthCookie("device", { maxAge: deviceSeconds });
+
+/** The id of a browser that signed in to this address before; null without its signed cookie. */
+async function knownDevice(ctx: GenericEndpointContext, email: string): Promise<string | null> {
+  const value = await ctx.getSignedCookie(deviceCookie(ctx).name, ctx.context.secret);
+  const [id, endsAtSeconds, digest] = value ? value.split(".") : [];
+  if (!id || digest !== digestOf(email) || !(Number(endsAtSeconds) > Date.now() / 1_000)) return null;
+  return id;
+}
+
+async function rememberDevice(ctx: GenericEndpointContext, email: string): Promise<void> {
+  const { name, attributes } = deviceCookie(ctx);
+  // A browser keeps its id, or each sign-in would give it a count of its own.
+  const id = (await knownDevice(ctx, email)) ?? newId();
+  const endsAtSeconds = Math.floor(Date.now() / 1_000) + deviceSeconds;
+  const value = `${id}.${endsAtSeconds}.${digestOf(email)}`;
+  await ctx.setSignedCookie(name, value, ctx.context.secret, attributes);
+}
+
+function emailOf(ctx: GenericEndpointContext): string | null {
+  const body: unknown = ctx.body;
+  if (ctx.path !== "/sign-in/email" || typeof body !== "object" || body === null) return null;
+  return "email" in body && typeof body.email === "string" ? body.email : null;
+}
+
+/** By address, not by caller: password guesses can come from many addresses. A known device has a count of its own. */
+async function limitKey(ctx: GenericEndpointContext, email: string): Promise<string> {
+  const device = await knownDevice(ctx, email);
+  return device ? `sign-in-device|${device}` : `sign-in|${digestOf(email)}`;
+}
+
+/** Refuses a sign-in above the limit of failed tries. */
+export function limitSignIn({ db }: Services) {
+  return createAuthMiddleware(async (ctx) => {
+    const email = emailOf(ctx);
+    if (email === null || (await countTry(db, await limitKey(ctx, email)))) return;
+    throw new APIError("TOO_MANY_REQUESTS", {
+      code: "TOO_MANY_REQUESTS",
+      message: "Too many failed tries to sign in. Wait a minute and try again.",
+    });
+  });
+}
+
+/** After a sign-in or sign-up that succeeded: the try does not count, and the browser becomes a known device. */
+export function settleSignIn({ db }: Services) {
+  return createAuthMiddleware(async (ctx) => {
+    const signedIn = ctx.context.newSession;
+    if (!signedIn || (ctx.path !== "/sign-in/email" && ctx.path !== "/sign-up/email")) return;
+    const email = emailOf(ctx);
+    if (email !== null) await forgetTry(db, await limitKey(ctx, email));
+    await rememberDevice(ctx, signedIn.user.email);
+  });
 }

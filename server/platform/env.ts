@@ -36,7 +36,7 @@ const envSchema = z.object({
   HOST: text.default("127.0.0.1"),
   PORT: integer(0, 65_535).default(3000),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
-  WORKER_NAME: optionalText,
+  WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),
   WORKER_CPU_SLOTS: integer(1, 64).optional(),
   WORKER_GPU_SLOTS: integer(1, 64).optional(),

@@ -1,7 +1,14 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
 import { migrate } from "@atelier/server/db";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { createTestDatabase } from "./create-test-database.ts";
+
+const migrations = path.join(import.meta.dirname, "../../drizzle/migrations");
 
 test("A1 a migration that another process holds up ends with a plain sentence, and runs when it is free", async () => {
   const database = await createTestDatabase();
@@ -11,5 +18,76 @@ test("A1 a migration that another process holds up ends with a plain sentence, a
   await expect(migrate(database.url, { waitMs: 1 })).rejects.toThrow(/Another process is bringing/);
   await holder.end();
   await migrate(database.url);
+  await database.drop();
+});
+
+async function dropSchemas(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'",
+  );
+  for (const { name } of rows) await client.query(`drop schema ${client.escapeIdentifier(name)} cascade`);
+  await client.query("create schema public");
+}
+
+/** Brings an empty database to the schema of an earlier version: all migrations up to `lastTag`. */
+async function migrateUpTo(client: pg.Client, lastTag: string): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-migrations-"));
+  try {
+    await cp(migrations, folder, { recursive: true });
+    const journalPath = path.join(folder, "meta/_journal.json");
+    const journal = JSON.parse(await readFile(journalPath, "utf8")) as { entries: { tag: string }[] };
+    const last = journal.entries.findIndex(({ tag }) => tag === lastTag);
+    expect(last).toBeGreaterThanOrEqual(0);
+    await writeFile(journalPath, JSON.stringify({ ...journal, entries: journal.entries.slice(0, last + 1) }));
+    await applyMigrations(drizzle(client), { migrationsFolder: folder });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+test("an install of an earlier version keeps its service account, and rows that break the bounds are cut", async () => {
+  const database = await createTestDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await dropSchemas(client);
+  await migrateUpTo(client, "0003_needs");
+  const insert = "insert into users (id, name, email, role, image, ban_reason, created_at) values ";
+  await client.query(`${insert}
+    ('person', repeat('ü', 5000), 'person@example.com', 'user', 'https://elsewhere.example/a.png', repeat('b', 5000), now()),
+    ('endless', 'Endless', repeat('e', 300) || '@example.com', 'user', null, null, now()),
+    ('twin', 'Twin', 'workers-twin@example.com', 'service', null, null, now() - interval '2 days'),
+    ('service', 'Workers', 'workers@atelier.invalid', 'service', null, null, now() - interval '1 day')`);
+  await client.query(
+    "insert into api_keys (id, name, key, reference_id) values ('key', repeat('k', 500), 'hash', 'person')",
+  );
+  await migrate(database.url);
+  const { rows } = await client.query(
+    "select id, char_length(name) as name, email, role, image from users order by id",
+  );
+  expect(rows).toEqual([
+    { id: "endless", name: 7, email: "too-long-endless@atelier.invalid", role: "user", image: null },
+    { id: "person", name: 100, email: "person@example.com", role: "user", image: null },
+    { id: "service", name: 7, email: "workers@atelier.invalid", role: "service", image: null },
+    { id: "twin", name: 4, email: "workers-twin@example.com", role: "user", image: null },
+  ]);
+  const keys = await client.query("select char_length(name) as name from api_keys");
+  expect(keys.rows).toEqual([{ name: 100 }]);
+  await client.end();
+  await database.drop();
+});
+
+test("an account of a person that holds the address of the workers' account gets no role by the migration", async () => {
+  const database = await createTestDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await dropSchemas(client);
+  await migrateUpTo(client, "0003_needs");
+  await client.query(
+    "insert into users (id, name, email, role) values ('squatter', 'Sly', 'workers@atelier.invalid', 'user')",
+  );
+  await migrate(database.url);
+  const { rows } = await client.query("select id, email, role from users");
+  expect(rows).toEqual([{ id: "squatter", email: "workers@atelier.invalid", role: "user" }]);
+  await client.end();
   await database.drop();
 });

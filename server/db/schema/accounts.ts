@@ -1,22 +1,46 @@
-import { bigint, boolean, index, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 
 const at = (name: string) => timestamp(name, { withTimezone: true });
 
 /** A person, or a guest (`isAnonymous`) until they make an account. Columns are those of better-auth. */
-export const users = pgTable("users", {
-  id: text("id").primaryKey(),
-  name: text("name").notNull(),
-  email: text("email").notNull().unique(),
-  emailVerified: boolean("email_verified").notNull().default(false),
-  image: text("image"),
-  isAnonymous: boolean("is_anonymous").default(false),
-  role: text("role").default("user"),
-  banned: boolean("banned").default(false),
-  banReason: text("ban_reason"),
-  banExpires: at("ban_expires"),
-  createdAt: at("created_at").notNull().defaultNow(),
-  updatedAt: at("updated_at").notNull().defaultNow(),
-});
+export const users = pgTable(
+  "users",
+  {
+    id: text("id").primaryKey(),
+    name: text("name").notNull(),
+    email: text("email").notNull().unique(),
+    emailVerified: boolean("email_verified").notNull().default(false),
+    image: text("image"),
+    isAnonymous: boolean("is_anonymous").default(false),
+    role: text("role").default("user"),
+    banned: boolean("banned").default(false),
+    banReason: text("ban_reason"),
+    banExpires: at("ban_expires"),
+    createdAt: at("created_at").notNull().defaultNow(),
+    updatedAt: at("updated_at").notNull().defaultNow(),
+  },
+  (table) => [
+    /** The owner of what is submitted at workers' own endpoints, found by its role. */
+    uniqueIndex("users_service")
+      .on(table.role)
+      .where(sql`${table.role} = 'service'`),
+    check("users_name_length", sql`char_length(${table.name}) <= 100`),
+    check("users_email_length", sql`char_length(${table.email}) <= 254`),
+    check("users_image_none", sql`${table.image} is null`),
+    check("users_ban_reason_length", sql`char_length(${table.banReason}) <= 1000`),
+  ],
+);
 
 export const sessions = pgTable(
   "sessions",
@@ -96,7 +120,11 @@ export const apiKeys = pgTable(
     createdAt: at("created_at").notNull().defaultNow(),
     updatedAt: at("updated_at").notNull().defaultNow(),
   },
-  (table) => [index("api_keys_key").on(table.key), index("api_keys_reference").on(table.referenceId)],
+  (table) => [
+    index("api_keys_key").on(table.key),
+    index("api_keys_reference").on(table.referenceId),
+    check("api_keys_name_length", sql`char_length(${table.name}) <= 100`),
+  ],
 );
 
 /** Counters of the sign-in rate limit. */

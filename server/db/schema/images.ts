@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import {
   bigint,
   boolean,
+  check,
   index,
   integer,
   pgTable,
@@ -53,5 +54,6 @@ export const images = pgTable(
       .on(table.deletedAt)
       .where(sql`${table.deletedAt} is not null`),
     index("images_job").on(table.jobId),
+    check("images_title_length", sql`char_length(${table.title}) <= 120`),
   ],
 );

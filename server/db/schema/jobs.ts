@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import {
   boolean,
+  check,
   doublePrecision,
   index,
   integer,
@@ -244,7 +245,10 @@ export const idempotencyKeys = pgTable(
     jobId: uuid("job_id").notNull(),
     createdAt: at("created_at").notNull().defaultNow(),
   },
-  (table) => [primaryKey({ columns: [table.ownerId, table.key] })],
+  (table) => [
+    primaryKey({ columns: [table.ownerId, table.key] }),
+    check("idempotency_keys_key_length", sql`char_length(${table.key}) <= 300`),
+  ],
 );
 
 /** When each owner was last served in a queue: the fair pick takes who was served longest ago. */

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import {
   bigint,
   boolean,
+  check,
   index,
   integer,
   jsonb,
@@ -76,6 +77,7 @@ export const nodes = pgTable(
       .on(table.state)
       .where(sql`${table.state} in ('active', 'draining')`),
     index("nodes_seen").on(table.seenAt),
+    check("nodes_name_length", sql`char_length(${table.name}) <= 300`),
   ],
 );
 
