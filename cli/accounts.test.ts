@@ -1,6 +1,6 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import path from "node:path";
-import { resolveCaller } from "@atelier/server/accounts";
+import { findAccount, resolveCaller } from "@atelier/server/accounts";
 import {
   createTestServices,
   openTestBrowser,
@@ -24,17 +24,44 @@ interface Run {
   readonly said: string;
 }
 
-function atelier(...args: string[]): Promise<Run> {
-  return atelierWith({}, args);
+/** Runs a command with `input` as its standard input. */
+function atelier(input: string, ...args: string[]): Promise<Run> {
+  return atelierWith({}, input, args);
 }
 
-function atelierWith(extra: Readonly<Record<string, string>>, args: string[]): Promise<Run> {
+const environment = () => {
   const { DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR } = fixture.services.env;
-  const env = { ...process.env, DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR, ...extra };
+  return { ...process.env, DATABASE_URL, AUTH_SECRET, ATELIER_DATA_DIR };
+};
+
+function atelierWith(extra: Readonly<Record<string, string>>, input: string, args: string[]): Promise<Run> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { env }, (error, out, said) =>
+    const env = { ...environment(), ...extra };
+    const child = execFile(process.execPath, [main, ...args], { env }, (error, out, said) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, out, said }),
     );
+    // A command that refuses its arguments ends before it reads.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(input);
+  });
+}
+
+/** Runs a command on a terminal; each answer is typed once its prompt is shown. */
+function onTerminal(answers: readonly (readonly [string, string])[], command: string): Promise<Run> {
+  return new Promise((resolve) => {
+    const waiting = [...answers];
+    let shown = "";
+    const child = spawn("script", ["-qec", `${process.execPath} ${main} ${command}`, "/dev/null"], {
+      env: environment(),
+    });
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      shown += chunk;
+      const [prompt, answer] = waiting[0] ?? [];
+      if (prompt === undefined || !shown.endsWith(prompt)) return;
+      waiting.shift();
+      child.stdin.write(`${answer}\r`);
+    });
+    child.on("close", (code) => resolve({ code: code ?? -1, out: shown, said: "" }));
   });
 }
 
@@ -42,49 +69,94 @@ const signIn = (password: string) =>
   openTestBrowser(fixture.services).auth("/sign-in/email", { email, password });
 
 test("an operator makes an admin and a key, and sets a password that ends all sessions", async () => {
-  expect(await atelier("create-user", "--email", email, "--password", testPassword, "--admin")).toMatchObject(
-    {
-      code: 0,
-    },
-  );
+  expect(await atelier(`${testPassword}\n`, "create-user", "--email", email, "--admin")).toMatchObject({
+    code: 0,
+  });
   const browser = openTestBrowser(fixture.services);
   await browser.auth("/sign-in/email", { email, password: testPassword });
   expect(await resolveCaller(fixture.services, browser.headers)).toMatchObject({ isAdmin: true });
 
-  const made = await atelier("create-api-key", "--email", email);
+  const made = await atelier("", "create-api-key", "--email", email);
   expect(made.out).toMatch(/^atelier_[A-Za-z]{48}\n$/);
   const headers = new Headers({ authorization: `Bearer ${made.out.trim()}` });
   expect(await resolveCaller(fixture.services, headers)).toMatchObject({ isAdmin: true, via: "api_key" });
 
   const newPassword = "set on the command line";
-  expect((await atelier("reset-password", "--email", email, "--password", newPassword)).code).toBe(0);
+  expect((await atelier(newPassword, "reset-password", "--email", email)).code).toBe(0);
   expect(await resolveCaller(fixture.services, browser.headers)).toBeNull();
   expect([(await signIn(testPassword)).status, (await signIn(newPassword)).status]).toEqual([401, 200]);
 });
 
 test("A1 what is wrong is said in words, without a stack trace, and the exit code is 1", async () => {
-  const cases: [string[], RegExp][] = [
-    [["create-user", "--email", email, "--password", testPassword], /already an account/],
-    [["create-user", "--email", "nonsense", "--password", testPassword], /email is not an e-mail address/],
-    [["create-user", "--email", "short@example.com", "--password", "short"], /at least 10 characters/],
-    [["create-user", "--password", testPassword], /Missing: --email/],
-    [["create-user", "--mail", "x"], /Unknown option/],
-    [["create-api-key", "--email", "nobody@example.com"], /no account with the address nobody@example.com/],
-    [["reset-password", "--email", "nobody@example.com", "--password", testPassword], /no account/],
+  const cases: [string, string[], RegExp][] = [
+    [testPassword, ["create-user", "--email", email], /already an account/],
+    [testPassword, ["create-user", "--email", "nonsense"], /email is not an e-mail address/],
+    ["short", ["create-user", "--email", "short@example.com"], /at least 10 characters/],
+    ["", ["create-user", "--email", "none@example.com"], /No password was given/],
+    [testPassword, ["create-user"], /Missing: --email/],
+    ["", ["create-user", "--mail", "x"], /Unknown option/],
+    [
+      "",
+      ["create-api-key", "--email", "nobody@example.com"],
+      /no account with the address nobody@example.com/,
+    ],
+    [testPassword, ["reset-password", "--email", "nobody@example.com"], /no account/],
+    [
+      "",
+      ["create-user", "--email", "a@example.com", "--password", testPassword],
+      /Leave it out: the command asks/,
+    ],
+    [
+      "",
+      ["reset-password", "--email", email, `--password=${testPassword}`],
+      /Leave it out: the command asks/,
+    ],
   ];
-  for (const [args, pattern] of cases) {
-    const run = await atelier(...args);
+  const runs = await Promise.all(
+    cases.map(async ([input, args, pattern]) => ({ pattern, ...(await atelier(input, ...args)) })),
+  );
+  for (const run of runs) {
     expect([run.code, run.out]).toEqual([1, ""]);
-    expect(run.said).toMatch(pattern);
+    expect(run.said).toMatch(run.pattern);
     expect(run.said).not.toMatch(/\n\s+at /);
   }
+});
+
+test("a terminal asks twice for a password and shows none of it", async () => {
+  const again = "Password again: ";
+  const command = "create-user --email typed@example.com";
+  const wrong = await onTerminal(
+    [
+      ["Password: ", testPassword],
+      [again, "something else"],
+    ],
+    command,
+  );
+  expect(wrong).toMatchObject({ code: 1, out: expect.stringContaining("The two passwords differ.") });
+  const made = await onTerminal(
+    [
+      ["Password: ", testPassword],
+      [again, testPassword],
+    ],
+    command,
+  );
+  expect(made.code).toBe(0);
+  for (const { out } of [wrong, made]) expect(out).not.toContain(testPassword);
+  const body = { email: "typed@example.com", password: testPassword };
+  expect((await openTestBrowser(fixture.services).auth("/sign-in/email", body)).status).toBe(200);
+});
+
+test("a password prompt that is broken off makes no account", async () => {
+  const run = await onTerminal([["Password: ", "\u0003"]], "create-user --email broken-off@example.com");
+  expect(run.code).toBe(1);
+  await expect(findAccount(fixture.services, { email: "broken-off@example.com" })).rejects.toThrow();
 });
 
 test("A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler", async () => {
   // Nothing listens on port 1, so that the refusal names who was asked.
   const extra = { DATABASE_DIRECT_URL: "postgres://user@127.0.0.1:1/direct" };
-  const args = ["create-user", "--email", "pooled@example.com", "--password", testPassword];
-  expect(await atelierWith(extra, args)).toMatchObject({
+  const args = ["create-user", "--email", "pooled@example.com"];
+  expect(await atelierWith(extra, testPassword, args)).toMatchObject({
     code: 1,
     out: "",
     said: expect.stringContaining("127.0.0.1:1"),

@@ -1,24 +1,23 @@
 import { createUser as create } from "@atelier/server/accounts";
 import { parseFlags } from "./parse-flags.ts";
+import { readPassword, refusesPasswordFlag } from "./read-password.ts";
 import { withServices } from "./with-services.ts";
 
-const usage = "Usage: atelier create-user --email <address> --password <password> [--admin]";
+const usage = "Usage: atelier create-user --email <address> [--admin]";
 
-/** `atelier create-user`: makes an account; prints its id. */
+/** `atelier create-user`: makes an account with the password from standard input; prints its id. */
 export async function createUser(args: string[]): Promise<number> {
+  if (refusesPasswordFlag(args)) return 1;
   const flags = parseFlags({
     args,
-    options: {
-      email: { type: "string", default: "" },
-      password: { type: "string", default: "" },
-      admin: { type: "boolean", default: false },
-    },
-    required: ["email", "password"],
+    options: { email: { type: "string", default: "" }, admin: { type: "boolean", default: false } },
+    required: ["email"],
     usage,
   });
-  if (!flags) return 1;
+  const password = flags && (await readPassword());
+  if (!flags || !password) return 1;
   return withServices(async (services) => {
-    const { email, password, admin } = flags;
+    const { email, admin } = flags;
     const { id } = await create(services, { email, password, isAdmin: admin });
     console.log(id);
   });

@@ -12,7 +12,7 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./doctor.ts")).doctor,
   },
   "create-user": {
-    summary: "makes an account: --email --password [--admin]",
+    summary: "makes an account: --email [--admin]; asks for the password, or reads it from a pipe",
     load: async () => (await import("./create-user.ts")).createUser,
   },
   "create-api-key": {
@@ -20,7 +20,7 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./create-api-key.ts")).createApiKey,
   },
   "reset-password": {
-    summary: "sets a password and ends all sessions: --email --password",
+    summary: "sets a password and ends all sessions: --email; asks for the password, or reads it from a pipe",
     load: async () => (await import("./reset-password.ts")).resetPassword,
   },
   workflow: {

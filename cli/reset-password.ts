@@ -1,20 +1,23 @@
 import { resetPassword as reset } from "@atelier/server/accounts";
 import { parseFlags } from "./parse-flags.ts";
+import { readPassword, refusesPasswordFlag } from "./read-password.ts";
 import { withServices } from "./with-services.ts";
 
-const usage = "Usage: atelier reset-password --email <address> --password <password>";
+const usage = "Usage: atelier reset-password --email <address>";
 
-/** `atelier reset-password`: sets a new password and ends all sessions of the account. */
+/** `atelier reset-password`: sets the password from standard input and ends all sessions of the account. */
 export async function resetPassword(args: string[]): Promise<number> {
+  if (refusesPasswordFlag(args)) return 1;
   const flags = parseFlags({
     args,
-    options: { email: { type: "string", default: "" }, password: { type: "string", default: "" } },
-    required: ["email", "password"],
+    options: { email: { type: "string", default: "" } },
+    required: ["email"],
     usage,
   });
-  if (!flags) return 1;
+  const password = flags && (await readPassword());
+  if (!flags || !password) return 1;
   return withServices(async (services) => {
-    await reset(services, { email: flags.email, password: flags.password });
+    await reset(services, { email: flags.email, password });
     console.error(`The password of ${flags.email} is changed and all its sessions are ended.`);
   });
 }

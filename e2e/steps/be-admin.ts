@@ -12,14 +12,16 @@ const root = path.join(import.meta.dirname, "../..");
 export async function beAdmin(page: Page): Promise<void> {
   const account = { email: `${randomUUID()}@example.org`, password: "a long enough password" };
   const { email, password } = account;
-  await promisify(execFile)(
+  const creating = promisify(execFile)(
     process.execPath,
-    ["cli/main.ts", "create-user", "--email", email, "--password", password, "--admin"],
+    ["cli/main.ts", "create-user", "--email", email, "--admin"],
     {
       cwd: root,
       env: { ...process.env, DATABASE_URL: "", ATELIER_DATA_DIR: process.env.ATELIER_E2E_DATA_DIR },
     },
   );
+  creating.child.stdin?.end(password);
+  await creating;
   await signIn(page, account);
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
 }

@@ -12,6 +12,7 @@ import { trustedOrigins } from "./trusted-origins.ts";
 import { checkUserData } from "./user-data.ts";
 
 export const minPasswordLength = 10;
+export const maxPasswordLength = 128;
 export const maxKeyNameLength = 100;
 const sessionSeconds = 30 * 86_400;
 const sessionRefreshSeconds = 86_400;
@@ -112,7 +113,7 @@ export function createAuth(services: Services) {
     disabledPaths,
     rateLimit,
     session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
-    emailAndPassword: { enabled: true, minPasswordLength, autoSignIn: true },
+    emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
     advanced: {
       database: { generateId: () => newId() },
       cookiePrefix: "atelier",

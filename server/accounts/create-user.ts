@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { authOf, minPasswordLength } from "./auth.ts";
+import { authOf, maxPasswordLength, minPasswordLength } from "./auth.ts";
 import { isReservedEmail, maxEmailLength, maxUserNameLength } from "./user-data.ts";
 
 const createUserSchema = z.strictObject({
@@ -10,7 +10,10 @@ const createUserSchema = z.strictObject({
     .max(maxEmailLength, `must have at most ${maxEmailLength} characters`)
     .toLowerCase()
     .refine((email) => !isReservedEmail(email), "is reserved; take one that does not end in .invalid"),
-  password: z.string().min(minPasswordLength, `must have at least ${minPasswordLength} characters`).max(128),
+  password: z
+    .string()
+    .min(minPasswordLength, `must have at least ${minPasswordLength} characters`)
+    .max(maxPasswordLength, `must have at most ${maxPasswordLength} characters`),
   isAdmin: z.boolean().default(false),
 });
 

@@ -93,6 +93,14 @@ describe("sessions", () => {
     expect((await browser.auth("/sign-up/email", body)).status).toBe(400);
   });
 
+  test("a password set on the command line is one that sign-in accepts", async () => {
+    const email = "reset-bounds@example.com";
+    for (const password of ["123456789", "l".repeat(129)])
+      await expect(resetPassword(test1.services, { email, password })).rejects.toMatchObject({
+        code: "bad_request",
+      });
+  });
+
   test("nobody makes themselves admin or guest at sign-up", async () => {
     const body = { password: testPassword, name: "Sly" };
     for (const extra of [{ role: "admin" }, { isAnonymous: true }]) {
