@@ -14,5 +14,5 @@ test("A4 a picture from words is offered, and refused with the engine to connect
   expect(answer.status()).toBeGreaterThanOrEqual(400);
   const problem: { code: string; detail: string } = await answer.json();
   expect(problem.code).toBe("no_engine");
-  expect(problem.detail).toMatch(/needs a ComfyUI server or a cloud provider/);
+  expect(problem.detail).toMatch(/needs a ComfyUI server; none is connected/);
 });

@@ -25,7 +25,7 @@ describe("D3 placement", () => {
     await addNode(scene.services);
     await expect(submitWords()).rejects.toMatchObject({
       code: "no_engine",
-      message: expect.stringContaining("ComfyUI"),
+      message: expect.stringContaining("needs a ComfyUI server; none is connected"),
     });
     expect(await scene.services.db.$count(schema.jobs)).toBe(0);
   });

@@ -9,7 +9,7 @@ export function missingEngineReason(kind: JobKind, candidates: readonly Candidat
   }
   switch (kind) {
     case "text_to_image":
-      return "Making pictures from text needs a ComfyUI server or a cloud provider; none is connected. The engine of this computer only edits pictures.";
+      return "Making pictures from text needs a ComfyUI server; none is connected. The engine of this computer only edits pictures.";
     case "edit":
       return "Changing a picture by words needs a ComfyUI server with a model for it; none is connected.";
     case "restore_faces":
