@@ -5,3 +5,17 @@ export interface Caller {
   readonly isAdmin: boolean;
   readonly via: "session" | "api_key";
 }
+
+/** What decides about a caller, of a row of `users`. */
+export interface UserFacts {
+  readonly id: string;
+  readonly role?: string | null | undefined;
+  readonly isAnonymous?: boolean | null | undefined;
+  readonly banned?: boolean | null | undefined;
+  readonly banExpires?: Date | null | undefined;
+}
+
+/** A ban ends by itself at `banExpires`. */
+export function isBanned(user: UserFacts): boolean {
+  return user.banned === true && (!user.banExpires || user.banExpires > new Date());
+}

@@ -4,20 +4,8 @@ import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { authOf } from "./auth.ts";
-import type { Caller } from "./caller.ts";
+import { isBanned, type Caller, type UserFacts } from "./caller.ts";
 import { takePermit } from "./take-permit.ts";
-
-interface UserFacts {
-  readonly id: string;
-  readonly role?: string | null | undefined;
-  readonly isAnonymous?: boolean | null | undefined;
-  readonly banned?: boolean | null | undefined;
-  readonly banExpires?: Date | null | undefined;
-}
-
-function isBanned(user: UserFacts): boolean {
-  return user.banned === true && (!user.banExpires || user.banExpires > new Date());
-}
 
 function callerFor(user: UserFacts, via: Caller["via"]): Caller {
   const isGuest = user.isAnonymous === true;

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { GenericEndpointContext } from "better-auth";
-import { APIError, createAuthMiddleware } from "better-auth/api";
+import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { sql } from "drizzle-orm";
 import type { Db } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
+import { isBanned } from "./caller.ts";
 
 const signInWindowMs = 60_000;
 /** Failed tries in a window, of all unknown devices together and of each known device. */
@@ -64,9 +65,19 @@ async function limitKey(ctx: GenericEndpointContext, email: string): Promise<str
   return device ? `sign-in-device|${device}` : `sign-in|${digestOf(email)}`;
 }
 
-/** Refuses a sign-in above the limit of failed tries. */
+/** The library checks a ban at sign-in alone; a session may be older than the ban. */
+async function endBannedSessions(ctx: GenericEndpointContext): Promise<void> {
+  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
+  if (!open || !isBanned(open.user)) return;
+  await ctx.context.internalAdapter.deleteUserSessions(open.user.id);
+  ctx.context.session = null;
+}
+
+/** Before each endpoint of the library: ends sessions of banned users, and refuses a sign-in above the limit of failed tries. */
 export function limitSignIn({ db }: Services) {
   return createAuthMiddleware(async (ctx) => {
+    // Each request of the API asks for the session and looks at the ban itself.
+    if (ctx.headers?.has("cookie") && ctx.path !== "/get-session") await endBannedSessions(ctx);
     const email = emailOf(ctx);
     if (email === null || (await countTry(db, await limitKey(ctx, email)))) return;
     throw new APIError("TOO_MANY_REQUESTS", {

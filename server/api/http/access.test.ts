@@ -6,9 +6,11 @@ import {
   type TestOwner,
   type TestServices,
 } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApiKey, resolveCaller, revokeApiKey } from "../../accounts/index.ts";
+import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import { createHttpApp } from "../index.ts";
 import type { HttpRoute } from "./route.ts";
@@ -41,6 +43,7 @@ let fixture: TestServices;
 let app: Hono;
 let owner: TestOwner;
 let strangerKey: string;
+/** Ended, banned and expired credentials. */
 let revoked: Headers[];
 
 beforeAll(async () => {
@@ -55,13 +58,27 @@ beforeAll(async () => {
   await revokeApiKey(services, { userId: strangerId, id: gone.id });
   const ended = new Headers(stranger.headers);
   await stranger.auth("/revoke-sessions");
-  revoked = [ended, new Headers({ authorization: `Bearer ${gone.key}` })];
+  const { apiKeys, users } = schema;
+  const expired = await createApiKey(services, { userId: strangerId, name: "expired" });
+  await services.db
+    .update(apiKeys)
+    .set({ expiresAt: new Date(0) })
+    .where(eq(apiKeys.id, expired.id));
+  const banned = await openAccount(services, "banned@example.com");
+  const bannedId = (await resolveCaller(services, banned.headers))?.userId ?? "";
+  const bannedKey = await createApiKey(services, { userId: bannedId, name: "banned" });
+  await services.db.update(users).set({ banned: true }).where(eq(users.id, bannedId));
+  revoked = [ended, banned.headers, ...[gone, expired, bannedKey].map(({ key }) => bearer(key))];
 });
 afterAll(() => fixture.close());
 
 const bearer = (key: string) => new Headers({ authorization: `Bearer ${key}` });
 
-async function call(route: HttpRoute, id: string, headers: Headers) {
+async function call(
+  route: Pick<HttpRoute, "operationId" | "path"> & { method: string },
+  id: string,
+  headers: Headers,
+) {
   const { body } = cases[route.operationId] ?? {};
   const url = `${testOrigin}/api/v1${route.path.replace("{id}", id)}`;
   const all = new Headers(headers);
@@ -118,6 +135,22 @@ test.each(withId)("S1 $name answers another's id like an unknown and a malformed
   expect(await call(route, newId(), bearer(strangerKey))).toEqual(foreign);
   expect(await call(route, "not-an-id", bearer(strangerKey))).toEqual(foreign);
 });
+
+test.each(named.filter(({ route }) => route.method === "get"))(
+  "S1 HEAD of $name refuses what GET refuses",
+  async ({ route }) => {
+    for (const headers of [new Headers(), ...revoked])
+      expect(await call({ ...route, method: "head" }, newId(), headers)).toMatchObject({
+        status: 401,
+        body: "",
+      });
+    if (route.resource)
+      expect(await call({ ...route, method: "head" }, own(route), bearer(strangerKey))).toMatchObject({
+        status: 404,
+        body: "",
+      });
+  },
+);
 
 test.each(withId.filter(({ route }) => route.method === "get"))(
   "S1 $name answers the owner",
