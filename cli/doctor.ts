@@ -16,8 +16,9 @@ async function checkDatabaseInUse(): Promise<CheckResult[]> {
 
 function print(results: readonly CheckResult[]): void {
   const width = Math.max(...results.map(({ name }) => name.length));
-  for (const { name, isOk, message } of results) {
-    console.log(`${isOk ? "ok  " : "FAIL"}  ${name.padEnd(width)}  ${message}`);
+  for (const { name, isOk, isWarning, message } of results) {
+    const mark = isWarning ? "warn" : "ok  ";
+    console.log(`${isOk ? mark : "FAIL"}  ${name.padEnd(width)}  ${message}`);
   }
 }
 

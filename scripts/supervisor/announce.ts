@@ -22,10 +22,17 @@ export function box(lines: readonly string[]): string {
   return [`┌${edge}┐`, ...rows, `└${edge}┘`].join("\n");
 }
 
+/** The lines of the box, with the link of the first admin while there is none. */
+export function readyLines(appUrl: string, adminLink: string | null): string[] {
+  const link =
+    adminLink === null ? [] : ["", "There is no admin yet. This link makes an account the admin:", adminLink];
+  return ["Atelier is ready", appUrl, ...link, "", "Ctrl-C stops it"];
+}
+
 /** Prints the address once the page answers; gives up in silence when `isOver`. */
 export async function announce(
   settings: Settings,
-  options: { say: (text: string) => void; isOver: () => boolean },
+  options: { say: (text: string) => void; isOver: () => boolean; adminLink: Promise<string | null> },
 ): Promise<void> {
   const host = settings.host === "0.0.0.0" || settings.host === "::" ? "127.0.0.1" : settings.host;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${settings.port}/`;
@@ -33,7 +40,7 @@ export async function announce(
   while (!options.isOver()) {
     const status = await readStatus(url);
     if (status !== null && status < 500) {
-      options.say(`\n${box(["Atelier is ready", settings.appUrl, "", "Ctrl-C stops it"])}\n`);
+      options.say(`\n${box(readyLines(settings.appUrl, await options.adminLink))}\n`);
       return;
     }
     if (status !== null) askMs = Math.min(askMs * 2, lastAskMs);

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { retiredExitCode } from "@atelier/worker/start-up";
 import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
 import type { ChildSpec } from "./child.ts";
@@ -22,6 +23,13 @@ function nextArgs(verb: "dev" | "start", settings: Settings): string[] {
   return [next, verb, "-H", settings.host, "-p", String(settings.port)];
 }
 
+const frontDoor = pathToFileURL(path.join(rootDir, "scripts/web/preload.ts")).href;
+
+/** `next dev` hands NODE_OPTIONS on to the process that serves, and nothing else. */
+function behindFrontDoor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, NODE_OPTIONS: `${env["NODE_OPTIONS"] ?? ""} --import=${frontDoor}`.trim() };
+}
+
 /** The processes that a role runs. `env` is what all of them get. */
 export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEnv): ChildSpec[] {
   const node = { file: process.execPath, cwd: rootDir };
@@ -39,7 +47,7 @@ export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEn
     ...node,
     name: "web",
     args: nextArgs(verb, settings),
-    env: childEnv,
+    env: behindFrontDoor(childEnv),
     graceMs: webGraceMs,
   });
   if (role === "dev") return [web("dev"), worker];

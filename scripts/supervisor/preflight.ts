@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { checkPort, runChecks, type CheckResult } from "@atelier/server/doctor";
-import { inspectEnv, loadConfig, type Env } from "@atelier/server/platform";
+import { inspectEnv, isLoopback, loadConfig, type Env } from "@atelier/server/platform";
 import { possibleKinds } from "@atelier/worker/start-up";
 import { isRole, servingRoles, type Role } from "./role.ts";
 import type { PreflightReport, Settings } from "./settings.ts";
@@ -21,6 +21,11 @@ async function checkAddress(env: Env): Promise<CheckResult> {
   return { ...result, message: `${env.PORT} is in use: ${what}; stop it first, or set another PORT` };
 }
 
+function checkDevHost({ HOST }: Env): CheckResult {
+  const message = `${HOST} would open the development tools to the network; run \`build\` and \`start\`, or unset HOST`;
+  return { name: "HOST", isOk: isLoopback(HOST), message };
+}
+
 function checkOnly(env: Env): CheckResult {
   const kinds = possibleKinds(env);
   const unknown = env.WORKER_ONLY.filter((name) => !kinds.some((kind) => kind === name));
@@ -31,7 +36,7 @@ function checkOnly(env: Env): CheckResult {
 async function checkRole(role: Role, env: Env): Promise<CheckResult[]> {
   if (role === "worker") return [checkOnly(env)];
   const address = await checkAddress(env);
-  return role === "start" ? [checkBuild(), address] : [address, checkOnly(env)];
+  return role === "start" ? [checkBuild(), address] : [checkDevHost(env), address, checkOnly(env)];
 }
 
 function appUrlOf(env: Env): string {

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import os from "node:os";
 import path from "node:path";
+import { runChecks } from "@atelier/server/doctor";
 import { runNode } from "@atelier/testing/processes";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { box } from "./announce.ts";
+import { box, readyLines } from "./announce.ts";
 
 let folder = "";
 let blocker: Server;
@@ -47,12 +48,13 @@ test("A1 A2 start lists everything that is wrong at once, in plain words, and en
 });
 
 test("A1 the doctor lists the same problems beside what is right", async () => {
-  const run = runNode(
-    [path.join(import.meta.dirname, "..", "..", "cli", "main.ts"), "doctor"],
-    environment(),
-  );
+  const run = runNode([path.join(import.meta.dirname, "..", "..", "cli", "main.ts"), "doctor"], {
+    ...environment(),
+    HOST: "0.0.0.0",
+  });
   expect(await run.ended).toBe(1);
   expect(run.output()).toMatch(/^ok {4}Node\.js/m);
+  expect(run.output()).toMatch(/^warn {2}HOST .+https/m);
   expect(run.output()).toMatch(/^FAIL {2}REDIS_URL .+cannot be reached/m);
   expect(run.output()).toMatch(/^FAIL {2}ATELIER_CONFIG .+timing\.sweepMs/m);
   expect(run.output()).not.toMatch(/^\s+at /m);
@@ -67,4 +69,33 @@ test("the box is as wide as its longest line", () => {
       "└────────────────────┘",
     ].join("\n"),
   );
+});
+
+test("the link of the first admin is shown only while there is no admin", () => {
+  const link = "http://localhost:3000/sign-in#admin=token";
+  expect(readyLines("http://localhost:3000", link)).toContain(link);
+  expect(readyLines("http://localhost:3000", null).join()).not.toContain("admin");
+});
+
+test("dev refuses an address that is open to the network, and says what to use", async () => {
+  const run = runNode([path.join(import.meta.dirname, "..", "dev.ts")], {
+    PATH: process.env["PATH"],
+    NODE_ENV: "test",
+    HOST: "0.0.0.0",
+    PORT: "0",
+    DATABASE_URL: "mysql://nowhere",
+    ATELIER_DATA_DIR: path.join(folder, "data"),
+  });
+  expect(await run.ended).toBe(1);
+  expect(run.output()).toMatch(/^ {2}HOST: .*`build` and `start`/m);
+});
+
+test("the doctor warns of an open HOST without https, and only then", async () => {
+  const warnings = async (env: Readonly<Record<string, string>>) => {
+    const results = await runChecks({ ATELIER_DATA_DIR: folder, ...env });
+    return results.filter(({ isWarning }) => isWarning).map(({ name }) => name);
+  };
+  expect(await warnings({ HOST: "0.0.0.0" })).toEqual(["HOST"]);
+  expect(await warnings({ HOST: "0.0.0.0", APP_URL: "https://studio.example" })).toEqual([]);
+  expect(await warnings({})).toEqual([]);
 });

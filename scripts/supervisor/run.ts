@@ -54,6 +54,12 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
   return code === 0;
 }
 
+/** The link that makes the first admin; null when there is one already. */
+async function firstAdminLink(settings: Settings, env: NodeJS.ProcessEnv): Promise<string | null> {
+  const { output } = await runStep([path.join(import.meta.dirname, "first-admin.ts")], env);
+  return output === "" ? null : `${settings.appUrl.replace(/\/$/, "")}/sign-in#admin=${output}`;
+}
+
 /** What this worker is narrowed to: as configured, or as a person at the terminal says. */
 async function chooseOnly({ settings, flags }: Plan, stop: StopSignals): Promise<readonly string[]> {
   const { only, possibleKinds: kinds } = settings;
@@ -69,7 +75,6 @@ function environmentOf(settings: Settings, database: EmbeddedPostgres | null): N
     ...process.env,
     DATABASE_URL: settings.databaseUrl ?? database?.url,
     AUTH_SECRET: settings.authSecret ?? readOrCreateSecret(settings.dataDir, "auth-secret"),
-    APP_URL: settings.appUrl,
     NEXT_TELEMETRY_DISABLED: "1",
     // Holds stripped TypeScript too: saves each process the 12 MB of the stripper and half of its start-up time.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? path.join(settings.dataDir, "cache", "node"),
@@ -85,6 +90,14 @@ interface Plan {
   readonly flags: Flags | null;
 }
 
+/** Says that it runs: with pages once they answer. */
+function sayReady({ role, settings, flags }: Plan, stop: StopSignals, env: NodeJS.ProcessEnv): void {
+  if (role === "worker" && !flags?.once) say("The worker is running. Ctrl-C stops it");
+  if (role === "worker") return;
+  const adminLink = firstAdminLink(settings, env);
+  void announce(settings, { say, isOver: stop.isRequested, adminLink });
+}
+
 async function serve(plan: Plan, stop: StopSignals): Promise<number> {
   const { role, settings, flags } = plan;
   const only = await chooseOnly(plan, stop);
@@ -97,8 +110,7 @@ async function serve(plan: Plan, stop: StopSignals): Promise<number> {
   }
   const all = childrenOf(role, settings, env);
   const children = flags?.once ? all.map((spec) => runningOnce(spec, flags)) : all;
-  if (role !== "worker") void announce(settings, { say, isOver: stop.isRequested });
-  else if (!flags?.once) say("The worker is running. Ctrl-C stops it");
+  sayReady(plan, stop, env);
   return supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
 }
 

@@ -2,14 +2,16 @@ import { createTestServices, openAccount, type TestServices } from "@atelier/tes
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { createApiKey, listApiKeys, resolveCaller, revokeApiKey } from "./index.ts";
+import { createApiKey, listApiKeys, resolveCaller, revokeApiKey, takeWritePermit } from "./index.ts";
 
 const perMinute = 40;
 let fixture: TestServices;
 let userId: string;
 
 beforeAll(async () => {
-  fixture = await createTestServices({ config: { limits: { apiKeyPerMinute: perMinute } } });
+  fixture = await createTestServices({
+    config: { limits: { apiKeyPerMinute: perMinute, sessionWritesPerMinute: perMinute } },
+  });
   const account = await openAccount(fixture.services, "keys@example.com");
   userId = (await resolveCaller(fixture.services, account.headers))?.userId ?? "";
 });
@@ -108,4 +110,15 @@ test("checking a key writes its row far less often than once per request", async
   const afterFirst = await version();
   for (let index = 1; index < 30; index += 1) await resolveCaller(quick, bearer(key));
   expect(await version()).toBe(afterFirst);
+});
+
+test("two processes together let exactly the configured number of a user's writes through in a minute", async () => {
+  const { services } = fixture;
+  const another = await fixture.openAnother();
+  await awaitYoungMinute();
+  const asked = Array.from({ length: perMinute * 2 }, (_, index) =>
+    takeWritePermit(index % 2 ? services : another, userId),
+  );
+  expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(perMinute);
+  expect(await takeWritePermit(services, "another user")).toBe(true);
 });

@@ -1,11 +1,12 @@
 import { apiKey } from "@better-auth/api-key";
 import { betterAuth, type BetterAuthOptions } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
+import { createAuthMiddleware } from "better-auth/api";
 import { admin, anonymous } from "better-auth/plugins";
 import { schema, type Db } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { promoteFirstAccount } from "./first-admin.ts";
+import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { mergeGuest } from "./merge-guest.ts";
 import { limitSignIn, settleSignIn } from "./sign-in-limit.ts";
 import { trustedOrigins } from "./trusted-origins.ts";
@@ -71,6 +72,22 @@ const rateLimit = {
   },
 } as const satisfies BetterAuthOptions["rateLimit"];
 
+function guardEntry(services: Services) {
+  return createAuthMiddleware(async (ctx) => {
+    await limitSignIn(services, ctx);
+    await admitEntry(services, { path: ctx.path, headers: ctx.headers });
+  });
+}
+
+function followEntry(services: Services) {
+  return createAuthMiddleware(async (ctx) => {
+    await settleSignIn(services, ctx);
+    const userId = ctx.context.newSession?.user.id;
+    if (userId !== undefined)
+      await claimFirstAdmin(services, { path: ctx.path, headers: ctx.headers, userId });
+  });
+}
+
 function guests({ db }: Services) {
   return anonymous({
     generateName: () => "Guest",
@@ -102,7 +119,7 @@ export function createAuth(services: Services) {
   return betterAuth({
     appName: "Atelier",
     secret: env.AUTH_SECRET,
-    baseURL: env.APP_URL ? new URL(env.APP_URL).origin : undefined,
+    baseURL: env.APP_URL ? new URL(env.APP_URL).origin : `http://localhost:${env.PORT}`,
     basePath: "/api/auth",
     trustedOrigins: (request) => (request ? trustedOrigins(env, request) : []),
     database: databaseFor(db),
@@ -117,18 +134,22 @@ export function createAuth(services: Services) {
     advanced: {
       database: { generateId: () => newId() },
       cookiePrefix: "atelier",
+      // One address: scripts/web/front-door.ts replaces whatever the client sent.
+      ipAddress: { ipAddressHeaders: ["x-forwarded-for"] },
       // Over plain http on a LAN address a Secure cookie would never come back.
       useSecureCookies: env.APP_URL?.startsWith("https://") ?? false,
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    hooks: { before: limitSignIn(services), after: settleSignIn(services) },
+    hooks: { before: guardEntry(services), after: followEntry(services) },
     databaseHooks: {
       user: {
         create: {
-          before: async (user) => checkUserData(user),
-          after: async (user) => {
-            if (!user.isAnonymous) await promoteFirstAccount(db);
+          before: async (user, context) => {
+            const checked = checkUserData(user);
+            if (context?.path)
+              await spendInvitation(services, { path: context.path, headers: context.headers });
+            return checked;
           },
         },
         update: { before: async (user) => checkUserData(user) },

@@ -20,8 +20,8 @@ const createUserSchema = z.strictObject({
 export type CreateUserInput = z.input<typeof createUserSchema>;
 
 /**
- * Makes an account without a session; the first account of all becomes admin in any case. Throws `bad_request` for a
- * wrong address or password and `conflict` when the address is taken.
+ * Makes an account without a session, whatever SIGN_UP is. Throws `bad_request` for a wrong address or password and
+ * `conflict` when the address is taken.
  */
 export async function createUser(services: Services, input: CreateUserInput): Promise<{ id: string }> {
   const parsed = createUserSchema.safeParse(input);

@@ -1,89 +1,172 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
 import {
   createTestServices,
   openAccount,
   openGuest,
   openTestBrowser,
   testPassword,
+  type TestServices,
 } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { createUser, workerAccount } from "./index.ts";
+import { newId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { firstAdminSecret } from "./first-admin.ts";
+import {
+  createInvitation,
+  createUser,
+  entryTokenHeader,
+  listInvitations,
+  readEntry,
+  revokeInvitation,
+  workerAccount,
+} from "./index.ts";
 
-const { users } = schema;
+const { users, invitations } = schema;
+const token = "the-token-that-the-supervisor-has-printed";
+let fixture: TestServices;
+let services: Services;
 
-test("of ten first sign-ups at once in two processes exactly one becomes admin", async () => {
-  const fixture = await createTestServices();
-  const { services } = fixture;
-  try {
-    const other = await fixture.openAnother();
+beforeAll(async () => {
+  fixture = await createTestServices();
+  services = fixture.services;
+  const secrets = path.join(services.env.ATELIER_DATA_DIR, "secrets");
+  await mkdir(secrets, { recursive: true });
+  await writeFile(path.join(secrets, firstAdminSecret), `${token}\n`);
+});
+afterAll(() => fixture.close());
+beforeEach(async () => {
+  await services.db.delete(users);
+});
+
+const withToken = (value: string) => ({ [entryTokenHeader]: value });
+const newAccount = (email: string) => ({ email, password: testPassword, name: email });
+
+async function admins(): Promise<string[]> {
+  const rows = await services.db.select({ email: users.email }).from(users).where(eq(users.role, "admin"));
+  return rows.map(({ email }) => email);
+}
+
+async function signUp(at: Services, email: string, value?: string): Promise<number> {
+  const headers = value === undefined ? {} : withToken(value);
+  return (await openTestBrowser(at).auth("/sign-up/email", newAccount(email), headers)).status;
+}
+
+describe("the first admin", () => {
+  test("an account without the printed token is an ordinary one, also the very first", async () => {
     await openGuest(services);
+    expect(await signUp(services, "first@example.com")).toBe(200);
+    expect(await signUp(services, "guessed@example.com", "a guess")).toBe(200);
+    await createUser(services, newUser("operator-made@example.com"));
+    expect(await admins()).toEqual([]);
+    expect(await readEntry(services)).toEqual({ signUp: "open", needsAdmin: true });
+  });
+
+  test("of ten sign-ups at once with the token in two processes exactly one becomes admin", async () => {
+    const other = await fixture.openAnother();
     const racers = Array.from({ length: 10 }, (_, index) =>
-      openAccount(index % 2 ? services : other, `racer-${index}@example.com`),
+      signUp(index % 2 ? services : other, `racer-${index}@example.com`, token),
     );
-    await Promise.all(racers);
-    const rows = await services.db.select({ role: users.role, isGuest: users.isAnonymous }).from(users);
-    expect(rows).toHaveLength(11);
-    expect(rows.filter(({ role }) => role === "admin")).toEqual([{ role: "admin", isGuest: false }]);
-  } finally {
-    await fixture.close();
-  }
-});
+    expect(await Promise.all(racers)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect(await admins()).toHaveLength(1);
+    expect(await readEntry(services)).toEqual({ signUp: "open", needsAdmin: false });
+  });
 
-test("a guest never becomes admin, the first account does, later ones do not", async () => {
-  const fixture = await createTestServices();
-  const { services } = fixture;
-  try {
-    const guest = await openGuest(services);
-    expect(await services.db.$count(users, eq(users.role, "admin"))).toBe(0);
-    await guest.auth("/sign-up/email", { email: "first@example.com", password: testPassword, name: "First" });
-    await openAccount(services, "second@example.com");
-    await createUser(services, { email: "third@example.com", password: testPassword });
-    const admins = await services.db
-      .select({ email: users.email })
-      .from(users)
-      .where(eq(users.role, "admin"));
-    expect(admins).toEqual([{ email: "first@example.com" }]);
-  } finally {
-    await fixture.close();
-  }
-});
+  test("the token is over with the first admin, also one of the command line", async () => {
+    await createUser(services, { ...newUser("admin@example.com"), isAdmin: true });
+    await signUp(services, "late@example.com", token);
+    expect(await admins()).toEqual(["admin@example.com"]);
+  });
 
-test("without any admin the oldest account is promoted, never the newcomer", async () => {
-  const fixture = await createTestServices();
-  const { services } = fixture;
-  try {
-    await openAccount(services, "oldest@example.com");
-    await services.db.update(users).set({ role: "user" });
-    await openTestBrowser(services).auth("/sign-up/email", {
-      email: "newcomer@example.com",
-      password: testPassword,
-      name: "Newcomer",
-    });
-    const admins = await services.db
-      .select({ email: users.email })
-      .from(users)
-      .where(eq(users.role, "admin"));
-    expect(admins).toEqual([{ email: "oldest@example.com" }]);
-  } finally {
-    await fixture.close();
-  }
-});
+  test("an account that is already there becomes admin when it signs in with the token; a guest never does", async () => {
+    const email = "oldest@example.com";
+    await openAccount(services, email);
+    await openTestBrowser(services).auth("/sign-in/anonymous", {}, withToken(token));
+    expect(await admins()).toEqual([]);
+    const body = { email, password: testPassword };
+    await openTestBrowser(services).auth("/sign-in/email", body, withToken(token));
+    expect(await admins()).toEqual([email]);
+  });
 
-test("A14 the account of the workers is made once and never becomes admin", async () => {
-  const fixture = await createTestServices();
-  const { services } = fixture;
-  try {
+  test("A14 the account of the workers is made once and never becomes admin", async () => {
     const made = await Promise.all(Array.from({ length: 5 }, () => workerAccount(services)));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
-    await openAccount(services, "first@example.com");
+    expect(await signUp(services, "first@example.com", token)).toBe(200);
     const rows = await services.db.select({ email: users.email, role: users.role }).from(users);
     expect(rows).toHaveLength(2);
     expect(rows).toContainEqual({ email: "first@example.com", role: "admin" });
     expect(rows).toContainEqual({ email: "workers@atelier.invalid", role: "service" });
-  } finally {
-    await fixture.close();
-  }
+  });
+});
+
+function newUser(email: string) {
+  return { email, password: testPassword };
+}
+
+describe("SIGN_UP", () => {
+  const at = (signUps: "invite" | "closed"): Services => ({
+    ...services,
+    env: { ...services.env, SIGN_UP: signUps },
+  });
+  const invite = (days = 7) => createInvitation(at("invite"), { createdBy: null, days });
+
+  test("closed lets neither guests nor new accounts in, but sign-ins and the first admin", async () => {
+    const studio = at("closed");
+    const { token: invitation } = await invite();
+    await createUser(studio, newUser("known@example.com"));
+    const enter = openTestBrowser(studio);
+    expect((await enter.auth("/sign-in/anonymous")).status).toBe(403);
+    expect(await signUp(studio, "new@example.com")).toBe(403);
+    expect(await signUp(studio, "new@example.com", invitation)).toBe(403);
+    expect((await enter.auth("/sign-in/email", newUser("known@example.com"))).status).toBe(200);
+    expect(await signUp(studio, "admin@example.com", token)).toBe(200);
+    expect(await admins()).toEqual(["admin@example.com"]);
+    expect(await signUp(studio, "second@example.com", token)).toBe(403);
+  });
+
+  test("invite lets exactly one account in with each invitation, and no guests", async () => {
+    const studio = at("invite");
+    const { token: invitation } = await invite();
+    const guest = await openTestBrowser(studio).auth("/sign-in/anonymous");
+    expect([guest.status, await guest.json()]).toMatchObject([403, { code: "GUESTS_CLOSED" }]);
+    expect(await signUp(studio, "without@example.com")).toBe(403);
+    const racers = Array.from({ length: 5 }, (_, index) =>
+      signUp(studio, `racer-${index}@example.com`, invitation),
+    );
+    expect((await Promise.all(racers)).toSorted((a, b) => a - b)).toEqual([200, 403, 403, 403, 403]);
+    expect(await services.db.$count(users)).toBe(1);
+    expect(await admins()).toEqual([]);
+  });
+
+  test("a taken address or a short password leaves the invitation unused", async () => {
+    const studio = at("invite");
+    const { token: invitation } = await invite();
+    await createUser(studio, newUser("taken@example.com"));
+    expect(await signUp(studio, "taken@example.com", invitation)).toBe(422);
+    const short = { ...newAccount("short@example.com"), password: "short" };
+    const answer = await openTestBrowser(studio).auth("/sign-up/email", short, withToken(invitation));
+    expect(answer.status).toBe(400);
+    expect(await signUp(studio, "new@example.com", invitation)).toBe(200);
+  });
+
+  test("an invitation that has expired or was revoked lets nobody in; the database holds no token", async () => {
+    const studio = at("invite");
+    await services.db.delete(invitations);
+    const [late, revoked, kept] = [await invite(), await invite(), await invite()];
+    await services.db
+      .update(invitations)
+      .set({ expiresAt: new Date(Date.now() - 1_000) })
+      .where(eq(invitations.id, late.id));
+    await revokeInvitation(studio, { id: revoked.id });
+    await expect(revokeInvitation(studio, { id: newId() })).rejects.toMatchObject({ code: "not_found" });
+    expect(await signUp(studio, "late@example.com", late.token)).toBe(403);
+    expect(await signUp(studio, "revoked@example.com", revoked.token)).toBe(403);
+    const { token: keptToken, ...view } = kept;
+    expect(await listInvitations(studio)).toEqual([view]);
+    expect(JSON.stringify(await services.db.select().from(invitations))).not.toContain(keptToken);
+  });
 });
 
 test("A14 the account of the workers is never an account of a person that holds its address", async () => {

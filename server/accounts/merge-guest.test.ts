@@ -161,6 +161,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "credentials",
     "idempotency_keys",
     "images",
+    // Made by admins alone, and a guest is never one.
+    "invitations",
     "jobs",
     "queue_turns",
     // Written by admins alone, and a guest is never one.

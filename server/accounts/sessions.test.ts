@@ -11,7 +11,7 @@ import { and, eq, like } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { createUser, resetPassword, resolveCaller } from "./index.ts";
+import { createUser, resetPassword, resolveCaller, trustedOrigins } from "./index.ts";
 import { signInTries } from "./sign-in-limit.ts";
 
 let test1: TestServices;
@@ -340,6 +340,20 @@ describe("what people fill in", () => {
   });
 });
 
+describe("the address of a client", () => {
+  test("S5 is recorded in its session, and each address has a limit of its own", async () => {
+    const enter = (address: string) =>
+      openTestBrowser(test1.services).auth("/sign-in/anonymous", {}, { "x-forwarded-for": address });
+    const limit = 120;
+    const flood = await Promise.all(Array.from({ length: limit + 1 }, () => enter("198.51.100.7")));
+    expect(flood.filter(({ status }) => status === 429)).toHaveLength(1);
+    expect((await enter("198.51.100.8")).status).toBe(200);
+    const { sessions } = schema;
+    const kept = await test1.services.db.$count(sessions, eq(sessions.ipAddress, "198.51.100.7"));
+    expect(kept).toBe(limit);
+  });
+});
+
 describe("S5 requests forged by another site", () => {
   const body = { email: "victim@example.com", password: testPassword, name: "Victim" };
 
@@ -356,16 +370,30 @@ describe("S5 requests forged by another site", () => {
     expect(await caller(browser.headers)).not.toBeNull();
   });
 
-  test("a LAN address, another port and a proxy's host work without configuration", async () => {
-    for (const [host, origin, forwarded] of [
-      ["192.168.1.20:3000", "http://192.168.1.20:3000", undefined],
-      ["localhost:4100", "http://localhost:4100", undefined],
-      ["127.0.0.1:3000", "https://studio.example.com", "studio.example.com"],
+  test("another port and a trusted proxy's host work without configuration, open to the network a LAN address too", async () => {
+    const open = { ...test1.services, env: { ...test1.services.env, HOST: "0.0.0.0" } };
+    for (const [services, host, origin, forwarded] of [
+      [open, "192.168.1.20:3000", "http://192.168.1.20:3000", undefined],
+      [test1.services, "localhost:4100", "http://localhost:4100", undefined],
+      [test1.services, "127.0.0.1:3000", "https://studio.example.com", "studio.example.com"],
     ] as const) {
-      const guest = openTestBrowser(test1.services);
+      const guest = openTestBrowser(services);
       const headers = { host, origin, ...(forwarded ? { "x-forwarded-host": forwarded } : {}) };
       expect((await guest.auth("/sign-in/anonymous", {}, headers)).status).toBe(200);
       expect((await guest.auth("/sign-out", {}, headers)).status).toBe(200);
     }
+  });
+
+  test("bound to loopback a foreign Host makes no origin trusted, and with APP_URL an open studio trusts that alone", () => {
+    const appUrl = "https://studio.example.com";
+    // As Next hands requests on: with the host in X-Forwarded-Host, too.
+    const from = (host: string) =>
+      new Request(`http://${host}/`, { headers: { host, "x-forwarded-host": host } });
+    const local = { HOST: "127.0.0.1", APP_URL: undefined };
+    expect(trustedOrigins(local, from("evil.example:4100"))).toEqual([]);
+    expect(trustedOrigins({ ...local, APP_URL: appUrl }, from("evil.example"))).toEqual([appUrl]);
+    expect(trustedOrigins(local, from("localhost:4100"))).toContain("http://localhost:4100");
+    const open = { HOST: "0.0.0.0", APP_URL: appUrl };
+    expect(trustedOrigins(open, from("192.168.1.20:3000"))).toEqual([appUrl]);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { GenericEndpointContext } from "better-auth";
-import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
+import { APIError, getSessionFromCtx } from "better-auth/api";
 import { sql } from "drizzle-orm";
 import type { Db } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
@@ -74,26 +74,22 @@ async function endBannedSessions(ctx: GenericEndpointContext): Promise<void> {
 }
 
 /** Before each endpoint of the library: ends sessions of banned users, and refuses a sign-in above the limit of failed tries. */
-export function limitSignIn({ db }: Services) {
-  return createAuthMiddleware(async (ctx) => {
-    // Each request of the API asks for the session and looks at the ban itself.
-    if (ctx.headers?.has("cookie") && ctx.path !== "/get-session") await endBannedSessions(ctx);
-    const email = emailOf(ctx);
-    if (email === null || (await countTry(db, await limitKey(ctx, email)))) return;
-    throw new APIError("TOO_MANY_REQUESTS", {
-      code: "TOO_MANY_REQUESTS",
-      message: "Too many failed tries to sign in. Wait a minute and try again.",
-    });
+export async function limitSignIn({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+  // Each request of the API asks for the session and looks at the ban itself.
+  if (ctx.headers?.has("cookie") && ctx.path !== "/get-session") await endBannedSessions(ctx);
+  const email = emailOf(ctx);
+  if (email === null || (await countTry(db, await limitKey(ctx, email)))) return;
+  throw new APIError("TOO_MANY_REQUESTS", {
+    code: "TOO_MANY_REQUESTS",
+    message: "Too many failed tries to sign in. Wait a minute and try again.",
   });
 }
 
 /** After a sign-in or sign-up that succeeded: the try does not count, and the browser becomes a known device. */
-export function settleSignIn({ db }: Services) {
-  return createAuthMiddleware(async (ctx) => {
-    const signedIn = ctx.context.newSession;
-    if (!signedIn || (ctx.path !== "/sign-in/email" && ctx.path !== "/sign-up/email")) return;
-    const email = emailOf(ctx);
-    if (email !== null) await forgetTry(db, await limitKey(ctx, email));
-    await rememberDevice(ctx, signedIn.user.email);
-  });
+export async function settleSignIn({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+  const signedIn = ctx.context.newSession;
+  if (!signedIn || (ctx.path !== "/sign-in/email" && ctx.path !== "/sign-up/email")) return;
+  const email = emailOf(ctx);
+  if (email !== null) await forgetTry(db, await limitKey(ctx, email));
+  await rememberDevice(ctx, signedIn.user.email);
 }

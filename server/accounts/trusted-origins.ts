@@ -1,12 +1,15 @@
-import type { Env } from "../platform/index.ts";
+import { isLoopback, namesLoopback, type Env } from "../platform/index.ts";
 
 /**
- * The origins of this very request: APP_URL and the host it was sent to, under either scheme, since a proxy may
- * end TLS. A page of another site can set neither Host nor X-Forwarded-Host.
+ * The origins of a request: APP_URL, and the host of the request under either scheme, since a proxy may end TLS. Bound
+ * to loopback only the names of this machine count; elsewhere the host counts only without APP_URL. X-Forwarded-Host
+ * comes from a trusted proxy: scripts/web/front-door.ts removes any other.
  */
-export function trustedOrigins(env: Pick<Env, "APP_URL">, request: Request): string[] {
-  const { headers } = request;
-  const hosts = [headers.get("host") ?? new URL(request.url).host, headers.get("x-forwarded-host")];
-  const own = hosts.filter((host) => host !== null).flatMap((host) => [`http://${host}`, `https://${host}`]);
+export function trustedOrigins(env: Pick<Env, "APP_URL" | "HOST">, request: Request): string[] {
+  const direct = request.headers.get("host") ?? new URL(request.url).host;
+  const host = request.headers.get("x-forwarded-host") ?? direct;
+  const isFree = env.APP_URL === undefined && (!isLoopback(env.HOST) || host !== direct);
+  const isLocal = isLoopback(env.HOST) && namesLoopback(host);
+  const own = isFree || isLocal ? [`http://${host}`, `https://${host}`] : [];
   return env.APP_URL ? [new URL(env.APP_URL).origin, ...own] : own;
 }

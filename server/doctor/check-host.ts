@@ -3,7 +3,7 @@ import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
 import { ZodError } from "zod";
-import { loadConfig } from "../platform/index.ts";
+import { isLoopback, loadConfig, type Env } from "../platform/index.ts";
 import { failed, passed, reasonOf, type CheckResult } from "./check-result.ts";
 
 const oldestNode = 24;
@@ -73,4 +73,12 @@ export function checkPort(host: string, port: number): Promise<CheckResult> {
     });
     server.listen(port, host, () => server.close(() => resolve(passed("PORT", `${port} is free`))));
   });
+}
+
+/** Whether passwords and session cookies may cross the network in plain text. */
+export function checkExposure({ HOST, APP_URL }: Env): CheckResult {
+  if (isLoopback(HOST)) return passed("HOST", `${HOST} is reached from this machine alone`);
+  if (APP_URL?.startsWith("https://")) return passed("HOST", `${HOST}, behind ${APP_URL}`);
+  const message = `${HOST} is open to the network over plain http; put a proxy with https before it and set APP_URL`;
+  return { ...passed("HOST", message), isWarning: true };
 }

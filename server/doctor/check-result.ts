@@ -4,6 +4,8 @@ export interface CheckResult {
   readonly name: string;
   readonly isOk: boolean;
   readonly message: string;
+  /** It works, but somebody should look at it. */
+  readonly isWarning?: true;
 }
 
 export function passed(name: string, message: string): CheckResult {

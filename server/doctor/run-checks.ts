@@ -1,13 +1,13 @@
 import { failed, type CheckResult } from "./check-result.ts";
 import { checkDatabase, checkListen } from "./check-database.ts";
-import { checkConfigFile, checkDataDir, checkDiskSpace, checkNode } from "./check-host.ts";
+import { checkConfigFile, checkDataDir, checkDiskSpace, checkExposure, checkNode } from "./check-host.ts";
 import { checkRedis } from "./check-redis.ts";
 import { inspectEnv, type Env } from "../platform/index.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {
   const folder = await checkDataDir(env.ATELIER_DATA_DIR);
   const space = folder.isOk ? [await checkDiskSpace(env.ATELIER_DATA_DIR)] : [];
-  return [checkNode(), folder, ...space, await checkConfigFile(env.ATELIER_CONFIG)];
+  return [checkNode(), checkExposure(env), folder, ...space, await checkConfigFile(env.ATELIER_CONFIG)];
 }
 
 function checkServices(env: Env): Promise<CheckResult>[] {

@@ -92,6 +92,8 @@ const limitsSchema = z.object({
   serverMemoryFailures: z.number().int().min(1).default(2),
   /** Requests per minute of one API key. */
   apiKeyPerMinute: z.number().int().min(1).default(600),
+  /** Writes (procedures and HTTP requests that change something) per minute of one user by session. */
+  sessionWritesPerMinute: z.number().int().min(1).default(600),
 });
 
 const retentionSchema = z.object({

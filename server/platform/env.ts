@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isAddressRange } from "./addresses.ts";
 
 const text = z.string().trim().min(1);
 const optionalText = text.optional();
@@ -15,6 +16,7 @@ function integer(min: number, max: number) {
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const signUps = ["open", "invite", "closed"] as const;
 const databaseUrl = z.url({
   protocol: /^postgres(ql)?$/,
   error: "must be an address like postgres://user:password@host:5432/atelier",
@@ -35,6 +37,15 @@ const envSchema = z.object({
   APP_URL: webUrl.optional(),
   HOST: text.default("127.0.0.1"),
   PORT: integer(0, 65_535).default(3000),
+  /** Proxies whose X-Forwarded-* headers count; without one the address of the socket is the client's. */
+  TRUSTED_PROXIES: list
+    .refine(
+      (items) => items.every(isAddressRange),
+      "must be addresses or ranges like 10.0.0.1,192.168.0.0/16",
+    )
+    .default([]),
+  /** Who may make an account: everybody, those with an invitation, or nobody. Guests come in only while it is open. */
+  SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),

@@ -1,6 +1,7 @@
 export { AppError, isAppError, isErrorCode, isOutOfSpace, ruleOf, toAppError } from "./errors.ts";
 export { toProblem, type Problem } from "./to-problem.ts";
 export { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
+export { isLoopback, namesLoopback } from "./addresses.ts";
 export { isId, newId } from "./ids.ts";
 export { isStorable, lineOfText } from "./line-of-text.ts";
 export { envNames, inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";

@@ -34,10 +34,7 @@ interface LoggedError {
 }
 
 /** An error as a log line holds it: its class, codes and place, but no values that people or clients sent. */
-function describeError(
-  error: unknown,
-  depth = 0,
-): LoggedError | { readonly type: string } | undefined {
+function describeError(error: unknown, depth = 0): LoggedError | { readonly type: string } | undefined {
   if (error === undefined) return undefined;
   if (!(error instanceof Error || types.isNativeError(error))) return { type: typeof error };
   const fields = Object.entries(error).filter(

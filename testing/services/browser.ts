@@ -1,7 +1,7 @@
-import { authOf } from "@atelier/server/accounts";
+import { authOf, createUser } from "@atelier/server/accounts";
 import type { Services } from "@atelier/server/services";
 
-export const testOrigin = "http://studio.test:3000";
+export const testOrigin = "http://localhost:3000";
 
 /** A browser without a screen: keeps cookies and sends Origin and Host as browsers do. */
 export interface TestBrowser {
@@ -58,5 +58,14 @@ export async function openAccount(services: Services, email: string): Promise<Te
   const browser = openTestBrowser(services);
   const response = await browser.auth("/sign-up/email", { email, password: testPassword, name: email });
   if (!response.ok) throw new Error(`sign-up answered ${response.status}: ${await response.text()}`);
+  return browser;
+}
+
+/** A browser with an admin's session; the admin is made as an operator does it. */
+export async function openAdmin(services: Services, email: string): Promise<TestBrowser> {
+  await createUser(services, { email, password: testPassword, isAdmin: true });
+  const browser = openTestBrowser(services);
+  const response = await browser.auth("/sign-in/email", { email, password: testPassword });
+  if (!response.ok) throw new Error(`sign-in answered ${response.status}: ${await response.text()}`);
   return browser;
 }

@@ -1,6 +1,7 @@
 export { createTestServices, type TestServices, type TestServicesOptions } from "./create-test-services.ts";
 export {
   openAccount,
+  openAdmin,
   openGuest,
   openTestBrowser,
   testOrigin,

@@ -19,8 +19,12 @@ export interface TestOwner {
   readonly apiKey: string;
 }
 
-export async function openOwner(services: Services, email: string): Promise<TestOwner> {
-  const browser = await openAccount(services, email);
+export async function openOwner(
+  services: Services,
+  email: string,
+  open: typeof openAccount = openAccount,
+): Promise<TestOwner> {
+  const browser = await open(services, email);
   const caller = await resolveCaller(services, browser.headers);
   if (!caller) throw new Error("the new account has no session");
   const { signal } = new AbortController();

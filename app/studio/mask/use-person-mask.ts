@@ -10,5 +10,5 @@ const none: readonly Stroke[] = [];
 export function usePersonMask(personId: string | null) {
   const mask = useSyncExternalStore(personMask.watch, personMask.get, () => noMask);
   const strokes = personId !== null && mask.personId === personId ? mask.strokes : none;
-  return { strokes, isPainted: hasPaint({ strokes, undone: none }), sentId: personMask.sentId() };
+  return { strokes, isPainted: hasPaint({ strokes }), sentId: personMask.sentId() };
 }

@@ -284,3 +284,28 @@ describe("the document", () => {
     expect(page).not.toMatch(/<script|https?:\/\/(?!studio\.test)[^"\s]*\.(js|css)|@import/);
   });
 });
+
+test("writes by session have a limit on both doors together; reads and keys do not count", async () => {
+  const limits = { ...fixture.services.config.limits, sessionWritesPerMinute: 2 };
+  const services = { ...fixture.services, config: { ...fixture.services.config, limits } };
+  const limited = createHttpApp(services);
+  const cookie = Object.fromEntries((await openGuest(services)).headers);
+  const write = (headers: Record<string, string>) => {
+    const init = { method: "DELETE", headers: { origin: testOrigin, ...headers } };
+    return limited.fetch(new Request(`${testOrigin}/api/v1/images/${owner.imageId}`, init));
+  };
+  const rename = () =>
+    handleTrpc(
+      services,
+      new Request(`${testOrigin}/api/trpc/images.star`, {
+        method: "POST",
+        headers: { ...cookie, ...json },
+        body: JSON.stringify({ json: { id: owner.imageId, starred: true } }),
+      }),
+    );
+  const read = () =>
+    limited.fetch(new Request(`${testOrigin}/api/v1/images/${owner.imageId}`, { headers: cookie }));
+  const answers = [await write(cookie), await rename(), await write(cookie), await rename(), await read()];
+  expect(answers.map(({ status }) => status)).toEqual([404, 404, 429, 429, 404]);
+  expect((await write({ authorization: "Bearer atelier_unknown" })).status).toBe(401);
+});

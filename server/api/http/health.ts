@@ -35,7 +35,10 @@ function createProbe<T>({ log }: Services, part: string, ask: () => Promise<T>):
     const startedAtMs = performance.now();
     const latencyMs = () => Math.round(performance.now() - startedAtMs);
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(`no answer within ${probeTimeoutMs} ms`)), probeTimeoutMs);
+    const timer = setTimeout(
+      () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)),
+      probeTimeoutMs,
+    );
     underWay ??= ask().finally(() => (underWay = null));
     try {
       const value = await Promise.race([underWay, late]);

@@ -1,6 +1,12 @@
 import { addNode, addOwner, addServer, insertJob } from "@atelier/testing/jobs";
 import { addHistory } from "@atelier/testing/monitoring";
-import { createTestServices, openOwner, testOrigin, type TestServices } from "@atelier/testing/services";
+import {
+  createTestServices,
+  openAdmin,
+  openOwner,
+  testOrigin,
+  type TestServices,
+} from "@atelier/testing/services";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { readNodes, readOverview } from "../../monitoring/index.ts";
@@ -13,7 +19,7 @@ let strangerKey: string;
 beforeAll(async () => {
   opened = await createTestServices();
   const { services } = opened;
-  adminKey = (await openOwner(services, "admin@example.com")).apiKey;
+  adminKey = (await openOwner(services, "admin@example.com", openAdmin)).apiKey;
   strangerKey = (await openOwner(services, "stranger@example.com")).apiKey;
   const owner = await addOwner(services);
   await addHistory(services, { jobs: 4_000, days: 2, ownerIds: [owner.userId] });

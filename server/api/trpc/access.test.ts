@@ -1,6 +1,7 @@
 import {
   createTestServices,
   openAccount,
+  openAdmin,
   openGuest,
   openOwner,
   testOrigin,
@@ -36,6 +37,9 @@ const cases: Readonly<Record<string, Case>> = {
   "account.usage": { access: "member" },
   "admin.overview": { access: "admin", input: {} },
   "admin.users": { access: "admin", input: {} },
+  "admin.invitations.list": { access: "admin" },
+  "admin.invitations.create": { access: "admin", input: { days: 7 } },
+  "admin.invitations.revoke": { access: "admin", input: { id: newId() } },
   "admin.nodes.list": { access: "admin" },
   "admin.nodes.drain": { access: "admin", input: { id: newId() } },
   "admin.nodes.resume": { access: "admin", input: { id: newId() } },
@@ -96,7 +100,7 @@ let admins: Headers[];
 beforeAll(async () => {
   fixture = await createTestServices();
   const { services } = fixture;
-  owner = await openOwner(services, "owner@example.com");
+  owner = await openOwner(services, "owner@example.com", openAdmin);
   stranger = (await openAccount(services, "stranger@example.com")).headers;
   const ended = await openAccount(services, "ended@example.com");
   const endedHeaders = new Headers(ended.headers);
@@ -107,15 +111,15 @@ beforeAll(async () => {
   const { db } = services;
   const { users, apiKeys } = schema;
   const bearer = (value: string) => new Headers({ authorization: `Bearer ${value}` });
-  const openAdmin = async (name: string) => {
+  const openKeyedAdmin = async (name: string) => {
     const { headers } = await openAccount(services, `${name}@example.com`);
     const id = (await resolveCaller(services, headers))?.userId ?? "";
     await db.update(users).set({ role: "admin" }).where(eq(users.id, id));
     return { id, headers, made: await createApiKey(services, { userId: id, name }) };
   };
-  const banned = await openAdmin("banned");
+  const banned = await openKeyedAdmin("banned");
   await db.update(users).set({ banned: true }).where(eq(users.id, banned.id));
-  const demoted = await openAdmin("demoted");
+  const demoted = await openKeyedAdmin("demoted");
   const expired = await createApiKey(services, { userId: demoted.id, name: "expired" });
   await db.update(users).set({ role: "user" }).where(eq(users.id, demoted.id));
   await db

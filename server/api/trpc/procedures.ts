@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/index.ts";
-import { assertSameOrigin } from "../same-origin.ts";
+import { admitWrite } from "../same-origin.ts";
 import { appErrorOf } from "./error-mapping.ts";
 import { t } from "./init.ts";
 import { report } from "./report.ts";
@@ -7,7 +7,7 @@ import { report } from "./report.ts";
 /** Anybody, also without a session; `ctx.caller` may be null. */
 export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, next }) => {
   const caller = await ctx.findCaller();
-  if (type === "mutation" && caller?.via !== "api_key") assertSameOrigin(ctx.services.env, ctx.request);
+  if (type === "mutation") await admitWrite(ctx.services, ctx.request, caller);
   return next({ ctx: { caller } });
 });
 

@@ -127,7 +127,18 @@ export const apiKeys = pgTable(
   ],
 );
 
-/** Counters of the sign-in rate limit. */
+/** One-time invitations to make an account; `tokenHash` is SHA-256 of the token in the link. */
+export const invitations = pgTable("invitations", {
+  id: text("id").primaryKey(),
+  tokenHash: text("token_hash").notNull().unique(),
+  /** Null for one that was made on the command line. */
+  createdBy: text("created_by").references(() => users.id, { onDelete: "set null" }),
+  createdAt: at("created_at").notNull().defaultNow(),
+  expiresAt: at("expires_at").notNull(),
+  usedAt: at("used_at"),
+});
+
+/** Counters of the rate limits. */
 export const rateLimits = pgTable("rate_limits", {
   id: text("id").primaryKey(),
   key: text("key").notNull().unique(),

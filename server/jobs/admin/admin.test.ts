@@ -11,6 +11,7 @@ import {
 import {
   captureLog,
   createTestServices,
+  openAdmin,
   openOwner,
   testOrigin,
   type TestServices,
@@ -37,7 +38,7 @@ const { log, lines } = captureLog();
 
 beforeAll(async () => {
   opened = await createTestServices({ log });
-  admin = await openOwner(opened.services, "admin@example.com");
+  admin = await openOwner(opened.services, "admin@example.com", openAdmin);
   // It would hold the one place of the window.
   await cancelAny(opened.services, { id: admin.jobId });
   owner = await addOwner(opened.services);

@@ -1,0 +1,92 @@
+import { BlockList, isIP, isIPv6 } from "node:net";
+
+const mappedPrefix = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
+
+/** The bare address of "1.2.3.4:80", "[::1]:80", "fe80::1%eth0" or "::ffff:1.2.3.4"; null when there is none. */
+function bareAddress(text: string): string | null {
+  const trimmed = text.trim();
+  const inner = /^\[(.+)\](?::\d+)?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
+  const address = inner.replace(/%.*$/, "").replace(mappedPrefix, "");
+  return isIP(address) === 0 ? null : address;
+}
+
+const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
+
+function addRange(ranges: BlockList, text: string): void {
+  const [address = "", bits, ...rest] = text.split("/");
+  const isRange = isIP(address) !== 0 && rest.length === 0 && (bits === undefined || /^\d{1,3}$/.test(bits));
+  if (!isRange) throw new RangeError(`${text} is no address and no range`);
+  if (bits === undefined) ranges.addAddress(address, familyOf(address));
+  else ranges.addSubnet(address, Number(bits), familyOf(address));
+}
+
+/** Whether a text is an IP address or a CIDR range such as 10.0.0.0/8. */
+export function isAddressRange(text: string): boolean {
+  try {
+    addRange(new BlockList(), text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Parses addresses and CIDR ranges; throws RangeError for anything else. */
+export function parseRanges(texts: readonly string[]): BlockList {
+  const ranges = new BlockList();
+  for (const text of texts) addRange(ranges, text);
+  return ranges;
+}
+
+/** Whether an address is in one of the ranges. */
+export function isInRanges(ranges: BlockList, address: string): boolean {
+  const bare = bareAddress(address);
+  return bare !== null && ranges.check(bare, familyOf(bare));
+}
+
+interface Hops {
+  /** Address of the socket. */
+  readonly peer: string;
+  /** X-Forwarded-For as received. */
+  readonly forwardedFor: string | undefined;
+  readonly proxies: BlockList;
+}
+
+/**
+ * The address of the client: the first one that is not a trusted proxy, read from the socket outwards (X-Forwarded-For
+ * from the right). A proxy that forwards something unreadable counts as the client itself.
+ */
+export function clientAddress({ peer, forwardedFor = "", proxies }: Hops): string {
+  let client = bareAddress(peer) ?? peer;
+  for (const hop of forwardedFor.split(",").toReversed()) {
+    const next = isInRanges(proxies, client) ? bareAddress(hop) : null;
+    if (next === null) break;
+    client = next;
+  }
+  return client;
+}
+
+/** The name of a Host header without its port, in lower case; null when the header is not valid. */
+function hostNameOf(host: string): string | null {
+  return /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?$/i.exec(host)?.[1]?.toLowerCase() ?? null;
+}
+
+/** Whether a server that listens at this HOST is reached from its own machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/** Whether a Host header names this machine itself, at any port. */
+export function namesLoopback(host: string): boolean {
+  return loopbackNames.has(hostNameOf(host) ?? "");
+}
+
+/**
+ * Whether the studio answers to a Host header. Bound to loopback it knows its names: a page of another site that points
+ * its own name to 127.0.0.1 (DNS rebinding) would otherwise be of the same origin.
+ */
+export function isKnownHost(env: { HOST: string; APP_URL?: string | undefined }, host: string): boolean {
+  if (!isLoopback(env.HOST) || namesLoopback(host)) return true;
+  return env.APP_URL !== undefined && hostNameOf(host) === new URL(env.APP_URL).hostname;
+}
