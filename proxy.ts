@@ -1,4 +1,5 @@
 import { NextResponse, type NextRequest } from "next/server";
+import { letsGuestsIn, sessionCookie } from "./app/server/lets-guests-in.ts";
 
 // oxlint-disable-next-line no-restricted-properties -- replaced by the bundler when it builds; nothing is read at run time
 const isDevelopment = process.env.NODE_ENV === "development";
@@ -20,8 +21,16 @@ function contentSecurityPolicy(nonce: string): string {
   ].join("; ");
 }
 
+/** Where guests are not let in, a visitor without a session sees the sign-in page alone. */
+function mustSignIn({ cookies, nextUrl }: NextRequest): boolean {
+  if (letsGuestsIn() || nextUrl.pathname === "/sign-in" || nextUrl.pathname === "/metrics") return false;
+  return !cookies.getAll().some(({ name }) => sessionCookie.test(name));
+}
+
 /** Gives each page a nonce of its own, which Next puts on its scripts. */
 export function proxy(request: NextRequest): NextResponse {
+  // The path alone: behind a proxy the request's own address is not the one that the browser knows.
+  if (mustSignIn(request)) return new NextResponse(null, { status: 307, headers: { location: "/sign-in" } });
   const policy = contentSecurityPolicy(btoa(crypto.randomUUID()));
   const headers = new Headers(request.headers);
   headers.set("Content-Security-Policy", policy);

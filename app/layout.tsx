@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { AppFrame } from "./frame/app-frame.tsx";
 import { createCookie } from "./frame/create-cookie.ts";
 import { Providers } from "./frame/providers.tsx";
+import { letsGuestsIn, sessionCookie } from "./server/lets-guests-in.ts";
 import { readTheme, themeCookie } from "./frame/theme.ts";
 import "./styles.css";
 
@@ -23,8 +24,6 @@ export const viewport: Viewport = {
   ],
 };
 
-const sessionCookie = /atelier\.session_token$/;
-
 export default async function RootLayout({ children }: { readonly children: ReactNode }) {
   const [jar, locale, messages] = await Promise.all([cookies(), getLocale(), getMessages()]);
   const hasSession = jar.getAll().some((cookie) => sessionCookie.test(cookie.name));
@@ -32,7 +31,11 @@ export default async function RootLayout({ children }: { readonly children: Reac
     <html lang={locale} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>
         <Providers locale={locale} messages={messages} hasSession={hasSession}>
-          <AppFrame hadCreate={jar.has(createCookie)}>{children}</AppFrame>
+          {hasSession || letsGuestsIn() ? (
+            <AppFrame hadCreate={jar.has(createCookie)}>{children}</AppFrame>
+          ) : (
+            <main>{children}</main>
+          )}
         </Providers>
       </body>
     </html>

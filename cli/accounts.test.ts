@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import path from "node:path";
-import { findAccount, resolveCaller } from "@atelier/server/accounts";
+import { entryTokenHeader, findAccount, resolveCaller } from "@atelier/server/accounts";
 import {
   createTestServices,
   openTestBrowser,
@@ -87,6 +87,20 @@ test("an operator makes an admin and a key, and sets a password that ends all se
   expect([(await signIn(testPassword)).status, (await signIn(newPassword)).status]).toEqual([401, 200]);
 });
 
+test("an invitation of the command line lets one account in", async () => {
+  const { out } = await atelierWith({ SIGN_UP: "invite", APP_URL: "https://studio.example" }, "", ["invite"]);
+  const [, token = ""] = /^https:\/\/studio\.example\/sign-in#invitation=([\w-]{32})\n$/.exec(out) ?? [];
+  const { services } = fixture;
+  const studio = { ...services, env: { ...services.env, SIGN_UP: "invite" as const } };
+  const signUp = (name: string) =>
+    openTestBrowser(studio).auth(
+      "/sign-up/email",
+      { email: `${name}@example.com`, password: testPassword, name },
+      { [entryTokenHeader]: token },
+    );
+  expect([(await signUp("invited")).status, (await signUp("second")).status]).toEqual([200, 403]);
+});
+
 test("A1 what is wrong is said in words, without a stack trace, and the exit code is 1", async () => {
   const cases: [string, string[], RegExp][] = [
     [testPassword, ["create-user", "--email", email], /already an account/],
@@ -100,6 +114,7 @@ test("A1 what is wrong is said in words, without a stack trace, and the exit cod
       ["create-api-key", "--email", "nobody@example.com"],
       /no account with the address nobody@example.com/,
     ],
+    ["", ["invite", "--days", "0"], /--days must be a whole number from 1 to 90/],
     [testPassword, ["reset-password", "--email", "nobody@example.com"], /no account/],
     [
       "",

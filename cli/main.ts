@@ -19,6 +19,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "makes an API key of an account and prints it once: --email [--name]",
     load: async () => (await import("./create-api-key.ts")).createApiKey,
   },
+  invite: {
+    summary: "makes a link for one new account (SIGN_UP=invite): [--days]",
+    load: async () => (await import("./invite.ts")).invite,
+  },
   "reset-password": {
     summary: "sets a password and ends all sessions: --email; asks for the password, or reads it from a pipe",
     load: async () => (await import("./reset-password.ts")).resetPassword,

@@ -41,3 +41,9 @@ test("a failed question is not the answer nobody, and a refused guest is told", 
   }
   await expect(settleSession(false, ways(nobody, refused))).rejects.toEqual(refused.error);
 });
+
+test("where guests are not let in a visitor is led to signing in", async () => {
+  const taken = ways(nobody, { data: null, error: { status: 403, code: "GUESTS_CLOSED" } });
+  await expect(settleSession(false, taken)).rejects.toMatchObject({ code: "unauthorized" });
+  expect(taken.goToSignIn).toHaveBeenCalledOnce();
+});

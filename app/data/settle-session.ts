@@ -19,6 +19,11 @@ interface Ways {
   readonly goToSignIn: () => void;
 }
 
+/** Whether the studio is for accounts alone. */
+function isClosedToGuests(error: unknown): boolean {
+  return typeof error === "object" && error !== null && Reflect.get(error, "code") === "GUESTS_CLOSED";
+}
+
 /** Makes sure that there is a session. Only somebody without an account becomes a guest; throws when it cannot be known. */
 export async function settleSession(hadAccount: boolean, ways: Ways): Promise<void> {
   const session = await ways.getSession();
@@ -29,5 +34,9 @@ export async function settleSession(hadAccount: boolean, ways: Ways): Promise<vo
     throw new SignedOut();
   }
   const entered = await ways.enterAsGuest();
+  if (isClosedToGuests(entered.error)) {
+    ways.goToSignIn();
+    throw new SignedOut();
+  }
   if (entered.error !== null) throw entered.error;
 }

@@ -6,6 +6,22 @@ import { startFailureResponse } from "./start-failure.ts";
 
 type Answer = (services: Services, request: Request) => Promise<Response> | Response;
 
+/** For an answer that a browser shows as a page, such as the API's documentation: styles and pictures, no scripts. */
+const apiPolicy = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function withPolicy(response: Response): Response {
+  const { headers } = response;
+  if (!headers.has("content-security-policy")) headers.set("content-security-policy", apiPolicy);
+  return response;
+}
+
 /** A route handler over the services; while they cannot be opened it answers 503. */
 export function withServices(answer: Answer): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -13,8 +29,8 @@ export function withServices(answer: Answer): (request: Request) => Promise<Resp
     try {
       services = await getServices();
     } catch (error) {
-      return startFailureResponse(error);
+      return withPolicy(startFailureResponse(error));
     }
-    return answer(services, withDrainedBody(request));
+    return withPolicy(await answer(services, withDrainedBody(request)));
   };
 }

@@ -6,14 +6,20 @@ import { AccountFields } from "./account-fields.tsx";
 import type { SignInMode } from "./sign-in-card.tsx";
 import { useAuthError } from "./use-auth-error.ts";
 import { type Credentials, useEnter } from "./use-enter.ts";
+import type { EntryToken } from "./use-entry-token.ts";
 
 const blank: Credentials = { name: "", email: "", password: "" };
 
-export function AccountForm({ mode }: { readonly mode: SignInMode }) {
+interface Props {
+  readonly mode: SignInMode;
+  readonly token: EntryToken | null;
+}
+
+export function AccountForm({ mode, token }: Props) {
   const t = useTranslations("signIn");
   const textOf = useAuthError();
   const [values, setValues] = useState(blank);
-  const enter = useEnter(mode);
+  const enter = useEnter(mode, token);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     enter.mutate(values);

@@ -1,17 +1,26 @@
+import { readEntry, type Entry } from "@atelier/server/accounts";
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
+import { letsGuestsIn } from "../server/lets-guests-in.ts";
+import { getServices } from "../server/services.ts";
 import { SignInCard } from "./sign-in-card.tsx";
+
+export const dynamic = "force-dynamic";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("signIn");
   return { title: t("title") };
 }
 
-export default function SignInPage() {
+/** While the services cannot be opened the page stays; what it sends is answered with the reason. */
+const unknown = (): Entry => ({ signUp: letsGuestsIn() ? "open" : "closed", needsAdmin: false });
+
+export default async function SignInPage() {
+  const entry = await getServices().then(readEntry, unknown);
   return (
     <Suspense>
-      <SignInCard />
+      <SignInCard entry={entry} />
     </Suspense>
   );
 }

@@ -1,18 +1,23 @@
 "use client";
+import type { Entry } from "@atelier/server/accounts";
 import { useTranslations } from "next-intl";
-import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useState } from "react";
 import { Segmented } from "../ui/segmented.tsx";
 import { AccountForm } from "./account-form.tsx";
+import { EntryFooter, EntryNote } from "./entry-notes.tsx";
+import { useEntryToken } from "./use-entry-token.ts";
 
 export type SignInMode = "signIn" | "create";
 
 /** One card over a quiet picture: sign in, or make an account. */
-export function SignInCard() {
+export function SignInCard({ entry }: { readonly entry: Entry }) {
   const t = useTranslations("signIn");
-  const isNew = useSearchParams().has("new");
-  const [mode, setMode] = useState<SignInMode>(isNew ? "create" : "signIn");
+  const token = useEntryToken(entry);
+  const isNew = useSearchParams().has("new") || token !== null;
+  const [chosen, setMode] = useState<SignInMode | null>(null);
+  const canCreate = entry.signUp === "open" || token !== null;
+  const mode = canCreate ? (chosen ?? (isNew ? "create" : "signIn")) : "signIn";
   return (
     <div className="relative flex min-h-dvh items-center overflow-hidden justify-center px-4 py-10 max-wide:-mb-36 max-wide:pb-24 wide:-mb-16">
       <img
@@ -28,22 +33,20 @@ export function SignInCard() {
           {t(`titles.${mode}`)}
         </h1>
         <p className="mt-1.5 mb-6 text-sm text-quiet">{t(`texts.${mode}`)}</p>
-        <Segmented
-          label={t("choice")}
-          value={mode}
-          onChange={setMode}
-          options={[
-            { value: "signIn", label: t("modes.signIn") },
-            { value: "create", label: t("modes.create") },
-          ]}
-        />
-        <AccountForm key={mode} mode={mode} />
-        <p className="mt-6 border-t border-line pt-4 text-xs text-quiet">
-          {t("guest")}{" "}
-          <Link href="/" className="text-ink underline underline-offset-4">
-            {t("guestAction")}
-          </Link>
-        </p>
+        <EntryNote entry={entry} token={token} />
+        {canCreate ? (
+          <Segmented
+            label={t("choice")}
+            value={mode}
+            onChange={setMode}
+            options={[
+              { value: "signIn", label: t("modes.signIn") },
+              { value: "create", label: t("modes.create") },
+            ]}
+          />
+        ) : null}
+        <AccountForm key={mode} mode={mode} token={token} />
+        <EntryFooter entry={entry} token={token} />
       </section>
     </div>
   );

@@ -5,7 +5,9 @@ import { useCallback } from "react";
 /** As the server has it; said before, checked there. */
 export const minPasswordLength = 10;
 
-const known: Readonly<Record<string, "wrong" | "wrongCurrent" | "taken" | "short" | "tooMany" | "email">> = {
+type Known = "wrong" | "wrongCurrent" | "taken" | "short" | "tooMany" | "email" | "noInvitation" | "closed";
+
+const known: Readonly<Record<string, Known>> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
   INVALID_PASSWORD: "wrongCurrent",
   INVALID_EMAIL: "email",
@@ -14,6 +16,8 @@ const known: Readonly<Record<string, "wrong" | "wrongCurrent" | "taken" | "short
   PASSWORD_TOO_SHORT: "short",
   TOO_MANY_REQUESTS: "tooMany",
   rate_limited: "tooMany",
+  INVITATION_INVALID: "noInvitation",
+  SIGN_UP_CLOSED: "closed",
 };
 
 /** Words for what the account service refused. */

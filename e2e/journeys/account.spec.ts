@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { beGuest } from "../steps/be-guest.ts";
 import { createAccount } from "../steps/create-account.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { signIn } from "../steps/sign-in.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
@@ -35,4 +37,21 @@ test("A15 a guest becomes an account and keeps the pictures; a changed password 
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
   await page.goto("/gallery");
   await expect(rocket).toBeVisible();
+});
+
+test("an address that a client claims for itself does not stand in its session", async ({ page }) => {
+  await beGuest(page);
+  const headers = { ...sameSite().headers, "x-forwarded-for": "203.0.113.9" };
+  const account = { name: "Ada", email: `${randomUUID()}@example.org`, password: "a long enough password" };
+  const made = await page.request.post("/api/auth/sign-up/email", { data: account, headers });
+  expect(made.ok(), await made.text()).toBe(true);
+  const sessions = await (await page.request.get("/api/auth/list-sessions")).json();
+  expect(sessions).toMatchObject([{ ipAddress: "127.0.0.1" }]);
+});
+
+test("a request for another host name is refused", async ({ page }) => {
+  for (const path of ["/", "/api/ready"]) {
+    const answer = await page.request.get(path, { headers: { host: "evil.example:3210" } });
+    expect([path, answer.status()]).toEqual([path, 421]);
+  }
 });

@@ -2,6 +2,7 @@ import type { Metadata } from "next";
 import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../../frame/page-header.tsx";
+import { Invitations } from "./invitations.tsx";
 import { UserList } from "./user-list.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -14,7 +15,8 @@ export default function AdminUsersPage() {
   return (
     <>
       <PageHeader title={t("pages.users")} />
-      <div className="px-4 pb-10 sm:px-6 wide:px-8">
+      <div className="flex flex-col gap-8 px-4 pb-10 sm:px-6 wide:px-8">
+        <Invitations />
         <UserList />
       </div>
     </>
