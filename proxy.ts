@@ -29,8 +29,8 @@ function mustSignIn({ cookies, nextUrl }: NextRequest): boolean {
 
 /** Gives each page a nonce of its own, which Next puts on its scripts. */
 export function proxy(request: NextRequest): NextResponse {
-  // The path alone: behind a proxy the request's own address is not the one that the browser knows.
-  if (mustSignIn(request)) return new NextResponse(null, { status: 307, headers: { location: "/sign-in" } });
+  // Sent as a path: Next strips the origin of the request, which a proxy may have changed.
+  if (mustSignIn(request)) return NextResponse.redirect(new URL("/sign-in", request.url));
   const policy = contentSecurityPolicy(btoa(crypto.randomUUID()));
   const headers = new Headers(request.headers);
   headers.set("Content-Security-Policy", policy);
