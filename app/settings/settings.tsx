@@ -21,16 +21,18 @@ function WhoIsIt() {
 export function Settings() {
   const t = useTranslations("settings");
   const me = useMe();
+  const isGuest = me === null || me?.isGuest === true;
+  const account = me && !me.isGuest ? me : null;
   return (
     <div className="max-w-[960px] divide-y divide-line px-4 pb-10 sm:px-6 wide:px-8">
       {me === undefined ? <WhoIsIt /> : null}
-      {me === null || me?.isGuest === true ? <GuestSection /> : null}
-      {me !== undefined && me !== null && !me.isGuest ? <AccountSection me={me} /> : null}
-      {me !== undefined && me !== null ? <SpaceSection /> : null}
+      {isGuest ? <GuestSection /> : null}
+      {account ? <AccountSection me={account} /> : null}
+      {me ? <SpaceSection /> : null}
       <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
         <ThemeChoice />
       </SettingsSection>
-      {me !== undefined && me !== null && !me.isGuest ? <ApiKeysSection /> : null}
+      {account ? <ApiKeysSection /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
         <ShortcutTable />

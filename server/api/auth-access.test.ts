@@ -106,6 +106,7 @@ async function openCallers(): Promise<void> {
     return { browser, id: (await resolveCaller(services, browser.headers))?.userId ?? "" };
   };
   const first = await open("admin");
+  await db.update(users).set({ role: "admin" }).where(eq(users.id, first.id));
   const adminKey = (await createApiKey(services, { userId: first.id, name: "admin" })).key;
   const [account, demoted, banned, expired, revoked] = [
     await open("account"),

@@ -16,19 +16,24 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
     probe(services, "queue", () => services.bells.ping()),
   ]);
   const state = node ? (orders.value?.state ?? null) : "starting";
-  const hasSpace = worker?.space.isEnough() ?? true;
-  const isOk = state === "active" && queue.ok && hasSpace;
+  const space = spaceOf(worker);
+  const isOk = state === "active" && queue.ok && space.ok;
   const json = {
     status: isOk ? "ok" : "unavailable",
     node: node && { id: node.id, name: node.name },
     state,
     database: { ok: orders.ok },
     queue: { ok: queue.ok },
-    space: { ok: hasSpace, freeBytes: worker?.space.freeBytes() ?? null },
+    space,
     ...(worker ? describe(worker) : {}),
   };
   return { status: isOk ? 200 : 503, headers: { "cache-control": "no-store" }, json };
 }
+
+const spaceOf = (worker: WorkerView | null) =>
+  worker
+    ? { ok: worker.space.isEnough(), freeBytes: worker.space.freeBytes() }
+    : { ok: true, freeBytes: null };
 
 async function probe<Value>(
   { log }: Services,
