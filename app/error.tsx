@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { Button } from "./ui/button.tsx";
-import { EmptyState } from "./ui/empty-state.tsx";
+import { EmptyState } from "./ui/display.tsx";
 
 interface Props {
   readonly reset: () => void;

@@ -2,7 +2,7 @@ import type { Metadata, Viewport } from "next";
 import { getLocale, getMessages, getTranslations } from "next-intl/server";
 import { cookies } from "next/headers";
 import type { ReactNode } from "react";
-import { AppFrame } from "./frame/app-frame.tsx";
+import { AppFrame } from "./frame/frame.tsx";
 import { createCookie } from "./frame/create-cookie.ts";
 import { Providers } from "./frame/providers.tsx";
 import { letsGuestsIn, sessionCookie } from "./server/lets-guests-in.ts";

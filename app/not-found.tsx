@@ -1,7 +1,7 @@
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { buttonStyle } from "./ui/button-style.ts";
-import { EmptyState } from "./ui/empty-state.tsx";
+import { EmptyState } from "./ui/display.tsx";
 
 export default function NotFound() {
   const t = useTranslations("pageErrors");

@@ -3,7 +3,7 @@ import { submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import { insertImage } from "./insert-image.ts";
 import { startLightNode } from "./light-node.ts";
-import { startNaive } from "./naive.ts";
+import { startNaive } from "./stock.ts";
 import { interleave, quantile, show, showRatio, summarise } from "./rounds.ts";
 import { addOwner, openStage, type Backend, type Stage } from "./stage.ts";
 import { startSweeper } from "./sweeper.ts";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { benchAcceptToStarted } from "./accept-to-started.ts";
+import { benchAcceptToStarted } from "./start-and-throughput.ts";
 import { benchAdminPages } from "./admin-pages.ts";
 import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";

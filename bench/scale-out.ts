@@ -4,7 +4,7 @@ import { newId } from "@atelier/server/platform";
 import { createLoop, rateOf, type LoopJob } from "./closed-loop.ts";
 import { insertImage } from "./insert-image.ts";
 import { startLightNode } from "./light-node.ts";
-import { startNaive } from "./naive.ts";
+import { startNaive } from "./stock.ts";
 import { quantile, show, showRatio, summarise } from "./rounds.ts";
 import { addOwner, openStage, type Backend, type Stage } from "./stage.ts";
 import { startSweeper } from "./sweeper.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { killAtExit, runNode } from "@atelier/testing/processes";
 import { newId } from "@atelier/server/platform";
-import { startNaive, type Naive } from "./naive.ts";
+import { startNaive, type Naive } from "./stock.ts";
 import type { Stage } from "./stage.ts";
 
 const victim = path.join(import.meta.dirname, "stock-victim.ts");

@@ -1,6 +1,6 @@
 import { newId } from "@atelier/server/platform";
 import { countCalls } from "./count-calls.ts";
-import { startNaive } from "./naive.ts";
+import { startNaive } from "./stock.ts";
 import { interleave, show, showRatio, summarise } from "./rounds.ts";
 import { openStage, type Backend } from "./stage.ts";
 import { startZeroWork } from "./zero-work.ts";

@@ -1,6 +1,6 @@
 import { createApiKey as create, findAccount } from "@atelier/server/accounts";
 import { parseFlags } from "./parse-flags.ts";
-import { withServices } from "./with-services.ts";
+import { withServices } from "./database.ts";
 
 const usage = "Usage: atelier create-api-key --email <address> [--name <name>]";
 

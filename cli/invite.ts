@@ -1,6 +1,6 @@
 import { createInvitation, invitationDays } from "@atelier/server/accounts";
 import { parseFlags } from "./parse-flags.ts";
-import { withServices } from "./with-services.ts";
+import { withServices } from "./database.ts";
 
 const usage = "Usage: atelier invite [--days <days>]";
 

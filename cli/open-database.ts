@@ -1,5 +1,5 @@
 import { inspectEnv, type Env } from "@atelier/server/platform";
-import { openPostgres } from "../scripts/embedded/open-postgres.ts";
+import { openPostgres } from "../scripts/embedded/postgres.ts";
 import { readOrCreateSecret } from "../scripts/embedded/secrets.ts";
 
 /** The database of the configuration, for as long as a command needs it. */

@@ -1,7 +1,7 @@
 import { resetPassword as reset } from "@atelier/server/accounts";
 import { parseFlags } from "./parse-flags.ts";
-import { readPassword, refusesPasswordFlag } from "./read-password.ts";
-import { withServices } from "./with-services.ts";
+import { readPassword, refusesPasswordFlag } from "./accounts.ts";
+import { withServices } from "./database.ts";
 
 const usage = "Usage: atelier reset-password --email <address>";
 

@@ -1,4 +1,4 @@
-import { readObjectInfo } from "@atelier/server/comfyui";
+import { readObjectInfo } from "@atelier/worker/engines/comfyui/client";
 import { isAppError } from "@atelier/server/platform";
 import {
   builtInWorkflows,

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { findMissingPaths } from "./check/find-missing-paths.ts";
-import { describeRun, runTool, type ToolRun } from "./process/run-tool.ts";
+import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 
 const tools: readonly (readonly [string, ...string[]])[] = [
   ["oxfmt", "--check", "."],

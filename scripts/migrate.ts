@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { reasonOf } from "@atelier/server/doctor";
 import { migrate } from "@atelier/server/db";
 import { inspectEnv } from "@atelier/server/platform";
-import { openPostgres } from "./embedded/open-postgres.ts";
+import { openPostgres } from "./embedded/postgres.ts";
 
 /** Brings the database of the configuration, embedded or not, to the current schema. */
 async function main(): Promise<void> {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { describeRun, runTool, type ToolRun } from "./process/run-tool.ts";
+import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 import { ensureRedis } from "./test/ensure-redis.ts";
 import {
   countPart,
@@ -9,7 +9,7 @@ import {
   readVitestCounts,
   readVitestFailures,
   type Counts,
-} from "./test/read-counts.ts";
+} from "./test/lib.ts";
 
 interface Part {
   readonly run: ToolRun;

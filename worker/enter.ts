@@ -1,6 +1,6 @@
 import os from "node:os";
 import type { Services } from "@atelier/server/services";
-import { startIncarnation, type Incarnation } from "./incarnation.ts";
+import { startIncarnation, type Incarnation } from "./presence.ts";
 import type { LiveOffer } from "./offer/index.ts";
 import type { Runs } from "./runs.ts";
 import type { WorkInput } from "./work-input.ts";

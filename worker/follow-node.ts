@@ -1,8 +1,8 @@
 import { dispatch, rering } from "@atelier/server/jobs";
 import { changeNode, type SeenServer } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
-import type { Consumers } from "./consume.ts";
-import type { Incarnation } from "./incarnation.ts";
+import type { Consumers } from "./claims.ts";
+import type { Incarnation } from "./presence.ts";
 import { startLoop, type Loop } from "./loop.ts";
 import type { LiveOffer } from "./offer/index.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";

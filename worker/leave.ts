@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { drain, retire } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
-import type { Consumers } from "./consume.ts";
-import type { Incarnation } from "./incarnation.ts";
+import type { Consumers } from "./claims.ts";
+import type { Incarnation } from "./presence.ts";
 import type { Runs } from "./runs.ts";
 
 /** Before the grace time ends, runs that are not done are handed back. */

@@ -17,7 +17,7 @@ import {
 import { listTempFiles } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { consume, type ConsumeInput } from "./consume.ts";
+import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
 import { createMutex } from "./mutex.ts";
 import { runJob } from "./run-job.ts";

@@ -1,7 +1,7 @@
 import { noteLowSpace } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { readFreeSpace } from "@atelier/server/storage";
-import type { Incarnation } from "./incarnation.ts";
+import type { Incarnation } from "./presence.ts";
 import { startLoop, type Loop } from "./loop.ts";
 
 /** Whether this worker's disk has room for the files of another job. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { postPrompt } from "@atelier/server/comfyui";
+import { postPrompt } from "./engines/comfyui/client/index.ts";
 import { cancel, claim, handBack, noteSubmission, type Lease } from "@atelier/server/jobs";
 import { readGraph, startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addNode, addOwner, localOffers, testQueue, type TestOwner } from "@atelier/testing/jobs";

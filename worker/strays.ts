@@ -1,4 +1,4 @@
-import { cancelPrompt, readQueuedPrompts } from "@atelier/server/comfyui";
+import { cancelPrompt, readQueuedPrompts } from "./engines/comfyui/client/index.ts";
 import { findStrays } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
 import { jobOfRun } from "./engines/index.ts";

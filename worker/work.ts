@@ -1,17 +1,17 @@
 import type { Services } from "@atelier/server/services";
-import { consume, type ConsumeInput } from "./consume.ts";
+import { consume, type ConsumeInput } from "./claims.ts";
+import { startLoops } from "./duties.ts";
 import { enter } from "./enter.ts";
 import { followNode } from "./follow-node.ts";
 import { openWorkerHttp } from "./http/index.ts";
 import { leave } from "./leave.ts";
-import { startLoops } from "./loops.ts";
 import { createMutex } from "./mutex.ts";
-import { createLiveOffer, detectMachine, parseOnly, type LiveOffer } from "./offer/index.ts";
+import { createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./offer/index.ts";
 import { startAwaiting, startOrders, startRepublishing } from "./orders.ts";
 import { createRuns, type Runs } from "./runs.ts";
-import { onceStopped, type StopCause } from "./stop-signal.ts";
 import { createServerLeases } from "./server-leases.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
+import { onceStopped, type StopCause } from "./stop-signal.ts";
 import { startStrays } from "./strays.ts";
 import type { WorkInput } from "./work-input.ts";
 

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { useMe, useMeFailure } from "../data/use-me.ts";
 import { LoadFailed } from "../frame/load-failed.tsx";
-import { EmptyState } from "../ui/empty-state.tsx";
+import { EmptyState } from "../ui/display.tsx";
 import { AdminNav } from "./admin-nav.tsx";
 
 /** Shows the pages to admins; the server refuses everybody else in any case. */

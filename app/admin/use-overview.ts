@@ -1,6 +1,6 @@
 "use client";
 import type { FigureWindow } from "@atelier/server/monitoring";
-import { api } from "../data/api.ts";
+import { api } from "../client/api.ts";
 import { useLiveQuery } from "./parts/use-live-query.ts";
 
 export function useOverview(window: FigureWindow) {

@@ -4,13 +4,13 @@ import { useCallback } from "react";
 import { useWorkflowsQuery } from "../data/use-workflows.ts";
 import { LoadFailed } from "../frame/load-failed.tsx";
 import { createForm } from "./form/form-store.ts";
-import { requestsOf } from "./form/requests-of.ts";
+import { requestsOf } from "./requests.ts";
 import { useForm } from "./form/use-form.ts";
-import { SettingsPanel } from "./panel/settings-panel.tsx";
+import { SettingsPanel } from "./settings.tsx";
 import { PromptCard } from "./prompt-card.tsx";
-import { Results } from "./results/results.tsx";
+import { Results } from "./results.tsx";
 import { useChosen } from "./use-chosen.ts";
-import { useCreateRun } from "./use-create-run.ts";
+import { useCreateRun } from "./run.ts";
 import { useCreations } from "./use-creations.ts";
 import { useCreateRemix } from "./use-create-remix.ts";
 

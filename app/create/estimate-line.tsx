@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import { useEstimate } from "../data/use-estimate.ts";
 import { useTimeText } from "../jobs/waiting/use-time-text.ts";
-import type { CreateRequest } from "./form/requests-of.ts";
+import type { CreateRequest } from "./requests.ts";
 
 interface Props {
   /** null while there is nothing to ask about. */

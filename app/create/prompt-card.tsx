@@ -1,11 +1,11 @@
 "use client";
 import { useTranslations } from "next-intl";
 import type { OfferedWorkflow } from "../data/use-workflows.ts";
-import { RunButton } from "../frame/shortcuts/run-button.tsx";
+import { RunButton } from "../frame/run-button.tsx";
 import { createForm } from "./form/form-store.ts";
 import { useForm } from "./form/use-form.ts";
 import { EstimateLine } from "./estimate-line.tsx";
-import { requestOf } from "./form/requests-of.ts";
+import { requestOf } from "./requests.ts";
 
 const mostCharacters = 4_000;
 

@@ -1,5 +1,5 @@
 "use client";
-import { useCapability } from "../data/use-capabilities.ts";
+import { useCapability } from "../client/queries.ts";
 import { type OfferedWorkflow, useWorkflows } from "../data/use-workflows.ts";
 import { useForm } from "./form/use-form.ts";
 

@@ -2,7 +2,7 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import { useRemix } from "../data/use-remix.ts";
+import { useRemix } from "../client/remix.ts";
 import type { OfferedWorkflow } from "../data/use-workflows.ts";
 import { toastWithUndo } from "../ui/toasts.ts";
 import { createForm } from "./form/form-store.ts";

@@ -2,7 +2,7 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { api } from "../data/api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "../data/keys.ts";
 import { withLive } from "../jobs/list/with-live.ts";
 import { hasEnded } from "../live/live-state.ts";

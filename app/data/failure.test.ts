@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf } from "./failure.ts";
+import { failureOf } from "../client/failures.ts";
 import { SignedOut } from "./settle-session.ts";
 
 test("a failure keeps its code, whether the server told it or the client wrapped it; the rest counts as offline", () => {

@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
-import { failureOf } from "./failure.ts";
-import { forgetSession } from "./guest.ts";
+import { failureOf } from "../client/failures.ts";
+import { forgetSession } from "../client/session.ts";
 
 function retryOnce(failures: number, error: unknown): boolean {
   const { code } = failureOf(error);

@@ -1,4 +1,4 @@
-import { ensureGuest, forgetSession } from "./guest.ts";
+import { ensureGuest, forgetSession } from "../client/session.ts";
 
 /** `fetch` with a session: whoever has none becomes a guest first, and a session that is over is settled once more. */
 export async function sessionFetch(input: RequestInfo | URL | string, init?: RequestInit): Promise<Response> {

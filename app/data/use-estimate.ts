@@ -2,7 +2,7 @@
 import type { SubmitInput } from "@atelier/server/jobs";
 import { useQuery } from "@tanstack/react-query";
 import { useSettled } from "../ui/use-settled.ts";
-import { api } from "./api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "./keys.ts";
 import { textWithoutWords } from "./text-without-words.ts";
 

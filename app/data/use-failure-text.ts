@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import type { Failure } from "./failure.ts";
+import type { Failure } from "../client/failures.ts";
 import { hasOwnAdvice } from "./has-own-advice.ts";
 
 export interface FailureText {

@@ -1,7 +1,7 @@
 "use client";
 import { useCallback } from "react";
 import { toastFailure } from "../ui/toasts.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf } from "../client/failures.ts";
 import { useFailureText } from "./use-failure-text.ts";
 
 /** Shows whatever was thrown as a toast in plain words. */

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { api } from "./api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "./keys.ts";
 
 export function useImage(id: string | null) {

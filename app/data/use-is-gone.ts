@@ -1,5 +1,5 @@
 "use client";
-import { failureOf } from "./failure.ts";
+import { failureOf } from "../client/failures.ts";
 import { useImage } from "./use-image.ts";
 
 /** Whether a picture was deleted; a server that is away says nothing about that. */

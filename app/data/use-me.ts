@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useIsHydrated } from "../ui/use-is-hydrated.ts";
-import { api } from "./api.ts";
-import { noteAccount } from "./guest.ts";
+import { api } from "../client/api.ts";
+import { noteAccount } from "../client/session.ts";
 import { keys } from "./keys.ts";
 
 async function askWho() {

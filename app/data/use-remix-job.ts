@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { api } from "./api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "./keys.ts";
 import { useFailureToast } from "./use-failure-toast.ts";
 import { useImage } from "./use-image.ts";

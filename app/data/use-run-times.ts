@@ -1,7 +1,7 @@
 "use client";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { useQueries } from "@tanstack/react-query";
-import { api } from "./api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "./keys.ts";
 
 const staleMs = 60_000;

@@ -2,8 +2,8 @@
 import type { SubmitInput } from "@atelier/server/jobs";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { api } from "./api.ts";
-import { failureOf } from "./failure.ts";
+import { api } from "../client/api.ts";
+import { failureOf } from "../client/failures.ts";
 import { createRequestKey } from "./request-key.ts";
 import { useFailureToast } from "./use-failure-toast.ts";
 

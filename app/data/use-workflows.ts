@@ -1,8 +1,8 @@
 "use client";
+import { useQuery } from "@tanstack/react-query";
 import type { JobKind } from "@atelier/server/engines";
 import type { OfferedWorkflow } from "@atelier/server/scheduling";
-import { useQuery } from "@tanstack/react-query";
-import { api } from "./api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "./keys.ts";
 
 export type { OfferedParam, OfferedWorkflow } from "@atelier/server/scheduling";

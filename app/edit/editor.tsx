@@ -7,10 +7,10 @@ import { CompareStage } from "./compare-stage.tsx";
 import { EditHeader } from "./edit-header.tsx";
 import { HistoryStrip } from "./history-strip.tsx";
 import { EditPanel } from "./panel/edit-panel.tsx";
-import { EditStage } from "./stage/edit-stage.tsx";
-import { ToolColumn } from "./tool-column.tsx";
+import { EditStage } from "./stage.tsx";
+import { ToolColumn } from "./tools.tsx";
 import { useEditKeys } from "./use-edit-keys.ts";
-import { useEditRun } from "./use-edit-run.ts";
+import { useEditRun } from "./session.ts";
 import { useEditor } from "./use-editor.ts";
 import { useVersions } from "./use-versions.ts";
 

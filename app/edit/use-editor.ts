@@ -1,6 +1,6 @@
 "use client";
 import { useReducer, useState } from "react";
-import { emptyHistory, stepHistory, type StrokeHistory } from "./mask/stroke-history.ts";
+import { emptyHistory, stepHistory, type StrokeHistory } from "./mask.ts";
 
 export type Tool = "pan" | "brush" | "eraser";
 

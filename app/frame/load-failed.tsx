@@ -1,9 +1,9 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { failureOf } from "../data/failure.ts";
+import { failureOf } from "../client/failures.ts";
 import { useFailureText } from "../data/use-failure-text.ts";
 import { Button } from "../ui/button.tsx";
-import { EmptyState } from "../ui/empty-state.tsx";
+import { EmptyState } from "../ui/display.tsx";
 
 interface Props {
   readonly error: unknown;

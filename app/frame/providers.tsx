@@ -4,7 +4,7 @@ import { Tooltip } from "@base-ui/react/tooltip";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { type Locale, type Messages, NextIntlClientProvider } from "next-intl";
 import { type ReactNode, useState } from "react";
-import { trustSession } from "../data/guest.ts";
+import { trustSession } from "../client/session.ts";
 import { createQueryClient } from "../data/query-client.ts";
 import { toasts } from "../ui/toasts.ts";
 

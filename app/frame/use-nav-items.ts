@@ -1,7 +1,7 @@
 "use client";
 import { usePathname } from "next/navigation";
 import { useEffect } from "react";
-import { useCapability } from "../data/use-capabilities.ts";
+import { useCapability } from "../client/queries.ts";
 import { useMe } from "../data/use-me.ts";
 import { useIsHydrated } from "../ui/use-is-hydrated.ts";
 import { rememberCreate } from "./create-cookie.ts";

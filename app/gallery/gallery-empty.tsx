@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { buttonStyle } from "../ui/button-style.ts";
-import { EmptyState } from "../ui/empty-state.tsx";
+import { EmptyState } from "../ui/display.tsx";
 import { type GalleryFilters, isFiltered } from "./gallery-filters.ts";
 import { UploadButton } from "./upload-button.tsx";
 

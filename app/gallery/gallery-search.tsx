@@ -1,6 +1,6 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { TextFilter } from "../frame/text-filter.tsx";
+import { TextFilter } from "../frame/filters.tsx";
 
 export function GallerySearch() {
   const t = useTranslations("gallery");

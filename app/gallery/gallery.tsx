@@ -14,7 +14,7 @@ import { Sheet } from "./sheet.tsx";
 import { SheetSkeleton } from "./sheet-skeleton.tsx";
 import { UploadButton } from "./upload-button.tsx";
 import { useGalleryImages } from "./use-gallery-images.ts";
-import { useSelection } from "./use-selection.ts";
+import { useSelection } from "./selection.tsx";
 import { Viewer } from "./viewer/viewer.tsx";
 import { useViewerAddress } from "./viewer/use-viewer-address.ts";
 

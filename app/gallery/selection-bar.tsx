@@ -3,7 +3,7 @@ import { Star, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { Button } from "../ui/button.tsx";
 import { IconButton } from "../ui/icon-button.tsx";
-import type { Selection } from "./use-selection.ts";
+import type { Selection } from "./selection.tsx";
 
 export function SelectionBar({ selection }: { readonly selection: Selection }) {
   const t = useTranslations("gallery");

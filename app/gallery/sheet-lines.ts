@@ -1,5 +1,5 @@
 import type { ImageView } from "@atelier/server/images";
-import { justify, type JustifyOptions, type Row } from "./justify.ts";
+import { justify, type JustifyOptions, type Row } from "./layout-rows.ts";
 
 /** One line of the virtual list: the head of a day, or a row of its pictures. */
 export type SheetLine =

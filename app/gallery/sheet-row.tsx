@@ -1,7 +1,7 @@
 import type { ImageView } from "@atelier/server/images";
-import type { Row } from "./justify.ts";
+import type { Row } from "./layout-rows.ts";
 import { Tile } from "./tile.tsx";
-import type { Selection } from "./use-selection.ts";
+import type { Selection } from "./selection.tsx";
 
 interface Props {
   readonly row: Row<ImageView>;

@@ -8,7 +8,7 @@ import { DayHeader } from "./day-header.tsx";
 import { type MoreQuery, mayAskForMore } from "../data/may-ask-for-more.ts";
 import { SheetRow } from "./sheet-row.tsx";
 import { sheetLines } from "./sheet-lines.ts";
-import type { Selection } from "./use-selection.ts";
+import type { Selection } from "./selection.tsx";
 
 interface Props {
   readonly images: readonly ImageView[];

@@ -1,7 +1,7 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { api } from "../data/api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "../data/keys.ts";
 import type { GalleryFilters } from "./gallery-filters.ts";
 

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { PageHeader } from "../frame/page-header.tsx";
-import { JobsList } from "./list/jobs-list.tsx";
+import { JobsList } from "./jobs-list.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("frame");

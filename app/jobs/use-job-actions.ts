@@ -1,6 +1,6 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
-import { api } from "../data/api.ts";
+import { api } from "../client/api.ts";
 import { useFailureToast } from "../data/use-failure-toast.ts";
 
 export function useCancelJob(id: string) {

@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import type { Failure } from "../data/failure.ts";
+import type { Failure } from "../client/failures.ts";
 import { type FailureText, useFailureText } from "../data/use-failure-text.ts";
 
 /** Words for why a job failed. A bad request is none of the page's: the engine says what it cannot do. */

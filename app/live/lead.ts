@@ -1,5 +1,5 @@
 import type { TabChannel } from "./channel.ts";
-import type { LiveStore } from "./live-store.ts";
+import type { LiveStore } from "./store.ts";
 import { keepStream, type OpenStream } from "./stream.ts";
 
 /** A short break is nobody's concern; a longer one is shown. */

@@ -1,4 +1,4 @@
-import { createLiveStore } from "./live-store.ts";
+import { createLiveStore } from "./store.ts";
 
 /** The one store of a tab. */
 export const live = createLiveStore();

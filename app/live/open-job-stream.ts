@@ -1,5 +1,5 @@
-import { api } from "../data/api.ts";
-import { ensureGuest, forgetSession } from "../data/guest.ts";
+import { api } from "../client/api.ts";
+import { ensureGuest, forgetSession } from "../client/session.ts";
 import type { OpenStream } from "./stream.ts";
 
 /** The subscription `jobs.watch` as a stream. */

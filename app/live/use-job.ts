@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useSyncExternalStore } from "react";
-import { api } from "../data/api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "../data/keys.ts";
 import { live } from "./live.ts";
 

@@ -2,7 +2,7 @@
 import type { ImageView } from "@atelier/server/images";
 import { Maximize2, Scissors, Sparkles } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCapability } from "../data/use-capabilities.ts";
+import { useCapability } from "../client/queries.ts";
 import { useSubmit } from "../data/use-submit.ts";
 import { buttonStyle } from "../ui/button-style.ts";
 import { Menu, MenuItem } from "../ui/menu.tsx";

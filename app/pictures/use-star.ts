@@ -1,6 +1,6 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { api } from "../data/api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "../data/keys.ts";
 import { useFailureToast } from "../data/use-failure-toast.ts";
 

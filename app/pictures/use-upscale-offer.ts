@@ -1,7 +1,7 @@
 "use client";
 import type { ImageView } from "@atelier/server/images";
 import { useTranslations } from "next-intl";
-import { useCapabilities, useCapability } from "../data/use-capabilities.ts";
+import { useCapabilities, useCapability } from "../client/queries.ts";
 
 type Picture = Pick<ImageView, "widthPx" | "heightPx">;
 

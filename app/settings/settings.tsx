@@ -8,7 +8,7 @@ import { GuestSection } from "./account/guest-section.tsx";
 import { SpaceSection } from "./account/space-section.tsx";
 import { ApiKeysSection } from "./api-keys/api-keys-section.tsx";
 import { EnginesSection } from "./engines/engines-section.tsx";
-import { SettingsSection } from "./settings-section.tsx";
+import { SettingsSection } from "./section.tsx";
 import { ThemeChoice } from "./theme-choice.tsx";
 
 /** Stands where the account will be, for as long as it is not known who asks. */

@@ -1,7 +1,7 @@
 import { useTranslations } from "next-intl";
 import { Field } from "../ui/field.tsx";
 import type { Credentials } from "./use-enter.ts";
-import type { SignInMode } from "./sign-in-card.tsx";
+import type { SignInMode } from "./sign-in.tsx";
 import { minPasswordLength } from "./use-auth-error.ts";
 
 interface Props {

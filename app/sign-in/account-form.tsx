@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { AccountFields } from "./account-fields.tsx";
-import type { SignInMode } from "./sign-in-card.tsx";
+import type { SignInMode } from "./sign-in.tsx";
 import { useAuthError } from "./use-auth-error.ts";
 import { type Credentials, useEnter } from "./use-enter.ts";
 import type { EntryToken } from "./use-entry-token.ts";

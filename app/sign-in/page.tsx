@@ -4,7 +4,7 @@ import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
 import { letsGuestsIn } from "../server/lets-guests-in.ts";
 import { getServices } from "../server/services.ts";
-import { SignInCard } from "./sign-in-card.tsx";
+import { SignInCard } from "./sign-in.tsx";
 
 export const dynamic = "force-dynamic";
 

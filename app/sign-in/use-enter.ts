@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { authClient } from "../data/auth-client.ts";
 import { announceAccountChange } from "../live/account-change.ts";
-import type { SignInMode } from "./sign-in-card.tsx";
+import type { SignInMode } from "./sign-in.tsx";
 import type { EntryToken } from "./use-entry-token.ts";
 
 export interface Credentials {

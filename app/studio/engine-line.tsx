@@ -1,6 +1,6 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useCapability } from "../data/use-capabilities.ts";
+import { useCapability } from "../client/queries.ts";
 import { useEstimate } from "../data/use-estimate.ts";
 import { useTimeText } from "../jobs/waiting/use-time-text.ts";
 import { useOutfitEngine } from "./engine/use-outfit-engine.ts";

@@ -13,7 +13,7 @@ import { Mat } from "./mat.tsx";
 import { RecentStrip } from "./recent-strip.tsx";
 import type { Slot } from "./studio-store.ts";
 import { UploadInFrame } from "./upload-in-frame.tsx";
-import type { SlotState } from "./use-slot.ts";
+import type { SlotState } from "./inputs.tsx";
 
 interface Props {
   readonly slot: Slot;

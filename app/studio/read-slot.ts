@@ -1,4 +1,4 @@
-import type { Upload } from "../uploads/upload-store.ts";
+import type { Upload } from "../uploads/store.ts";
 
 interface Holding {
   /** The stored picture of the slot. */

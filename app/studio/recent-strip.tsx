@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { api } from "../data/api.ts";
+import { api } from "../client/api.ts";
 import { keys } from "../data/keys.ts";
 import { Picture } from "../pictures/picture.tsx";
 import type { Slot } from "./studio-store.ts";

@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { hasEnded } from "../live/live-state.ts";
 import { ResultDone } from "./result-done.tsx";
 import { ResultRefused } from "./result-refused.tsx";
-import { ResultRunning } from "./result-running.tsx";
+import { ResultRunning } from "./result.tsx";
 
 export function ResultContent({ job }: { readonly job: JobView | undefined }) {
   const t = useTranslations("studio");

@@ -2,7 +2,7 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { useIsGone } from "../data/use-is-gone.ts";
-import { RunButton } from "../frame/shortcuts/run-button.tsx";
+import { RunButton } from "../frame/run-button.tsx";
 import { DowngradeNote } from "../jobs/downgrade-note.tsx";
 import { hasEnded } from "../live/live-state.ts";
 import { useJob } from "../live/use-job.ts";

@@ -1,6 +1,6 @@
-import { readStored, type StudioState, writeStored } from "./stored-studio.ts";
+import { readStored, type StudioState, writeStored } from "./state.ts";
 
-export type { Category, Slot, StudioState } from "./stored-studio.ts";
+export type { Category, Slot, StudioState } from "./state.ts";
 
 const listeners = new Set<() => void>();
 let state: StudioState | null = null;

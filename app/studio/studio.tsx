@@ -6,13 +6,13 @@ import { useUploadBatch } from "../uploads/use-upload-batch.ts";
 import { CategoryChoice } from "./category-choice.tsx";
 import { ConsentCheck } from "./consent-check.tsx";
 import { frameProportion } from "./frame-proportion.ts";
-import { EngineChoice } from "./engine/engine-choice.tsx";
+import { EngineChoice } from "./engine.tsx";
 import { MaskButton } from "./mask/mask-button.tsx";
 import { InputFrame } from "./input-frame.tsx";
 import { ResultFrame } from "./result-frame.tsx";
 import { RunActions } from "./run-actions.tsx";
-import { useRun } from "./use-run.ts";
-import { useSlot } from "./use-slot.ts";
+import { useRun } from "./run.ts";
+import { useSlot } from "./inputs.tsx";
 import { useStudio } from "./use-studio.ts";
 import { useStudioRemix } from "./use-studio-remix.ts";
 

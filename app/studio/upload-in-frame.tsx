@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useFailureText } from "../data/use-failure-text.ts";
 import { Button } from "../ui/button.tsx";
 import { Progress } from "../ui/progress.tsx";
-import { retryUpload, type Upload } from "../uploads/upload-store.ts";
+import { retryUpload, type Upload } from "../uploads/store.ts";
 
 interface Props {
   readonly upload: Upload;

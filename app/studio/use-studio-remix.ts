@@ -2,7 +2,7 @@
 import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import { useRemix } from "../data/use-remix.ts";
+import { useRemix } from "../client/remix.ts";
 import { localChoice } from "./engine/choose-outfit-engine.ts";
 import { toastWithUndo } from "../ui/toasts.ts";
 import { type Category, studio } from "./studio-store.ts";

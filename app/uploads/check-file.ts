@@ -1,4 +1,4 @@
-import type { Failure } from "../data/failure.ts";
+import type { Failure } from "../client/failures.ts";
 
 export const maxUploadBytes = 25 * 1024 * 1024;
 export const maxUploadsAtOnce = 20;

@@ -1,5 +1,5 @@
-import { ensureGuest, forgetSession } from "../data/guest.ts";
-import { failureOf, type Failure } from "../data/failure.ts";
+import { ensureGuest, forgetSession } from "../client/session.ts";
+import { failureOf, type Failure } from "../client/failures.ts";
 
 export interface UploadedImage {
   readonly id: string;

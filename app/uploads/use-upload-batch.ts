@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import { toastFailure } from "../ui/toasts.ts";
 import { maxUploadsAtOnce } from "./check-file.ts";
-import { addUpload, dropUpload } from "./upload-store.ts";
+import { addUpload, dropUpload } from "./store.ts";
 
 /** Uploads a batch into the gallery; more than 20 files are refused before one of them is read. */
 export function useUploadBatch(): (files: readonly File[]) => void {

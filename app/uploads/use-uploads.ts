@@ -1,6 +1,6 @@
 "use client";
 import { useSyncExternalStore } from "react";
-import { uploadList, watchUploads, type Upload } from "./upload-store.ts";
+import { uploadList, watchUploads, type Upload } from "./store.ts";
 
 const none: readonly Upload[] = [];
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { openPostgres, type EmbeddedPostgres } from "../embedded/open-postgres.ts";
+import { openPostgres, type EmbeddedPostgres } from "../embedded/postgres.ts";
 import { readOrCreateSecret } from "../embedded/secrets.ts";
 import { announce } from "./announce.ts";
 import { askOnly, mayAsk, toArgs, type Flags } from "@atelier/worker/start-up";
@@ -12,7 +12,7 @@ import type { PreflightReport, Problem, Settings } from "./settings.ts";
 import { listenForStop, type StopSignals } from "./stop-signals.ts";
 import { supervise } from "./supervise.ts";
 import { sweepLeftovers } from "./sweep-leftovers.ts";
-import { watchLauncher } from "./watch-launcher.ts";
+import { watchLauncher } from "./signals.ts";
 
 function say(line: string): void {
   console.log(line);

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { withFileLock } from "../process/file-lock.ts";
+import { withFileLock } from "../process/lock.ts";
 import { isAlive, type ProcessIdentity } from "../process/process-identity.ts";
 
 /** A supervisor and its children, as the data folder remembers them. */

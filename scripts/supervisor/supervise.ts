@@ -1,4 +1,4 @@
-import type { EmbeddedPostgres } from "../embedded/open-postgres.ts";
+import type { EmbeddedPostgres } from "../embedded/postgres.ts";
 import { identify } from "../process/process-identity.ts";
 import { usualBackoff, type Backoff } from "./backoff.ts";
 import { superviseChild, type Child, type ChildSpec } from "./child.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EmbeddedPostgres } from "../embedded/open-postgres.ts";
+import type { EmbeddedPostgres } from "../embedded/postgres.ts";
 import { isStartError } from "../embedded/start-error.ts";
 import { nextDelayMs, type Backoff } from "./backoff.ts";
 

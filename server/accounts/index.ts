@@ -1,7 +1,7 @@
 export type { Caller } from "./caller.ts";
 export { authOf, createAuth, maxKeyNameLength, minPasswordLength, type Auth } from "./auth.ts";
 export { createApiKey, type CreateApiKeyInput } from "./create-api-key.ts";
-export { createUser, type CreateUserInput } from "./create-user.ts";
+export { createUser, type CreateUserInput } from "./accounts.ts";
 export { entryTokenHeader, readEntry, type Entry } from "./entry.ts";
 export { findAccount } from "./find-account.ts";
 export { getAccount, type AccountView } from "./get-account.ts";
@@ -13,7 +13,7 @@ export {
   type InvitationView,
   type NewInvitation,
 } from "./invitations.ts";
-export { listApiKeys, type ApiKeyView } from "./list-api-keys.ts";
+export { listApiKeys, type ApiKeyView } from "./api-keys.ts";
 export { mergeGuest, type MergeGuestInput } from "./merge-guest.ts";
 export { resetPassword, type ResetPasswordInput } from "./reset-password.ts";
 export { resolveCaller } from "./resolve-caller.ts";

@@ -1,3 +1,3 @@
-export { checkPort } from "./check-host.ts";
+export { checkPort } from "./checks.ts";
 export { reasonOf, type CheckResult } from "./check-result.ts";
 export { runChecks, runDatabaseChecks } from "./run-checks.ts";

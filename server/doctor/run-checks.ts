@@ -1,6 +1,6 @@
 import { failed, type CheckResult } from "./check-result.ts";
 import { checkDatabase, checkListen } from "./check-database.ts";
-import { checkConfigFile, checkDataDir, checkDiskSpace, checkExposure, checkNode } from "./check-host.ts";
+import { checkConfigFile, checkDataDir, checkDiskSpace, checkExposure, checkNode } from "./checks.ts";
 import { checkRedis } from "./check-redis.ts";
 import { inspectEnv, type Env } from "../platform/index.ts";
 

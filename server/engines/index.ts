@@ -9,5 +9,5 @@ export {
   maxOutputPixels,
   type EngineFacts,
   type EngineName,
-} from "./catalog.ts";
+} from "../engines.ts";
 export { enginesFor, type Wish } from "./preference.ts";

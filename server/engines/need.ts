@@ -1,4 +1,4 @@
-import type { EngineName } from "./catalog.ts";
+import type { EngineName } from "../engines.ts";
 import type { JobKind } from "./kinds.ts";
 
 /** What a job needs in order to run, as one text: `comfyui/<workflow>`, `iopaint/<kind>` or `local/<kind>`. */

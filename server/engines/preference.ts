@@ -1,4 +1,4 @@
-import type { EngineName } from "./catalog.ts";
+import type { EngineName } from "../engines.ts";
 import type { JobKind } from "./kinds.ts";
 
 /** Engines by how well they do a kind, the best first. */

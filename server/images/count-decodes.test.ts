@@ -1,7 +1,7 @@
 import { readSample } from "@atelier/testing/pictures";
 import type * as sharpModule from "sharp";
 import { expect, test, vi } from "vitest";
-import { makeFiles, planUpload } from "./make-files.ts";
+import { makeFiles, planUpload } from "./files.ts";
 
 const { compressedInputs } = vi.hoisted(() => ({ compressedInputs: [] as unknown[] }));
 

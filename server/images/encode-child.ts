@@ -1,5 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import { encodeFiles, type EncodeTask } from "./encode-files.ts";
+import { encodeFiles, type EncodeTask } from "./encode.ts";
 import { packError, packFiles, type ChildUsage } from "./encode-wire.ts";
 
 // The entry of a child process that makes the files of one picture: its bytes at stdin, the answer at stdout.

@@ -1,7 +1,7 @@
 import { readSample } from "@atelier/testing/pictures";
 import { expect, test } from "vitest";
 import { encodeInChild } from "./encode-in-child.ts";
-import { encodeFiles, type EncodeTask } from "./encode-files.ts";
+import { encodeFiles, type EncodeTask } from "./encode.ts";
 import { childLimits } from "./limits.ts";
 
 const photo: EncodeTask = { as: "photo", format: "jpeg", isLossless: false };

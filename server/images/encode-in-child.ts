@@ -3,7 +3,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { AppError, type ErrorCode } from "../platform/index.ts";
-import type { EncodeTask, ImageFiles } from "./encode-files.ts";
+import type { EncodeTask, ImageFiles } from "./encode.ts";
 import { unpackFiles, type ChildUsage } from "./encode-wire.ts";
 import { childLimits } from "./limits.ts";
 

@@ -1,5 +1,5 @@
 import { AppError, isAppError, isErrorCode } from "../platform/errors.ts";
-import type { ImageFiles } from "./encode-files.ts";
+import type { ImageFiles } from "./encode.ts";
 
 // What a child process answers on stdout: the length of a JSON head (4 bytes), the head, and the files that it names.
 

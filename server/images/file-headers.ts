@@ -1,5 +1,5 @@
 import { extensionOf, variantMime } from "./object-keys.ts";
-import type { Variant } from "./stored-image.ts";
+import type { Variant } from "./image.ts";
 import type { ImageRow } from "./to-view.ts";
 
 export interface FileHeaders {

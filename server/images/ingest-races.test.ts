@@ -6,7 +6,7 @@ import sharp from "sharp";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ingest, readUsage, removeImages, restoreImages } from "./index.ts";
-import { lockUploadsOf } from "./guest-limit.ts";
+import { lockUploadsOf } from "./quota.ts";
 
 let opened: TestServices;
 

@@ -5,16 +5,16 @@ import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { takeDecodeTurn } from "./decode-slot.ts";
 import { discardOutput } from "./discard-output.ts";
-import { checkQuota } from "./guest-limit.ts";
+import { checkQuota } from "./quota.ts";
 import { findSameBytes, insertUpload, type SameBytes, type UploadRow } from "./insert-upload.ts";
 import { uploadLimits } from "./limits.ts";
-import type { ImageFiles } from "./encode-files.ts";
-import { makeFiles, planUpload, type FilesPlan } from "./make-files.ts";
+import type { ImageFiles } from "./encode.ts";
+import { makeFiles, planUpload, type FilesPlan } from "./files.ts";
 import { uploadKey } from "./object-keys.ts";
 import { putFiles, sha256 } from "./put-files.ts";
 import { titleOfFile } from "./clean-title.ts";
 import { toImageView, type ImageRow } from "./to-view.ts";
-import type { IngestedImage, IngestInput } from "./stored-image.ts";
+import type { IngestedImage, IngestInput } from "./image.ts";
 
 type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
 

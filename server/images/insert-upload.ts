@@ -2,8 +2,8 @@ import { and, eq, isNull } from "drizzle-orm";
 import { inTurn, schema, type Db, type Tx } from "../db/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { checkQuota, lockUploadsOf, uploadTurnOf } from "./guest-limit.ts";
-import type { IngestInput } from "./stored-image.ts";
+import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+import type { IngestInput } from "./image.ts";
 import type { ImageRow } from "./to-view.ts";
 
 const { images } = schema;

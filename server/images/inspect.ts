@@ -1,11 +1,11 @@
 import { fileTypeFromBuffer } from "file-type";
 import { AppError } from "../platform/index.ts";
-import { readAvif } from "./containers/avif.ts";
-import { unreadable, unsupported, type Container, type SourceFormat } from "./containers/container.ts";
+import { readAvif } from "./formats/avif.ts";
+import { unreadable, unsupported, type Container, type SourceFormat } from "./formats/container.ts";
 import { foreignContent } from "./containers/foreign-content.ts";
-import { readJpeg } from "./containers/jpeg.ts";
-import { readPng } from "./containers/png.ts";
-import { readWebp } from "./containers/webp.ts";
+import { readJpeg } from "./formats/jpeg.ts";
+import { readPng } from "./formats/png.ts";
+import { readWebp } from "./formats/webp.ts";
 import { uploadLimits } from "./limits.ts";
 
 const formatByMime = new Map<string, SourceFormat>([

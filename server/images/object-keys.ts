@@ -1,4 +1,4 @@
-import type { StoredMime, StoredObject, Variant } from "./stored-image.ts";
+import type { StoredMime, StoredObject, Variant } from "./image.ts";
 
 const extensions = {
   "image/jpeg": "jpg",

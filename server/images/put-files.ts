@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Services } from "../services/index.ts";
 import { putAll } from "../storage/index.ts";
-import type { ImageFiles } from "./encode-files.ts";
+import type { ImageFiles } from "./encode.ts";
 import { objectKey, variantMime } from "./object-keys.ts";
-import { variants } from "./stored-image.ts";
+import { variants } from "./image.ts";
 
 /** Writes the three files of a picture below `storageKey`. Throws `storage_unavailable`. */
 export async function putFiles(

@@ -5,7 +5,7 @@ import { AppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import { findObject, storageFailure } from "../storage/index.ts";
 import { objectKey } from "./object-keys.ts";
-import type { StoredOriginal } from "./stored-image.ts";
+import type { StoredOriginal } from "./image.ts";
 
 type Reading = Pick<Services, "disk" | "log">;
 

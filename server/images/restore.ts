@@ -3,7 +3,7 @@ import { alias } from "drizzle-orm/pg-core";
 import { inTurn, schema, type Tx } from "../db/index.ts";
 import { isId, type Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { checkRestored, lockUploadsOf, uploadTurnOf } from "./guest-limit.ts";
+import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 import type { OwnImagesInput } from "./remove.ts";
 
 const { images } = schema;

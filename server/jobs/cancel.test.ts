@@ -15,7 +15,7 @@ import { schema, type JobStatus } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { HintMessage } from "../queue/index.ts";
 import { cancel, confirmCancel, findStops } from "./cancel.ts";
-import { claim } from "./claim.ts";
+import { claim } from "./run.ts";
 import { complete } from "./complete.ts";
 import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";

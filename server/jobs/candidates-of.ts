@@ -1,7 +1,7 @@
 import type { InputRole } from "../engines/index.ts";
 import { findCandidates, type Candidate } from "../scheduling/index.ts";
 import type { Workflow } from "../workflows/index.ts";
-import type { SubmitRequest } from "./kinds.ts";
+import type { SubmitRequest } from "./request.ts";
 
 /** All ways to run a request. Throws `workflow_unknown` or `workflow_params` when a named workflow does not fit. */
 export function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): Candidate[] {

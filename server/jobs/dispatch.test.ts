@@ -14,7 +14,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
-import { claim } from "./claim.ts";
+import { claim } from "./run.ts";
 import { complete } from "./complete.ts";
 import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
-import { expireGuests } from "./expire-guests.ts";
+import { expireGuests } from "./cleanup.ts";
 import { tidy } from "./sweep.ts";
 
 const { users, sessions, jobs, images } = schema;

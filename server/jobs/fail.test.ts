@@ -13,7 +13,7 @@ import {
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { AppError, type ErrorCode } from "../platform/index.ts";
-import { claim } from "./claim.ts";
+import { claim } from "./run.ts";
 import { fail } from "./fail.ts";
 import type { Lease } from "./lease.ts";
 import { start } from "./start.ts";

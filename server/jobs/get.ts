@@ -2,7 +2,7 @@ import { and, eq, gt, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import type { JobEventView, JobView } from "./job-view.ts";
+import type { JobEventView, JobView } from "./read.ts";
 import { loadViews } from "./load-views.ts";
 import { serverLabel } from "./server-label.ts";
 

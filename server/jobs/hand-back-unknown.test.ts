@@ -3,7 +3,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { claim } from "./claim.ts";
+import { claim } from "./run.ts";
 import { handBackUnknown } from "./hand-back-unknown.ts";
 
 const { jobs } = schema;

@@ -4,7 +4,7 @@ import { jobStatuses } from "../db/index.ts";
 import { jobKinds } from "../engines/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import type { JobView } from "./job-view.ts";
+import type { JobView } from "./read.ts";
 import { loadViews } from "./load-views.ts";
 import { openStatuses } from "./status.ts";
 

@@ -2,7 +2,7 @@ import { and, eq, inArray, isNull } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
 import { maxOutputPixels, type InputRole } from "../engines/index.ts";
 import { AppError, pictureLimits } from "../platform/index.ts";
-import type { SubmitRequest } from "./kinds.ts";
+import type { SubmitRequest } from "./request.ts";
 
 export type InputImage = typeof schema.images.$inferSelect;
 export type InputImages = ReadonlyMap<InputRole, InputImage>;

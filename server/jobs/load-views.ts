@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { schema, tiers, type Db, type Tier, type Tx } from "../db/index.ts";
 import { jobFromRow, type Job } from "./job.ts";
-import type { JobOutputView, JobView } from "./job-view.ts";
+import type { JobOutputView, JobView } from "./read.ts";
 import { serverLabel } from "./server-label.ts";
 
 const tierNames = new Map<number, Tier>(Object.entries(tiers).map(([name, value]) => [value, name as Tier]));

@@ -1,4 +1,4 @@
-import type { JobView } from "./job-view.ts";
+import type { JobView } from "./read.ts";
 import { withLastPreview, type ProgressUpdate } from "./told-jobs.ts";
 import type { FeedUpdate as Letter } from "./watchers.ts";
 

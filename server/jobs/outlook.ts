@@ -2,7 +2,7 @@ import { tiers } from "../db/index.ts";
 import { knownWorkflows, place, readWaits, type Placed, type Wait } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { candidatesOf } from "./candidates-of.ts";
-import type { SubmitRequest } from "./kinds.ts";
+import type { SubmitRequest } from "./request.ts";
 
 /** Where a request would go now, and what stands before it there. */
 export interface Outlook {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AppError, issuesOf } from "../platform/index.ts";
 import { requireConsent } from "../safety/index.ts";
-import { submitSchema, type SubmitRequest } from "./kinds.ts";
+import { submitSchema, type SubmitRequest } from "./request.ts";
 
 /** Parses what a caller sent; a missing consent has a code of its own, everything else is `bad_request`. */
 export function parseSubmit(input: unknown): SubmitRequest {

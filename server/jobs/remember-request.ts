@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { and, eq } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
-import type { SubmitRequest } from "./kinds.ts";
+import type { SubmitRequest } from "./request.ts";
 
 const keys = schema.idempotencyKeys;
 

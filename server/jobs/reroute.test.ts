@@ -4,7 +4,7 @@ import { addNode, addServer, insertJob, readJob } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { schema } from "../db/index.ts";
 import { AppError, type ErrorCode } from "../platform/index.ts";
-import { claim, type Offer } from "./claim.ts";
+import { claim, type Offer } from "./run.ts";
 import { fail } from "./fail.ts";
 import { forgiveServers } from "./forgive-servers.ts";
 import type { Job } from "./job.ts";

@@ -3,7 +3,7 @@ import { schema, tiers, type Tier } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import type { Job } from "./job.ts";
-import { kindParams } from "./kinds.ts";
+import { kindParams } from "./request.ts";
 import { isFinal } from "./status.ts";
 import { submit, type Submitted, type Submitter } from "./submit.ts";
 

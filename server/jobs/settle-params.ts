@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { AppError, issuesOf } from "../platform/index.ts";
 import { workflowParams, type Workflow } from "../workflows/index.ts";
-import type { SubmitRequest } from "./kinds.ts";
+import type { SubmitRequest } from "./request.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 

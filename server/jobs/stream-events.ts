@@ -1,7 +1,7 @@
 import type { Services } from "../services/index.ts";
-import { feedOf } from "./feed.ts";
+import { feedOf } from "./live-feed.ts";
 import { get, readEvents, type JobAddress } from "./get.ts";
-import type { JobEventView } from "./job-view.ts";
+import type { JobEventView } from "./read.ts";
 import { createMailbox } from "./mailbox.ts";
 import { isFinal } from "./status.ts";
 

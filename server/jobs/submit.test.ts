@@ -8,7 +8,7 @@ import type { Bells } from "../queue/index.ts";
 import { builtInWorkflows } from "../workflows/index.ts";
 import { ack } from "./ack.ts";
 import { cancel } from "./cancel.ts";
-import { kindParams } from "./kinds.ts";
+import { kindParams } from "./request.ts";
 import { retry } from "./retry.ts";
 import { submit } from "./submit.ts";
 import { sweep } from "./sweep.ts";

@@ -6,7 +6,7 @@ import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import type { Services } from "../services/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { expireEphemeral } from "./expire-ephemeral.ts";
-import { expireGuests } from "./expire-guests.ts";
+import { expireGuests } from "./cleanup.ts";
 import { failUnservable } from "./fail-unservable.ts";
 import { forgiveServers } from "./forgive-servers.ts";
 import { moveStranded } from "./move-stranded.ts";

@@ -1,5 +1,5 @@
-import type { JobView } from "./job-view.ts";
-import type { JobRevision } from "./feed-reads.ts";
+import type { JobView } from "./read.ts";
+import type { JobRevision } from "./live-reads.ts";
 import { isFinal } from "./status.ts";
 import type { FeedUpdate } from "./watchers.ts";
 

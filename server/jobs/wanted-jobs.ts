@@ -1,6 +1,6 @@
 import type { Services } from "../services/index.ts";
-import { readJobsByOwner } from "./feed-reads.ts";
-import type { JobView } from "./job-view.ts";
+import { readJobsByOwner } from "./live-reads.ts";
+import type { JobView } from "./read.ts";
 
 const readAtOnce = 200;
 

@@ -1,4 +1,4 @@
-import type { JobsUpdate } from "./job-view.ts";
+import type { JobsUpdate } from "./read.ts";
 
 /** A letter of the live feed: changed jobs, or progress between two revisions. */
 export type FeedUpdate = Extract<JobsUpdate, { type: "jobs" | "progress" }>;

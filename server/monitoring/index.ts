@@ -1,8 +1,8 @@
-export type { Attention } from "./attention.ts";
+export type { Attention } from "./overview.ts";
 export { keepFigures } from "./keep-figures.ts";
-export { metricsText } from "./metrics-text.ts";
-export type { EndedFigures, EstimateFigures, Series, Times } from "./read-figures.ts";
-export { readNodes, type NodeFigures, type NodeJob, type ServerFigures } from "./read-nodes.ts";
+export { metricsText } from "./metrics.ts";
+export type { EndedFigures, EstimateFigures, Series, Times } from "./figures.ts";
+export { readNodes, type NodeFigures, type NodeJob, type ServerFigures } from "./nodes.ts";
 export { readOverview, type Overview, type QueueFigures } from "./read-overview.ts";
 export {
   countedJobs,
@@ -11,6 +11,6 @@ export {
   type ListUsersInput,
   type UserFigures,
   type UserPage,
-} from "./read-users.ts";
+} from "./users.ts";
 export { rollUp } from "./roll-up.ts";
 export { windowNames, type FigureWindow } from "./window.ts";

@@ -4,9 +4,9 @@ import { openJobScene } from "@atelier/testing/scenes";
 import { addHistory } from "@atelier/testing/monitoring";
 import { sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
-import { readFigures } from "./read-figures.ts";
-import { listUsersSchema, readUsers } from "./read-users.ts";
-import { readNodes } from "./read-nodes.ts";
+import { readFigures } from "./figures.ts";
+import { listUsersSchema, readUsers } from "./users.ts";
+import { readNodes } from "./nodes.ts";
 import { readOverview } from "./read-overview.ts";
 import { rollUp } from "./roll-up.ts";
 

@@ -1,7 +1,7 @@
 import type { Services } from "../services/index.ts";
-import { findAttention, type Attention } from "./attention.ts";
-import { readFigures, type EndedFigures, type Series, type WindowFigures } from "./read-figures.ts";
-import { readNodes, type NodeFigures } from "./read-nodes.ts";
+import { findAttention, type Attention } from "./overview.ts";
+import { readFigures, type EndedFigures, type Series, type WindowFigures } from "./figures.ts";
+import { readNodes, type NodeFigures } from "./nodes.ts";
 import { idleQueue, readQueues, type QueueNow } from "./read-queues.ts";
 import type { FigureWindow } from "./window.ts";
 

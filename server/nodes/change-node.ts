@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { schema, type NodeCapability } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
-import { writeQueues, type NodeQueue } from "./write-queues.ts";
+import { writeQueues, type NodeQueue } from "./offer.ts";
 import { writeServers, type SeenServer } from "./write-servers.ts";
 
 export interface NodeChange {

@@ -6,9 +6,9 @@ export { pruneEnded } from "./prune-ended.ts";
 export { pruneNeeds } from "./prune-needs.ts";
 export { publishRefused } from "./publish-refused.ts";
 export { register, type Node, type Registration } from "./register.ts";
-export { createNodeWatch, keepNodeWatch, type NodeWatch } from "./watch.ts";
+export { createNodeWatch, keepNodeWatch, type NodeWatch } from "./presence.ts";
 export { readOrders, type NodeOrders } from "./read-orders.ts";
-export { writeQueues, type NodeQueue } from "./write-queues.ts";
+export { writeQueues, type NodeQueue } from "./offer.ts";
 export { changeNode } from "./change-node.ts";
 export type { SeenServer } from "./write-servers.ts";
 export {
@@ -23,5 +23,5 @@ export {
 export { changeNodeSettings, nodeSettingsSchema } from "./admin/change-node-settings.ts";
 export { drainNode } from "./admin/drain-node.ts";
 export { drainServer, resumeServer } from "./admin/drain-server.ts";
-export { resumeNode } from "./admin/resume-node.ts";
+export { resumeNode } from "./orders.ts";
 export { retireNode } from "./admin/retire-node.ts";

@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { schema, type NodeProblem } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
 import type { Workflow } from "../workflows/index.ts";
-import { publishWorkflows } from "./publish-workflows.ts";
+import { publishWorkflows } from "./workflows.ts";
 
 /**
  * Tries those of a node's own workflows again that were refused: whoever published another under the name may be gone.

@@ -4,8 +4,8 @@ import { newId, type Config } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
 import type { Workflow } from "../workflows/index.ts";
 import { pidStartTime, type ProcessIdentity } from "./identity.ts";
-import { publishWorkflows } from "./publish-workflows.ts";
-import { writeQueues, type NodeQueue } from "./write-queues.ts";
+import { publishWorkflows } from "./workflows.ts";
+import { writeQueues, type NodeQueue } from "./offer.ts";
 
 export type Node = typeof schema.nodes.$inferSelect;
 

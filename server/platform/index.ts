@@ -13,7 +13,7 @@ export {
   type ConfigInput,
   type QueueNeeds,
 } from "./config.ts";
-export { foreignBytes, foreignCount, foreignText } from "./foreign.ts";
+export { foreignBytes, foreignCount, foreignText } from "./text.ts";
 export { issuesOf, type FieldIssue } from "./issues.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { openLog, type Logger, type LogOptions } from "./log.ts";

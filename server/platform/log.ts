@@ -1,6 +1,7 @@
 import path from "node:path";
 import { types } from "node:util";
-import pino, { type DestinationStream, type Logger } from "pino";
+import pino from "pino";
+import type { DestinationStream, Logger } from "pino";
 import type { Env } from "./env.ts";
 
 export interface LogOptions {
@@ -143,5 +144,4 @@ export async function openLog({ env, name }: LogOptions): Promise<Logger> {
   if (failure !== undefined) report(failure);
   return log;
 }
-
 export type { Logger } from "pino";

@@ -1,8 +1,8 @@
 import type { OnConnectionError, QueueConnection } from "./connection.ts";
-import { createHintChannel } from "./hint-channel.ts";
-import { postgresHints } from "./postgres-hints.ts";
+import { createHintChannel } from "./hints.ts";
+import { postgresHints } from "./postgres.ts";
 import type { Hints } from "./port.ts";
-import { redisHints } from "./redis-hints.ts";
+import { redisHints } from "./redis.ts";
 
 /** Opens the hints of a process; nothing connects before the first publish or subscription. */
 export function createHints(connection: QueueConnection, onError: OnConnectionError): Hints {

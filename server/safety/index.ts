@@ -1,3 +1,3 @@
 export { adultConsent, recordConsent, requireConsent } from "./consent.ts";
-export { digitalSourceTypes, provenanceXmp } from "./provenance.ts";
+export { digitalSourceTypes, provenanceXmp } from "../safety.ts";
 export { readDigitalSourceType } from "./provenance-reader.ts";

@@ -1,5 +1,5 @@
 export { findCandidates, type Candidate, type PlaceRequest } from "./candidates.ts";
-export { findWorkflow, knownWorkflows } from "./known-workflows.ts";
+export { findWorkflow, knownWorkflows } from "./workflows.ts";
 export { missingEngineReason } from "./missing-engine-reason.ts";
 export { leastDemandingQueue } from "./least-demanding-queue.ts";
 export { place, type Placed } from "./place.ts";

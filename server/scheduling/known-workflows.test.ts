@@ -4,7 +4,7 @@ import { sampleFiles } from "@atelier/testing/workflows";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { parseWorkflow } from "../workflows/index.ts";
-import { findWorkflow } from "./known-workflows.ts";
+import { findWorkflow } from "./workflows.ts";
 
 let opened: TestServices;
 beforeAll(async () => {

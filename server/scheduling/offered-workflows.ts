@@ -1,7 +1,7 @@
 import type { Db } from "../db/index.ts";
 import type { JobKind } from "../engines/index.ts";
 import type { ParamName, Workflow } from "../workflows/index.ts";
-import { knownWorkflows } from "./known-workflows.ts";
+import { knownWorkflows } from "./workflows.ts";
 import { livePlaces } from "./places.ts";
 import { readLacks } from "./read-lacks.ts";
 

@@ -1,2 +1,2 @@
-export { openServices, type OpenServicesInput } from "./open-services.ts";
+export { openServices, type OpenServicesInput } from "../services.ts";
 export type { Services } from "./services.ts";

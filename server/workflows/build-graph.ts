@@ -3,7 +3,7 @@ import type { InputRole } from "../engines/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Graph } from "./graph.ts";
 import { paramNames, type ParamSpec } from "./manifest.ts";
-import { valueSchema } from "./param-schema.ts";
+import { valueSchema } from "./params.ts";
 import { writePlace } from "./place.ts";
 import { takeOut } from "./take-out.ts";
 import type { Workflow } from "./workflow.ts";

@@ -1,6 +1,6 @@
 import { readSimulatedClasses, sampleFiles } from "@atelier/testing/workflows";
 import { beforeAll, expect, test } from "vitest";
-import { checkGraph } from "./check-graph.ts";
+import { checkGraph } from "./check.ts";
 import type { Graph } from "./graph.ts";
 import type { ObjectInfoByClass } from "./object-info.ts";
 

@@ -1,6 +1,6 @@
 import { isLink, type Graph } from "./graph.ts";
 import { paramTypes, type ParamName, type ParamSpec } from "./manifest.ts";
-import { valueSchema } from "./param-schema.ts";
+import { valueSchema } from "./params.ts";
 import { readPlace } from "./place.ts";
 
 function checkTo(graph: Graph, { type, to }: ParamSpec): string[] {

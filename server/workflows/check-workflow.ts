@@ -1,4 +1,4 @@
-import { checkGraph } from "./check-graph.ts";
+import { checkGraph } from "./check.ts";
 import type { Graph } from "./graph.ts";
 import type { ObjectInfoByClass } from "./object-info.ts";
 import { writePlace } from "./place.ts";

@@ -1,13 +1,13 @@
 export { buildGraph, type GraphRequest } from "./build-graph.ts";
 export { builtInWorkflows } from "./built-in.ts";
-export { checkGraph } from "./check-graph.ts";
+export { checkGraph } from "./check.ts";
 export { checkWorkflow } from "./check-workflow.ts";
 export { findMissing, isComplete, type Missing } from "./find-missing.ts";
-export { type Graph } from "./graph.ts";
-export { type InputSpec, type Manifest, type ParamName, type ParamSpec } from "./manifest.ts";
+export type { Graph } from "./graph.ts";
+export type { InputSpec, Manifest, ParamName, ParamSpec } from "./manifest.ts";
 export { findInput, type ObjectInfo, type ObjectInfoByClass } from "./object-info.ts";
 export { parseWorkflow, type WorkflowSource } from "./parse-workflow.ts";
-export { readWorkflowFolder, type WorkflowProblem } from "./read-workflow-folder.ts";
+export { readWorkflowFolder, type WorkflowProblem } from "./read-folder.ts";
 export { takesInputs } from "./takes-inputs.ts";
-export { type ModelPlace, type Workflow } from "./workflow.ts";
+export type { ModelPlace, Workflow } from "./workflow.ts";
 export { workflowParams, type WorkflowParams } from "./workflow-params.ts";

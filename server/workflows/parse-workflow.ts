@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { AppError, isStorable, issuesOf } from "../platform/index.ts";
-import { checkManifest } from "./check-manifest.ts";
+import { checkManifest } from "./parse.ts";
 import { graphSchema, type Graph } from "./graph.ts";
 import { hashOf } from "./hash.ts";
 import { manifestSchema, type Manifest } from "./manifest.ts";

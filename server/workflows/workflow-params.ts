@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ParamName } from "./manifest.ts";
-import { paramSchema } from "./param-schema.ts";
+import { paramSchema } from "./params.ts";
 import type { Workflow } from "./workflow.ts";
 
 export type WorkflowParams = Partial<Record<ParamName, string | number>>;

@@ -5,7 +5,7 @@ import type { TestWorker } from "../worker/index.ts";
 import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
 import { endSessions } from "./end-sessions.ts";
 import { eventually } from "./eventually.ts";
-import { takeAllSessions } from "./take-all-sessions.ts";
+import { takeAllSessions } from "./sessions.ts";
 import { backends, oneByOne, realTimeMs } from "./scene.ts";
 
 const large = { steps: 100 };

@@ -3,7 +3,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isObject, objectOf } from "./json.ts";
 import { ask, historyOf, postGraph, upload } from "./recorded/client.ts";
-import { plainPng } from "./recorded/scenes.ts";
+import { plainPng } from "./recorded/recording.ts";
 import { graphNames, modelsOf, readGraph } from "./server/graph-models.ts";
 import { startComfySimulator, type ComfySimulator } from "./start-comfy-simulator.ts";
 

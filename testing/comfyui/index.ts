@@ -1,4 +1,4 @@
-export type { Fault } from "./faults/fault.ts";
+export type { Fault } from "./faults.ts";
 export type { ComfyDevice, ComfyMode, ComfyOptions } from "./options.ts";
 export { allGraphModels, graphNames, modelsOf, readGraph } from "./server/graph-models.ts";
 export type { ComfyStats, PromptStory } from "./server/stats.ts";

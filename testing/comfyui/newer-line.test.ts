@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { objectOf } from "./json.ts";
 import { ask, historyOf, post, postGraph } from "./recorded/client.ts";
 import { listenIn } from "./recorded/listen-in.ts";
-import { slowGraph } from "./recorded/scenes.ts";
+import { slowGraph } from "./recorded/recording.ts";
 import { readGraph } from "./server/graph-models.ts";
 import { startComfySimulator, type ComfySimulator } from "./start-comfy-simulator.ts";
 

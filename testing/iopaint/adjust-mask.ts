@@ -2,7 +2,7 @@ import type { Answer } from "../comfyui/http/answer.ts";
 import type { JsonObject } from "../comfyui/json.ts";
 import { growBy } from "../comfyui/nodes/change-mask.ts";
 import { encodePng } from "../comfyui/pictures/codec.ts";
-import { channelOf, mapBytes, toRgb } from "../comfyui/pictures/frame.ts";
+import { channelOf, mapBytes, toRgb } from "../comfyui/pictures.ts";
 import type { Iopaint } from "./iopaint.ts";
 import { readPicture } from "./read-picture.ts";
 import { missingField } from "./trouble.ts";

@@ -1,4 +1,4 @@
-import { solidFrame, mapBytes, type Frame } from "../comfyui/pictures/frame.ts";
+import { solidFrame, mapBytes, type Frame } from "../comfyui/pictures.ts";
 
 /** A mask of an ellipse in the middle: what the simulated plugins take for the subject. */
 export function ellipse({ widthPx, heightPx }: Frame): Frame {

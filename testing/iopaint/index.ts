@@ -1,4 +1,4 @@
 export type { IopaintFault } from "./fault.ts";
 export type { IopaintStats } from "./iopaint.ts";
 export type { IopaintOptions } from "./options.ts";
-export { startIopaintSimulator, type IopaintSimulator } from "./start-iopaint-simulator.ts";
+export { startIopaintSimulator, type IopaintSimulator } from "./simulator.ts";

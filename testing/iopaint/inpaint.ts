@@ -1,6 +1,6 @@
 import { composite } from "../comfyui/pictures/composite.ts";
 import { pipe } from "../comfyui/pictures/codec.ts";
-import { channelOf, mapBytes, toRgb, type Frame } from "../comfyui/pictures/frame.ts";
+import { channelOf, mapBytes, toRgb, type Frame } from "../comfyui/pictures.ts";
 import { resize } from "../comfyui/pictures/resize.ts";
 import { seededPicture } from "../comfyui/pictures/seeded-picture.ts";
 import type { Answer } from "../comfyui/http/answer.ts";
@@ -8,7 +8,7 @@ import type { JsonObject } from "../comfyui/json.ts";
 import type { Iopaint } from "./iopaint.ts";
 import { eraseModels } from "./options.ts";
 import { readPicture } from "./read-picture.ts";
-import { takeTurn } from "./take-turn.ts";
+import { takeTurn } from "./faults.ts";
 import { missingField, refused } from "./trouble.ts";
 
 const maskThreshold = 127;

@@ -1,7 +1,7 @@
 import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ask, post } from "../comfyui/recorded/client.ts";
-import { startIopaintSimulator, type IopaintSimulator } from "./start-iopaint-simulator.ts";
+import { startIopaintSimulator, type IopaintSimulator } from "./simulator.ts";
 
 let simulator: IopaintSimulator;
 

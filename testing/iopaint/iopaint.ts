@@ -1,4 +1,4 @@
-import type { Frame } from "../comfyui/pictures/frame.ts";
+import type { Frame } from "../comfyui/pictures.ts";
 import type { IopaintFaultBox } from "./fault.ts";
 
 /** How often something was done. */

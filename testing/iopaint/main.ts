@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { startIopaintSimulator } from "./start-iopaint-simulator.ts";
+import { startIopaintSimulator } from "./simulator.ts";
 
 const options = {
   port: { type: "string", default: "8080" },

@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import { decode } from "../comfyui/pictures/codec.ts";
-import type { Frame } from "../comfyui/pictures/frame.ts";
+import type { Frame } from "../comfyui/pictures.ts";
 import { Trouble } from "./trouble.ts";
 
 export interface SentPicture {

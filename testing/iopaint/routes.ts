@@ -4,8 +4,8 @@ import { adjustMask } from "./adjust-mask.ts";
 import { isIopaintFault } from "./fault.ts";
 import { inpaint } from "./inpaint.ts";
 import type { Iopaint } from "./iopaint.ts";
-import { getModel, getSamplers, getServerConfig, postModel, switchPluginModel } from "./model-routes.ts";
-import { runPluginImage, runPluginMask } from "./run-plugin.ts";
+import { getModel, getSamplers, getServerConfig, postModel, switchPluginModel } from "./serve.ts";
+import { runPluginImage, runPluginMask } from "./plugins.ts";
 import { refused } from "./trouble.ts";
 
 export type IopaintRoute = (iopaint: Iopaint, body: JsonObject) => Promise<Answer> | Answer;

@@ -4,7 +4,7 @@ import { writeQueues } from "@atelier/server/nodes";
 import type { Offer } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import { testQueue } from "./add-job.ts";
+import { testQueue } from "./jobs.ts";
 
 export interface TestNode {
   readonly state?: NodeState;

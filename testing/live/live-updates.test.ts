@@ -8,7 +8,7 @@ import { createTestServices, openAccount, type TestServices } from "../services/
 import { startProxy } from "./start-proxy.ts";
 import { startWeb } from "./start-web.ts";
 import { openViewer, type Viewer } from "./viewer.ts";
-import { writeJobs } from "./write-jobs.ts";
+import { writeJobs } from "./scene.ts";
 
 const writers = 20;
 const jobsPerWriter = 10;

@@ -1,5 +1,5 @@
 import type { JobView } from "@atelier/server/jobs";
-import { createLiveStore, type LiveStore } from "../../app/live/live-store.ts";
+import { createLiveStore, type LiveStore } from "../../app/live/store.ts";
 import { keepStream } from "../../app/live/stream.ts";
 import { watchJobs } from "./watch-jobs.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { openPostgres } from "../../scripts/embedded/open-postgres.ts";
+import { openPostgres } from "../../scripts/embedded/postgres.ts";
 import { stopServer } from "../../scripts/embedded/stop-server.ts";
 import { findFreePort } from "../../scripts/process/free-port.ts";
 import { identify, isAlive } from "../../scripts/process/process-identity.ts";

@@ -1,2 +1,2 @@
 export { killAtExit } from "./kill-at-exit.ts";
-export { runCode, runNode, runThrough, type NodeRun } from "./run-node.ts";
+export { runCode, runNode, runThrough, type NodeRun } from "./processes.ts";

@@ -1,1 +1,1 @@
-export { startRedis, type TestRedis } from "./start-redis.ts";
+export { startRedis, type TestRedis } from "./redis.ts";

@@ -7,6 +7,6 @@ export {
   testOrigin,
   testPassword,
   type TestBrowser,
-} from "./browser.ts";
+} from "./services.ts";
 export { openOwner, type TestOwner } from "./owner.ts";
 export { captureLog } from "./captured-log.ts";

@@ -4,7 +4,7 @@ import { createApiKey, resolveCaller, type Caller } from "@atelier/server/accoun
 import { ingest } from "@atelier/server/images";
 import { submit } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
-import { openAccount, type TestBrowser } from "./browser.ts";
+import { openAccount, type TestBrowser } from "./services.ts";
 
 const sample = path.join(import.meta.dirname, "../../public/samples/coffee.png");
 

@@ -1,3 +1,3 @@
 export { readSimulatedClasses } from "./read-simulated-classes.ts";
-export { sampleFiles } from "./sample-files.ts";
+export { sampleFiles } from "./workflows.ts";
 export { writeWorkflow } from "./write-workflow.ts";

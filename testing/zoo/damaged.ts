@@ -1,5 +1,4 @@
-import { byHeader, type ZooEntry } from "./entry.ts";
-import { smallPicture, zooFormats } from "./small-pictures.ts";
+import { byHeader, smallPicture, type ZooEntry, zooFormats } from "./entry.ts";
 
 const percents = [35, 60, 85];
 

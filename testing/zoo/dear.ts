@@ -1,9 +1,8 @@
 import { deflateSync } from "node:zlib";
 import sharp from "sharp";
 import { pngChunk, pngFile, withJpegSize } from "../pictures/index.ts";
-import { byDecoder, type ZooEntry } from "./entry.ts";
+import { byDecoder, smallPicture, type ZooEntry } from "./entry.ts";
 import { losslessWebp } from "./sizes.ts";
-import { smallPicture } from "./small-pictures.ts";
 
 const light = { takenAs: "light" } as const;
 const heavy = { takenAs: "heavy" } as const;

@@ -1,8 +1,8 @@
+import { otherFormats } from "./broken.ts";
 import { damaged } from "./damaged.ts";
 import { dear } from "./dear.ts";
 import type { ZooEntry } from "./entry.ts";
 import { metadata } from "./metadata.ts";
-import { otherFormats } from "./other-formats.ts";
 import { polyglots } from "./polyglots.ts";
 import { sizes } from "./sizes.ts";
 

@@ -1,7 +1,6 @@
 import { deflateSync } from "node:zlib";
 import { pngChunk, withJpegSegment, withPngChunk } from "../pictures/index.ts";
-import { byHeader, type ZooEntry } from "./entry.ts";
-import { smallPicture } from "./small-pictures.ts";
+import { byHeader, smallPicture, type ZooEntry } from "./entry.ts";
 
 const light = { takenAs: "light" } as const;
 const heavy = { takenAs: "heavy" } as const;

@@ -1,6 +1,5 @@
 import { pngChunk, withJpegSegment, withPngChunk } from "../pictures/index.ts";
-import { byHeader, type ZooEntry } from "./entry.ts";
-import { smallPicture, zooFormats } from "./small-pictures.ts";
+import { byHeader, smallPicture, type ZooEntry, zooFormats } from "./entry.ts";
 
 const payloads: Readonly<Record<string, string>> = {
   "a page": "<!DOCTYPE html><html><body>x</body></html>",

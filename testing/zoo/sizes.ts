@@ -1,7 +1,6 @@
 import { deflateSync } from "node:zlib";
 import { pngChunk, pngFile, pngHeader, withJpegSize } from "../pictures/index.ts";
-import { byHeader, type ZooEntry } from "./entry.ts";
-import { flatWebp, smallPicture } from "./small-pictures.ts";
+import { byHeader, flatWebp, smallPicture, type ZooEntry } from "./entry.ts";
 
 type Size = readonly [widthPx: number, heightPx: number];
 

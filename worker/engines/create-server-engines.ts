@@ -1,7 +1,7 @@
 import type { Config, Logger } from "@atelier/server/platform";
 import type { ServerPool } from "../servers/index.ts";
-import { createComfyuiEngine } from "./comfyui/create-comfyui-engine.ts";
-import { createIopaintEngine } from "./iopaint/create-iopaint-engine.ts";
+import { createComfyuiEngine } from "./comfyui/engine.ts";
+import { createIopaintEngine } from "./iopaint/engine.ts";
 import type { Engine } from "./port.ts";
 
 export interface ServerEnginesInput {

@@ -1,1 +1,1 @@
-export { openWorkerHttp } from "./open-worker-http.ts";
+export { openWorkerHttp } from "./server.ts";

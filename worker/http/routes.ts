@@ -1,6 +1,6 @@
 import type { Handle } from "./call.ts";
 import { createImageFromPrompt } from "./create-image-from-prompt.ts";
-import { readHealth } from "./read-health.ts";
+import { readHealth } from "./handlers.ts";
 import { readStatus } from "./read-status.ts";
 import { sendResult } from "./send-result.ts";
 

@@ -1,4 +1,4 @@
-import type { Incarnation } from "../incarnation.ts";
+import type { Incarnation } from "../presence.ts";
 import type { LiveOffer } from "../offer/index.ts";
 import type { Runs } from "../runs.ts";
 import type { ServerPool } from "../servers/index.ts";

@@ -1,1 +1,1 @@
-export { workOnce } from "./work-once.ts";
+export { workOnce } from "../once.ts";

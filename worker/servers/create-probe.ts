@@ -1,7 +1,7 @@
 import type { Need } from "@atelier/server/engines";
 import type { Config } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
-import { createComfyuiProbe } from "./probe-comfyui.ts";
+import { createComfyuiProbe } from "./probes.ts";
 import { createIopaintProbe } from "./probe-iopaint.ts";
 import type { ServerEntry } from "./server-entry.ts";
 import type { ServerProbe } from "./server-probe.ts";

@@ -1,4 +1,4 @@
-export { createServerPool, type ServerPoolInput } from "./create-server-pool.ts";
+export { createServerPool, type ServerPoolInput } from "./pool.ts";
 export { createSources } from "./sources/create-sources.ts";
 export { pluginsByKind } from "./probe-iopaint.ts";
 export type { AcquireInput, HeldServer, ServerPool } from "./server-pool.ts";

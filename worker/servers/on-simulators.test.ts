@@ -5,7 +5,7 @@ import type { ComfySimulator } from "@atelier/testing/comfyui";
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { newContext, openScene, type Scene } from "../engines/comfyui/fixtures/open-scene.ts";
-import { createComfyuiEngine } from "../engines/comfyui/create-comfyui-engine.ts";
+import { createComfyuiEngine } from "../engines/comfyui/engine.ts";
 import { createServerPool, createSources, type ServerPool } from "./index.ts";
 
 const waiting = { timeout: 20_000 };

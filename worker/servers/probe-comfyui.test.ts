@@ -1,7 +1,7 @@
 import { builtInWorkflows } from "@atelier/server/workflows";
 import { afterEach, expect, test } from "vitest";
 import { startStandIn, type StandIn } from "./fixtures/stand-in.ts";
-import { createComfyuiProbe } from "./probe-comfyui.ts";
+import { createComfyuiProbe } from "./probes.ts";
 
 const { signal } = new AbortController();
 const need = "comfyui/t2i_sd15";

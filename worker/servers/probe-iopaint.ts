@@ -1,6 +1,6 @@
 import type { JobKind, Need } from "@atelier/server/engines";
-import { readModel, readServerConfig } from "@atelier/server/iopaint";
-import type { ServerAddress } from "./server-address.ts";
+import { readModel, readServerConfig } from "../engines/iopaint/index.ts";
+import type { ServerAddress } from "./address.ts";
 import type { MissingByWorkflow } from "./server-state.ts";
 import { unknownFacts, type ServerProbe } from "./server-probe.ts";
 

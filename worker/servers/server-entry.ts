@@ -1,6 +1,6 @@
 import type { Need } from "@atelier/server/engines";
 import { serverLabel } from "@atelier/server/jobs";
-import { newHealth, restingNeeds, type Health } from "./health.ts";
+import { newHealth, restingNeeds, type Health } from "./entry.ts";
 import type { FoundServer } from "./merge-lists.ts";
 import { unknownFacts } from "./server-probe.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./server-state.ts";

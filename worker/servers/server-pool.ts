@@ -1,6 +1,6 @@
 import type { Need } from "@atelier/server/engines";
 import type { AppError } from "@atelier/server/platform";
-import type { ServerAddress } from "./server-address.ts";
+import type { ServerAddress } from "./address.ts";
 import type { ServerEngine, ServerState } from "./server-state.ts";
 
 /** A server that is kept for one job until `release`. */

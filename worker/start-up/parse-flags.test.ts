@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFlags, toArgs } from "./parse-flags.ts";
+import { parseFlags, toArgs } from "../args.ts";
 
 const parse = (line: string) => parseFlags(line.split(" ").filter(Boolean));
 

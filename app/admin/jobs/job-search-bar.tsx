@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { useSearchFilter } from "../../frame/use-search-filter.ts";
 import { jobKindOrder } from "../../jobs/job-kinds.ts";
 import { Button } from "../../ui/button.tsx";
 import { SelectFilter } from "../parts/select-filter.tsx";
-import { TextFilter } from "../../frame/text-filter.tsx";
+import { TextFilter } from "../../frame/filters.tsx";
 import { causes, filterNames, statuses } from "./job-search-filters.ts";
 
 const same = (value: string) => ({ value, label: value });

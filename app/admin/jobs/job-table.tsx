@@ -4,7 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { JobStatusChip } from "../parts/job-status-chip.tsx";
 import { formatSpan } from "../parts/span.ts";
-import { Cell, columnWithRoom, Row, Table } from "../parts/table.tsx";
+import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
 
 function JobRow({ job }: { readonly job: FoundJob }) {
   const t = useTranslations("admin.jobs");

@@ -3,11 +3,11 @@ import type { NodeFigures } from "@atelier/server/monitoring";
 import { CirclePause, CirclePlay, LogOut, SlidersHorizontal } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { ConfirmButton } from "../controls.tsx";
 import { useAdminAction } from "../parts/use-admin-action.ts";
-import { NodeSettingsForm } from "./node-settings-form.tsx";
+import { NodeSettingsForm } from "./node-controls.tsx";
 
 /** Drain takes back at once and so needs no question; retire does not. */
 function DrainOrResume({ node: { id, name, state } }: { readonly node: NodeFigures }) {

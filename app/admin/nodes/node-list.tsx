@@ -1,13 +1,13 @@
 "use client";
 import type { NodeFigures } from "@atelier/server/monitoring";
 import { useTranslations } from "next-intl";
-import { api } from "../../data/api.ts";
-import { EmptyState } from "../../ui/empty-state.tsx";
-import { LiveData } from "../parts/live-data.tsx";
+import { api } from "../../client/api.ts";
+import { EmptyState } from "../../ui/display.tsx";
+import { LiveData } from "../live.tsx";
 import { useAddressTarget } from "../parts/use-address-target.ts";
 import { useAgo } from "../parts/use-ago.ts";
 import { useLiveQuery } from "../parts/use-live-query.ts";
-import { NodeSection } from "./node-section.tsx";
+import { NodeSection } from "./nodes.tsx";
 import { NodeStateChip } from "./node-state-chip.tsx";
 
 function EndedNodes({ nodes }: { readonly nodes: readonly NodeFigures[] }) {

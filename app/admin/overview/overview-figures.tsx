@@ -1,11 +1,11 @@
 "use client";
-import { LiveData } from "../parts/live-data.tsx";
+import { LiveData } from "../live.tsx";
 import { useWindow } from "../parts/window-choice.tsx";
 import { useOverview } from "../use-overview.ts";
-import { AttentionList } from "./attention-list.tsx";
+import { AttentionList } from "../overview.tsx";
 import { EstimatePanel } from "./estimate-panel.tsx";
 import { FailuresPanel } from "./failures-panel.tsx";
-import { QueueTable } from "./queue-table.tsx";
+import { QueueTable } from "../queue-table.tsx";
 import { ThroughputPanel } from "./throughput-panel.tsx";
 
 /** The state of everything on one page: who waits longest comes first. */

@@ -2,7 +2,7 @@
 import type { Overview } from "@atelier/server/monitoring";
 import { useFormatter, useTranslations } from "next-intl";
 import { Panel } from "../parts/panel.tsx";
-import { Sparkline } from "../parts/sparkline.tsx";
+import { Sparkline } from "../parts.tsx";
 import { Times } from "../parts/times.tsx";
 
 const minuteMs = 60_000;

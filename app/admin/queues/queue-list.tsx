@@ -1,8 +1,8 @@
 "use client";
-import { LiveData } from "../parts/live-data.tsx";
+import { LiveData } from "../live.tsx";
 import { useWindow } from "../parts/window-choice.tsx";
 import { useOverview } from "../use-overview.ts";
-import { QueueSection } from "./queue-section.tsx";
+import { QueueSection } from "./queues.tsx";
 
 export function QueueList() {
   const query = useOverview(useWindow());

@@ -4,12 +4,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Copy, Link2 } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { useCopy } from "../../data/use-copy.ts";
 import { LoadFailed } from "../../frame/load-failed.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { ConfirmButton } from "../controls.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { useAdminAction } from "../parts/use-admin-action.ts";
 

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
 import { PageHeader } from "../../frame/page-header.tsx";
 import { Invitations } from "./invitations.tsx";
-import { UserList } from "./user-list.tsx";
+import { UserList } from "./users.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");

@@ -4,7 +4,7 @@ import { CircleUserRound, ShieldCheck, UserRoundX, VenetianMask } from "lucide-r
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { StateChip } from "../parts/state-chip.tsx";
-import { Cell, Row, Table } from "../parts/table.tsx";
+import { Cell, Row, Table } from "../table.tsx";
 import { useAgo } from "../parts/use-ago.ts";
 
 const icons = { admin: ShieldCheck, user: CircleUserRound, guest: VenetianMask } as const;

@@ -1,5 +1,5 @@
 import { type CreateForm, emptyForm, type OwnSettings } from "./create-form.ts";
-import { readStored, writeStored } from "./stored-form.ts";
+import { readStored, writeStored } from "../form.ts";
 
 const listeners = new Set<() => void>();
 let form: CreateForm | null = null;

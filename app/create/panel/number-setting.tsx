@@ -1,6 +1,6 @@
 "use client";
 import type { OfferedParam } from "../../data/use-workflows.ts";
-import { NumberInput } from "../../ui/number-input.tsx";
+import { NumberInput } from "../../ui/fields.tsx";
 import { Slider } from "../../ui/slider.tsx";
 import { within } from "../form/within.ts";
 

@@ -2,7 +2,7 @@
 import { Dices, History } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { IconButton } from "../../ui/icon-button.tsx";
-import { NumberInput } from "../../ui/number-input.tsx";
+import { NumberInput } from "../../ui/fields.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { createForm } from "../form/form-store.ts";
 import { useForm } from "../form/use-form.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { Button } from "../../ui/button.tsx";
-import { EmptyState } from "../../ui/empty-state.tsx";
+import { EmptyState } from "../../ui/display.tsx";
 import { createForm } from "../form/form-store.ts";
 import { useForm } from "../form/use-form.ts";
 

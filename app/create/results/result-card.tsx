@@ -3,7 +3,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { memo } from "react";
 import { DowngradeNote } from "../../jobs/downgrade-note.tsx";
 import { hasEnded } from "../../live/live-state.ts";
-import { CardActions } from "./card-actions.tsx";
+import { CardActions } from "../result-card.tsx";
 import { CardFailed } from "./card-failed.tsx";
 import { CardPicture } from "./card-picture.tsx";
 import { CardRunning } from "./card-running.tsx";

@@ -1,5 +1,5 @@
 import type { JobView } from "@atelier/server/jobs";
-import type { Sized } from "../../gallery/justify.ts";
+import type { Sized } from "../../gallery/layout-rows.ts";
 
 const unknown = 1_024;
 const numberOr = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);

@@ -1,7 +1,7 @@
 "use client";
 import { Scissors } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCapability } from "../../data/use-capabilities.ts";
+import { useCapability } from "../../client/queries.ts";
 import { useSubmit } from "../../data/use-submit.ts";
 import { Button } from "../../ui/button.tsx";
 import { type ActionProps, ActionRow } from "./action-row.tsx";

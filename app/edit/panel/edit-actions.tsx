@@ -1,6 +1,6 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { ChangeAction } from "./change-action.tsx";
+import { ChangeAction } from "../other-actions.tsx";
 import { CutOutAction } from "./cut-out-action.tsx";
 import { RemoveAction } from "./remove-action.tsx";
 import { RepaintAction } from "./repaint-action.tsx";

@@ -3,11 +3,11 @@ import type { ImageView } from "@atelier/server/images";
 import { useTranslations } from "next-intl";
 import { hasEnded } from "../../live/live-state.ts";
 import { useJob } from "../../live/use-job.ts";
-import type { EditRun } from "../use-edit-run.ts";
+import type { EditRun } from "../session.ts";
 import type { EditorSession } from "../use-editor.ts";
 import { BrushOptions } from "./brush-options.tsx";
 import { EditActions } from "./edit-actions.tsx";
-import { EditJob } from "./edit-job.tsx";
+import { EditJob } from "../panel.tsx";
 
 interface Props {
   readonly image: ImageView;

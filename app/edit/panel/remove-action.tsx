@@ -1,11 +1,11 @@
 "use client";
 import { Eraser } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCapability } from "../../data/use-capabilities.ts";
+import { useCapability } from "../../client/queries.ts";
 import { Button } from "../../ui/button.tsx";
-import { hasPaint, type StrokeHistory } from "../mask/stroke-history.ts";
+import { hasPaint, type StrokeHistory } from "../mask.ts";
 import { type ActionProps, ActionRow } from "./action-row.tsx";
-import { useInpaint } from "./use-inpaint.ts";
+import { useInpaint } from "../inpaint-actions.tsx";
 
 interface Props extends ActionProps {
   readonly history: StrokeHistory;

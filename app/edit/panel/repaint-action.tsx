@@ -4,11 +4,11 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useWorkflows } from "../../data/use-workflows.ts";
 import { Button } from "../../ui/button.tsx";
-import { hasPaint, type StrokeHistory } from "../mask/stroke-history.ts";
-import { findForWords } from "../words/edit-words.ts";
+import { hasPaint, type StrokeHistory } from "../mask.ts";
+import { findForWords } from "../action-row.tsx";
 import { WordsField } from "../words/words-field.tsx";
 import { type ActionProps, ActionRow } from "./action-row.tsx";
-import { useInpaint } from "./use-inpaint.ts";
+import { useInpaint } from "../inpaint-actions.tsx";
 
 interface Props extends ActionProps {
   readonly history: StrokeHistory;

@@ -2,13 +2,13 @@
 import { Maximize2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { useCapability } from "../../data/use-capabilities.ts";
+import { useCapability } from "../../client/queries.ts";
 import { useSubmit } from "../../data/use-submit.ts";
 import { useWorkflows } from "../../data/use-workflows.ts";
 import { useUpscaleOffer } from "../../pictures/use-upscale-offer.ts";
 import { Button } from "../../ui/button.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
-import { findForScale } from "../words/edit-words.ts";
+import { findForScale } from "../action-row.tsx";
 import { type ActionProps, ActionRow } from "./action-row.tsx";
 
 /** Whether anything live can enlarge fourfold, and the workflow that does unless another engine is nearer. */

@@ -1,6 +1,6 @@
 "use client";
 import { useCallback, useState } from "react";
-import { addUpload, dropUpload } from "../../uploads/upload-store.ts";
+import { addUpload, dropUpload } from "../../uploads/store.ts";
 import { useUpload } from "../../uploads/use-uploads.ts";
 
 /** The second picture of a change by words: there, on its way up, or none. */

@@ -3,7 +3,7 @@ import type { ImageView } from "@atelier/server/images";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { keys } from "../../data/keys.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
 import { Field } from "../../ui/field.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import type { ImageView } from "@atelier/server/images";
 import { useQuery } from "@tanstack/react-query";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { keys } from "../../data/keys.ts";
 
 /** The job that made a picture, and the picture it was made from. */

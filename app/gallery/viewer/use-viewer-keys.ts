@@ -2,7 +2,7 @@
 import type { ImageView } from "@atelier/server/images";
 import { useEffect } from "react";
 import { isTyping } from "../../frame/shortcuts/is-typing.ts";
-import { useRemoveImages } from "../../pictures/use-remove-images.ts";
+import { useRemoveImages } from "../../pictures/actions.tsx";
 import { useStar } from "../../pictures/use-star.ts";
 
 interface Options {

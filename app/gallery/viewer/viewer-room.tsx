@@ -6,9 +6,9 @@ import { useIsGone } from "../../data/use-is-gone.ts";
 import { useSourceImage } from "./use-source-image.ts";
 import type { ViewerAddress } from "./use-viewer-address.ts";
 import { useViewerKeys } from "./use-viewer-keys.ts";
-import { ViewerInfo } from "./viewer-info.tsx";
-import { ViewerPicture } from "./viewer-picture.tsx";
-import { ViewerToolbar } from "./viewer-toolbar.tsx";
+import { ViewerInfo } from "./info.tsx";
+import { ViewerPicture } from "./picture.tsx";
+import { ViewerToolbar } from "./toolbar.tsx";
 
 interface Props {
   readonly image: ImageView;

@@ -2,7 +2,7 @@
 import { CircleAlert, ListChecks } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { Spinner } from "../../ui/spinner.tsx";
-import type { Upload } from "../../uploads/upload-store.ts";
+import type { Upload } from "../../uploads/store.ts";
 
 interface Props {
   readonly openCount: number;

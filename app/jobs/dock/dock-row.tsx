@@ -7,7 +7,7 @@ import { JobAction } from "../job-action.tsx";
 import { JobStateLine } from "../job-state-line.tsx";
 import { JobThumbnail } from "../job-thumbnail.tsx";
 import { jobHref } from "../job-href.ts";
-import { wordsOf } from "../params/param-rows.ts";
+import { wordsOf } from "../text.ts";
 import { shownKind } from "../shown-kind.ts";
 
 /** One job of the tray; drawn anew only when this job changes. */

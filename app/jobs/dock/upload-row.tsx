@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useFailureText } from "../../data/use-failure-text.ts";
 import { IconButton } from "../../ui/icon-button.tsx";
 import { Progress } from "../../ui/progress.tsx";
-import { dropUpload, retryUpload, type Upload } from "../../uploads/upload-store.ts";
+import { dropUpload, retryUpload, type Upload } from "../../uploads/store.ts";
 
 /** One file on its way up, with cancel, or with the reason why it did not get there. */
 export function UploadRow({ upload }: { readonly upload: Upload }) {

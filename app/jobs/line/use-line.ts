@@ -1,7 +1,7 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { JobView } from "@atelier/server/jobs";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { keys } from "../../data/keys.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
 import { useLiveJobs } from "../../live/use-live-jobs.ts";

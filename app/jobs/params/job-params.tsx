@@ -6,7 +6,7 @@ import { useCopy } from "../../data/use-copy.ts";
 import { Button } from "../../ui/button.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { useWorkflowTitle } from "../use-workflow-title.ts";
-import { paramRows, wordsOf } from "./param-rows.ts";
+import { paramRows, wordsOf } from "../text.ts";
 
 function useRows(job: JobView): readonly (readonly [string, string])[] {
   const t = useTranslations("params");

@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { keys } from "../../data/keys.ts";
 import { useJob } from "../../live/use-job.ts";
 

@@ -1,7 +1,7 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import { type RoundTime, spanOf } from "./time-span.ts";
+import { type RoundTime, spanOf } from "../waiting-text.ts";
 
 type Range = readonly [low: number, high: number];
 

@@ -1,8 +1,8 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { SettingsSection } from "../settings-section.tsx";
+import { SettingsSection } from "../section.tsx";
 import { NameForm } from "./name-form.tsx";
-import { PasswordForm } from "./password-form.tsx";
+import { PasswordForm } from "../account.tsx";
 import { SignOutButtons } from "./sign-out-buttons.tsx";
 
 interface Props {

@@ -2,7 +2,7 @@
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { buttonStyle } from "../../ui/button-style.ts";
-import { SettingsSection } from "../settings-section.tsx";
+import { SettingsSection } from "../section.tsx";
 
 export function GuestSection() {
   const t = useTranslations("settings");

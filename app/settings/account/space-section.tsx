@@ -1,9 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { keys } from "../../data/keys.ts";
-import { SettingsSection } from "../settings-section.tsx";
+import { SettingsSection } from "../section.tsx";
 
 const bytesPerMb = 1_048_576;
 

@@ -2,10 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { keys } from "../../data/keys.ts";
-import { SettingsSection } from "../settings-section.tsx";
-import { ApiKeyRow } from "./api-key-row.tsx";
+import { SettingsSection } from "../section.tsx";
+import { ApiKeyRow } from "../api-keys.tsx";
 import { CreateKeyForm } from "./create-key-form.tsx";
 import { NewKey } from "./new-key.tsx";
 

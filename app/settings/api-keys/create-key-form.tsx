@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { type FormEvent, useState } from "react";
-import { api } from "../../data/api.ts";
+import { api } from "../../client/api.ts";
 import { keys } from "../../data/keys.ts";
 import { useFailureToast } from "../../data/use-failure-toast.ts";
 import { Button } from "../../ui/button.tsx";

@@ -1,10 +1,10 @@
 "use client";
 import { CircleCheck, CircleSlash, Clock } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type useCapabilities, useCapabilitiesQuery } from "../../data/use-capabilities.ts";
+import { type useCapabilities, useCapabilitiesQuery } from "../../client/queries.ts";
 import { LoadFailed } from "../../frame/load-failed.tsx";
 import { useEngineName } from "../../jobs/use-engine-name.ts";
-import { SettingsSection } from "../settings-section.tsx";
+import { SettingsSection } from "../section.tsx";
 
 function StateIcon({ available, waits }: { readonly available: boolean; readonly waits: boolean }) {
   if (!available) return <CircleSlash className="size-4 shrink-0 text-quiet" aria-hidden />;

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useImage } from "../../data/use-image.ts";
 import { Button } from "../../ui/button.tsx";
 import { useOutfitEngine } from "../engine/use-outfit-engine.ts";
-import { MaskPainter } from "./mask-painter.tsx";
+import { MaskPainter } from "../mask.tsx";
 import { personMask } from "./person-mask.ts";
 import { usePersonMask } from "./use-person-mask.ts";
 

@@ -1,6 +1,6 @@
 "use client";
 import { useSyncExternalStore } from "react";
-import { hasPaint } from "../../edit/mask/stroke-history.ts";
+import { hasPaint } from "../../edit/mask.ts";
 import type { Stroke } from "../../edit/mask/stroke.ts";
 import { noMask, personMask } from "./person-mask.ts";
 

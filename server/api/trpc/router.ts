@@ -2,8 +2,8 @@ import { t } from "./init.ts";
 import { accountRouter } from "./routers/account.ts";
 import { adminRouter } from "./routers/admin/index.ts";
 import { apiKeysRouter } from "./routers/api-keys.ts";
-import { imagesRouter } from "./routers/images.ts";
-import { jobsRouter } from "./routers/jobs.ts";
+import { imagesRouter } from "./library.ts";
+import { jobsRouter } from "./jobs.ts";
 import { workflowsRouter } from "./routers/workflows.ts";
 
 export const appRouter = t.router({

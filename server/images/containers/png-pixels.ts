@@ -1,8 +1,8 @@
 import { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createInflate } from "node:zlib";
-import { unreadable } from "./container.ts";
-import { pngChunks } from "./png.ts";
+import { unreadable } from "../formats/container.ts";
+import { pngChunks } from "../formats/png.ts";
 
 /** Less than this cannot inflate to more than a quarter of a gigabyte (deflate reaches 1,032 : 1 at most). */
 const harmlessBytes = 256 * 1_024;

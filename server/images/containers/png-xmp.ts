@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { pngChunks, pngSignature } from "./png.ts";
+import { pngChunks, pngSignature } from "../formats/png.ts";
 
 /** What decides pixels and their colours; text, dates and camera data stay behind. */
 const keptChunks = new Set([

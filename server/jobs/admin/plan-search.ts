@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { schema } from "../../db/index.ts";
 import { isFinal, openStatuses } from "../status.ts";
 import { idRange } from "./id-range.ts";
-import type { SearchInput } from "./search.ts";
+import type { SearchInput } from "../admin-search.ts";
 
 /** A search split in what an index answers and what each row is held against. */
 export interface Plan {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";
-import { playClasses, playRefusals, playRequests, playRuns, type Said } from "./play-all.ts";
+import { playClasses, playRefusals, playRequests, playRuns, type Said } from "./play.ts";
 
 /** What a real 0.8.0 said to the same, recorded by `record.ts`. */
 const recorded: Record<"classes" | "requests" | "refusals" | "runs", Said[]> = JSON.parse(

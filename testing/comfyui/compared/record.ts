@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { playClasses, playRefusals, playRequests, playRuns } from "./play-all.ts";
+import { playClasses, playRefusals, playRequests, playRuns } from "./play.ts";
 
 /** Records anew what a real ComfyUI 0.8.0 says: `node testing/comfyui/compared/record.ts http://127.0.0.1:8188`. */
 async function main(url: string): Promise<void> {

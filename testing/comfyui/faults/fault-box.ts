@@ -1,4 +1,4 @@
-import { isRunFault, type Fault, type RunFault } from "./fault.ts";
+import { isRunFault, type Fault, type RunFault } from "../faults.ts";
 
 type Of<K extends Fault["kind"]> = Extract<Fault, { kind: K }>;
 

@@ -4,7 +4,7 @@ import { ask, historyOf, post, postGraph } from "../recorded/client.ts";
 import { listenIn, type Ear } from "../recorded/listen-in.ts";
 import { readGraph } from "../server/graph-models.ts";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";
-import type { Fault } from "./fault.ts";
+import type { Fault } from "../faults.ts";
 
 let simulator: ComfySimulator;
 let ear: Ear;

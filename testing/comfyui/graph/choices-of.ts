@@ -1,5 +1,5 @@
 import type { Comfy } from "../server/comfy.ts";
-import type { InputFact } from "./node-facts.ts";
+import type { InputFact } from "./classes.ts";
 
 /** Needs no file. */
 const builtInVae = "pixel_space";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Comfy } from "../server/comfy.ts";
 import { inputConfig } from "./input-config.ts";
-import { nodeFacts, outputTypes, type NodeFact, type NodeLabel } from "./node-facts.ts";
+import { nodeFacts, outputTypes, type NodeFact, type NodeLabel } from "./classes.ts";
 
 /** The fact of a class that this server has. */
 export function factOf(comfy: Comfy, name: string): NodeFact | undefined {

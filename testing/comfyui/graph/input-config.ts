@@ -1,6 +1,6 @@
 import type { Comfy } from "../server/comfy.ts";
 import { choicesOf } from "./choices-of.ts";
-import type { InputFact } from "./node-facts.ts";
+import type { InputFact } from "./classes.ts";
 
 /** An input as `object_info` and errors show it: `[TYPE, options]` in the old or the new combo style. */
 export function inputConfig(comfy: Comfy, fact: InputFact): readonly unknown[] {

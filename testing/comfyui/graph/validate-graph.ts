@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "../json.ts";
 import type { Comfy } from "../server/comfy.ts";
-import type { NodeError } from "./check-value.ts";
+import type { NodeError } from "./values.ts";
 import { factOf } from "./describe-class.ts";
 import { asNode, type Graph, type GraphNode } from "./graph.ts";
-import { describeRaised, validateNode, type Checking } from "./validate-node.ts";
+import { describeRaised, validateNode, type Checking } from "./validate.ts";
 
 export interface NodeErrors {
   readonly errors: readonly NodeError[];

@@ -9,9 +9,9 @@ import {
   listFolders,
   listModels,
   listObjectInfo,
-} from "./information-routes.ts";
-import { cancelJob, cancelJobs, getJob, listJobs } from "./job-routes.ts";
-import { postPrompt } from "./post-prompt.ts";
+} from "./information.ts";
+import { cancelJob, cancelJobs, getJob, listJobs } from "./jobs.ts";
+import { postPrompt } from "./queue.ts";
 import { getPrompt, getQueue, postFree, postInterrupt, postQueue } from "./queue-routes.ts";
 import {
   deleteFaults,
@@ -22,7 +22,7 @@ import {
   postModels,
   postRelease,
 } from "./sim-routes.ts";
-import { uploadImage, uploadMask } from "./upload-routes.ts";
+import { uploadImage, uploadMask } from "./images.ts";
 import { viewImage } from "./view-image.ts";
 
 export interface Route {

@@ -1,4 +1,4 @@
-import { isFaultKind, type Fault } from "../faults/fault.ts";
+import { isFaultKind, type Fault } from "../faults.ts";
 import { isObject, objectOf, parseJson, textsOf } from "../json.ts";
 import { release } from "../queue/hold.ts";
 import { readStats } from "../server/stats.ts";

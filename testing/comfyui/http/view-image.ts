@@ -1,7 +1,7 @@
 import path from "node:path";
-import { isPlace } from "../files/open-files.ts";
+import { isPlace } from "../files.ts";
 import { decode, encodePng, pipe } from "../pictures/codec.ts";
-import { channelOf, solidFrame, toRgb, type Frame } from "../pictures/frame.ts";
+import { channelOf, solidFrame, toRgb, type Frame } from "../pictures.ts";
 import { empty, type Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { sendFile } from "./send-file.ts";

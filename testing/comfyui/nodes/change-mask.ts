@@ -1,4 +1,4 @@
-import { channelOf, mapBytes, toRgb, type Frame } from "../pictures/frame.ts";
+import { channelOf, mapBytes, toRgb, type Frame } from "../pictures.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import { image, mask } from "./value.ts";
 

@@ -1,5 +1,5 @@
 import { pipe, toFrame } from "../pictures/codec.ts";
-import { mapBytes } from "../pictures/frame.ts";
+import { mapBytes } from "../pictures.ts";
 import { perFrame } from "./node-call.ts";
 
 /** ImageInvert. */

@@ -1,5 +1,5 @@
 import { composite } from "../pictures/composite.ts";
-import { toRgb, type Frame } from "../pictures/frame.ts";
+import { toRgb, type Frame } from "../pictures.ts";
 import { resize } from "../pictures/resize.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import { image } from "./value.ts";

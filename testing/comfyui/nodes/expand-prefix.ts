@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Frame } from "../pictures/frame.ts";
+import type { Frame } from "../pictures.ts";
 
 /** Splits a filename prefix into subfolder and stem; %width%, %height% and parts of the date expand. */
 export function expandPrefix(prefix: string, first: Frame | undefined): { subfolder: string; stem: string } {

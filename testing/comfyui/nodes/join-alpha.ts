@@ -1,4 +1,4 @@
-import { solidFrame, toRgb, type Frame } from "../pictures/frame.ts";
+import { solidFrame, toRgb, type Frame } from "../pictures.ts";
 import { composite } from "../pictures/composite.ts";
 import { resize } from "../pictures/resize.ts";
 import { perFrame, type NodeCall, type NodeResult } from "./node-call.ts";

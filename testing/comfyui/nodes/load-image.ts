@@ -1,4 +1,4 @@
-import { channelOf, mapBytes, solidFrame, toRgb, type Frame } from "../pictures/frame.ts";
+import { channelOf, mapBytes, solidFrame, toRgb, type Frame } from "../pictures.ts";
 import { decode } from "../pictures/codec.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import { NodeFailure } from "./node-error.ts";

@@ -1,4 +1,4 @@
-import { solidFrame } from "../pictures/frame.ts";
+import { solidFrame } from "../pictures.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import { cpuOutOfMemory } from "./node-error.ts";
 import { image, mask } from "./value.ts";

@@ -1,5 +1,5 @@
 import { cropToMultiple, resize } from "../pictures/resize.ts";
-import { solidFrame, toRgb, type Frame } from "../pictures/frame.ts";
+import { solidFrame, toRgb, type Frame } from "../pictures.ts";
 import { growBy } from "./change-mask.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import type { LatentValue, Value } from "./value.ts";

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../json.ts";
-import type { Frame } from "../pictures/frame.ts";
+import type { Frame } from "../pictures.ts";
 import type { Comfy } from "../server/comfy.ts";
 import type { QueueItem } from "../server/session.ts";
 import type { Preview } from "../socket/preview-frame.ts";
-import type { Inputs } from "./read-inputs.ts";
+import type { Inputs } from "./call.ts";
 import type { Value } from "./value.ts";
 
 /** One node that is being executed. */

@@ -2,7 +2,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isObject, objectOf } from "../json.ts";
 import { historyOf, postGraph, upload } from "../recorded/client.ts";
-import { plainPng } from "../recorded/scenes.ts";
+import { plainPng } from "../recorded/recording.ts";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";
 
 let simulator: ComfySimulator;

@@ -2,7 +2,7 @@ import { getImageSize, imageBatch, imageFromBatch, repeatImageBatch } from "./ba
 import { imageBlend } from "./blend-image.ts";
 import { growMask, imageToMask, invertMask, maskToImage, thresholdMask } from "./change-mask.ts";
 import { imageBlur, imageCrop, imageFlip, imageInvert, imageRotate, imageSharpen } from "./change-pixels.ts";
-import { cropMask, featherMask, imageColorToMask, maskComposite, splitAlpha } from "./combine-masks.ts";
+import { cropMask, featherMask, imageColorToMask, maskComposite, splitAlpha } from "./masks.ts";
 import { imageCompositeMasked } from "./composite-image.ts";
 import { joinAlpha, resizeAndPad } from "./join-alpha.ts";
 import { loadImage, loadImageMask } from "./load-image.ts";
@@ -17,13 +17,13 @@ import {
   vaeEncodeForInpaint,
 } from "./make-latent.ts";
 import type { NodeRunner } from "./node-call.ts";
-import { imagePadForOutpaint } from "./pad-image.ts";
+import { imagePadForOutpaint } from "./pixels.ts";
 import { kSampler, samplerCustomAdvanced, schedule } from "./sample.ts";
 import { previewAny } from "./preview-any.ts";
-import { maskPreview, previewImage, saveImage } from "./save-image.ts";
+import { maskPreview, previewImage, saveImage } from "./files.ts";
 import { saveImageWebsocket } from "./save-image-websocket.ts";
 import { fluxKontextImageScale, imageScale, imageScaleBy, imageScaleToTotalPixels } from "./scale-image.ts";
-import { imageStitch } from "./stitch-image.ts";
+import { imageStitch } from "./scale.ts";
 import { imageUpscaleWithModel, loadUpscaleModel } from "./upscale-with-model.ts";
 
 /** The classes that really do something; all others hand on opaque values. */

@@ -1,6 +1,6 @@
 import { composite, mix } from "../pictures/composite.ts";
 import { pipe } from "../pictures/codec.ts";
-import type { Frame } from "../pictures/frame.ts";
+import type { Frame } from "../pictures.ts";
 import { noiseFrame, seededPicture } from "../pictures/seeded-picture.ts";
 import type { Preview } from "../socket/preview-frame.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";

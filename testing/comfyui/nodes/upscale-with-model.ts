@@ -1,5 +1,5 @@
 import { resize } from "../pictures/resize.ts";
-import type { Frame } from "../pictures/frame.ts";
+import type { Frame } from "../pictures.ts";
 import type { NodeCall, NodeResult } from "./node-call.ts";
 import { image } from "./value.ts";
 

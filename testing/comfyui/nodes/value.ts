@@ -1,4 +1,4 @@
-import type { Frame } from "../pictures/frame.ts";
+import type { Frame } from "../pictures.ts";
 
 export interface LatentValue {
   readonly kind: "latent";

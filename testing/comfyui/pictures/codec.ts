@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from "sharp";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../pictures.ts";
 
 /** A sharp pipeline over raw pixels. */
 export function pipe(frame: Frame): Sharp {

@@ -1,4 +1,4 @@
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../pictures.ts";
 
 export interface Paste {
   readonly destination: Frame;

@@ -1,6 +1,6 @@
 import type { KernelEnum } from "sharp";
 import { pipe, toFrame } from "./codec.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../pictures.ts";
 
 const kernels: Readonly<Record<string, keyof KernelEnum>> = {
   "nearest-exact": "nearest",

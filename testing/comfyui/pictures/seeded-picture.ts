@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Frame } from "./frame.ts";
+import type { Frame } from "../pictures.ts";
 import { resize, type Size } from "./resize.ts";
 
 const gridPx = 6;

@@ -1,11 +1,11 @@
 import { setImmediate as yieldOnce } from "node:timers/promises";
 import { factOf } from "../graph/describe-class.ts";
 import { isLink, type GraphNode } from "../graph/graph.ts";
-import { outputTypes } from "../graph/node-facts.ts";
+import { outputTypes } from "../graph/classes.ts";
 import type { JsonObject } from "../json.ts";
 import { Interrupted, NodeFailure, SessionEnded } from "../nodes/node-error.ts";
 import type { NodeCall, NodeResult } from "../nodes/node-call.ts";
-import { readInputs } from "../nodes/read-inputs.ts";
+import { readInputs } from "../nodes/call.ts";
 import { runners } from "../nodes/runners.ts";
 import type { Value } from "../nodes/value.ts";
 import type { CachedNode } from "../server/session.ts";

@@ -1,4 +1,4 @@
-import type { RunFault } from "../faults/fault.ts";
+import type { RunFault } from "../faults.ts";
 import type { JsonObject } from "../json.ts";
 import type { Comfy } from "../server/comfy.ts";
 import type { HistoryMessage, QueueItem, Session } from "../server/session.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { hashOf } from "../files/open-files.ts";
+import { hashOf } from "../files.ts";
 import { isLink, type Graph, type GraphNode } from "../graph/graph.ts";
 import type { Comfy } from "../server/comfy.ts";
 

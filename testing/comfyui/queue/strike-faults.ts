@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RunFault } from "../faults/fault.ts";
+import type { RunFault } from "../faults.ts";
 import {
   cpuOutOfMemory,
   gpuOutOfMemory,

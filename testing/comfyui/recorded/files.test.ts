@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";
 import { ask, historyOf, post, postGraph, upload, type Heard } from "./client.ts";
 import { recordedPart } from "./read-recording.ts";
-import { plainPng, recordedGraph } from "./scenes.ts";
+import { plainPng, recordedGraph } from "./recording.ts";
 
 let simulator: ComfySimulator;
 

@@ -4,7 +4,7 @@ import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulat
 import { ask, historyOf, post, postGraph } from "./client.ts";
 import { listenIn, type Ear } from "./listen-in.ts";
 import { noteOf, readRecording, recordedPart } from "./read-recording.ts";
-import { slowGraph } from "./scenes.ts";
+import { slowGraph } from "./recording.ts";
 import { settle } from "./settle.ts";
 
 const clientId = "e265dcda-60de-4bf3-b608-6d9ad1a8e805";

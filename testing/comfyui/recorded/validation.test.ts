@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";
 import { ask, post, postGraph, upload } from "./client.ts";
 import { recordedPart } from "./read-recording.ts";
-import { plainPng, recordedGraph } from "./scenes.ts";
+import { plainPng, recordedGraph } from "./recording.ts";
 import { settle } from "./settle.ts";
 
 let simulator: ComfySimulator;

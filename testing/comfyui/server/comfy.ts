@@ -1,5 +1,5 @@
 import type { FaultBox } from "../faults/fault-box.ts";
-import type { Files } from "../files/open-files.ts";
+import type { Files } from "../files.ts";
 import type { SettledOptions } from "../options.ts";
 import type { Session } from "./session.ts";
 import type { Ledger } from "./stats.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { asNode, type Graph, type GraphNode } from "../graph/graph.ts";
-import { nodeFacts } from "../graph/node-facts.ts";
+import { nodeFacts } from "../graph/classes.ts";
 import { isObject, parseJson } from "../json.ts";
 
 const folder = new URL("../fixtures/graphs/", import.meta.url);

@@ -4,8 +4,8 @@ import { WebSocketServer } from "ws";
 import { innerPath } from "../http/answer-call.ts";
 import { empty, proxyPage, type Answer } from "../http/answer.ts";
 import { isForeignOrigin } from "../http/check-origin.ts";
-import { isAllowed, serveRequest } from "../http/serve-request.ts";
-import { acceptSocket } from "../socket/accept-socket.ts";
+import { isAllowed, serveRequest } from "../http/serve.ts";
+import { acceptSocket } from "../socket.ts";
 import type { Comfy } from "./comfy.ts";
 import { openPort, type Port } from "./open-port.ts";
 

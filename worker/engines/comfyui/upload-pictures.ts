@@ -1,6 +1,6 @@
 import { openAsBlob } from "node:fs";
 import type { InputRole } from "@atelier/server/engines";
-import { uploadImage, type ComfyServer } from "@atelier/server/comfyui";
+import { uploadImage, type ComfyServer } from "./client/index.ts";
 import sharp from "sharp";
 import type { EngineTask } from "../port.ts";
 

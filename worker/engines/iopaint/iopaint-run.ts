@@ -1,6 +1,5 @@
-import type { IopaintServer } from "@atelier/server/iopaint";
-import type { CallOptions } from "@atelier/server/iopaint";
 import type { EngineTask } from "../port.ts";
+import type { CallOptions, IopaintServer } from "./index.ts";
 
 /** One request to a server and what becomes of its answer. */
 export interface IopaintRun {

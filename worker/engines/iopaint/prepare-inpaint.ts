@@ -1,9 +1,9 @@
 import path from "node:path";
 import sharp from "sharp";
-import { inpaint } from "@atelier/server/iopaint";
+import { inpaint } from "./index.ts";
 import { readMask } from "../local/inpaint/read-mask.ts";
 import { readPicture } from "../local/picture/read-picture.ts";
-import { writeMask, writePng } from "../local/picture/write-png.ts";
+import { writeMask, writePng } from "../pictures.ts";
 import { inputPath } from "../local/run-context.ts";
 import type { PrepareRun } from "./iopaint-run.ts";
 import { pasteResult } from "./paste-result.ts";

@@ -5,10 +5,10 @@ import type { LocalRun, RunContext } from "./run-context.ts";
 
 // Loaded on first use: a child that only enlarges pictures never loads OpenCV.
 const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
-  outfit_change: async () => (await import("./outfit/run-outfit-change.ts")).runOutfitChange,
-  upscale: async () => (await import("./upscale/run-upscale.ts")).runUpscale,
+  outfit_change: async () => (await import("./outfit/run.ts")).runOutfitChange,
+  upscale: async () => (await import("./upscale.ts")).runUpscale,
   inpaint: async () => (await import("./inpaint/run-inpaint.ts")).runInpaint,
-  remove_background: async () => (await import("./background/run-remove-background.ts")).runRemoveBackground,
+  remove_background: async () => (await import("./background.ts")).runRemoveBackground,
 };
 
 /** Runs one task inside the child. Throws `no_engine` for a kind that this engine does not make. */

@@ -1,5 +1,5 @@
 import type { Env } from "@atelier/server/platform";
-import { parseDiscovery } from "./parse-discovery.ts";
+import { parseDiscovery } from "./index.ts";
 import type { Source } from "./source.ts";
 import { createStaticSource } from "./static-source.ts";
 

@@ -1,5 +1,5 @@
 import { AppError } from "@atelier/server/platform";
-import type { ListAddress } from "../server-address.ts";
+import type { ListAddress } from "../address.ts";
 
 const maxBytes = 1_048_576;
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { AppError } from "@atelier/server/platform";
-import { parseAddress } from "../server-address.ts";
-import { parseUpstreams, type UpstreamServer } from "./parse-upstreams.ts";
+import { parseAddress } from "../address.ts";
+import { parseUpstreams, type UpstreamServer } from "./nginx-file.ts";
 import { resolveHost } from "./resolve-host.ts";
 import type { ListedServer, Source } from "./source.ts";
 

@@ -1,6 +1,6 @@
 import { AppError, issuesOf } from "@atelier/server/platform";
 import { z } from "zod";
-import { parseAddress, type ListAddress } from "../server-address.ts";
+import { parseAddress, type ListAddress } from "../address.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { parseEntry, readEntries } from "./read-entries.ts";
 import type { ListedServer, Source } from "./source.ts";

@@ -1,4 +1,4 @@
-import type { ServerAddress } from "../server-address.ts";
+import type { ServerAddress } from "../address.ts";
 import type { ServerEngine } from "../server-state.ts";
 
 /** A server as one source tells of it. */

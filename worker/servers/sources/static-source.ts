@@ -1,4 +1,4 @@
-import { parseAddress } from "../server-address.ts";
+import { parseAddress } from "../address.ts";
 import type { ServerEngine } from "../server-state.ts";
 import type { Source } from "./source.ts";
 

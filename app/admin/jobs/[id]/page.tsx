@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
-import { AnyJobStory } from "../story/any-job-story.tsx";
+import { AnyJobStory } from "../story.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;

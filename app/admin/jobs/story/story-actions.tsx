@@ -3,11 +3,11 @@ import type { AnyStory } from "@atelier/server/jobs";
 import { RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { api } from "../../../data/api.ts";
+import { api } from "../../../client/api.ts";
 import { hasEnded } from "../../../live/live-state.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
-import { ConfirmButton } from "../../parts/confirm-button.tsx";
+import { ConfirmButton } from "../../controls.tsx";
 import { useAdminAction } from "../../parts/use-admin-action.ts";
 
 const tiers = ["low", "normal", "high", "urgent"] as const satisfies readonly AnyStory["tier"][];

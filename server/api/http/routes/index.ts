@@ -1,8 +1,8 @@
 import type { HttpRoute } from "../route.ts";
-import { imageRoutes } from "./images.ts";
+import { imageRoutes } from "../images.ts";
 import { jobBundleRoute } from "./job-bundle.ts";
-import { jobEventsRoute } from "./job-events.ts";
-import { jobRoutes } from "./jobs.ts";
+import { jobEventsRoute } from "../job-files.ts";
+import { jobRoutes } from "../jobs.ts";
 import { createUpload } from "./uploads.ts";
 import { listWorkflows } from "./workflows.ts";
 

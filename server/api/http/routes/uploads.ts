@@ -4,7 +4,7 @@ import { AppError, isOutOfSpace, pictureLimits } from "../../../platform/index.t
 import type { Services } from "../../../services/index.ts";
 import { requireFreeSpace, withTempFolder } from "../../../storage/index.ts";
 import { defineRoute } from "../route.ts";
-import { receiveUpload, type ReceivedUpload } from "./receive-upload.ts";
+import { receiveUpload, type ReceivedUpload } from "../uploads.ts";
 
 const uploadedSchema = z.object({
   id: z.uuid(),

@@ -1,7 +1,7 @@
 import type { Rgb } from "../raster/grid.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
-import { bodyFrame } from "../people/body-frame.ts";
-import { detectPose } from "../people/detect-pose.ts";
+import { bodyFrame } from "../people/body.ts";
+import { detectPose } from "../people/pose.ts";
 import { detectSelfie } from "../people/detect-selfie.ts";
 import { drawSkeleton } from "../people/draw-body.ts";
 import { personScores, requirePerson } from "../people/person-scores.ts";

@@ -3,7 +3,7 @@ import { byteAt, floatAt } from "../raster/cells.ts";
 import { clamp } from "../raster/clamp.ts";
 import { planeOf, type Grey, type Mask, type Rgb } from "../raster/grid.ts";
 import { guidedAlpha } from "../raster/guided-alpha.ts";
-import { morph } from "../raster/morph.ts";
+import { morph } from "../raster/filters.ts";
 import { lumaPlane } from "../raster/rgb-planes.ts";
 import { sampleLinear } from "../raster/sample-linear.ts";
 import { resizeNearest } from "../raster/resize-grid.ts";

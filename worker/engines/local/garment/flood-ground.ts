@@ -3,7 +3,7 @@ import { byteAt, floatAt } from "../raster/cells.ts";
 import { clamp } from "../raster/clamp.ts";
 import { maskWhere, type Mask, type Size } from "../raster/grid.ts";
 import { median } from "../raster/median.ts";
-import { morph } from "../raster/morph.ts";
+import { morph } from "../raster/filters.ts";
 import type { Ground } from "./ground-difference.ts";
 
 const tintOfCloth = 9;

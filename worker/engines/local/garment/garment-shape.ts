@@ -1,5 +1,5 @@
 import type { Point } from "../raster/grid.ts";
-import type { Sides } from "../people/body-frame.ts";
+import type { Sides } from "../people/body.ts";
 
 /** First and last column of the run of cloth around the middle column. */
 export interface Run {

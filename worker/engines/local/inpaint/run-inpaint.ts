@@ -1,12 +1,12 @@
 import { makePreview } from "../picture/make-preview.ts";
 import { readPicture, type Picture } from "../picture/read-picture.ts";
-import { writeMask, writePng } from "../picture/write-png.ts";
+import { writeMask, writePng } from "../../pictures.ts";
 import { areaOf, type Mask, type Rgb } from "../raster/grid.ts";
 import { dilateDisc } from "../raster/dilate-disc.ts";
 import { clamp } from "../raster/clamp.ts";
 import { inputPath, type LocalRun, type RunContext } from "../run-context.ts";
 import { chooseCrop, cut } from "./choose-crop.ts";
-import { fillCrop } from "./fill-crop.ts";
+import { fillCrop } from "./run.ts";
 import { pasteFill } from "./paste-fill.ts";
 import { readMask } from "./read-mask.ts";
 

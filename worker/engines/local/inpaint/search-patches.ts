@@ -1,7 +1,7 @@
 import { byteAt, floatAt, intAt } from "../raster/cells.ts";
 import { patchRadius } from "./level.ts";
 import type { PatchDistance } from "./patch-distance.ts";
-import type { PatchField } from "./patch-field.ts";
+import type { PatchField } from "./patch-match.ts";
 
 export interface Search {
   readonly field: PatchField;

@@ -1,7 +1,7 @@
 import { byteAt, intAt } from "../raster/cells.ts";
 import { clamp } from "../raster/clamp.ts";
 import { patchRadius } from "./level.ts";
-import type { PatchField } from "./patch-field.ts";
+import type { PatchField } from "./patch-match.ts";
 
 /** Starts the matches of a level from those of the coarser one, else from random sources. */
 export function seedField(field: PatchField, coarse: PatchField | undefined, random: () => number): void {

@@ -1,6 +1,6 @@
 import { byteAt, floatAt, intAt } from "../raster/cells.ts";
 import { patchRadius, type Level } from "./level.ts";
-import type { PatchField } from "./patch-field.ts";
+import type { PatchField } from "./patch-match.ts";
 
 /** Rewrites the unknown pixels: each is the weighted mean of what all matched patches over it say. */
 export function vote(level: Level, field: PatchField): void {

@@ -2,7 +2,7 @@ import { boxBlur } from "../raster/box-blur.ts";
 import { byteAt, floatAt, intAt } from "../raster/cells.ts";
 import { maskWhere, planeOf, type Mask, type Plane, type Rgb } from "../raster/grid.ts";
 import { maskedBlur } from "../raster/masked-blur.ts";
-import { nearestIndex } from "../raster/nearest-index.ts";
+import { nearestIndex } from "../raster/shapes.ts";
 import { rgbPlanes, type Planes } from "../raster/rgb-planes.ts";
 
 /** The colours of a part of the garment, continued beyond its outline, and where the part is. */

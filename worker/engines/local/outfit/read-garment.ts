@@ -1,6 +1,6 @@
 import type { CV } from "@techstark/opencv-js";
-import { garmentLandmarks } from "../garment/garment-landmarks.ts";
-import { garmentMask } from "../garment/garment-mask.ts";
+import { garmentLandmarks } from "../garment/shape.ts";
+import { garmentMask } from "../garment/mask.ts";
 import { refuseGarment } from "../garment/refuse-garment.ts";
 import type { GarmentShape } from "../garment/garment-shape.ts";
 import { readPicture } from "../picture/read-picture.ts";

@@ -1,11 +1,11 @@
 import type { CV } from "@techstark/opencv-js";
-import { bodyFrame } from "../people/body-frame.ts";
-import { clothesMask } from "../people/clothes-mask.ts";
-import { detectPose } from "../people/detect-pose.ts";
+import { bodyFrame } from "../people/body.ts";
+import { clothesMask } from "../people/masks.ts";
+import { detectPose } from "../people/pose.ts";
 import { detectSelfie } from "../people/detect-selfie.ts";
 import { drawReach, drawSkeleton } from "../people/draw-body.ts";
 import { judgePose } from "../people/judge-pose.ts";
-import { personMatte } from "../people/person-matte.ts";
+import { personMatte } from "../people/matte.ts";
 import { personScores, requirePerson } from "../people/person-scores.ts";
 import { refusePerson } from "../people/refuse-person.ts";
 import { requireOnePerson } from "../people/require-one-person.ts";

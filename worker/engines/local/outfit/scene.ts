@@ -1,7 +1,7 @@
 import type { CV } from "@techstark/opencv-js";
 import type { GarmentShape } from "../garment/garment-shape.ts";
-import type { BodyFrame } from "../people/body-frame.ts";
-import type { Clothes } from "../people/clothes-mask.ts";
+import type { BodyFrame } from "../people/body.ts";
+import type { Clothes } from "../people/masks.ts";
 import type { Mask, Rgb } from "../raster/grid.ts";
 
 interface Garment {

@@ -4,7 +4,7 @@ import { clamp } from "../raster/clamp.ts";
 import { emptyPlane, planeOf, type Mask, type Plane } from "../raster/grid.ts";
 import { maskedBlur } from "../raster/masked-blur.ts";
 import { lumaPlane, type Planes } from "../raster/rgb-planes.ts";
-import type { Painted } from "./paint-garment.ts";
+import type { Painted } from "./paint.ts";
 import type { Scene } from "./scene.ts";
 
 /** The garment as a layer over the photo; colours are multiplied with `alpha` already. */

@@ -4,8 +4,8 @@ import { byteAt, doubleAt, floatAt, intAt } from "../raster/cells.ts";
 import { components } from "../raster/components.ts";
 import { fillHoles } from "../raster/fill-holes.ts";
 import { maskWhere, planeOf, type Mask } from "../raster/grid.ts";
-import { morph } from "../raster/morph.ts";
-import type { Region } from "./choose-region.ts";
+import { morph } from "../raster/filters.ts";
+import type { Region } from "./region.ts";
 import type { Scene } from "./scene.ts";
 
 /** Closes gaps, swallows thin rims of old clothes, calms the outline and drops crumbs. */

@@ -1,5 +1,5 @@
 import type { GarmentShape } from "../garment/garment-shape.ts";
-import type { Sides } from "../people/body-frame.ts";
+import type { Sides } from "../people/body.ts";
 import { byteAt } from "../raster/cells.ts";
 import { maskWhere, type Mask } from "../raster/grid.ts";
 

@@ -2,7 +2,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import sharp from "sharp";
 import type { Grey, Rgb } from "../raster/grid.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
-import { tensorCore } from "../runtime/load-graph.ts";
+import { tensorCore } from "../runtime.ts";
 
 const sidePx = 256;
 

@@ -1,7 +1,7 @@
 import { drawCapsule } from "../raster/draw-capsule.ts";
 import { drawPolygon } from "../raster/draw-polygon.ts";
 import { emptyMask, type Mask, type Size } from "../raster/grid.ts";
-import type { BodyFrame } from "./body-frame.ts";
+import type { BodyFrame } from "./body.ts";
 
 const bothSides = [0, 1] as const;
 

@@ -3,8 +3,8 @@ import { byteAt } from "../raster/cells.ts";
 import { medianTone, toneAt, toneDistance, type Tone } from "../raster/color.ts";
 import { drawCapsule } from "../raster/draw-capsule.ts";
 import { emptyMask, type Mask, type Rgb, type Size } from "../raster/grid.ts";
-import { morph } from "../raster/morph.ts";
-import type { BodyFrame } from "./body-frame.ts";
+import { morph } from "../raster/filters.ts";
+import type { BodyFrame } from "./body.ts";
 
 const hairTolerance = { luma: 38, chroma: 12 };
 const leastTones = 30;

@@ -1,6 +1,6 @@
 import type { Size } from "../raster/grid.ts";
-import type { BodyFrame } from "./body-frame.ts";
-import type { KeyPoint } from "./detect-pose.ts";
+import type { BodyFrame } from "./body.ts";
+import type { KeyPoint } from "./pose.ts";
 import { refusePerson } from "./refuse-person.ts";
 
 const leastShoulderScore = 0.5;

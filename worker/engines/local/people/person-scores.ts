@@ -1,7 +1,7 @@
 import { AppError } from "@atelier/server/platform";
 import { byteAt } from "../raster/cells.ts";
 import type { Grey } from "../raster/grid.ts";
-import type { Pose } from "./detect-pose.ts";
+import type { Pose } from "./pose.ts";
 
 export interface PersonScores {
   readonly face: number;

@@ -2,10 +2,10 @@ import type { CV } from "@techstark/opencv-js";
 import { byteAt } from "../raster/cells.ts";
 import { areaOf, maskWhere, type Grey, type Mask, type Rgb } from "../raster/grid.ts";
 import { largestComponent } from "../raster/largest-component.ts";
-import { morph } from "../raster/morph.ts";
+import { morph } from "../raster/filters.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
-import type { BodyFrame } from "./body-frame.ts";
-import { detectPose } from "./detect-pose.ts";
+import type { BodyFrame } from "./body.ts";
+import { detectPose } from "./pose.ts";
 import { refusePerson } from "./refuse-person.ts";
 
 const likely = 128;

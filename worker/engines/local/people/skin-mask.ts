@@ -1,6 +1,6 @@
 import { medianTone, toneAt, toneDistance, type Tone } from "../raster/color.ts";
 import { maskWhere, type Mask, type Rgb } from "../raster/grid.ts";
-import type { BodyFrame } from "./body-frame.ts";
+import type { BodyFrame } from "./body.ts";
 import { refusePerson } from "./refuse-person.ts";
 
 const tolerance = { luma: 75, chroma: 13 };

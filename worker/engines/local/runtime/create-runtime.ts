@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { GraphModel } from "@tensorflow/tfjs-converter";
 import type { InferenceSession } from "onnxruntime-node";
-import { loadGraph } from "./load-graph.ts";
+import { loadGraph } from "../runtime.ts";
 import { loadOnnx } from "./load-onnx.ts";
 import { loadOpencv, type Vision } from "./load-opencv.ts";
 

@@ -4,7 +4,7 @@ import { t } from "../../init.ts";
 import { adminProcedure } from "../../procedures.ts";
 import { adminInvitationsRouter } from "./invitations.ts";
 import { adminJobsRouter } from "./jobs.ts";
-import { adminNodesRouter } from "./nodes.ts";
+import { adminNodesRouter } from "../../admin.ts";
 
 /** What admins see and do; nobody else reaches any of it. */
 export const adminRouter = t.router({

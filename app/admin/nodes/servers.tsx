@@ -1,0 +1,120 @@
+"use client";
+import type { ServerFigures } from "@atelier/server/monitoring";
+import { CirclePause, CirclePlay } from "lucide-react";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { api } from "../../client/api.ts";
+import { Button } from "../../ui/button.tsx";
+import { useEngineName } from "../../jobs/use-engine-name.ts";
+import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
+import { useAdminAction } from "../parts/use-admin-action.ts";
+import { useAgo } from "../parts/use-ago.ts";
+import { ServerNotes } from "./server-notes.tsx";
+import { ServerStateChip } from "./server-state-chip.tsx";
+
+const gib = 1024 ** 3;
+
+function ServerAction({ server: { url, label, drainRequested } }: { readonly server: ServerFigures }) {
+  const t = useTranslations("admin.nodes");
+  const drain = useAdminAction(() => api.admin.nodes.drainServer.mutate({ url }));
+  const resume = useAdminAction(() => api.admin.nodes.resumeServer.mutate({ url }));
+  const [name, action, Icon] = drainRequested
+    ? ([t("resume"), resume, CirclePlay] as const)
+    : ([t("drain"), drain, CirclePause] as const);
+  return (
+    <Button
+      size="small"
+      aria-label={drainRequested ? t("resumeNamed", { name: label }) : t("drainNamed", { name: label })}
+      disabled={action.isPending}
+      onClick={() => action.mutate()}
+    >
+      <Icon aria-hidden />
+      {name}
+    </Button>
+  );
+}
+
+function Memory({ server: { vramTotalBytes, vramFreeBytes, device } }: { readonly server: ServerFigures }) {
+  const t = useTranslations("admin.servers");
+  if (device === "cpu") return <span className="text-quiet">{t("cpu")}</span>;
+  if (vramTotalBytes === null || vramFreeBytes === null) return "–";
+  const used = vramTotalBytes - vramFreeBytes;
+  const text = t("vramValue", { used: (used / gib).toFixed(1), total: (vramTotalBytes / gib).toFixed(1) });
+  return (
+    <span className="flex flex-col gap-1 md:items-end">
+      {text}
+      <span aria-hidden className="block h-[3px] w-28 rounded-full bg-line">
+        <span
+          className="block h-full rounded-full bg-ink"
+          style={{ width: `${(used / vramTotalBytes) * 100}%` }}
+        />
+      </span>
+    </span>
+  );
+}
+
+/** ComfyUI says `cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync`: what people know is the middle. */
+function cardOf(deviceName: string | null): string | undefined {
+  return deviceName?.replace(/^\w+:\d+ /, "").replace(/ : \w+$/, "");
+}
+
+function ServerRow({ server }: { readonly server: ServerFigures }) {
+  const t = useTranslations("admin.servers");
+  const engineName = useEngineName();
+  const ago = useAgo();
+  const device = cardOf(server.deviceName) ?? server.device ?? "–";
+  return (
+    <Row>
+      <Cell label={t("server")} isHead>
+        <span className="block font-medium break-all md:min-w-30">{server.label}</span>
+        <span className="block text-quiet">{`${engineName(server.engine)} ${server.version ?? ""}`}</span>
+        <ServerNotes server={server} />
+      </Cell>
+      <Cell label={t("state")}>
+        <ServerStateChip server={server} />
+      </Cell>
+      <Cell label={t("device")} className={columnWithRoom}>
+        {device}
+      </Cell>
+      <Cell label={t("vram")} isNumeric>
+        <Memory server={server} />
+      </Cell>
+      <Cell label={t("queue")} isNumeric>
+        {server.queueLength}
+      </Cell>
+      <Cell label={t("runs")}>
+        {server.runningJobId === null ? (
+          "–"
+        ) : (
+          <Link href={`/admin/jobs/${server.runningJobId}`} className="underline underline-offset-4">
+            {`…${server.runningJobId.slice(-6)}`}
+          </Link>
+        )}
+      </Cell>
+      <Cell label={t("probed")}>{ago(server.probedMs)}</Cell>
+      <Cell label="" className="md:text-right">
+        <ServerAction server={server} />
+      </Cell>
+    </Row>
+  );
+}
+
+/** The servers that a node sees: state, memory, work, and what they lack. */
+export function ServerTable({ servers }: { readonly servers: readonly ServerFigures[] }) {
+  const t = useTranslations("admin.servers");
+  const nodes = useTranslations("admin.nodes");
+  return (
+    <div className="mt-6">
+      <Table
+        caption={nodes("servers")}
+        columns={[t("server"), t("state"), t("device"), t("vram"), t("queue"), t("runs"), t("probed"), ""]}
+        numeric={[3, 4]}
+        withRoom={[2]}
+      >
+        {servers.map((server) => (
+          <ServerRow key={server.url} server={server} />
+        ))}
+      </Table>
+    </div>
+  );
+}

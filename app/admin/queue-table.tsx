@@ -1,0 +1,94 @@
+"use client";
+import type { Overview, QueueFigures } from "@atelier/server/monitoring";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { Sparkline } from "./parts.tsx";
+import { formatSpan } from "./parts/span.ts";
+import { Cell, columnWithRoom, Row, Table } from "./table.tsx";
+import { Times } from "./parts/times.tsx";
+
+type Words = ReturnType<typeof useTranslations<"admin.queues">>;
+
+function endedColumn(t: Words): string {
+  return `${t("completed")} / ${t("failed").toLowerCase()}, ${t("lastHour").toLowerCase()}`;
+}
+
+function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly window: Overview["window"] }) {
+  const t = useTranslations("admin.queues");
+  const figures = useTranslations("admin.figures");
+  const admin = useTranslations("admin");
+  const { oldestWaitingMs, waiting, running, slots, lastHour, window: ended, series } = queue;
+  const { completed, failed } = ended;
+  return (
+    <Row>
+      <Cell label={t("oldest")} className="max-md:col-span-2 md:w-44">
+        {oldestWaitingMs === null ? (
+          <span className="text-sm text-quiet">{t("idle")}</span>
+        ) : (
+          <span className="text-lg whitespace-nowrap">{formatSpan(oldestWaitingMs)}</span>
+        )}
+      </Cell>
+      <Cell label={t("queue")} isHead className="text-sm font-medium max-md:order-first md:whitespace-nowrap">
+        <Link
+          href={`/admin/jobs?queue=${encodeURIComponent(queue.queue)}&status=open`}
+          className="underline-offset-4 hover:underline"
+        >
+          {queue.queue}
+        </Link>
+        {slots === 0 ? <span className="block text-xs font-normal text-quiet">{t("noNode")}</span> : null}
+      </Cell>
+      <Cell label={t("waiting")} isNumeric>
+        {waiting}
+      </Cell>
+      <Cell label={`${t("running")} / ${t("slots")}`} isNumeric>
+        {running}
+        <span className="text-quiet">{` / ${slots}`}</span>
+      </Cell>
+      <Cell label={t("wait")} isNumeric>
+        <Times times={ended.waitMs} />
+      </Cell>
+      <Cell label={t("run")} isNumeric>
+        <Times times={ended.runMs} />
+      </Cell>
+      <Cell label={endedColumn(t)} isNumeric>
+        {lastHour.completed}
+        <span className="text-quiet"> / </span>
+        <span className={lastHour.failed > 0 ? "text-fail" : undefined}>{lastHour.failed}</span>
+      </Cell>
+      <Cell label={t("throughput")} isHead className={`${columnWithRoom} md:w-[22%] md:min-w-40`}>
+        <Sparkline
+          completed={series.completed}
+          failed={series.failed}
+          label={figures("chart", { completed, failed, window: admin(`inWindows.${window}`) })}
+          className="h-7 w-full"
+        />
+      </Cell>
+    </Row>
+  );
+}
+
+/** Each queue now, over the last hour and over the window; who waits longest stands first. */
+export function QueueTable({ overview }: { readonly overview: Overview }) {
+  const t = useTranslations("admin.queues");
+  return (
+    <Table
+      caption={t("caption")}
+      columns={[
+        t("oldest"),
+        t("queue"),
+        t("waiting"),
+        `${t("running")} / ${t("slots").toLowerCase()}`,
+        t("wait"),
+        t("run"),
+        endedColumn(t),
+        t("throughput"),
+      ]}
+      numeric={[2, 3, 4, 5, 6]}
+      withRoom={[7]}
+    >
+      {overview.queues.map((queue) => (
+        <QueueRow key={queue.queue} queue={queue} window={overview.window} />
+      ))}
+    </Table>
+  );
+}

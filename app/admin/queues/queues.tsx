@@ -1,0 +1,85 @@
+"use client";
+import type { FigureWindow, QueueFigures } from "@atelier/server/monitoring";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { type ReactNode, useId } from "react";
+import { Sparkline } from "../parts.tsx";
+import { formatSpan } from "../parts/span.ts";
+import { Times } from "../parts/times.tsx";
+import { useQueueNeeds } from "./use-queue-needs.ts";
+
+function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt className="text-xs text-quiet">{name}</dt>
+      <dd className="tabular mt-0.5 text-sm">{children}</dd>
+    </div>
+  );
+}
+
+interface Props {
+  readonly queue: QueueFigures;
+  readonly window: FigureWindow;
+}
+
+function Figures({ queue }: Pick<Props, "queue">) {
+  const t = useTranslations("admin.queues");
+  const { oldestWaitingMs, waiting, running, slots, window: ended } = queue;
+  return (
+    <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3 xl:grid-cols-6">
+      <Figure name={t("oldest")}>{oldestWaitingMs === null ? t("idle") : formatSpan(oldestWaitingMs)}</Figure>
+      <Figure name={t("waiting")}>{waiting}</Figure>
+      <Figure name={`${t("running")} / ${t("slots").toLowerCase()}`}>{`${running} / ${slots}`}</Figure>
+      <Figure name={`${t("completed")} / ${t("failed").toLowerCase()}`}>
+        {ended.completed}
+        <span className="text-quiet"> / </span>
+        <span className={ended.failed > 0 ? "text-fail" : undefined}>{ended.failed}</span>
+      </Figure>
+      <Figure name={t("wait")}>
+        <Times times={ended.waitMs} />
+      </Figure>
+      <Figure name={t("run")}>
+        <Times times={ended.runMs} />
+      </Figure>
+    </dl>
+  );
+}
+
+/** One queue: what it asks of a node, who serves it, and how it does. */
+export function QueueSection({ queue, window }: Props) {
+  const t = useTranslations("admin.queues");
+  const figures = useTranslations("admin.figures");
+  const admin = useTranslations("admin");
+  const needsText = useQueueNeeds();
+  const id = useId();
+  const { completed, failed } = queue.window;
+  const label = figures("chart", { completed, failed, window: admin(`inWindows.${window}`) });
+  return (
+    <section
+      aria-labelledby={id}
+      className="grid gap-x-10 gap-y-5 py-6 wide:grid-cols-[200px_minmax(0,1fr)] xl:grid-cols-[240px_minmax(0,1fr)_minmax(200px,300px)]"
+    >
+      <div className="min-w-0">
+        <h2 id={id} className="text-base font-medium">
+          <Link
+            href={`/admin/jobs?queue=${encodeURIComponent(queue.queue)}`}
+            className="underline-offset-4 hover:underline"
+          >
+            {queue.queue}
+          </Link>
+        </h2>
+        <p className="mt-1 text-xs text-quiet">{`${t("asks")} ${needsText(queue.needs)}.`}</p>
+        <p className="mt-1 text-xs text-quiet">
+          {queue.nodes.length === 0 ? t("noNode") : `${t("nodes")}: ${queue.nodes.join(", ")}`}
+        </p>
+      </div>
+      <Figures queue={queue} />
+      <Sparkline
+        completed={queue.series.completed}
+        failed={queue.series.failed}
+        label={label}
+        className="h-14 w-full wide:max-xl:col-start-2"
+      />
+    </section>
+  );
+}

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import type { OfferedWorkflow } from "../data/use-workflows.ts";
+import { emptyForm } from "./form/create-form.ts";
+import { formOfJob } from "./form/form-of-job.ts";
+import { countUp, requestsOf } from "./requests.ts";
+import { sizeForAspect, sizeOf } from "./form/size-of.ts";
+import { readForm } from "./form.ts";
+import { settingOf, within } from "./form/within.ts";
+
+const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
+const workflow: OfferedWorkflow = {
+  name: "large",
+  title: "Large",
+  description: "",
+  kind: "text_to_image",
+  rank: 1,
+  vramGib: 8,
+  isLive: true,
+  missing: [],
+  inputs: [],
+  params: {
+    prompt: { type: "text", required: true },
+    width: side,
+    height: side,
+    steps: { type: "integer", min: 1, max: 50, default: 20 },
+    guidance: { type: "number", min: 1, max: 10, default: 3.5 },
+    seed: { type: "seed" },
+  },
+};
+
+test("A4 a size keeps its proportions and stays on the workflow's grid and within its range", () => {
+  expect(sizeForAspect(workflow, "1:1")).toEqual({ width: 1_024, height: 1_024 });
+  expect(sizeForAspect(workflow, "16:9")).toEqual({ width: 1_360, height: 768 });
+  expect(sizeForAspect(workflow, "9:16")).toEqual({ width: 768, height: 1_360 });
+  const own = { aspect: null, widthPx: 5_000, heightPx: 100 };
+  expect(sizeOf(own, workflow)).toEqual({ width: 1_536, height: 256 });
+  expect(sizeOf(emptyForm, { params: {} })).toBeNull();
+});
+
+test("A4 a number outside the range, or off the grid, becomes the nearest that is accepted", () => {
+  expect(within(1_000, side)).toBe(1_008);
+  expect(within(2.25, { type: "number", min: 1, max: 10 })).toBe(2.25);
+  expect(settingOf({ type: "integer", min: 1, max: 8, default: 4 }, 20)).toBe(8);
+  expect(settingOf({ type: "integer", min: 1, max: 8, default: 4 }, undefined)).toBe(4);
+  expect(settingOf(undefined, 4)).toBeUndefined();
+});
+
+test("A4 each picture is a request of its own, and a given seed counts up", () => {
+  const form = { ...emptyForm, prompt: " a lighthouse ", count: 3, seed: 7, negativePrompt: "fog" };
+  const requests = requestsOf(form, workflow);
+  expect(requests.map(({ params }) => params.seed)).toEqual([7, 8, 9]);
+  expect(requests[0]).toEqual({
+    kind: "text_to_image",
+    workflow: "large",
+    inputs: {},
+    params: { prompt: "a lighthouse", width: 1_024, height: 1_024, steps: 20, guidance: 3.5, seed: 7 },
+  });
+  expect(requestsOf({ ...form, seed: null }, workflow)[2]?.params).not.toHaveProperty("seed");
+  expect(countUp(Number.MAX_SAFE_INTEGER, 2)).toBe(1);
+});
+
+test("A4 the form of a job makes the same request again", () => {
+  const form = { ...emptyForm, prompt: "a lighthouse", aspect: "3:2" as const, seed: 7, count: 1 };
+  const [request] = requestsOf({ ...form, settings: { large: { steps: 30 } } }, workflow);
+  const params = request?.params ?? {};
+  const again = formOfJob({ params, workflow: "large" }, emptyForm, [workflow]);
+  expect(again).toMatchObject({ aspect: "3:2", seed: 7, settings: { large: { steps: 30, guidance: 3.5 } } });
+  expect(requestsOf({ ...emptyForm, ...again }, workflow)).toEqual([request]);
+  const odd = formOfJob({ params: { ...params, width: 512 }, workflow: "large" }, emptyForm, [workflow]);
+  expect(odd).toMatchObject({ aspect: null, widthPx: 512 });
+});
+
+test("A4 what is stored is read field by field; what is not understood is left out", () => {
+  expect(readForm(null)).toEqual(emptyForm);
+  expect(readForm("{")).toEqual(emptyForm);
+  const stored = {
+    prompt: "a lighthouse",
+    count: 90,
+    seed: -1,
+    aspect: "7:1",
+    settings: { large: { steps: "x" } },
+  };
+  expect(readForm(JSON.stringify(stored))).toEqual({
+    ...emptyForm,
+    prompt: "a lighthouse",
+    count: 8,
+    settings: { large: {} },
+  });
+});

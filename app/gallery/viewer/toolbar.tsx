@@ -1,0 +1,84 @@
+"use client";
+import type { ImageView } from "@atelier/server/images";
+import { Columns2, Download, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { downloadUrl } from "../../data/image-url.ts";
+import { QuickActions } from "../../pictures/quick-actions.tsx";
+import { StarButton } from "../../pictures/star-button.tsx";
+import { useImageName } from "../../pictures/use-image-name.ts";
+import { useRemoveImages } from "../../pictures/actions.tsx";
+import { buttonStyle } from "../../ui/button-style.ts";
+import { IconButton } from "../../ui/icon-button.tsx";
+
+interface Props {
+  readonly image: ImageView;
+  /** Which of how many pictures of the sheet this is; null when the sheet does not hold it. */
+  readonly place: { readonly number: number; readonly count: number } | null;
+  /** Where it is made anew; null where it cannot be. */
+  readonly remix: string | null;
+  readonly canCompare: boolean;
+  readonly isComparing: boolean;
+  readonly isInfoOpen: boolean;
+  readonly onCompare: () => void;
+  readonly onInfo: () => void;
+  readonly onClose: () => void;
+  readonly onRemoved: () => void;
+}
+
+export function ViewerToolbar(props: Props) {
+  const { image, place, remix, canCompare, isComparing, isInfoOpen, onCompare, onInfo, onClose, onRemoved } =
+    props;
+  const t = useTranslations("viewer");
+  const name = useImageName()(image);
+  const remove = useRemoveImages();
+  return (
+    <div
+      role="toolbar"
+      aria-label={t("toolbar")}
+      className="no-scrollbar flex h-14 shrink-0 items-center gap-1 overflow-x-auto px-2 max-sm:gap-0.5 sm:px-3"
+    >
+      <IconButton label={t("close")} keys="Escape" onClick={onClose}>
+        <X aria-hidden />
+      </IconButton>
+      <p className="min-w-0 flex-1 truncate pl-1 text-xs text-quiet max-sm:invisible">
+        {name}
+        {place === null ? null : <span className="tabular ml-3">{t("place", place)}</span>}
+      </p>
+      <QuickActions image={image} />
+      <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
+        <Pencil aria-hidden />
+        <span className="max-sm:sr-only">{t("edit")}</span>
+      </Link>
+      {remix === null ? null : (
+        <Link href={remix} className={buttonStyle("quiet", "small")}>
+          <Repeat2 aria-hidden />
+          <span className="max-sm:sr-only">{t("remix")}</span>
+        </Link>
+      )}
+      <span aria-hidden className="mx-1 h-5 w-px shrink-0 bg-line" />
+      {canCompare ? (
+        <IconButton label={t("compare")} pressed={isComparing} onClick={onCompare}>
+          <Columns2 aria-hidden />
+        </IconButton>
+      ) : null}
+      <StarButton imageId={image.id} />
+      <IconButton label={t("download")} onClick={() => window.location.assign(downloadUrl(image.id))}>
+        <Download aria-hidden />
+      </IconButton>
+      <IconButton
+        label={t("remove")}
+        keys="Delete"
+        onClick={() => {
+          remove([image.id]);
+          onRemoved();
+        }}
+      >
+        <Trash2 aria-hidden />
+      </IconButton>
+      <IconButton label={t("info")} pressed={isInfoOpen} onClick={onInfo}>
+        <Info aria-hidden />
+      </IconButton>
+    </div>
+  );
+}

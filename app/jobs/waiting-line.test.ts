@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { moved, nextInLine } from "./line/moved.ts";
+
+test("D8 an item goes to another place and the others close up", () => {
+  expect(moved(["a", "b", "c"], 0, 2)).toEqual(["b", "c", "a"]);
+  expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+  expect(moved(["a"], 3, 0)).toEqual(["a"]);
+});
+
+test("D8 a job is put before the next one of its own line", () => {
+  const job = (id: string, queue: string) => ({ id, queue, tier: "normal" });
+  const jobs = [job("a", "gpu"), job("b", "cpu"), job("c", "gpu")];
+  expect(nextInLine(jobs, "a")).toBe("c");
+  expect(nextInLine(jobs, "b")).toBeNull();
+  expect(nextInLine([...jobs, { ...job("d", "cpu"), tier: "high" }], "b")).toBeNull();
+});

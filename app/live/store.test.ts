@@ -1,0 +1,106 @@
+import type { JobsUpdate, JobView } from "@atelier/server/jobs";
+import { expect, test, vi } from "vitest";
+import { createLiveStore } from "./store.ts";
+
+const at = "2026-01-01T00:00:00.000Z";
+
+function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
+  return {
+    id: "job",
+    kind: "upscale",
+    status: "processing",
+    progress: 0,
+    stage: null,
+    tier: "normal",
+    revision,
+    attempt: 1,
+    engine: "local",
+    workflow: null,
+    need: "local/upscale",
+    server: null,
+    placement: null,
+    estimate: null,
+    charged: 0,
+    notBefore: null,
+    queue: "cpu-light",
+    node: null,
+    retention: "keep",
+    params: {},
+    error: null,
+    cancelRequested: false,
+    retryOf: null,
+    inputs: [],
+    outputs: [],
+    createdAt: at,
+    queuedAt: null,
+    claimedAt: null,
+    startedAt: null,
+    endedAt: null,
+    ...changes,
+  };
+}
+
+const jobsUpdate = (...jobs: JobView[]): JobsUpdate => ({ type: "jobs", jobs, at });
+const progress = (attempt: number, fraction: number): JobsUpdate => ({
+  type: "progress",
+  jobId: "job",
+  attempt,
+  progress: fraction,
+  stage: "upscaling",
+  preview: null,
+});
+
+test("D7 whatever is not newer is dropped, in snapshots, updates and answers alike", () => {
+  const store = createLiveStore();
+  store.apply(jobsUpdate(jobAt(5, { status: "completed" })));
+  store.apply(jobsUpdate(jobAt(4)));
+  store.apply({ type: "snapshot", jobs: [jobAt(3)], at });
+  store.put(jobAt(2));
+  store.adopt({ jobs: [jobAt(4)], progress: [], connection: "live", at });
+  expect(store.job("job")).toMatchObject({ revision: 5, status: "completed" });
+});
+
+test("D7 an end is told once, however often it is heard of", () => {
+  const store = createLiveStore();
+  const onEnd = vi.fn<(job: JobView) => void>();
+  store.onEnd(onEnd);
+  store.apply(jobsUpdate(jobAt(4)));
+  for (let time = 0; time < 3; time += 1) store.apply(jobsUpdate(jobAt(5, { status: "failed" })));
+  expect(onEnd).toHaveBeenCalledTimes(1);
+});
+
+test("D7 progress of an earlier try or of an ended job is not shown", () => {
+  const store = createLiveStore();
+  store.apply(jobsUpdate(jobAt(8, { attempt: 2 })));
+  store.apply(progress(1, 0.9));
+  expect(store.progress("job")).toBeUndefined();
+  store.apply(progress(2, 0.4));
+  expect(store.progress("job")).toMatchObject({ progress: 0.4 });
+  store.apply(jobsUpdate(jobAt(9, { attempt: 3 })));
+  expect(store.progress("job")).toBeUndefined();
+  store.apply(jobsUpdate(jobAt(10, { attempt: 3, status: "completed" })));
+  store.apply(progress(3, 0.5));
+  expect(store.progress("job")).toBeUndefined();
+});
+
+test("a request to cancel draws the list anew, though the status stays; mere progress does not", () => {
+  const store = createLiveStore();
+  const onList = vi.fn<() => void>();
+  store.watchList(onList);
+  store.apply(jobsUpdate(jobAt(4)));
+  store.apply(jobsUpdate(jobAt(5, { stage: "upscaling", progress: 0.5 })));
+  expect(onList).toHaveBeenCalledTimes(1);
+  store.apply(jobsUpdate(jobAt(6, { cancelRequested: true })));
+  expect(onList).toHaveBeenCalledTimes(2);
+  expect(store.list()).toEqual([expect.objectContaining({ revision: 6, cancelRequested: true })]);
+});
+
+test("F33 a new stream resumes at the last moment that an update told of", () => {
+  const store = createLiveStore();
+  expect(store.state().at).toBeNull();
+  store.apply({ type: "snapshot", jobs: [], at });
+  store.apply(progress(1, 0.1));
+  expect(store.state().at).toBe(at);
+  store.apply({ type: "alive", at: "2026-01-01T00:00:10.000Z" });
+  expect(store.state().at).toBe("2026-01-01T00:00:10.000Z");
+});

@@ -1,0 +1,80 @@
+"use client";
+import { Dialog } from "@base-ui/react/dialog";
+import type { ImageView } from "@atelier/server/images";
+import { useTranslations } from "next-intl";
+import { type KeyboardEvent, type Ref, useImperativeHandle, useRef } from "react";
+import type { Stroke } from "../edit/mask/stroke.ts";
+import { BrushOptions } from "../edit/panel/brush-options.tsx";
+import { EditStage } from "../edit/stage.tsx";
+import { ToolColumn } from "../edit/tools.tsx";
+import { useEditKeys } from "../edit/use-edit-keys.ts";
+import { useEditor } from "../edit/use-editor.ts";
+import { isRunKey } from "../frame/shortcuts/is-run-key.ts";
+import { Button } from "../ui/button.tsx";
+import { personMask } from "./mask/person-mask.ts";
+
+interface Props {
+  readonly person: ImageView;
+  readonly strokes: readonly Stroke[];
+  readonly onClose: () => void;
+}
+
+interface PainterProps extends Props {
+  /** Gets what leaves with the marks. */
+  readonly leaveRef: Ref<() => void>;
+}
+
+/** The person on the dark stage, to be painted where the garment goes. */
+function Painter({ person, strokes, onClose, leaveRef }: PainterProps) {
+  const t = useTranslations("studio.mask");
+  const session = useEditor({ strokes, undone: [] });
+  useEditKeys(session);
+  const done = () => {
+    personMask.set({ personId: person.id, strokes: session.history.strokes });
+    onClose();
+  };
+  useImperativeHandle(leaveRef, () => done);
+  const press = (event: KeyboardEvent) => {
+    if (!isRunKey(event.nativeEvent)) return;
+    event.stopPropagation();
+    event.preventDefault();
+    done();
+  };
+  return (
+    <Dialog.Popup
+      data-viewer
+      onKeyDown={press}
+      className="stage room fixed inset-0 z-50 flex flex-col outline-none"
+    >
+      <header className="flex min-h-14 shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-4 py-2">
+        <Dialog.Title className="text-sm font-medium">{t("title")}</Dialog.Title>
+        <Dialog.Description className="min-w-0 flex-1 text-xs text-quiet max-sm:order-last max-sm:basis-full">
+          {t("hint")}
+        </Dialog.Description>
+        <Button size="small" look="quiet" className="ml-auto" onClick={onClose}>
+          {t("cancel")}
+        </Button>
+        <Button size="small" look="primary" onClick={done}>
+          {t("done")}
+        </Button>
+      </header>
+      <div className="flex min-h-0 flex-1 max-wide:flex-col-reverse">
+        <ToolColumn session={session} />
+        <EditStage image={person} session={session} />
+        <div className="shrink-0 border-line p-4 max-wide:border-b wide:w-[264px] wide:border-l">
+          <BrushOptions session={session} />
+        </div>
+      </div>
+    </Dialog.Popup>
+  );
+}
+
+/** Escape keeps the marks; only Cancel throws them away. */
+export function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean }) {
+  const leave = useRef<() => void>(null);
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={(open) => open || leave.current?.()}>
+      <Dialog.Portal>{isOpen ? <Painter {...props} leaveRef={leave} /> : null}</Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,147 @@
+import { readSample } from "@atelier/testing/pictures";
+import {
+  createTestServices,
+  openAccount,
+  openOwner,
+  testOrigin,
+  type TestOwner,
+  type TestServices,
+} from "@atelier/testing/services";
+import type { Hono } from "hono";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApiKey, resolveCaller } from "../../accounts/index.ts";
+import { ingest } from "../../images/index.ts";
+import { createHttpApp } from "../index.ts";
+
+let fixture: TestServices;
+let app: Hono;
+let owner: TestOwner;
+let strangerKey: string;
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  app = createHttpApp(fixture.services);
+  owner = await openOwner(fixture.services, "owner@example.com");
+  const stranger = await openAccount(fixture.services, "stranger@example.com");
+  const userId = (await resolveCaller(fixture.services, stranger.headers))?.userId ?? "";
+  strangerKey = (await createApiKey(fixture.services, { userId, name: "stranger" })).key;
+});
+afterAll(() => fixture.close());
+
+const send = (path: string, init: { method?: string; headers?: Record<string, string>; key?: string } = {}) =>
+  app.fetch(
+    new Request(`${testOrigin}/api/v1${path}`, {
+      method: init.method ?? "GET",
+      headers: { authorization: `Bearer ${init.key ?? owner.apiKey}`, ...init.headers },
+    }),
+  );
+
+const addPicture = async (name: string) =>
+  ingest(fixture.services, {
+    ownerId: owner.caller.userId,
+    role: "upload",
+    bytes: await readSample(name),
+    name,
+  });
+
+test("A15 pictures are listed by pages, and filters of the query count", async () => {
+  const [first, second] = [await addPicture("rocket.jpg"), await addPicture("chelsea.png")];
+  const page = await (await send("/images?limit=1")).json();
+  expect(page).toMatchObject({
+    items: [{ id: second.id, title: "chelsea" }],
+    nextCursor: expect.any(String),
+  });
+  const next = await (await send(`/images?limit=1&cursor=${page.nextCursor}`)).json();
+  expect(next.items).toMatchObject([{ id: first.id }]);
+  expect((await (await send("/images?search=rock&starred=false&role=upload")).json()).items).toMatchObject([
+    { id: first.id },
+  ]);
+  expect((await (await send("/images?starred=true")).json()).items).toEqual([]);
+  expect(
+    (await (await send("/images?from=2000-01-01T00:00:00Z&to=2000-01-02T00:00:00%2B01:00")).json()).items,
+  ).toEqual([]);
+});
+
+test.each([
+  "limit=0",
+  "limit=101",
+  "role=mask",
+  "from=yesterday",
+  "cursor=x",
+  "colour=red",
+  "starred=perhaps",
+])("the query %s is a bad request", async (query) => {
+  const response = await send(`/images?${query}`);
+  expect({ status: response.status, ...(await response.json()) }).toMatchObject({
+    status: 400,
+    code: "bad_request",
+  });
+});
+
+test("A15 a file is served to its owner, asked for again without being sent again, and saved under its title", async () => {
+  const path = `/images/${owner.imageId}/file`;
+  const response = await send(path);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("image/png");
+  const bytes = Buffer.from(await response.arrayBuffer());
+  expect(await sharp(bytes).metadata()).toMatchObject({ width: 600, height: 400 });
+  expect(response.headers.get("content-length")).toBe(String(bytes.length));
+  const etag = response.headers.get("etag") ?? "";
+  const again = await send(path, { headers: { "if-none-match": etag } });
+  expect({ status: again.status, body: await again.text(), etag: again.headers.get("etag") }).toEqual({
+    status: 304,
+    body: "",
+    etag,
+  });
+  const preview = await send(`${path}?variant=preview`, { headers: { "if-none-match": etag } });
+  expect({ status: preview.status, type: preview.headers.get("content-type") }).toEqual({
+    status: 200,
+    type: "image/webp",
+  });
+  await preview.body?.cancel();
+  const saved = await send(`${path}?variant=thumbnail&download=1`);
+  expect(saved.headers.get("content-disposition")).toBe(
+    `attachment; filename="coffee.webp"; filename*=UTF-8''coffee.webp`,
+  );
+  await saved.body?.cancel();
+});
+
+test("HEAD answers with the same headers and no body", async () => {
+  const path = `/images/${owner.imageId}/file`;
+  const [head, get] = [await send(path, { method: "HEAD" }), await send(path)];
+  expect(head.status).toBe(200);
+  expect(Object.fromEntries(head.headers)).toEqual(Object.fromEntries(get.headers));
+  expect(await head.text()).toBe("");
+  await get.body?.cancel();
+});
+
+test("S1 another's picture and its file are answered like unknown ones, even to whoever knows the ETag", async () => {
+  const etag = (await send(`/images/${owner.imageId}/file`, { method: "HEAD" })).headers.get("etag") ?? "";
+  const unknown = "01890000-0000-7000-8000-000000000000";
+  for (const tail of ["", "/file", "/file?variant=thumbnail"]) {
+    const foreign = await send(`/images/${owner.imageId}${tail}`, {
+      key: strangerKey,
+      headers: { "if-none-match": etag },
+    });
+    const absent = await send(`/images/${unknown}${tail}`, { key: strangerKey });
+    expect([foreign.status, absent.status]).toEqual([404, 404]);
+    expect(await foreign.text()).toBe(await absent.text());
+  }
+});
+
+test("an unknown variant is a bad request", async () => {
+  expect((await send(`/images/${owner.imageId}/file?variant=..%2Foriginal`)).status).toBe(400);
+});
+
+test("A15 a deleted picture is gone from every answer at once", async () => {
+  const { id } = await addPicture("astronaut.png");
+  expect((await send(`/images/${id}`, { method: "DELETE", key: strangerKey })).status).toBe(404);
+  expect((await send(`/images/${id}`)).status).toBe(200);
+  expect((await send(`/images/${id}`, { method: "DELETE" })).status).toBe(204);
+  expect((await send(`/images/${id}`)).status).toBe(404);
+  expect((await send(`/images/${id}/file`)).status).toBe(404);
+  expect((await send(`/images/${id}`, { method: "DELETE" })).status).toBe(404);
+  const { items } = await (await send("/images?limit=100")).json();
+  expect(items.map((item: { id: string }) => item.id)).not.toContain(id);
+});

@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { jobKinds } from "../../engines/index.ts";
+import {
+  getImage,
+  listImages,
+  listImagesSchema,
+  openFile,
+  removeImages,
+  variants,
+  type ImageView,
+} from "../../images/index.ts";
+import { noteServed, openResult } from "../../jobs/index.ts";
+import { AppError } from "../../platform/index.ts";
+import { defineRoute } from "./route.ts";
+import { servedStream } from "./served-stream.ts";
+
+const imageSchema = z.object({
+  id: z.uuid(),
+  role: z.enum(["upload", "result", "mask"]),
+  mime: z.string(),
+  widthPx: z.int(),
+  heightPx: z.int(),
+  sizeBytes: z.int().describe("Of the original"),
+  thumbhash: z.string().describe("Base64"),
+  title: z.string(),
+  starred: z.boolean(),
+  jobId: z.uuid().nullable().describe("The job that made it"),
+  kind: z.enum(jobKinds).nullable().describe("The kind of that job"),
+  createdAt: z.iso.datetime(),
+}) satisfies z.ZodType<ImageView>;
+
+const params = z.object({ id: z.uuid() });
+
+/** GET /images */
+const listImagesRoute = defineRoute({
+  method: "get",
+  path: "/images",
+  operationId: "listImages",
+  summary: "List your pictures, newest first",
+  tag: "images",
+  query: listImagesSchema.extend({
+    limit: z.coerce.number().int().min(1).max(100).default(50),
+    starred: z.stringbool().optional(),
+  }),
+  responses: {
+    200: {
+      description: "A page; `nextCursor` is null on the last",
+      schema: z.object({ items: z.array(imageSchema), nextCursor: z.string().nullable() }),
+    },
+  },
+  handle: async ({ services, caller, query }) =>
+    Response.json(await listImages(services, { ...query, ownerId: caller.userId })),
+});
+
+/** GET /images/{id} */
+const getImageRoute = defineRoute({
+  method: "get",
+  path: "/images/{id}",
+  operationId: "getImage",
+  summary: "One picture",
+  tag: "images",
+  resource: "image",
+  params,
+  responses: { 200: { description: "The picture", schema: imageSchema } },
+  handle: async ({ services, caller, params: { id } }) =>
+    Response.json(await getImage(services, { id, ownerId: caller.userId })),
+});
+
+/** DELETE /images/{id} */
+const deleteImageRoute = defineRoute({
+  method: "delete",
+  path: "/images/{id}",
+  operationId: "deleteImage",
+  summary: "Delete a picture",
+  description: "Its files go a while later, once no open job needs them.",
+  tag: "images",
+  resource: "image",
+  params,
+  responses: { 204: { description: "Deleted" } },
+  async handle({ services, caller, params: { id } }) {
+    const removed = await removeImages(services, { ids: [id], ownerId: caller.userId });
+    if (removed.length === 0) throw new AppError("not_found");
+    return new Response(null, { status: 204 });
+  },
+});
+
+/** GET /images/{id}/file */
+const getImageFileRoute = defineRoute({
+  method: "get",
+  path: "/images/{id}/file",
+  operationId: "getImageFile",
+  summary: "A picture's file",
+  description:
+    "`preview` is at most 1,280 pixels, `thumbnail` at most 320. Answers 304 to a matching If-None-Match.",
+  tag: "images",
+  resource: "image",
+  params,
+  query: z.object({
+    variant: z.enum(variants).default("original"),
+    download: z.stringbool().default(false).describe("As an attachment, to be saved"),
+  }),
+  responses: {
+    200: { description: "The file", contentType: "image/*" },
+    304: { description: "Your copy is still right" },
+  },
+  async handle({ services, caller, params: { id }, query, request }) {
+    const ifNoneMatch = request.headers.get("if-none-match");
+    const own = { id, ownerId: caller.userId, download: query.download, ifNoneMatch };
+    const { variant } = query;
+    const { headers, open } = await (variant === "original"
+      ? openResult(services, own)
+      : openFile(services, { ...own, variant }));
+    if (!open) return new Response(null, { status: 304, headers });
+    if (request.method === "HEAD") return new Response(null, { headers });
+    const onServed = async () => {
+      if (variant === "original") await noteServed(services, id);
+    };
+    return new Response(servedStream(await open(), onServed), { headers });
+  },
+});
+
+export const imageRoutes = [listImagesRoute, getImageRoute, deleteImageRoute, getImageFileRoute];

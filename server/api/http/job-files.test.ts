@@ -1,0 +1,165 @@
+import {
+  createTestServices,
+  openOwner,
+  testOrigin,
+  type TestOwner,
+  type TestServices,
+} from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import type { Hono } from "hono";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { schema } from "../../db/index.ts";
+import { createHttpApp, handleTrpc } from "../index.ts";
+import { streamLimits } from "../stream-limits.ts";
+import { holdStreamPlace, takeStreamPlace } from "./streams.ts";
+
+let fixture: TestServices;
+let app: Hono;
+let owner: TestOwner;
+let followed = 0;
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  app = createHttpApp(fixture.services);
+  owner = await openOwner(fixture.services, "owner@example.com");
+  const { hints } = fixture.services;
+  const subscribe = hints.subscribe.bind(hints);
+  // The feed subscribes with its first watcher and leaves with its last.
+  vi.spyOn(hints, "subscribe").mockImplementation((listener) => {
+    followed += 1;
+    const unsubscribe = subscribe(listener);
+    return () => {
+      followed -= 1;
+      unsubscribe();
+    };
+  });
+});
+afterAll(() => fixture.close());
+afterEach(async () => {
+  await vi.waitUntil(() => followed === 0);
+});
+
+function ask(path: string, { method = "GET", signal }: { method?: string; signal?: AbortSignal } = {}) {
+  const headers = { authorization: `Bearer ${owner.apiKey}` };
+  const request = new Request(`${testOrigin}/api/v1/jobs/${owner.jobId}${path}`, {
+    method,
+    headers,
+    ...(signal ? { signal } : {}),
+  });
+  return app.fetch(request);
+}
+
+async function firstText(response: Response) {
+  const reader = response.body?.getReader();
+  const first = await reader?.read();
+  return { reader, text: new TextDecoder().decode(first?.value) };
+}
+
+test("HEAD of an event stream answers its headers and follows nothing", async () => {
+  for (let round = 0; round <= streamLimits.openPerUser; round += 1) {
+    const response = await ask("/events", { method: "HEAD" });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect(response.body).toBeNull();
+  }
+  expect(followed).toBe(0);
+});
+
+test("A8 HEAD of a bundle or of a job is no complete answer", async () => {
+  const { jobs } = schema;
+  const own = eq(jobs.id, owner.jobId);
+  const { db } = fixture.services;
+  const [before] = await db.select().from(jobs).where(own);
+  const ended = {
+    status: "failed",
+    retention: "ephemeral",
+    endedAt: new Date(),
+    errorCode: "internal",
+  } as const;
+  await db.update(jobs).set(ended).where(own);
+  for (const path of ["", "/bundle"]) expect((await ask(path, { method: "HEAD" })).status).toBe(200);
+  const [after] = await db.select({ answeredAt: jobs.answeredAt }).from(jobs).where(own);
+  expect(after?.answeredAt).toBeNull();
+  await db
+    .update(jobs)
+    .set(before ?? {})
+    .where(own);
+});
+
+test("one user has at most 20 event streams open, and gets a place back when one closes", async () => {
+  const streams = [];
+  for (let at = 0; at < streamLimits.openPerUser; at += 1)
+    streams.push(await firstText(await ask("/events")));
+  expect(streams[0]?.text).toContain("event: created");
+  const refused = await ask("/events");
+  expect(refused.status).toBe(429);
+  expect(await refused.json()).toMatchObject({ code: "rate_limited" });
+  await streams.pop()?.reader?.cancel();
+  const again = await firstText(await ask("/events"));
+  expect(again.text).toContain("event: created");
+  for (const { reader } of [...streams, again]) await reader?.cancel();
+});
+
+test("a client that leaves without reading gives its place back", async () => {
+  for (let at = 0; at <= streamLimits.openPerUser; at += 1) {
+    const leaving = new AbortController();
+    expect((await ask("/events", { signal: leaving.signal })).status).toBe(200);
+    leaving.abort();
+  }
+});
+
+test("a client that leaves before the stream starts gives its place back", async () => {
+  for (let at = 0; at <= streamLimits.openPerUser; at += 1) {
+    const leaving = new AbortController();
+    const asked = ask("/events", { signal: leaving.signal });
+    leaving.abort();
+    expect((await asked).status).toBe(200);
+  }
+});
+
+test("live streams of the studio count against the same limit, and leave with their client", async () => {
+  const leaving = new AbortController();
+  const watch = () => {
+    const headers = { authorization: `Bearer ${owner.apiKey}` };
+    const request = new Request(`${testOrigin}/api/trpc/jobs.watch`, { headers, signal: leaving.signal });
+    return handleTrpc(fixture.services, request);
+  };
+  const rest = await firstText(await ask("/events"));
+  for (let at = 1; at < streamLimits.openPerUser; at += 1) expect((await watch()).status).toBe(200);
+  const refused = await (await watch()).text();
+  expect(refused).toContain("event: serialized-error");
+  expect(refused).toContain("You have 20 open event streams, which is the limit.");
+  expect(refused).toContain('"appCode":"rate_limited"');
+  expect((await ask("/events")).status).toBe(429);
+  leaving.abort();
+  await rest.reader?.cancel();
+  const again = await firstText(await ask("/events"));
+  expect(again.text).toContain("event: created");
+  await again.reader?.cancel();
+});
+
+test("all users of a process together have a limit of open streams", () => {
+  const places = Array.from({ length: streamLimits.openPerProcess }, (_, at) =>
+    takeStreamPlace(fixture.services, `user-${at}`),
+  );
+  const one = () => takeStreamPlace(fixture.services, "one-more");
+  expect(one).toThrow("This server has too many open event streams.");
+  for (const giveBack of places) giveBack();
+  one()();
+});
+
+test("a stream whose reader takes nothing ends after its time, and gives its place back", () => {
+  vi.useFakeTimers();
+  try {
+    const { signal } = new AbortController();
+    const onEnd = vi.fn<() => void>();
+    for (let at = 0; at < streamLimits.openPerUser; at += 1)
+      holdStreamPlace(fixture.services, { userId: "still", signal }, onEnd);
+    vi.advanceTimersByTime(streamLimits.lengthMs);
+    expect(onEnd).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(streamLimits.stalledMs - streamLimits.lengthMs);
+    expect(onEnd).toHaveBeenCalledTimes(streamLimits.openPerUser);
+    takeStreamPlace(fixture.services, "still")();
+  } finally {
+    vi.useRealTimers();
+  }
+});

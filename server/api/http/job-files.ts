@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { resolveCaller } from "../../accounts/index.ts";
+import { get, streamEvents, type JobEventView } from "../../jobs/index.ts";
+import { isAppError } from "../../platform/index.ts";
+import type { Services } from "../../services/index.ts";
+import { streamLimits } from "../stream-limits.ts";
+import { boundStream } from "./bound-stream.ts";
+import { defineRoute } from "./route.ts";
+import { holdStreamPlace } from "./streams.ts";
+
+const encoder = new TextEncoder();
+
+function eventText(event: JobEventView | null): string {
+  if (!event) return ": alive\n\n";
+  const { revision, type, status, data, at } = event;
+  return `id: ${revision}\nevent: ${type}\ndata: ${JSON.stringify({ revision, type, status, data, at })}\n\n`;
+}
+
+/** A key at its limit of requests is still a key. */
+async function isStillCaller(services: Services, headers: Headers): Promise<boolean> {
+  try {
+    return (await resolveCaller(services, headers)) !== null;
+  } catch (error) {
+    if (isAppError(error) && error.code === "rate_limited") return true;
+    throw error;
+  }
+}
+
+/** `close` is called once nothing more is read, for whatever reason. */
+function eventBody(
+  events: AsyncGenerator<JobEventView | null>,
+  close: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await events.next();
+          if (!done) {
+            controller.enqueue(encoder.encode(eventText(value)));
+            return;
+          }
+        } catch (error) {
+          close();
+          throw error;
+        }
+        close();
+        controller.close();
+      },
+      cancel: close,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+export const jobEventsRoute = defineRoute({
+  method: "get",
+  path: "/jobs/{id}/events",
+  operationId: "streamJobEvents",
+  summary: "Follow a job by server-sent events",
+  description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamLimits.lengthMs / 60_000} minutes; one user has at most ${streamLimits.openPerUser} open, the studio's own included.`,
+  tag: "jobs",
+  resource: "job",
+  params: z.object({ id: z.string() }),
+  headers: z.object({ "last-event-id": z.coerce.number().int().min(0).default(0) }),
+  responses: {
+    200: { description: "The story of the job, then what happens.", contentType: "text/event-stream" },
+  },
+  async handle({ services, caller, params: { id }, headers, request }) {
+    // Asked before the stream starts, so that an unknown job is a 404 and not an empty stream.
+    await get(services, { ownerId: caller.userId, id });
+    const ended = new AbortController();
+    const address = { ownerId: caller.userId, id };
+    const events = boundStream(
+      streamEvents(services, { ...address, after: headers["last-event-id"], signal: ended.signal }),
+      { ...streamLimits, isAllowed: () => isStillCaller(services, request.headers) },
+    );
+    const reader = { userId: caller.userId, signal: request.signal };
+    const close = holdStreamPlace(services, reader, () => {
+      ended.abort();
+      void events.return(undefined);
+    });
+    return new Response(eventBody(events, close), {
+      headers: {
+        "Content-Type": "text/event-stream",
+        "Cache-Control": "no-store, no-transform",
+        "X-Accel-Buffering": "no",
+      },
+    });
+  },
+});

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import {
+  ack,
+  cancel,
+  estimate,
+  get,
+  list,
+  listJobsSchema,
+  noteAnswer,
+  retry,
+  submit,
+  submitSchema,
+} from "../../jobs/index.ts";
+import { jobStatuses } from "../../db/index.ts";
+import { lineOfText } from "../../platform/index.ts";
+import { defineRoute, type HttpRoute } from "./route.ts";
+import {
+  estimateSchema,
+  jobPageSchema,
+  jobSchema,
+  submittedSchema,
+  toHttpJob,
+} from "./routes/job-schemas.ts";
+
+const tag = "jobs";
+const params = z.object({ id: z.string() });
+
+const submitJob = defineRoute({
+  method: "post",
+  path: "/jobs",
+  operationId: "submitJob",
+  summary: "Submit a job",
+  description:
+    "Answers at once with the job's id. With an `Idempotency-Key` a repeated request makes no second job; the same key with another body is a conflict.",
+  tag,
+  headers: z.object({ "idempotency-key": lineOfText.min(1).max(200).optional() }),
+  // The verb parses the body itself, so that a missing consent keeps its own code.
+  body: z.unknown(),
+  bodyDescription: submitSchema,
+  responses: { 202: { description: "The job is stored and will run.", schema: submittedSchema } },
+  async handle({ services, caller, headers, body }) {
+    const key = headers["idempotency-key"];
+    const submitted = await submit(services, body, {
+      submitter: caller,
+      ...(key ? { idempotencyKey: key } : {}),
+    });
+    return Response.json(submitted, { status: 202, headers: { Location: `/api/v1/jobs/${submitted.id}` } });
+  },
+});
+
+const estimateJob = defineRoute({
+  method: "post",
+  path: "/jobs/estimate",
+  operationId: "estimateJob",
+  summary: "Ask what would become of a job",
+  description: "Takes what submitting takes and stores nothing. Times are ranges in milliseconds.",
+  tag,
+  body: z.unknown(),
+  bodyDescription: submitSchema,
+  responses: { 200: { description: "Whether it can run, where and when.", schema: estimateSchema } },
+  async handle({ services, caller, body }) {
+    return Response.json(await estimate(services, body, caller));
+  },
+});
+
+const listJobs = defineRoute({
+  method: "get",
+  path: "/jobs",
+  operationId: "listJobs",
+  summary: "List your jobs, the newest first",
+  tag,
+  query: listJobsSchema,
+  responses: { 200: { description: "One page.", schema: jobPageSchema } },
+  async handle({ services, caller, query }) {
+    const page = await list(services, { ...query, ownerId: caller.userId });
+    return Response.json({ items: page.items.map(toHttpJob), nextCursor: page.nextCursor });
+  },
+});
+
+const getJob = defineRoute({
+  method: "get",
+  path: "/jobs/{id}",
+  operationId: "getJob",
+  summary: "Read a job",
+  tag,
+  resource: "job",
+  params,
+  responses: { 200: { description: "The job as it is now.", schema: jobSchema } },
+  async handle({ services, caller, params: { id }, request }) {
+    const job = await get(services, { ownerId: caller.userId, id });
+    // A job without a result is answered in full by this; one with a result when its file was sent.
+    const isWhole = request.method !== "HEAD" && (job.status === "failed" || job.status === "cancelled");
+    if (isWhole) await noteAnswer(services, job.id);
+    return Response.json(toHttpJob(job));
+  },
+});
+
+const cancelJob = defineRoute({
+  method: "post",
+  path: "/jobs/{id}/cancel",
+  operationId: "cancelJob",
+  summary: "Cancel a job",
+  description:
+    "A waiting job is cancelled at once, a running one is stopped; `cancelled` is false when it had ended before.",
+  tag,
+  resource: "job",
+  params,
+  responses: {
+    200: {
+      description: "What became of it.",
+      schema: z.object({ cancelled: z.boolean(), status: z.enum(jobStatuses) }),
+    },
+  },
+  async handle({ services, caller, params: { id } }) {
+    return Response.json(await cancel(services, { ownerId: caller.userId, id }));
+  },
+});
+
+const retryJob = defineRoute({
+  method: "post",
+  path: "/jobs/{id}/retry",
+  operationId: "retryJob",
+  summary: "Run a failed or cancelled job again, as a new job",
+  tag,
+  resource: "job",
+  params,
+  responses: { 202: { description: "The new job.", schema: submittedSchema } },
+  async handle({ services, caller, params: { id } }) {
+    return Response.json(await retry(services, { submitter: caller, id }), { status: 202 });
+  },
+});
+
+const ackJob = defineRoute({
+  method: "post",
+  path: "/jobs/{id}/ack",
+  operationId: "ackJob",
+  summary: "Say that you have the result in full",
+  description: "An ephemeral job is then removed with its inputs and results; a kept one stays.",
+  tag,
+  resource: "job",
+  params,
+  responses: {
+    200: { description: "Whether the job was removed.", schema: z.object({ removed: z.boolean() }) },
+  },
+  async handle({ services, caller, params: { id } }) {
+    return Response.json(await ack(services, { ownerId: caller.userId, id }));
+  },
+});
+
+export const jobRoutes: readonly HttpRoute[] = [
+  submitJob,
+  estimateJob,
+  listJobs,
+  getJob,
+  cancelJob,
+  retryJob,
+  ackJob,
+];

@@ -1,0 +1,93 @@
+import { z } from "zod";
+import type { ImageView } from "../../images/index.ts";
+import {
+  cancel,
+  estimate,
+  getStory,
+  list,
+  moveInLine,
+  readWaiting,
+  listJobsSchema,
+  readCapabilities,
+  recentInputs,
+  retry,
+  submit,
+  watch,
+  type SubmitInput,
+} from "../../jobs/index.ts";
+import { lineOfText } from "../../platform/index.ts";
+import { holdStreamPlace } from "../http/streams.ts";
+import { t } from "./init.ts";
+import { memberProcedure, publicProcedure } from "./procedures.ts";
+
+const jobId = z.object({ id: z.string() });
+const idempotencyKey = lineOfText.min(1).max(200).optional();
+
+/** Parsed by the verb itself, so that a missing consent keeps its own code; typed for the callers here. */
+const submitInput = z.custom<SubmitInput & { idempotencyKey?: string }>(
+  (value) => typeof value === "object" && value !== null,
+);
+
+export const jobsRouter = t.router({
+  submit: memberProcedure.input(submitInput).mutation(({ ctx, input }) => {
+    const { idempotencyKey: key, ...request } = input;
+    const parsedKey = idempotencyKey.parse(key);
+    return submit(ctx.services, request, {
+      submitter: ctx.caller,
+      ...(parsedKey === undefined ? {} : { idempotencyKey: parsedKey }),
+    });
+  }),
+  list: memberProcedure
+    .input(listJobsSchema)
+    .query(({ ctx, input }) => list(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  get: memberProcedure
+    .input(jobId)
+    .query(({ ctx, input }) => getStory(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+  cancel: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => cancel(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+  retry: memberProcedure
+    .input(jobId)
+    .mutation(({ ctx, input }) => retry(ctx.services, { submitter: ctx.caller, id: input.id })),
+  /** What would become of a request: takes what `submit` takes, stores nothing. */
+  estimate: memberProcedure
+    .input(submitInput)
+    .query(({ ctx, input }) => estimate(ctx.services, input, ctx.caller)),
+  /** Own waiting jobs with position and expected wait. */
+  waiting: memberProcedure.query(({ ctx }) => readWaiting(ctx.services, ctx.caller.userId)),
+  moveInLine: memberProcedure
+    .input(z.object({ id: z.string(), before: z.string().nullable() }))
+    .mutation(({ ctx, input }) => moveInLine(ctx.services, { ownerId: ctx.caller.userId, ...input })),
+  /** What can be asked for now, and why not; the same for everybody. */
+  capabilities: publicProcedure.query(({ ctx }) => readCapabilities(ctx.services)),
+  /** The wardrobe: pictures used last in a role. */
+  recentInputs: memberProcedure
+    .input(
+      z.object({ role: z.enum(["person", "garment"]), limit: z.number().int().min(1).max(50).default(20) }),
+    )
+    .query(async ({ ctx, input }): Promise<{ items: ImageView[] }> => ({
+      items: await recentInputs(ctx.services, { ownerId: ctx.caller.userId, ...input }),
+    })),
+  watch: memberProcedure
+    .input(z.object({ since: z.iso.datetime().optional() }).optional())
+    .subscription(({ ctx, input, signal }) => {
+      const { userId } = ctx.caller;
+      const ended = new AbortController();
+      const since = input?.since ? new Date(input.since) : null;
+      const updates = watch(ctx.services, { ownerId: userId, since, signal: ended.signal });
+      const reader = { userId, signal: signal ?? ended.signal };
+      const close = holdStreamPlace(ctx.services, reader, () => {
+        ended.abort();
+        void updates.return(undefined);
+      });
+      return closeAfter(updates, close);
+    }),
+});
+
+async function* closeAfter<Value>(source: AsyncIterable<Value>, close: () => void): AsyncGenerator<Value> {
+  try {
+    yield* source;
+  } finally {
+    close();
+  }
+}

@@ -1,0 +1,120 @@
+import { and, count, eq, gt, isNull, or, sql } from "drizzle-orm";
+import { schema, type Db, type Tx } from "../db/index.ts";
+import { AppError, type Config } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import type { IngestInput } from "./image.ts";
+
+const { images, users } = schema;
+
+/** What an owner has, deleted pictures that can still be restored included: they take up space until then. */
+interface Kept {
+  readonly pictures: number;
+  readonly masks: number;
+  readonly sizeBytes: number;
+}
+
+export interface Usage {
+  readonly usedBytes: number;
+  readonly limitBytes: number;
+}
+
+export interface NewImage {
+  readonly ownerId: string;
+  readonly role: IngestInput["role"];
+  /** Of the stored original; 0 while it is not known. */
+  readonly sizeBytes: number;
+}
+
+/**
+ * Throws `quota_exceeded` when the owner is a guest who has as many pictures as guests may keep (masks count apart),
+ * `storage_quota` when the owner's pictures would take up more bytes than they may.
+ */
+export async function checkQuota(db: Db | Tx, config: Config, image: NewImage): Promise<void> {
+  const { ownerId, role, sizeBytes } = image;
+  const isGuest = await isGuestOwner(db, ownerId);
+  const kept = await readKept(db, config, ownerId);
+  const pictures = role === "mask" ? kept.masks : kept.pictures;
+  if (isGuest && pictures >= config.limits.guestImages) throw tooManyPictures(config);
+  const limitBytes = limitOf(config, isGuest);
+  const usedBytes = kept.sizeBytes;
+  if (usedBytes + Math.max(sizeBytes, 1) > limitBytes) throw tooManyBytes({ usedBytes, limitBytes });
+}
+
+/** For pictures that come back and that `readKept` counts already. Throws `quota_exceeded`, for guests alone. */
+export async function checkRestored(tx: Tx, config: Config, ownerId: string): Promise<void> {
+  if (!(await isGuestOwner(tx, ownerId))) return;
+  const [live] = await tx
+    .select({ pictures: count(notMask), masks: count(isMask) })
+    .from(images)
+    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt)));
+  if (Math.max(live?.pictures ?? 0, live?.masks ?? 0) > config.limits.guestImages)
+    throw tooManyPictures(config);
+}
+
+/** The space that an owner's pictures take up, and how much they may. */
+export async function readUsage(
+  { db, config }: Pick<Services, "db" | "config">,
+  ownerId: string,
+): Promise<Usage> {
+  const [isGuest, kept] = await Promise.all([isGuestOwner(db, ownerId), readKept(db, config, ownerId)]);
+  return { usedBytes: kept.sizeBytes, limitBytes: limitOf(config, isGuest) };
+}
+
+/** Takes turns with other uploads of this owner until the transaction ends, so that the counts above hold. */
+export async function lockUploadsOf(tx: Tx, ownerId: string): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`images of ${ownerId}`}, 0))`);
+}
+
+/** The turn that a transaction with the lock above waits for before it takes a connection. */
+export function uploadTurnOf(ownerId: string): string {
+  return `images of ${ownerId}`;
+}
+
+const isMask = sql`case when ${images.role} = 'mask' then 1 end`;
+const notMask = sql`case when ${images.role} <> 'mask' then 1 end`;
+
+async function isGuestOwner(db: Db | Tx, ownerId: string): Promise<boolean> {
+  const [owner] = await db.select({ isGuest: users.isAnonymous }).from(users).where(eq(users.id, ownerId));
+  return owner?.isGuest ?? false;
+}
+
+async function readKept(db: Db | Tx, { retention }: Config, ownerId: string): Promise<Kept> {
+  const restorableSince = sql`now() - ${retention.undoDeleteMs} * interval '1 millisecond'`;
+  const [kept] = await db
+    .select({
+      pictures: count(notMask),
+      masks: count(isMask),
+      sizeBytes: sql`coalesce(sum(${images.sizeBytes}), 0)`.mapWith(Number),
+    })
+    .from(images)
+    .where(
+      // Each side names the owner: so each finds its own index.
+      or(
+        and(eq(images.ownerId, ownerId), isNull(images.deletedAt)),
+        and(eq(images.ownerId, ownerId), gt(images.deletedAt, restorableSince)),
+      ),
+    );
+  return kept ?? { pictures: 0, masks: 0, sizeBytes: 0 };
+}
+
+function limitOf({ limits }: Config, isGuest: boolean): number {
+  return isGuest ? limits.bytesPerGuest : limits.bytesPerUser;
+}
+
+function tooManyPictures({ limits, retention }: Config): AppError {
+  const minutes = Math.ceil(retention.undoDeleteMs / 60_000);
+  return new AppError(
+    "quota_exceeded",
+    `Guests can keep ${limits.guestImages} pictures. Delete some (they count for another ${minutes} minutes), or make an account to keep more.`,
+    { details: { limit: limits.guestImages } },
+  );
+}
+
+function tooManyBytes({ usedBytes, limitBytes }: Usage): AppError {
+  const inMb = (bytes: number) => Math.round(bytes / 1024 ** 2);
+  return new AppError(
+    "storage_quota",
+    `Your pictures take up ${inMb(usedBytes)} of ${inMb(limitBytes)} MB. Delete some to upload more.`,
+    { details: { usedBytes, limitBytes } },
+  );
+}

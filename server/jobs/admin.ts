@@ -1,0 +1,67 @@
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import type { JobEventView, JobView } from "./read.ts";
+import { loadViews } from "./load-views.ts";
+
+/** One line of a story, with the name of the node that it is about. */
+export interface StoryEvent extends JobEventView {
+  readonly node: string | null;
+}
+
+/** All that is known of a job. */
+export interface AnyStory extends JobView {
+  readonly owner: { readonly id: string; readonly name: string; readonly email: string | null };
+  readonly nodeId: string | null;
+  readonly events: readonly StoryEvent[];
+  readonly errorDetails: Readonly<Record<string, unknown>> | null;
+  readonly facts: Readonly<Record<string, unknown>> | null;
+  /** Addresses of servers that it no longer goes to. */
+  readonly avoid: readonly string[];
+  /** It next runs alone on its node, since a worker died under it. */
+  readonly runAlone: boolean;
+  readonly externalId: string | null;
+  /** Jobs that ran it again. */
+  readonly retries: readonly { readonly id: string; readonly status: JobView["status"] }[];
+}
+
+type Rest = Record<string, unknown> &
+  Pick<
+    AnyStory,
+    "owner" | "nodeId" | "errorDetails" | "facts" | "avoid" | "runAlone" | "externalId" | "retries"
+  >;
+
+/** The full story of anybody's job, for admins. Throws `not_found`. */
+export async function readAnyStory({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<AnyStory> {
+  if (!isId(id)) throw new AppError("not_found");
+  const [[job], rest, events] = await Promise.all([
+    loadViews(db, sql`jobs.id = ${id}`, sql``),
+    readRest(db, id),
+    readNamedEvents(db, id),
+  ]);
+  if (!job || !rest) throw new AppError("not_found");
+  return { ...job, ...rest, events };
+}
+
+async function readRest(db: Services["db"], id: string): Promise<Rest | undefined> {
+  const { jobs, users } = schema;
+  const result = await db.execute<Rest>(sql`
+    select json_build_object('id', u.id, 'name', u.name, 'email', case when u.is_anonymous then null else u.email end) as owner,
+      j.node_id as "nodeId", j.error_details as "errorDetails", j.facts, to_json(j.avoid) as avoid, j.run_alone as "runAlone",
+      j.external_id as "externalId",
+      (select coalesce(json_agg(json_build_object('id', r.id, 'status', r.status) order by r.retry_number), '[]')
+        from ${jobs} r where r.retry_of = j.id) as retries
+    from ${jobs} j join ${users} u on u.id = j.owner_id where j.id = ${id}`);
+  return result.rows[0];
+}
+
+async function readNamedEvents(db: Services["db"], id: string): Promise<StoryEvent[]> {
+  const { jobEvents, nodes } = schema;
+  const result = await db.execute<Record<string, unknown> & StoryEvent>(sql`
+    select e.revision, e.type, e.status, e.data, n.name as node,
+      to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+    from ${jobEvents} e left join ${nodes} n on n.id::text = e.data ->> 'nodeId'
+    where e.job_id = ${id} order by e.revision`);
+  return result.rows;
+}

@@ -1,0 +1,182 @@
+import type { NodeFigures } from "./nodes.ts";
+import type { Overview } from "./read-overview.ts";
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Left out when null. */
+  readonly value: number | null;
+}
+
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly unit?: "seconds" | "bytes" | "ratio";
+  readonly samples: readonly Sample[];
+}
+
+const seconds = (ms: number | null) => (ms === null ? null : ms / 1_000);
+
+function escape(text: string): string {
+  return text
+    .replaceAll("\\", "\\\\")
+    .replaceAll('"', String.raw`\"`)
+    .replaceAll("\n", String.raw`\n`);
+}
+
+function lineOf(name: string, { labels, value }: Sample): string[] {
+  if (value === null) return [];
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escape(text)}"`);
+  return [`${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}`];
+}
+
+function textOf({ name, help, unit, samples }: Family): string[] {
+  const head = [
+    `# TYPE ${name} gauge`,
+    ...(unit ? [`# UNIT ${name} ${unit}`] : []),
+    `# HELP ${name} ${help}`,
+  ];
+  return [...head, ...samples.flatMap((sample) => lineOf(name, sample))];
+}
+
+/** The figures of the overview and of the nodes as OpenMetrics text. All are gauges; a family without samples stays. */
+export function metricsText(overview: Overview, nodes: readonly NodeFigures[]): string {
+  const families = [...queueFamilies(overview), ...windowFamilies(overview), ...nodeFamilies(nodes)];
+  return [...families.flatMap(textOf), "# EOF", ""].join("\n");
+}
+
+function queueFamilies({ queues }: Overview): Family[] {
+  const each = (value: (queue: Overview["queues"][number]) => number | null): Sample[] =>
+    queues.map((queue) => ({ labels: { queue: queue.queue }, value: value(queue) }));
+  return [
+    {
+      name: "atelier_oldest_waiting_seconds",
+      unit: "seconds",
+      help: "Age of the job that has waited longest.",
+      samples: each(({ oldestWaitingMs }) => seconds(oldestWaitingMs ?? 0)),
+    },
+    { name: "atelier_jobs_waiting", help: "Jobs in line.", samples: each(({ waiting }) => waiting) },
+    { name: "atelier_jobs_running", help: "Jobs on a node.", samples: each(({ running }) => running) },
+    { name: "atelier_slots", help: "Jobs at once of active nodes.", samples: each(({ slots }) => slots) },
+    {
+      name: "atelier_jobs_completed_last_hour",
+      help: "Jobs that were completed in the last hour.",
+      samples: each(({ lastHour }) => lastHour.completed),
+    },
+    {
+      name: "atelier_jobs_failed_last_hour",
+      help: "Jobs that failed in the last hour.",
+      samples: each(({ lastHour }) => lastHour.failed),
+    },
+  ];
+}
+
+function windowFamilies({ queues, failures, estimate, window }: Overview): Family[] {
+  const times = (measure: "waitMs" | "runMs") =>
+    queues.flatMap((queue) =>
+      (["p50", "p95"] as const).map((part) => ({
+        labels: { queue: queue.queue, quantile: part === "p50" ? "0.5" : "0.95", window },
+        value: seconds(queue.window[measure][part]),
+      })),
+    );
+  return [
+    {
+      name: "atelier_wait_seconds",
+      unit: "seconds",
+      help: "Wait of the jobs that ended in the window.",
+      samples: times("waitMs"),
+    },
+    {
+      name: "atelier_run_seconds",
+      unit: "seconds",
+      help: "Run time of the jobs completed in the window.",
+      samples: times("runMs"),
+    },
+    {
+      name: "atelier_failures",
+      help: "Jobs that failed in the window, by cause.",
+      samples: failures.map(({ code, count }) => ({ labels: { code, window }, value: count })),
+    },
+    {
+      name: "atelier_estimate_within_ratio",
+      unit: "ratio",
+      help: "Part of the started jobs that started within the promised range.",
+      samples: [{ labels: { window }, value: estimate.within }],
+    },
+    {
+      name: "atelier_estimate_error_seconds",
+      unit: "seconds",
+      help: "Median distance of the wait from the middle of the promised range.",
+      samples: [{ labels: { window }, value: seconds(estimate.medianErrorMs) }],
+    },
+  ];
+}
+
+/** During a restart the old node, which drains, and the new one have the same name: only the id tells them apart. */
+const labelsOf = ({ id, name }: NodeFigures) => ({ node: name, id });
+
+function nodeFamilies(nodes: readonly NodeFigures[]): Family[] {
+  const live = nodes.filter(({ state }) => state === "active" || state === "draining");
+  const each = (value: (node: NodeFigures) => number): Sample[] =>
+    live.map((node) => ({ labels: labelsOf(node), value: value(node) }));
+  const slots = (value: (queue: NodeFigures["queues"][number]) => number): Sample[] =>
+    live.flatMap((node) =>
+      node.queues.map((queue) => ({
+        labels: { ...labelsOf(node), queue: queue.queue },
+        value: value(queue),
+      })),
+    );
+  return [
+    {
+      name: "atelier_node_active",
+      help: "1 while it takes jobs.",
+      samples: each(({ state }) => Number(state === "active")),
+    },
+    {
+      name: "atelier_node_beat_age_seconds",
+      unit: "seconds",
+      help: "Age of the last beat.",
+      samples: each(({ seenMs }) => seenMs / 1_000),
+    },
+    {
+      name: "atelier_node_jobs_processed",
+      help: "Jobs it completed since it started.",
+      samples: each(({ processed }) => processed),
+    },
+    {
+      name: "atelier_node_jobs_failed",
+      help: "Tries that failed on it since it started.",
+      samples: each(({ failed }) => failed),
+    },
+    { name: "atelier_node_slots", help: "Jobs at once.", samples: slots((queue) => queue.slots) },
+    { name: "atelier_node_slots_used", help: "Jobs it runs.", samples: slots((queue) => queue.used) },
+    ...serverFamilies(live),
+  ];
+}
+
+function serverFamilies(nodes: readonly NodeFigures[]): Family[] {
+  const each = (value: (server: NodeFigures["servers"][number]) => number | null): Sample[] =>
+    nodes.flatMap((node) =>
+      node.servers.map((server) => ({
+        labels: { ...labelsOf(node), server: server.label },
+        value: value(server),
+      })),
+    );
+  return [
+    {
+      name: "atelier_server_healthy",
+      help: "1 while it can be given jobs.",
+      samples: each(({ state }) => Number(state === "healthy")),
+    },
+    {
+      name: "atelier_server_vram_free_bytes",
+      unit: "bytes",
+      help: "Free memory of its graphics card.",
+      samples: each(({ vramFreeBytes }) => vramFreeBytes),
+    },
+    {
+      name: "atelier_server_queue_length",
+      help: "Jobs in its own queue.",
+      samples: each(({ queueLength }) => queueLength),
+    },
+  ];
+}

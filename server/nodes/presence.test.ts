@@ -1,0 +1,132 @@
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { addNode } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { schema } from "../db/index.ts";
+import { createNodeWatch, keepNodeWatch } from "./presence.ts";
+
+const { nodes } = schema;
+const secondMs = 1_000;
+/** Those of the configuration's defaults. */
+const lostAfterMs = 7_000;
+const watchGapMs = 2_000;
+
+let opened: TestServices;
+let nowMs: number;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+beforeEach(async () => {
+  nowMs = 0;
+  await opened.services.db.delete(nodes);
+});
+
+const openWatch = () => createNodeWatch(() => nowMs);
+const beat = (id: string) =>
+  opened.services.db
+    .update(nodes)
+    .set({ counter: sql`counter + 1` })
+    .where(eq(nodes.id, id));
+
+async function readState(id: string) {
+  const [node] = await opened.services.db.select().from(nodes).where(eq(nodes.id, id));
+  return node?.state;
+}
+
+/** Reads each second until `untilMs`, with the given beats; gives back who was called lost and when. */
+async function readUntil(
+  watch: ReturnType<typeof openWatch>,
+  untilMs: number,
+  beating: readonly string[] = [],
+) {
+  const lost: [string, number][] = [];
+  while (nowMs < untilMs) {
+    for (const id of beating) await beat(id);
+    for (const id of await watch.read(opened.services)) lost.push([id, nowMs]);
+    nowMs += secondMs;
+  }
+  return lost;
+}
+
+test.each(["active", "draining"] as const)(
+  "D9 a silent %s node is lost after seven seconds, its neighbour is not",
+  async (state) => {
+    const silent = await addNode(opened.services, { state });
+    const beating = await addNode(opened.services);
+    expect(await readUntil(openWatch(), 20_000, [beating])).toEqual([[silent, lostAfterMs]]);
+    expect([await readState(silent), await readState(beating)]).toEqual(["lost", "active"]);
+  },
+);
+
+test("D9 a node that left in order is never called lost", async () => {
+  const gone = await addNode(opened.services, { state: "gone" });
+  expect(await readUntil(openWatch(), 10_000)).toEqual([]);
+  expect(await readState(gone)).toBe("gone");
+});
+
+test("F31 D9 timestamps of the node say nothing: its clock may be ten minutes off either way", async () => {
+  const ids = [await addNode(opened.services), await addNode(opened.services)];
+  for (const [at, minutes] of [-10, 10].entries())
+    await opened.services.db.execute(
+      sql`update ${nodes} set seen_at = now() + ${minutes} * interval '1 minute' where id = ${ids[at]}`,
+    );
+  expect(await readUntil(openWatch(), 10_000, ids)).toEqual([]);
+});
+
+test("F16 D9 a gap in the reads starts the watch anew, so that a pause of the database loses nobody", async () => {
+  const id = await addNode(opened.services);
+  const watch = openWatch();
+  await readUntil(watch, lostAfterMs - secondMs);
+  nowMs += watchGapMs + 1;
+  const afterGapMs = nowMs;
+  expect(await readUntil(watch, afterGapMs + lostAfterMs)).toEqual([]);
+  expect(await readUntil(watch, afterGapMs + 2 * lostAfterMs)).toEqual([[id, afterGapMs + lostAfterMs]]);
+});
+
+test("D9 twenty watchers call a lost node lost once", async () => {
+  const id = await addNode(opened.services);
+  const watches = Array.from({ length: 20 }, openWatch);
+  const lost: string[] = [];
+  for (nowMs = 0; nowMs <= lostAfterMs; nowMs += secondMs) {
+    const reads = await Promise.all(watches.map((watch) => watch.read(opened.services)));
+    lost.push(...reads.flat());
+  }
+  expect(lost).toEqual([id]);
+});
+
+test("D9 a beat between the read and the verdict keeps the node alive", async () => {
+  const id = await addNode(opened.services);
+  const watch = openWatch();
+  await readUntil(watch, lostAfterMs);
+  const { db } = opened.services;
+  // The counter is read first, then the verdict is written: the beat comes in between.
+  const late = new Proxy(db, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== "update" || typeof value !== "function") return value;
+      return (table: typeof nodes) => ({
+        set: (change: object) => ({
+          where: (guard: ReturnType<typeof sql>) => ({
+            returning: async (columns: { id: typeof nodes.id; name: typeof nodes.name }) => {
+              await beat(id);
+              return db.update(table).set(change).where(guard).returning(columns);
+            },
+          }),
+        }),
+      });
+    },
+  });
+  expect(await watch.read({ ...opened.services, db: late })).toEqual([]);
+  expect(await readState(id)).toBe("active");
+});
+
+test("D9 a process without jobs notices that the last worker is lost", async () => {
+  const { services } = opened;
+  const id = await addNode(services);
+  const timing = { ...services.config.timing, watchMs: 10, lostAfterMs: 100 };
+  const end = keepNodeWatch({ ...services, config: { ...services.config, timing } });
+  await expect.poll(() => readState(id)).toBe("lost");
+  end();
+});

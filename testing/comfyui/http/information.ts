@@ -1,0 +1,101 @@
+import os from "node:os";
+import { describeClass, factOf } from "../graph/describe-class.ts";
+import { nodeFacts } from "../graph/classes.ts";
+import type { JsonObject } from "../json.ts";
+import { serverFeatures } from "../socket.ts";
+import { empty, json, type Answer } from "./answer.ts";
+import type { Call } from "./call.ts";
+
+export function getFeatures(): Answer {
+  return json(serverFeatures);
+}
+
+/** GET /object_info: every class that this server has. */
+export function listObjectInfo({ comfy }: Call): Answer {
+  const classes: JsonObject = {};
+  for (const name of nodeFacts().keys()) {
+    const fact = factOf(comfy, name);
+    if (fact) classes[name] = describeClass(comfy, name, fact);
+  }
+  return json(classes);
+}
+
+/** GET /object_info/{class}: empty for an unknown class. */
+export function getObjectInfo({ comfy, params: [name = ""] }: Call): Answer {
+  const fact = factOf(comfy, name);
+  return json(fact ? { [name]: describeClass(comfy, name, fact) } : {});
+}
+
+const modelFolders = [
+  "checkpoints",
+  "configs",
+  "loras",
+  "vae",
+  "text_encoders",
+  "diffusion_models",
+  "clip_vision",
+  "style_models",
+  "embeddings",
+  "diffusers",
+  "vae_approx",
+  "controlnet",
+  "gligen",
+  "upscale_models",
+  "latent_upscale_models",
+  "custom_nodes",
+  "hypernetworks",
+  "photomaker",
+  "classifiers",
+  "model_patches",
+  "audio_encoders",
+];
+
+export function listFolders(): Answer {
+  return json(modelFolders);
+}
+
+/** GET /models/{folder}. */
+export function listModels({ comfy, params: [folder = ""] }: Call): Answer {
+  return modelFolders.includes(folder) ? json((comfy.models[folder] ?? []).toSorted()) : empty(404);
+}
+
+/** GET /embeddings: names without their endings. */
+export function listEmbeddings({ comfy }: Call): Answer {
+  return json((comfy.models.embeddings ?? []).map((name) => name.replace(/\.[^.]+$/, "")));
+}
+
+const idleShare = 0.95;
+const fullShare = 0.02;
+
+/** GET /system_stats: a card that is full says so. */
+export function getSystemStats({ comfy }: Call): Answer {
+  const { device, mode } = comfy.options;
+  const isCpu = device.type === "cpu";
+  const isFull = comfy.faults.has("gpu-out-of-memory");
+  const total = device.vramTotalBytes;
+  const free = Math.trunc(total * (isFull ? fullShare : idleShare));
+  const system = {
+    os: "linux",
+    ram_total: os.totalmem(),
+    ram_free: os.freemem(),
+    comfyui_version: mode === "new" ? "0.38.0" : "0.8.0",
+    required_frontend_version: "1.35.9",
+    installed_templates_version: "0.7.69",
+    required_templates_version: "0.7.69",
+    python_version: "3.13.5 (SIMULATOR)",
+    pytorch_version: isCpu ? "2.6.0+cpu" : "2.9.1+cu128",
+    embedded_python: false,
+    argv: ["main.py", ...(isCpu ? ["--cpu"] : [])],
+    ...(mode === "new" ? { comfy_package_versions: {}, deploy_environment: "local-git" } : {}),
+  };
+  const shown = {
+    name: isCpu ? "cpu" : "cuda:0 SIMULATOR : cudaMallocAsync",
+    type: device.type,
+    index: isCpu ? null : 0,
+    vram_total: total,
+    vram_free: free,
+    torch_vram_total: isCpu ? total : 0,
+    torch_vram_free: isCpu ? free : 0,
+  };
+  return json({ system, devices: [shown] });
+}

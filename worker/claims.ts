@@ -1,0 +1,142 @@
+import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
+import type { Services } from "@atelier/server/services";
+import type { Engine } from "./engines/index.ts";
+import type { Incarnation } from "./presence.ts";
+import { createListening } from "./listen.ts";
+import type { LiveOffer } from "./offer/index.ts";
+import { runJob } from "./run-job.ts";
+import { RunStopped, type Runs } from "./runs.ts";
+import type { ServerLeases } from "./server-leases.ts";
+
+export interface ConsumeInput {
+  readonly offer: LiveOffer;
+  readonly engines: readonly Engine[];
+  readonly incarnation: Incarnation;
+  readonly runs: Runs;
+  readonly serverLeases: Pick<ServerLeases, "take">;
+  /** Claims of one node are made one after another; whoever must not meet a claim uses it too. */
+  readonly oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** The subscriptions of a node. */
+export interface Consumers {
+  /** Follows what the node offers now: new queues, other numbers of slots. */
+  follow(): void;
+  /** Whether the node may claim: one that is drained leaves the bells to the others. */
+  setActive(isActive: boolean): void;
+  /** Claims without a bell: a server has become free on which no bell's run had been. */
+  claimNow(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Subscribes to the queues of the offer. Each bell is answered with claims and runs until there is nothing left to
+ * claim, at most `slots` at once. One bell may stand for several rows: a lost bell is then made up for by the next run's end.
+ */
+export function consume(services: Services, input: ConsumeInput): Consumers {
+  const unasked = new Set<Promise<void>>();
+  let isActive = true;
+  const wanted = () => input.offer.current().queues.filter(({ slots }) => isActive && slots > 0);
+  const claimIn = (queue: string) => {
+    const answered = answer(services, input, answerInput(queue)).catch((error: unknown) =>
+      services.log.warn({ err: error, queue }, "claim failed, the sweep rings again"),
+    );
+    unasked.add(answered);
+    void answered.finally(() => unasked.delete(answered));
+  };
+  const claimNow = () => {
+    for (const { queue } of wanted()) claimIn(queue);
+  };
+  const answerInput = (queue: string): AnswerInput => ({
+    queue,
+    onEmpty() {
+      for (const other of wanted()) if (other.queue !== queue) claimIn(other.queue);
+    },
+  });
+  const listening = createListening(services, (queue) => answer(services, input, answerInput(queue)));
+  const follow = () => listening.follow(new Map(wanted().map(({ queue, slots }) => [queue, slots])));
+  follow();
+  return {
+    follow,
+    setActive(next) {
+      if (next === isActive) return;
+      isActive = next;
+      follow();
+      claimNow();
+    },
+    claimNow,
+    async close() {
+      await listening.close();
+      await Promise.all(unasked);
+    },
+  };
+}
+
+interface AnswerInput {
+  readonly queue: string;
+  /** The last run has left the node empty: what another queue kept free for a job that runs alone can go on. */
+  readonly onEmpty: () => void;
+}
+
+async function answer(
+  services: Services,
+  input: ConsumeInput,
+  { queue, onEmpty }: AnswerInput,
+): Promise<void> {
+  for (let hasRun = false; ; hasRun = true) {
+    const begun = await input.oneAtATime(() => begin(services, input, queue));
+    if (!begun) {
+      if (hasRun && !input.runs.isClosed() && input.runs.leases().length === 0) onEmpty();
+      return;
+    }
+    await begun.ended.catch((error: unknown) => {
+      if (!(error instanceof RunStopped))
+        services.log.error({ err: error }, "a run ended outside of its own care");
+    });
+    if (input.runs.isClosed()) return;
+  }
+}
+
+/** What the node could take from its other queues; a busy one once its runs have ended. */
+function otherQueuesOf({ offer, runs }: ConsumeInput, queue: string): QueueOffers[] {
+  const isEmpty = runs.leases().length === 0;
+  return offer
+    .current()
+    .queues.filter((other) => other.queue !== queue && other.slots > 0)
+    .map((other) => ({
+      queue: other.queue,
+      offers: isEmpty ? offer.freeOffers(other.queue) : other.offers,
+    }));
+}
+
+/** Claims one job and starts its run; wrapped, so that the mutex waits for the claim alone and not for the run. */
+async function begin(
+  services: Services,
+  input: ConsumeInput,
+  queue: string,
+): Promise<{ ended: Promise<void> } | null> {
+  const { offer, runs } = input;
+  const node = input.incarnation.current();
+  const slots = offer.current().queues.find((own) => own.queue === queue)?.slots ?? 0;
+  // Slots may have become fewer while bells were answered.
+  if (!node || runs.isClosed() || runs.count(queue) >= slots) return null;
+  const job = await claim(services, {
+    nodeId: node.id,
+    queue,
+    offers: offer.freeOffers(queue),
+    otherQueues: otherQueuesOf(input, queue),
+  });
+  if (!job) return null;
+  const lease: Lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
+  const engine = findEngine(input.engines, job);
+  const otherServers = offer.otherServers(queue, job.need);
+  const onBegin = () => runs.noteBegun(lease);
+  const { serverLeases } = input;
+  const work = (signal: AbortSignal) =>
+    runJob(services, { job, lease, engine, otherServers, serverLeases, signal, onBegin });
+  return { ended: runs.add({ lease, queue, engine: job.engine, need: job.need }, work) };
+}
+
+function findEngine(engines: readonly Engine[], job: Job): Engine | null {
+  return engines.find(({ name, kinds }) => name === job.engine && kinds.includes(job.kind)) ?? null;
+}

@@ -1,0 +1,164 @@
+import { serveAnswers, type GivenAnswer } from "@atelier/testing/http";
+import { afterEach, expect, test } from "vitest";
+import { freeMemory } from "./free-memory.ts";
+import { postPrompt } from "./post.ts";
+import { readObjectInfo } from "./read-object-info.ts";
+import { readQueueLength } from "./read-queue-length.ts";
+import { readSystemStats } from "./read-system-stats.ts";
+import { uploadImage } from "./upload-image.ts";
+
+const { signal } = new AbortController();
+const promptId = "10ccd508-9eac-4400-a3d5-74c2224fefd7";
+const prompt = { graph: {}, promptId, clientId: promptId };
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function serve(answer: GivenAnswer) {
+  const server = await serveAnswers(() => answer);
+  closers.push(() => server.close());
+  return server;
+}
+
+const page = "<html>\r\n<head><title>502 Bad Gateway</title></head></html>";
+
+test.each([
+  ["a page of nginx", { status: 502, type: "text/html", body: page }, "proxy_error"],
+  ["a page with a good status", { type: "text/html", body: "<!DOCTYPE html><p>Sign in" }, "proxy_error"],
+  ["a page that says it is text", { status: 500, type: "text/plain", body: page }, "proxy_error"],
+  ["nginx's limit of bodies", { status: 413, type: "text/html", body: page }, "request_too_large"],
+  [
+    "ComfyUI's own limit of bodies",
+    { status: 413, type: "text/plain; charset=utf-8", body: "Maximum request body size 104857600 exceeded." },
+    "request_too_large",
+  ],
+  ["a redirect to a sign-in", { status: 302, location: "/login" }, "proxy_error"],
+  ["missing credentials", { status: 401 }, "proxy_error"],
+  ["another kind of server", { status: 404, body: "{}" }, "proxy_error"],
+  ["a server that is too busy", { status: 503, body: "{}" }, "server_busy"],
+  [
+    "a failure of aiohttp",
+    { status: 500, type: "text/plain", body: "Server got itself in trouble" },
+    "engine_failed",
+  ],
+  ["no JSON", { body: "pong" }, "proxy_error"],
+  ["other JSON", { body: "[]" }, "proxy_error"],
+] as const)("A12 an answer that is %s", async (_name, answer, code) => {
+  await expect(readSystemStats(await serve(answer), { signal })).rejects.toMatchObject({ code });
+});
+
+test("F26 a server that resets the connection, refuses it or never answers is lost", async () => {
+  const cut = await serve("reset");
+  await expect(readQueueLength(cut, { signal })).rejects.toMatchObject({ code: "server_lost" });
+  const gone = await serveAnswers(() => "hang");
+  await gone.close();
+  await expect(readQueueLength(gone, { signal })).rejects.toMatchObject({
+    code: "server_lost",
+    details: { reason: "ECONNREFUSED" },
+  });
+  const silent = await serve("hang");
+  await expect(readQueueLength(silent, { signal, timeoutMs: 50 })).rejects.toMatchObject({
+    code: "server_lost",
+    details: { reason: "timeout" },
+  });
+});
+
+test("F36 an aborted call rejects with the signal's reason", async () => {
+  const controller = new AbortController();
+  const server = await serve("hang");
+  const call = readQueueLength(server, { signal: controller.signal });
+  controller.abort(new Error("stop"));
+  await expect(call).rejects.toThrow("stop");
+});
+
+test("A12 routes are joined to a base path, credentials become a header and no Origin is sent", async () => {
+  const server = await serve({});
+  const url = `${server.url.replace("//", "//me:p%40ss@")}/comfy/gpu1/`;
+  await freeMemory({ url, headers: { "x-key": "k" } }, { signal });
+  await readObjectInfo({ url }, "A/B c", { signal }).catch(() => null);
+  expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    "POST /comfy/gpu1/free",
+    "GET /comfy/gpu1/object_info/A%2FB%20c",
+  ]);
+  const [first] = server.requests;
+  expect(first?.headers).toMatchObject({ authorization: `Basic ${btoa("me:p@ss")}`, "x-key": "k" });
+  expect(first?.headers).not.toHaveProperty("origin");
+});
+
+test("A12 device, memory and version of a server", async () => {
+  const device = {
+    name: "cuda:0 A",
+    type: "cuda",
+    index: 0,
+    vram_total: 24,
+    vram_free: 20,
+    torch_vram_total: 1,
+  };
+  const body = JSON.stringify({
+    system: { comfyui_version: "0.8.0", ram_total: 64, ram_free: 32 },
+    devices: [device],
+  });
+  expect(await readSystemStats(await serve({ body }), { signal })).toEqual({
+    version: "0.8.0",
+    ramTotalBytes: 64,
+    ramFreeBytes: 32,
+    devices: [{ name: "cuda:0 A", type: "cuda", vramTotalBytes: 24, vramFreeBytes: 20 }],
+  });
+});
+
+test("A12 a class that the server does not have is null", async () => {
+  expect(await readObjectInfo(await serve({ body: "{}" }), "KSampler", { signal })).toBeNull();
+});
+
+test("A12 an upload is used under the name that the server gave it", async () => {
+  const server = await serve({
+    body: JSON.stringify({ name: "a (1).png", subfolder: "atelier", type: "input" }),
+  });
+  const upload = { image: new Blob(["x"]), name: "a.png", subfolder: "atelier" };
+  expect(await uploadImage(server, upload, { signal })).toBe("atelier/a (1).png");
+  expect(server.requests[0]?.body).toContain('name="image"; filename="a.png"');
+});
+
+test("A12 the newer line's words for a class that is not there", async () => {
+  const error = {
+    type: "missing_node_type",
+    message: "Node 'X' not found.",
+    details: "",
+    extra_info: { node_id: "3", class_type: "CatVTONWrapper", node_title: "Try on" },
+  };
+  const server = await serve({ status: 400, body: JSON.stringify({ error, node_errors: {} }) });
+  await expect(postPrompt(server, prompt, { signal })).rejects.toMatchObject({
+    code: "node_missing",
+    details: { classes: ["CatVTONWrapper"] },
+  });
+});
+
+test("A12 a prompt that was taken without some of its outputs is taken back and fails", async () => {
+  const nodeError = {
+    type: "value_not_in_list",
+    message: "",
+    details: "",
+    extra_info: { input_name: "crop" },
+  };
+  const node_errors = { "2": { errors: [nodeError], dependent_outputs: ["5"], class_type: "ImageScale" } };
+  const server = await serveAnswers(({ path }) => {
+    if (path === "/prompt") return { body: JSON.stringify({ prompt_id: promptId, number: 1, node_errors }) };
+    if (path.startsWith("/api/jobs")) return { status: 405 };
+    return { body: JSON.stringify({ queue_running: [], queue_pending: [] }) };
+  });
+  closers.push(() => server.close());
+  await expect(postPrompt(server, prompt, { signal })).rejects.toMatchObject({ code: "graph_invalid" });
+  expect(server.requests.find(({ path, method }) => method === "POST" && path === "/queue")?.body).toBe(
+    JSON.stringify({ delete: [promptId] }),
+  );
+});
+
+test("A12 a seed that JavaScript cannot hold is never sent", async () => {
+  const server = await serve({});
+  const graph = { "3": { class_type: "KSampler", inputs: { seed: 2 ** 53 } } };
+  await expect(postPrompt(server, { ...prompt, graph }, { signal })).rejects.toMatchObject({
+    code: "graph_invalid",
+  });
+  expect(server.requests).toEqual([]);
+});

@@ -1,0 +1,119 @@
+import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
+import { AppError, isAppError, type ErrorCode } from "@atelier/server/platform";
+import type { HeldServer, ServerPool } from "../../servers/index.ts";
+import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
+import { preparePictures } from "./canvas.ts";
+import { adoptOnServer, runOnServer, type ServerRun } from "./run.ts";
+
+export interface ComfyuiEngineOptions {
+  readonly pool: ServerPool;
+}
+
+/** How long a server that has the job already is waited for while it is away: longer than a worker takes to find its servers. */
+const adoptPatienceMs = 10_000;
+
+/** Runs workflows on the ComfyUI servers of a pool, one job at once on each. */
+export function createComfyuiEngine({ pool }: ComfyuiEngineOptions): Engine {
+  return {
+    name: facts.name,
+    kinds: facts.kinds,
+    run: (task, context) => run(pool, task, context),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function run(pool: ServerPool, task: EngineTask, context: EngineContext): Promise<EngineOutput[]> {
+  const { workflow } = task;
+  if (!workflow) throw new AppError("workflow_unknown");
+  context.signal.throwIfAborted();
+  const pictures = await preparePictures(task, workflow);
+  const serverRun = { task, context, workflow, pictures };
+  return (await adopt(pool, serverRun)) ?? (await runAnew(pool, serverRun));
+}
+
+/** What an earlier try posted is looked for at its server, wherever the job may run now; null when it is not there. */
+async function adopt(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[] | null> {
+  const { task, context } = serverRun;
+  if (!task.submission) return null;
+  const { jobId, need, submission } = task;
+  const request = { url: submission.server, jobId, patienceMs: adoptPatienceMs, signal: context.signal };
+  const held = await pool.acquireHolder(request);
+  return (
+    held && use(pool, held, { work: () => adoptOnServer(held, serverRun), need, signal: context.signal })
+  );
+}
+
+async function runAnew(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[]> {
+  const { task, context } = serverRun;
+  const { need, jobId, avoid, submission } = task;
+  const prefer = submission?.server ?? null;
+  const held = await pool.acquire({ need, jobId, avoid, prefer, signal: context.signal });
+  if (!held) throw new AppError("server_busy", "No server can take the picture at the moment.");
+  return use(pool, held, { work: () => runOnServer(held, serverRun), need, signal: context.signal });
+}
+
+interface Use<T> {
+  /** Null: the server had nothing to do. */
+  readonly work: () => Promise<T>;
+  readonly need: Need;
+  readonly signal: AbortSignal;
+}
+
+async function use<T>(pool: ServerPool, held: HeldServer, { work, need, signal }: Use<T>): Promise<T> {
+  try {
+    const result = await work();
+    if (result !== null) pool.report(held.url, "ok", need);
+    return result;
+  } catch (error) {
+    throw judge(pool, held, { error, need, signal });
+  } finally {
+    held.release();
+  }
+}
+
+/** Failures that say something of the server. */
+const serverCodes = new Set<ErrorCode>([
+  "server_lost",
+  "server_busy",
+  "proxy_error",
+  "engine_failed",
+  "engine_interrupted",
+  "engine_blocked",
+  "gpu_out_of_memory",
+  "out_of_memory",
+  "model_missing",
+  "node_missing",
+  "graph_invalid",
+  "request_too_large",
+]);
+
+interface Failed {
+  readonly error: unknown;
+  readonly need: Need;
+  readonly signal: AbortSignal;
+}
+
+/** Tells the pool how the run failed; the error to throw, which names the server. */
+function judge(pool: ServerPool, { url }: HeldServer, { error, need, signal }: Failed): unknown {
+  if (signal.aborted) {
+    if (isTimeout(signal.reason))
+      pool.report(url, new AppError("engine_timeout", undefined, { cause: error }), need);
+    return error;
+  }
+  if (!isAppError(error)) return error;
+  const code = error.code === "input_missing" ? "proxy_error" : error.code;
+  if (!serverCodes.has(code)) return error;
+  // It was uploaded a moment ago: what answers at this address is more than one server.
+  const message =
+    code === error.code ? error.message : "The server does not have the picture that it was given.";
+  const told = new AppError(code, message, {
+    details: { ...error.details, server: url },
+    cause: error.cause,
+  });
+  pool.report(url, told, need);
+  return told;
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "TimeoutError";
+}

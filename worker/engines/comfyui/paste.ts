@@ -1,0 +1,62 @@
+import sharp from "sharp";
+import type { Canvas } from "./canvas/plan-canvas.ts";
+import type { GreyMask } from "./canvas/read-mask.ts";
+import { writeSharp } from "../write-sharp.ts";
+
+interface Paste {
+  /** The whole picture as it was. */
+  readonly picture: string;
+  readonly mask: GreyMask;
+  readonly canvas: Canvas;
+  /** What the server made of the canvas. */
+  readonly result: string;
+  readonly target: string;
+}
+
+/** Lays a result into its picture, by the shares of the mask: where it is black every pixel stays exactly as it was. */
+export async function pasteResult({ picture, mask, canvas, result, target }: Paste): Promise<void> {
+  const { region } = canvas;
+  const made = await readMade(result, canvas);
+  const { data, info } = await sharp(picture, { limitInputPixels: false })
+    .toColourspace("srgb")
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true });
+  for (let y = 0; y < region.height; y++) {
+    for (let x = 0; x < region.width; x++) {
+      const at = (region.top + y) * info.width + region.left + x;
+      const share = (mask.data[at] ?? 0) / 255;
+      if (share > 0) blend(data, at * info.channels, { made, from: (y * region.width + x) * 3, share });
+    }
+  }
+  const raw = { width: info.width, height: info.height, channels: info.channels };
+  await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), target);
+}
+
+/** RGB of the region's size, without the margin. */
+async function readMade(result: string, { region, work, padded }: Canvas): Promise<Buffer> {
+  const { data, info } = await sharp(result, { limitInputPixels: false })
+    .toColourspace("srgb")
+    .removeAlpha()
+    .resize(padded.width, padded.height, { fit: "fill" })
+    .extract({ left: 0, top: 0, ...work })
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true });
+  const raw = { width: info.width, height: info.height, channels: info.channels };
+  return sharp(data, { raw, limitInputPixels: false })
+    .resize(region.width, region.height, { fit: "fill" })
+    .raw()
+    .toBuffer();
+}
+
+interface Source {
+  readonly made: Buffer;
+  readonly from: number;
+  readonly share: number;
+}
+
+function blend(data: Buffer, to: number, { made, from, share }: Source): void {
+  for (let c = 0; c < 3; c++) {
+    const old = data[to + c] ?? 0;
+    data[to + c] = Math.round(old + ((made[from + c] ?? 0) - old) * share);
+  }
+}

@@ -1,0 +1,155 @@
+import type { Sides } from "../people/body.ts";
+import { clamp, smoothstep } from "../raster/clamp.ts";
+import { emptyPlane, type Plane, type Point } from "../raster/grid.ts";
+import type { Planes } from "../raster/rgb-planes.ts";
+import { sampleLinear } from "../raster/sample-linear.ts";
+import type { ArmFit, SeamPosition } from "./fit-arms.ts";
+import type { ArmPosition } from "./arm-coordinates.ts";
+import type { Texture } from "./garment-texture.ts";
+import type { Scene } from "./scene.ts";
+import type { TorsoFit } from "./fit-torso.ts";
+
+/** What part of the body a pixel would show. */
+export const zone = { none: 0, torso: 1, sleeve: 2, bareArm: 3 } as const;
+
+/** The warped garment at the size of the person's photo, before it is decided where it is seen. */
+export interface Painted {
+  readonly colors: Planes;
+  /** How much of the garment lies there, 0..1. */
+  readonly cover: Plane;
+  /** One `zone` per pixel. */
+  readonly zones: Uint8Array;
+  /** Darkening along the seams, 0..0.1. */
+  readonly crease: Plane;
+}
+
+export interface Fit {
+  readonly torso: TorsoFit;
+  readonly arms: Sides<ArmFit>;
+  readonly textures: { readonly torso: Texture; readonly sleeves: Sides<Texture> | undefined };
+}
+
+/** Width of the band around a seam in which torso and sleeve blend, in shoulder widths. */
+const blendBand = 0.2;
+
+/** Warps the garment onto the body, pixel by pixel. */
+export function paintGarment(scene: Scene, fit: Fit): Painted {
+  const { picture, frame } = scene;
+  const painted: Painted = {
+    colors: [emptyPlane(picture), emptyPlane(picture), emptyPlane(picture)],
+    cover: emptyPlane(picture),
+    zones: new Uint8Array(picture.width * picture.height),
+    crease: emptyPlane(picture),
+  };
+  for (let i = 0; i < painted.zones.length; i++) {
+    const pixel = placeOf(scene, fit, i);
+    const isNear =
+      pixel.down >= -0.7 && pixel.down <= fit.torso.hemDown + 0.9 && Math.abs(pixel.across) <= 2.2;
+    if (!isNear) continue;
+    const share = sleeveShare(pixel, frame.shoulderWidthPx);
+    if (fit.textures.sleeves) paintWithSleeves({ scene, fit, painted }, pixel, share);
+    else paintSleeveless({ scene, fit, painted }, pixel, share);
+  }
+  return painted;
+}
+
+/** A pixel as seen from the body. */
+interface Place extends Point {
+  readonly i: number;
+  readonly across: number;
+  readonly down: number;
+  readonly side: 0 | 1;
+  readonly arm: ArmFit;
+  readonly onArm: ArmPosition;
+  readonly seam: SeamPosition;
+}
+
+interface Work {
+  readonly scene: Scene;
+  readonly fit: Fit;
+  readonly painted: Painted;
+}
+
+function placeOf({ frame, picture }: Scene, fit: Fit, i: number): Place {
+  const x = i % picture.width;
+  const y = Math.floor(i / picture.width);
+  const { across, down } = bodyPosition(frame, { x, y });
+  const side = across < 0 ? 0 : 1;
+  const arm = fit.arms[side];
+  return { x, y, i, across, down, side, arm, onArm: arm.coordinates.at(x, y), seam: arm.seamAt(x, y) };
+}
+
+/** Body coordinates of a pixel, in shoulder widths. */
+export function bodyPosition({ neck, right, down, shoulderWidthPx }: Scene["frame"], { x, y }: Point) {
+  return {
+    across: ((x - neck.x) * right.x + (y - neck.y) * right.y) / shoulderWidthPx,
+    down: ((x - neck.x) * down.x + (y - neck.y) * down.y) / shoulderWidthPx,
+  };
+}
+
+/** 0 where the torso is, 1 where the arm is, between them around the seam. */
+function sleeveShare({ arm, onArm, seam, across }: Place, unit: number): number {
+  const { along, offset } = onArm;
+  const isInReach = along > -0.35 * unit && along < arm.coordinates.length + 0.1 * unit;
+  const isBeside = offset > 0 && offset < 0.28 * unit && across * arm.sign > 0.3;
+  const isOnArm = isInReach && (isBeside || Math.abs(offset) < arm.halfAt(along) * 1.06);
+  if (seam.share < 1) {
+    return isOnArm || seam.outward > 0 ? smoothstep(seam.outward / (blendBand * unit) + 0.5) : 0;
+  }
+  // An elbow that is not seen is guessed: the arm then ends at the torso's side.
+  return isOnArm && (arm.isElbowSeen || seam.outward > 0) ? 1 : 0;
+}
+
+/** Beyond the outer side of an arm there is no torso; only a wide skirt may reach there. */
+function isBesideBody({ scene }: Work, { seam, onArm, down }: Place): boolean {
+  const unit = scene.frame.shoulderWidthPx;
+  const isSkirt = scene.isLong && down > scene.frame.torsoLength * 0.75;
+  return seam.share >= 1 && onArm.offset > 0 && seam.outward > 0.05 * unit && !isSkirt;
+}
+
+function paintSleeveless(work: Work, place: Place, share: number): void {
+  const { painted, fit, scene } = work;
+  if (share > 0.5 && place.seam.outward > 0.06 * scene.frame.shoulderWidthPx) {
+    painted.zones[place.i] = zone.bareArm;
+    return;
+  }
+  if (share <= 0 && isBesideBody(work, place)) return;
+  painted.zones[place.i] = zone.torso;
+  take(painted, place.i, { texture: fit.textures.torso, from: fit.torso.map(place.x, place.y) });
+}
+
+function paintWithSleeves(work: Work, place: Place, share: number): void {
+  const { painted, fit, scene } = work;
+  const { i, arm, seam } = place;
+  if (share <= 0 && isBesideBody(work, place)) return;
+  const onTorso = fit.torso.map(place.x, place.y);
+  if (share <= 0) {
+    painted.zones[i] = zone.torso;
+    take(painted, i, { texture: fit.textures.torso, from: onTorso });
+    return;
+  }
+  const isSleeve = share > 0.5;
+  const isBeyond = isSleeve && place.onArm.along > arm.sleeveEnd;
+  painted.zones[i] = isBeyond ? zone.bareArm : isSleeve ? zone.sleeve : zone.torso;
+  const onSleeve = arm.sourceAt(place.onArm);
+  // Positions are blended across the seam, not colours: stripes bend instead of breaking.
+  const from = {
+    x: onTorso.x * (1 - share) + onSleeve.x * share,
+    y: onTorso.y * (1 - share) + onSleeve.y * share,
+  };
+  const texture = (isSleeve && fit.textures.sleeves?.[place.side]) || fit.textures.torso;
+  take(painted, i, { texture, from });
+  if (seam.share >= 1) return;
+  const width = 0.02 * scene.frame.shoulderWidthPx;
+  painted.crease.data[i] =
+    0.1 * Math.exp(-((seam.outward / width) ** 2)) * smoothstep((seam.share + 0.1) * 3);
+}
+
+function take(painted: Painted, i: number, { texture, from }: { texture: Texture; from: Point }): void {
+  for (const c of [0, 1, 2] as const) {
+    painted.colors[c].data[i] = sampleLinear(texture.colors[c], from.x, from.y);
+  }
+  const { width, height } = texture.cover;
+  const isInside = from.x >= 0 && from.y >= 0 && from.x < width && from.y < height;
+  painted.cover.data[i] = isInside ? clamp(sampleLinear(texture.cover, from.x, from.y), 0, 1) : 0;
+}

@@ -1,0 +1,91 @@
+import type { NodeSettings } from "@atelier/server/db";
+import type { Need } from "@atelier/server/engines";
+import type { Offer } from "@atelier/server/jobs";
+import type { Runs } from "./runs.ts";
+import type { ServerPool } from "./servers/index.ts";
+import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
+
+/** What the node offers, kept up to date with its servers and with what an admin changes. */
+export interface LiveOffer {
+  current(): NodeOffer;
+  /** What a claim on the queue may take at this moment: needs whose engine or servers are free. */
+  freeOffers(queue: string): readonly Offer[];
+  /** Addresses of the node's servers that do not serve the need on this queue: its other class of hardware. */
+  otherServers(queue: string, need: Need): readonly string[];
+  /** What an admin set. */
+  setSettings(settings: NodeSettings): void;
+  /** Names of own workflows that another node publishes with another content. */
+  refuse(workflows: readonly string[]): void;
+  /** Called after a change of `current`. Returns how to unsubscribe. */
+  onChange(listener: () => void): () => void;
+  close(): void;
+}
+
+export interface LiveOfferInput extends Omit<OfferInput, "servers" | "settings"> {
+  readonly pool: ServerPool;
+  readonly runs: Pick<Runs, "countOfEngine" | "unbegun">;
+}
+
+export function createLiveOffer({ pool, runs, ...fixed }: LiveOfferInput): LiveOffer {
+  const listeners = new Set<() => void>();
+  let settings: NodeSettings = {};
+  let refused: readonly string[] = [];
+  let offer = compute();
+
+  function compute(): NodeOffer {
+    return computeOffer({
+      ...fixed,
+      workflows: fixed.workflows.filter(({ name, isBuiltIn }) => isBuiltIn || !refused.includes(name)),
+      servers: pool.list(),
+      settings,
+    });
+  }
+  function refresh(): void {
+    const next = compute();
+    if (JSON.stringify(next) === JSON.stringify(offer)) return;
+    offer = next;
+    for (const listener of listeners) listener();
+  }
+  const offersOf = (queue: string) => offer.queues.find((own) => own.queue === queue)?.offers ?? [];
+  /** The free servers that each run may still take that was claimed but has none yet. */
+  function readClaims(free: ReadonlySet<string>): readonly (readonly string[])[] {
+    const served = new Set(pool.list().map(({ jobId }) => jobId));
+    const unserved = runs.unbegun().filter(({ lease }) => !served.has(lease.jobId));
+    return unserved.map(({ queue, need }) => {
+      const servers = offersOf(queue).find((one) => one.need === need)?.servers ?? [];
+      return servers.filter((url) => free.has(url));
+    });
+  }
+  const unsubscribe = pool.onChange(refresh);
+  return {
+    current: () => offer,
+    freeOffers(queue) {
+      const free = new Set(pool.list().flatMap(({ url, isFree }) => (isFree ? [url] : [])));
+      const claims = readClaims(free);
+      const isLocalFree = runs.countOfEngine("local") < offer.localSlots;
+      return offersOf(queue).flatMap((one): Offer[] => {
+        if (one.servers === null) return isLocalFree ? [one] : [];
+        const servers = one.servers.filter((url) => free.has(url));
+        const rivals = claims.filter((claim) => claim.some((url) => servers.includes(url)));
+        return servers.length > rivals.length ? [{ need: one.need, servers }] : [];
+      });
+    },
+    otherServers(queue, need) {
+      const servers = offersOf(queue).find((one) => one.need === need)?.servers ?? [];
+      return pool.list().flatMap(({ url }) => (servers.includes(url) ? [] : [url]));
+    },
+    setSettings(next) {
+      settings = next;
+      refresh();
+    },
+    refuse(workflows) {
+      refused = workflows;
+      refresh();
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: unsubscribe,
+  };
+}

@@ -1,0 +1,127 @@
+import type { NodeCapability, NodeSettings } from "@atelier/server/db";
+import { needOf, type JobKind, type Need } from "@atelier/server/engines";
+import type { Offer } from "@atelier/server/jobs";
+import type { Config, Env, QueueNeeds } from "@atelier/server/platform";
+import type { Workflow } from "@atelier/server/workflows";
+import type { Engine } from "./engines/index.ts";
+import type { ServerState } from "./servers/index.ts";
+import { chooseCpuQueue, chooseGpuQueue } from "./offer/choose-queues.ts";
+import type { Machine } from "./offer/machine.ts";
+
+/** A queue that the node subscribes to. */
+export interface QueueOffer {
+  readonly queue: string;
+  /** Jobs at once. */
+  readonly slots: number;
+  readonly offers: readonly Offer[];
+}
+
+export interface NodeOffer {
+  readonly capability: NodeCapability;
+  readonly queues: readonly QueueOffer[];
+  /** Jobs at once of the engine of this computer. */
+  readonly localSlots: number;
+}
+
+export interface OfferInput {
+  readonly env: Env;
+  readonly config: Config;
+  readonly machine: Machine;
+  readonly engines: readonly Engine[];
+  readonly workflows: readonly Workflow[];
+  readonly servers: readonly ServerState[];
+  /** What an admin changed. */
+  readonly settings: NodeSettings;
+  /** Kinds that the worker is narrowed to; empty for all. */
+  readonly only: readonly JobKind[];
+}
+
+const coresPerRun = 2;
+
+/**
+ * What a node offers at the moment: at most one queue of graphics cards, served by its servers that have one, and one
+ * CPU queue, served by the engine of this computer and by servers without a card.
+ */
+export function computeOffer(input: OfferInput): NodeOffer {
+  const { env, config, machine, engines, settings } = input;
+  const usable = input.servers.filter((server) => server.state === "healthy");
+  const ending = input.servers.filter(isEnding);
+  const [gpuServers, cpuServers] = [usable.filter(hasGpu), usable.filter((server) => !hasGpu(server))];
+  const localSlots = env.WORKER_CPU_SLOTS ?? Math.max(1, Math.floor(machine.cores / coresPerRun));
+  const gpu = chooseGpuQueue(config, input.servers);
+  const cpu = chooseCpuQueue(config, machine);
+  const queues: QueueOffer[] = [];
+  if (gpu) {
+    const needs = narrowServers(gpuServers, config.queues[gpu]);
+    queues.push({
+      queue: gpu,
+      slots: settings.slots?.[gpu] ?? env.WORKER_GPU_SLOTS ?? needs.length + ending.filter(hasGpu).length,
+      offers: narrow(serverOffers(needs, input), gpu, input),
+    });
+  }
+  if (cpu) {
+    const servers = narrowServers(cpuServers, config.queues[cpu]);
+    const ofServers = servers.length + ending.filter((server) => !hasGpu(server)).length;
+    const slots = settings.slots?.[cpu] ?? (engines.length > 0 ? localSlots : 0) + ofServers;
+    const offers = [...localOffers(engines), ...serverOffers(servers, input)];
+    queues.push({ queue: cpu, slots, offers: narrow(offers, cpu, input) });
+  }
+  const kinds = [...new Set(queues.flatMap(({ offers }) => offers.map(({ need }) => kindOf(need, input))))];
+  const names = new Set([...engines.map(({ name }) => name), ...usable.map(({ engine }) => engine)]);
+  return { capability: { ...machine, kinds, engines: [...names] }, queues, localSlots };
+}
+
+/** A server without a word about its device is taken for one without a card. */
+function hasGpu({ device }: ServerState): boolean {
+  return device !== null && device !== "cpu";
+}
+
+/** It takes nothing new, but the job that it ends must not count against the places of the others. */
+function isEnding({ state, jobId }: ServerState): boolean {
+  return state !== "healthy" && jobId !== null;
+}
+
+/** A queue may ask for models. */
+function narrowServers(
+  servers: readonly ServerState[],
+  queue: QueueNeeds | undefined,
+): readonly ServerState[] {
+  return servers.filter((server) => (queue?.models ?? []).every((model) => server.models.includes(model)));
+}
+
+function localOffers(engines: readonly Engine[]): Offer[] {
+  const local = engines.find(({ name }) => name === "local");
+  return (local?.kinds ?? []).map((kind) => ({
+    need: needOf({ engine: "local", kind, workflow: null }),
+    servers: null,
+  }));
+}
+
+function serverOffers(servers: readonly ServerState[], { workflows }: OfferInput): Offer[] {
+  const urlsByNeed = new Map<Need, string[]>();
+  for (const server of servers) {
+    // A workflow that was refused is no longer among those that are known.
+    const isKnown = (need: Need) =>
+      server.engine !== "comfyui" || workflows.some(({ name }) => need === `comfyui/${name}`);
+    for (const need of server.needs.filter(isKnown))
+      urlsByNeed.set(need, [...(urlsByNeed.get(need) ?? []), server.url]);
+  }
+  return [...urlsByNeed].map(([need, urls]) => ({ need, servers: urls }));
+}
+
+function kindOf(need: Need, { workflows }: OfferInput): JobKind {
+  const [engine, name] = need.split("/");
+  const workflow = engine === "comfyui" ? workflows.find((known) => known.name === name) : null;
+  // Safe: what is not a workflow's is `<engine>/<kind>`, made by `needOf`.
+  return workflow?.kind ?? (name as JobKind);
+}
+
+/** The worker itself, an admin and the queue may each keep to some kinds. */
+function narrow(offers: readonly Offer[], queue: string, input: OfferInput): Offer[] {
+  const limits: readonly (readonly string[] | undefined)[] = [
+    input.only.length > 0 ? input.only : undefined,
+    input.settings.kinds,
+    input.config.queues[queue]?.kinds,
+  ];
+  return offers.filter(({ need }) => limits.every((kinds) => !kinds || kinds.includes(kindOf(need, input))));
+}

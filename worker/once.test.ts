@@ -1,0 +1,101 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { schema } from "@atelier/server/db";
+import { ingest } from "@atelier/server/images";
+import { addJob, addOwner, readJob, readStory, until, type TestOwner } from "@atelier/testing/jobs";
+import { killAtExit, runNode } from "@atelier/testing/processes";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { processEnv } from "@atelier/testing/worker";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const main = path.join(import.meta.dirname, "./main.ts");
+
+/** Two CPU classes that any machine satisfies, the lighter one last; at SIGTERM runs are handed back at once. */
+const config = `export default {
+  queues: { "gpu-high": { minVramGib: 8 }, "cpu-intensive": {}, "cpu-light": {} },
+  timing: { stopGraceMs: 5_000 },
+};`;
+
+// Each test starts whole processes with the real engine.
+describe.each(["postgres", "redis"] as const)("on %s", { timeout: 180_000 }, (backend) => {
+  let opened: TestServices;
+  let owner: TestOwner;
+  let configFile: string;
+
+  beforeAll(async () => {
+    opened = await createTestServices({ backend });
+    owner = await addOwner(opened.services);
+    configFile = path.join(opened.services.env.ATELIER_DATA_DIR, "once.config.mjs");
+    await writeFile(configFile, config);
+  });
+  afterAll(() => opened.close());
+
+  /** The product's own worker process. */
+  function startOnce(...args: readonly string[]) {
+    const run = runNode([main, "--once", ...args], {
+      ...processEnv(opened.services),
+      LOG_LEVEL: "info",
+      ATELIER_CONFIG: configFile,
+      WORKER_NAME: "machine",
+      // Must change nothing: this mode knows no servers.
+      COMFYUI_URLS: "http://127.0.0.1:1",
+    });
+    killAtExit(run.child);
+    return run;
+  }
+  const readNodes = () => opened.services.db.select().from(schema.nodes);
+  const readQueues = () => opened.services.db.select().from(schema.nodeQueues);
+
+  test("D4 takes one job of the lightest CPU queue, finishes it, leaves and ends with 0", async () => {
+    const ids = [await addJob(opened.services, { owner }), await addJob(opened.services, { owner })];
+    const run = startOnce();
+    expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("job taken")]);
+    const jobs = await Promise.all(ids.map((id) => readJob(opened.services, id)));
+    expect(jobs.map(({ status }) => status)).toEqual(["completed", expect.stringMatching(/pending|queued/)]);
+    expect(await readNodes()).toMatchObject([{ name: "machine-once", state: "gone", processed: 1 }]);
+    expect(await readQueues()).toMatchObject([{ queue: "cpu-light", slots: 1 }]);
+    for (const { needs } of await readQueues())
+      expect(needs.every((need) => need.startsWith("local/"))).toBe(true);
+    // The next one takes the other.
+    expect(await startOnce().ended).toBe(0);
+    expect(await readJob(opened.services, ids[1] ?? "")).toMatchObject({ status: "completed" });
+  });
+
+  test("D4 ends with 0 when no job comes within its time", async () => {
+    const run = startOnce("--wait", "0.5");
+    expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("no job came")]);
+    expect((await readNodes()).every(({ state }) => state === "gone")).toBe(true);
+  });
+
+  test("D4 takes a job that comes while it waits", async () => {
+    const run = startOnce("--wait", "60");
+    await run.seen(/node registered/);
+    const id = await addJob(opened.services, { owner });
+    expect(await run.ended).toBe(0);
+    expect(await readJob(opened.services, id)).toMatchObject({ status: "completed" });
+  });
+
+  test("D4 A17 SIGTERM hands its job back, and one that waits ends at once", async () => {
+    const { services } = opened;
+    const idle = startOnce("--wait", "600");
+    await idle.seen(/node registered/);
+    idle.child.kill("SIGTERM");
+    expect(await idle.ended).toBe(0);
+    const create = { width: 1_600, height: 1_600, channels: 3 as const, background: "teal" };
+    const bytes = await sharp({ create }).png().toBuffer();
+    const large = await ingest(services, { ownerId: owner.userId, role: "upload", bytes, name: "large.png" });
+    const id = await addJob(services, { owner: { ...owner, imageId: large.id } });
+    const run = startOnce();
+    await until(services, id, "processing");
+    run.child.kill("SIGTERM");
+    expect(await run.ended).toBe(0);
+    expect(await readJob(services, id)).toMatchObject({ charged: 0, nodeId: null });
+    expect((await readStory(services, id)).map(({ type }) => type)).toContain("handed_back");
+  });
+});
+
+test("D4 a wrong flag ends the start with how to use it", async () => {
+  const run = runNode([main, "--twice"]);
+  expect([await run.ended, run.output()]).toEqual([1, expect.stringContaining("Usage: worker")]);
+});

@@ -1,0 +1,129 @@
+import type { Need } from "@atelier/server/engines";
+import type { AppError, Config } from "@atelier/server/platform";
+import { chooseHolder, chooseServer, type Choice } from "./choose-server.ts";
+import { createRoster, type Member, type RosterInput } from "./roster.ts";
+import { noteFailedRun, noteGoodRun } from "./entry.ts";
+import { toState, type ServerEntry } from "./server-entry.ts";
+import type { AcquireHolderInput, AcquireInput, HeldServer, ServerPool } from "./server-pool.ts";
+import { createWaitingLine } from "./waiting-line.ts";
+
+export interface ServerPoolInput extends Pick<RosterInput, "sources" | "workflows" | "log"> {
+  readonly config: {
+    readonly timing: RosterInput["timing"];
+    readonly limits: Pick<Config["limits"], "serverMemoryFailures">;
+  };
+}
+
+interface Waiting extends Pick<AcquireHolderInput, "url" | "jobId"> {
+  readonly untilMs: number;
+}
+
+/** Finds the servers of the sources, watches them and gives them out. Does nothing before `start`. */
+export function createServerPool({ config, ...input }: ServerPoolInput): ServerPool {
+  const listeners = new Set<() => void>();
+  const turns = { last: 0 };
+  let isStopped = false;
+  const changed = () => {
+    // Whoever has work on a server already goes before those who would only queue up behind it.
+    holders.settle();
+    line.settle();
+    for (const listener of listeners) listener();
+  };
+  const roster = createRoster({ ...input, timing: config.timing, onChange: changed });
+  const give = (choice: Choice, jobId: string): HeldServer | null | undefined => {
+    if (choice === "none" || isStopped) return null;
+    if (choice === "busy") return undefined;
+    takeTurn(choice, turns);
+    choice.jobId = jobId;
+    queueMicrotask(changed);
+    return toHeld(choice, () => {
+      choice.jobId = null;
+      roster.forgetIfDone(choice);
+      changed();
+    });
+  };
+  const line = createWaitingLine<AcquireInput, HeldServer | null>((request) => {
+    const entries = roster.members().map(({ entry }) => entry);
+    return give(chooseServer(entries, request), request.jobId);
+  });
+  const holders = createWaitingLine<Waiting, HeldServer | null>(({ url, jobId, untilMs }) =>
+    give(chooseHolder(roster.find(url)?.entry, performance.now() < untilMs), jobId),
+  );
+  return {
+    list: () => roster.members().map(({ entry }) => toState(entry)),
+    addressOf(url) {
+      const found = roster.find(url)?.entry.found;
+      return found ? { url: found.url, headers: found.headers } : null;
+    },
+    acquire: (request) => line.wait(request, request.signal),
+    async acquireHolder({ patienceMs, ...request }) {
+      const timer = setTimeout(() => holders.settle(), patienceMs);
+      const waiting = { ...request, untilMs: performance.now() + patienceMs };
+      return holders.wait(waiting, request.signal).finally(() => clearTimeout(timer));
+    },
+    report(url, outcome, need) {
+      const member = roster.find(url);
+      if (!member) return;
+      note(member, { outcome, need }, config);
+      changed();
+    },
+    setDrained: (urls) => roster.setDrained(urls),
+    setTaken: (urls) => roster.setTaken(urls),
+    noteTaken(url) {
+      const entry = roster.find(url)?.entry;
+      if (entry) entry.isTaken = true;
+      changed();
+    },
+    setAwaited: (needs) => roster.setAwaited(needs),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    start: () => roster.start(),
+    async stop() {
+      isStopped = true;
+      holders.settle();
+      line.settle();
+      await roster.stop();
+    },
+  };
+}
+
+/** Whoever is new or was away starts where the others are: it does not catch up on the turns that it missed. */
+function takeTurn(entry: ServerEntry, turns: { last: number }): void {
+  turns.last = Math.max(turns.last, entry.turn);
+  entry.turn = turns.last + 1 / entry.found.weight;
+}
+
+function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): HeldServer {
+  const { url, engine, headers } = found;
+  const { device, vramTotalBytes } = facts;
+  let isHeld = true;
+  const release = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    giveBack();
+  };
+  return { url, engine, headers, label, device, vramTotalBytes, release };
+}
+
+/** A run that went wrong is followed by a probe, so that the admin sees and the next job meets the server as it is. */
+function note(
+  { entry, probe, watch }: Member,
+  { outcome, need }: { readonly outcome: "ok" | AppError; readonly need: Need },
+  { timing, limits }: ServerPoolInput["config"],
+): void {
+  if (outcome === "ok") {
+    noteGoodRun(entry.health, need);
+    if (entry.health.link === "down") watch.wake();
+    return;
+  }
+  if (outcome.code === "model_missing" || outcome.code === "node_missing") probe.forget();
+  noteFailedRun(entry.health, outcome, {
+    memoryFailures: limits.serverMemoryFailures,
+    restMs: timing.probeMs,
+    need,
+    nowMs: performance.now(),
+  });
+  watch.wake();
+}

@@ -1,0 +1,91 @@
+import { isAppError, toAppError, type Logger } from "@atelier/server/platform";
+import { startLoop, type Loop } from "../loop.ts";
+import { noteAnswer, noteSilence } from "./entry.ts";
+import { conditionOf, type ServerEntry } from "./server-entry.ts";
+import type { ServerProbe } from "./server-probe.ts";
+
+export interface WatchInput {
+  readonly entry: ServerEntry;
+  readonly probe: ServerProbe;
+  readonly log: Logger;
+  readonly probeMs: number;
+  readonly onChange: () => void;
+}
+
+export interface ServerWatch {
+  /** Asks the server now. */
+  wake(): void;
+  /** Resolves after the first probe, however it ended. */
+  readonly first: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Probes one server for as long as it is known. */
+export function watchServer(input: WatchInput): ServerWatch {
+  const stopping = new AbortController();
+  const first = Promise.withResolvers<void>();
+  const { health } = input.entry;
+  const untilRetryMs = () => (health.link === "down" ? health.retryAtMs - performance.now() : 0);
+  const loop: Loop = startLoop(input.log, `probe ${input.entry.label}`, async () => {
+    if (untilRetryMs() > 0) return untilRetryMs();
+    await probeOnce(input, stopping.signal);
+    first.resolve();
+    return health.link === "down" ? Math.max(0, untilRetryMs()) : input.probeMs;
+  });
+  return {
+    wake: () => loop.wake(),
+    first: first.promise,
+    async stop() {
+      stopping.abort();
+      first.resolve();
+      await loop.stop();
+    },
+  };
+}
+
+async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> {
+  const { entry, probe, log } = input;
+  const { health } = entry;
+  const before = conditionOf(entry);
+  const { lostRuns } = health;
+  try {
+    if (health.mustFree) await free(probe, log, signal);
+    health.mustFree = false;
+    entry.facts = await probe.read(signal);
+    entry.othersQueued = Math.max(0, (entry.facts.queueLength ?? 0) - (entry.jobId === null ? 0 : 1));
+    // A run that was lost meanwhile is newer than this answer.
+    if (health.lostRuns === lostRuns) noteAnswer(health, performance.now());
+  } catch (error) {
+    if (signal.aborted || isDeepInWork(entry, error)) return;
+    // What comes back may have other models.
+    probe.forget();
+    noteSilence(health, toAppError(error), performance.now());
+  } finally {
+    entry.probedAt = new Date();
+    // In the moment of the change: nobody may see the server changed and what the node offers unchanged.
+    if (!signal.aborted) tell(input, before);
+  }
+}
+
+/** A server that lives but refuses to be freed is as free as it will get. */
+async function free(probe: ServerProbe, log: Logger, signal: AbortSignal): Promise<void> {
+  await probe.free(signal).catch((error: unknown) => {
+    if (!isAppError(error) || error.code === "server_lost") throw error;
+    log.warn({ err: error }, "a server did not free its memory");
+  });
+}
+
+/** A server that loads a model for our job may say nothing for a while; the run itself watches over it. */
+function isDeepInWork({ jobId }: ServerEntry, error: unknown): boolean {
+  return jobId !== null && isAppError(error) && error.details?.["reason"] === "timeout";
+}
+
+function tell({ entry, log, onChange }: WatchInput, before: string): void {
+  const state = conditionOf(entry);
+  if (state !== before)
+    log.info(
+      { server: entry.label, state, needs: entry.facts.needs.length, reason: entry.health.lastError },
+      "server changed",
+    );
+  onChange();
+}
