@@ -1,11 +1,11 @@
 import { newId } from "@atelier/server/platform";
-import { startNaive } from "./stock.ts";
 import { interleave, quantile, show, showRatio, summarise } from "./rounds.ts";
 import { createSignals } from "./signals.ts";
-import { openStage, type Backend } from "./stage.ts";
+import { type Backend, openStage } from "./stage.ts";
+import { startNaive } from "./stock.ts";
 import { startZeroWork } from "./zero-work.ts";
 
-const rounds = 9;
+const startRounds = 9;
 const jobsPerRound = 30;
 
 interface Times {
@@ -32,7 +32,7 @@ export async function benchAcceptToStarted(backend: Backend): Promise<string[]> 
     }
     return times;
   };
-  const results = await interleave(rounds, {
+  const results = await interleave(startRounds, {
     ours: () => run(() => product.accept()),
     reference: () =>
       run(async () => {

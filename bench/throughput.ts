@@ -1,11 +1,11 @@
 import { newId } from "@atelier/server/platform";
 import { countCalls } from "./count-calls.ts";
-import { startNaive } from "./stock.ts";
 import { interleave, show, showRatio, summarise } from "./rounds.ts";
-import { openStage, type Backend } from "./stage.ts";
+import { type Backend, openStage } from "./stage.ts";
+import { startNaive } from "./stock.ts";
 import { startZeroWork } from "./zero-work.ts";
 
-const rounds = 3;
+const throughputRounds = 3;
 const jobs = 1_000;
 const slots = 10;
 const submitters = 10;
@@ -40,7 +40,10 @@ export async function benchThroughput(backend: Backend): Promise<string[]> {
     return jobs / ((performance.now() - beganMs) / 1_000);
   };
   const ours = () => run(() => product.accept());
-  const results = await interleave(rounds, { ours, reference: () => run(() => naive.add(newId())) });
+  const results = await interleave(throughputRounds, {
+    ours,
+    reference: () => run(() => naive.add(newId())),
+  });
   const calls = await countCalls(async () => {
     await ours();
   });

@@ -1,8 +1,8 @@
-import { createApiKey as create, findAccount } from "@atelier/server/accounts";
-import { parseFlags } from "./parse-flags.ts";
+import { createApiKey as createKey, findAccount } from "@atelier/server/accounts";
 import { withServices } from "./database.ts";
+import { parseFlags } from "./parse-flags.ts";
 
-const usage = "Usage: atelier create-api-key --email <address> [--name <name>]";
+const createApiKeyUsage = "Usage: atelier create-api-key --email <address> [--name <name>]";
 
 /** `atelier create-api-key`: makes an API key for an account; stdout holds the key alone, which is shown this once. */
 export async function createApiKey(args: string[]): Promise<number> {
@@ -13,12 +13,12 @@ export async function createApiKey(args: string[]): Promise<number> {
       name: { type: "string", default: "command line" },
     },
     required: ["email", "name"],
-    usage,
+    usage: createApiKeyUsage,
   });
   if (!flags) return 1;
   return withServices(async (services) => {
     const { id: userId } = await findAccount(services, { email: flags.email });
-    const { key } = await create(services, { userId, name: flags.name });
+    const { key } = await createKey(services, { userId, name: flags.name });
     console.log(key);
   });
 }

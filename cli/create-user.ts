@@ -1,9 +1,9 @@
-import { createUser as create } from "@atelier/server/accounts";
-import { parseFlags } from "./parse-flags.ts";
+import { createUser as createUserAccount } from "@atelier/server/accounts";
 import { readPassword, refusesPasswordFlag } from "./accounts.ts";
 import { withServices } from "./database.ts";
+import { parseFlags } from "./parse-flags.ts";
 
-const usage = "Usage: atelier create-user --email <address> [--admin]";
+const createUserUsage = "Usage: atelier create-user --email <address> [--admin]";
 
 /** `atelier create-user`: makes an account with the password from standard input; prints its id. */
 export async function createUser(args: string[]): Promise<number> {
@@ -12,13 +12,13 @@ export async function createUser(args: string[]): Promise<number> {
     args,
     options: { email: { type: "string", default: "" }, admin: { type: "boolean", default: false } },
     required: ["email"],
-    usage,
+    usage: createUserUsage,
   });
   const password = flags && (await readPassword());
   if (!flags || !password) return 1;
   return withServices(async (services) => {
     const { email, admin } = flags;
-    const { id } = await create(services, { email, password, isAdmin: admin });
+    const { id } = await createUserAccount(services, { email, password, isAdmin: admin });
     console.log(id);
   });
 }

@@ -1,7 +1,7 @@
 "use client";
 import { MoveHorizontal } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type KeyboardEvent, type PointerEvent, useState } from "react";
+import { type KeyboardEvent as ReactKeyboardEvent, type PointerEvent, useState } from "react";
 import { useHeldKey } from "./use-held-key.ts";
 
 interface Props {
@@ -34,7 +34,7 @@ export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }:
     event.currentTarget.setPointerCapture(event.pointerId);
     setPercent(bound(((event.clientX - box.left) / box.width) * 100));
   }
-  function step(event: KeyboardEvent): void {
+  function step(event: ReactKeyboardEvent): void {
     const next = steps[event.key];
     if (next === undefined) return;
     event.preventDefault();

@@ -1,5 +1,5 @@
 "use client";
-import { Checkbox as Base } from "@base-ui/react/checkbox";
+import { Checkbox as BaseCheckbox } from "@base-ui/react/checkbox";
 import { Check } from "lucide-react";
 import { type ReactNode, useId } from "react";
 
@@ -15,17 +15,17 @@ export function Checkbox({ checked, onChange, disabled, children }: Props) {
   const wordsId = useId();
   return (
     <label className="flex items-start gap-2.5 text-xs text-quiet has-data-disabled:cursor-default">
-      <Base.Root
+      <BaseCheckbox.Root
         checked={checked}
         onCheckedChange={onChange}
         disabled={disabled}
         aria-labelledby={wordsId}
         className="mt-px flex size-[18px] shrink-0 items-center justify-center rounded-[4px] border border-edge bg-surface transition-colors duration-120 data-checked:border-ink data-checked:bg-ink data-disabled:opacity-45"
       >
-        <Base.Indicator className="text-paper">
+        <BaseCheckbox.Indicator className="text-paper">
           <Check className="size-3.5" strokeWidth={3} aria-hidden />
-        </Base.Indicator>
-      </Base.Root>
+        </BaseCheckbox.Indicator>
+      </BaseCheckbox.Root>
       <span id={wordsId} className="text-balance">
         {children}
       </span>

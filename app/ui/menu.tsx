@@ -1,5 +1,5 @@
 "use client";
-import { Menu as Base } from "@base-ui/react/menu";
+import { Menu as BaseMenu } from "@base-ui/react/menu";
 import type { ReactElement, ReactNode } from "react";
 import { cx } from "./cx.ts";
 
@@ -12,16 +12,16 @@ interface MenuProps {
 
 export function Menu({ trigger, children, side = "bottom", align = "start" }: MenuProps) {
   return (
-    <Base.Root>
-      <Base.Trigger render={trigger} />
-      <Base.Portal>
-        <Base.Positioner side={side} align={align} sideOffset={6} className="z-60">
-          <Base.Popup className="min-w-48 rounded-card bg-raised p-1 shadow-float outline-none transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0">
+    <BaseMenu.Root>
+      <BaseMenu.Trigger render={trigger} />
+      <BaseMenu.Portal>
+        <BaseMenu.Positioner side={side} align={align} sideOffset={6} className="z-60">
+          <BaseMenu.Popup className="min-w-48 rounded-card bg-raised p-1 shadow-float outline-none transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0">
             {children}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
   );
 }
 
@@ -34,7 +34,7 @@ interface ItemProps {
 
 export function MenuItem({ onSelect, disabled, checked, children }: ItemProps) {
   return (
-    <Base.Item
+    <BaseMenu.Item
       onClick={onSelect}
       disabled={disabled}
       className={cx(
@@ -43,6 +43,6 @@ export function MenuItem({ onSelect, disabled, checked, children }: ItemProps) {
       )}
     >
       {children}
-    </Base.Item>
+    </BaseMenu.Item>
   );
 }

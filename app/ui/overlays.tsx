@@ -1,5 +1,5 @@
 "use client";
-import { Dialog as Base } from "@base-ui/react/dialog";
+import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useRef } from "react";
@@ -17,23 +17,23 @@ export function Dialog({ open, onOpenChange, title, children }: Props) {
   const t = useTranslations("common");
   const popup = useRef<HTMLDivElement>(null);
   return (
-    <Base.Root open={open} onOpenChange={onOpenChange}>
-      <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 z-50 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
-        <Base.Popup
+    <BaseDialog.Root open={open} onOpenChange={onOpenChange}>
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className="fixed inset-0 z-50 bg-scrim transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
+        <BaseDialog.Popup
           ref={popup}
           initialFocus={popup}
           className="fixed inset-x-0 bottom-0 z-50 mx-auto max-h-[85dvh] w-full max-w-[560px] overflow-auto rounded-t-card bg-raised p-6 shadow-float outline-none transition duration-150 data-ending-style:translate-y-2 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0 sm:inset-y-0 sm:my-auto sm:h-fit sm:rounded-card"
         >
           <div className="mb-4 flex items-start justify-between gap-4">
-            <Base.Title className="font-serif text-lg">{title}</Base.Title>
-            <Base.Close render={<IconButton label={t("close")} className="-mt-1 -mr-2" />}>
+            <BaseDialog.Title className="font-serif text-lg">{title}</BaseDialog.Title>
+            <BaseDialog.Close render={<IconButton label={t("close")} className="-mt-1 -mr-2" />}>
               <X aria-hidden />
-            </Base.Close>
+            </BaseDialog.Close>
           </div>
           {children}
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
   );
 }

@@ -1,5 +1,5 @@
 "use client";
-import { Slider as Base } from "@base-ui/react/slider";
+import { Slider as BaseSlider } from "@base-ui/react/slider";
 
 interface Props {
   readonly label: string;
@@ -12,7 +12,7 @@ interface Props {
 
 export function Slider({ label, value, min, max, step, onChange }: Props) {
   return (
-    <Base.Root
+    <BaseSlider.Root
       value={value}
       min={min}
       max={max}
@@ -20,15 +20,15 @@ export function Slider({ label, value, min, max, step, onChange }: Props) {
       onValueChange={(next) => onChange(Array.isArray(next) ? (next[0] ?? min) : next)}
       className="w-full"
     >
-      <Base.Control className="flex h-6 w-full touch-none items-center select-none">
-        <Base.Track className="h-[3px] w-full rounded-full bg-line">
-          <Base.Indicator className="rounded-full bg-ink" />
-          <Base.Thumb
+      <BaseSlider.Control className="flex h-6 w-full touch-none items-center select-none">
+        <BaseSlider.Track className="h-[3px] w-full rounded-full bg-line">
+          <BaseSlider.Indicator className="rounded-full bg-ink" />
+          <BaseSlider.Thumb
             aria-label={label}
             className="size-4 rounded-full border-2 border-ink bg-surface has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-ink"
           />
-        </Base.Track>
-      </Base.Control>
-    </Base.Root>
+        </BaseSlider.Track>
+      </BaseSlider.Control>
+    </BaseSlider.Root>
   );
 }

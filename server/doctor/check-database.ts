@@ -1,8 +1,8 @@
 import type { Client } from "pg";
 import { sessionLimits } from "../db/index.ts";
-import { failed, passed, reasonOf, withoutPassword, type CheckResult } from "./check-result.ts";
+import { type CheckResult, failed, passed, reasonOf, withoutPassword } from "./check-result.ts";
 
-const connectMs = 5_000;
+const databaseConnectMs = 5_000;
 const notifyMs = 3_000;
 /** `server_version_num` of the oldest version that the queries are written for. */
 const oldestVersion = 160_000;
@@ -12,7 +12,7 @@ async function withClient<T>(url: string, action: (client: Client) => Promise<T>
   // Connects as the product does, so that a pooler that refuses these parameters shows here.
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: databaseConnectMs,
     ...sessionLimits,
   });
   client.on("error", () => undefined); // A drop shows as the failure of the query that waits.

@@ -1,6 +1,6 @@
-import { failed, passed, reasonOf, withoutPassword, type CheckResult } from "./check-result.ts";
+import { type CheckResult, failed, passed, reasonOf, withoutPassword } from "./check-result.ts";
 
-const connectMs = 3_000;
+const redisConnectMs = 3_000;
 
 /** The oldest version that the queue's scripts run on. */
 const oldest = { major: 6, minor: 2 } as const;
@@ -17,8 +17,8 @@ export async function checkRedis(url: string): Promise<CheckResult> {
   const { Redis } = await import("ioredis");
   const client = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: connectMs,
-    commandTimeout: connectMs,
+    connectTimeout: redisConnectMs,
+    commandTimeout: redisConnectMs,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });

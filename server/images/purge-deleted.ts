@@ -1,5 +1,5 @@
 import { and, eq, exists, inArray, isNotNull, lt, not, notExists, or, sql, type SQL } from "drizzle-orm";
-import { schema, type JobStatus, type Tx } from "../db/index.ts";
+import { type JobStatus, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
 import { deleteUnusedRows } from "./delete-rows.ts";
 import { discardObjects } from "./discard-output.ts";
@@ -7,7 +7,7 @@ import { discardObjects } from "./discard-output.ts";
 const { images, jobInputs, jobOutputs, jobs } = schema;
 
 /** Pictures of one transaction. */
-const batchSize = 100;
+const purgeBatchSize = 100;
 const finalStatuses: JobStatus[] = ["completed", "failed", "cancelled"];
 
 /**
@@ -22,7 +22,7 @@ export async function purgeDeleted(
     const storageKeys = await services.db.transaction((tx) => purgeBatch(services, tx));
     await discardObjects(services, storageKeys);
     purged += storageKeys.length;
-    if (storageKeys.length < batchSize) return purged;
+    if (storageKeys.length < purgeBatchSize) return purged;
   }
 }
 
@@ -38,7 +38,7 @@ async function purgeBatch(services: Pick<Services, "config">, tx: Tx): Promise<s
       ),
     )
     .orderBy(images.id)
-    .limit(batchSize)
+    .limit(purgeBatchSize)
     .for("update", { skipLocked: true });
   const ids = due.map(({ id }) => id);
   if (ids.length === 0) return [];

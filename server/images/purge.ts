@@ -1,6 +1,6 @@
 import path from "node:path";
 import { inArray } from "drizzle-orm";
-import { schema, type Db } from "../db/index.ts";
+import { type Db, schema } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
 import {
   findObject,
@@ -11,7 +11,7 @@ import {
 } from "../storage/index.ts";
 
 /** Key prefixes asked for in one statement. */
-const batchSize = 500;
+const orphanBatchSize = 500;
 
 /** Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt>/<position>`. */
 const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/\d+\/\d+)$/;
@@ -25,7 +25,7 @@ export async function sweepOrphanObjects(
 ): Promise<number> {
   await sweepTempFolders(services.env, tempFolderMs(services.config));
   let removed = 0;
-  for await (const batch of batchesOf(prefixes(services), batchSize)) {
+  for await (const batch of batchesOf(prefixes(services), orphanBatchSize)) {
     const known = await knownPrefixes(services.db, batch.keys().toArray());
     for (const [prefix, keys] of batch) {
       if (!known.has(prefix) && (await removeOrphan(services, prefix, keys))) removed += 1;

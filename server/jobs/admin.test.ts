@@ -1,3 +1,6 @@
+import { eq, sql } from "drizzle-orm";
+import superjson from "superjson";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   addJob,
   addNode,
@@ -5,9 +8,10 @@ import {
   insertJob,
   readJob,
   readStory,
-  testQueue,
   type TestOwner,
+  testQueue,
 } from "@atelier/testing/jobs";
+import { addHistory } from "@atelier/testing/monitoring";
 import {
   captureLog,
   createTestServices,
@@ -16,20 +20,15 @@ import {
   testOrigin,
   type TestServices,
 } from "@atelier/testing/services";
-import { addHistory } from "@atelier/testing/monitoring";
-import { eq, sql } from "drizzle-orm";
-import superjson from "superjson";
-import { afterAll, beforeAll, expect, test } from "vitest";
 import { handleTrpc } from "../api/index.ts";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
+import { searchJobs, searchJobsSchema } from "./admin-search.ts";
+import { readAnyStory, setTier } from "./admin.ts";
 import { cancelAny } from "./cancel.ts";
 import { dispatch } from "./dispatch.ts";
-import { readAnyStory } from "./admin.ts";
-import { serverLabel } from "./server-label.ts";
-import { retryAny } from "./admin/retry-any.ts";
-import { searchJobs, searchJobsSchema } from "./admin-search.ts";
-import { setTier } from "./admin/set-tier.ts";
+import { serverLabel } from "./read.ts";
+import { retryAny } from "./retry.ts";
 
 let opened: TestServices;
 let owner: TestOwner;

@@ -1,9 +1,128 @@
-import { sql } from "drizzle-orm";
+import { createHash } from "node:crypto";
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { schema, tiers, type Tx } from "../db/index.ts";
-import { AppError, errorRules, type Config } from "../platform/index.ts";
-import type { Job } from "./job.ts";
-import { openStatuses } from "./status.ts";
-import { transitionAll } from "./transition.ts";
+import { type InputRole, maxOutputPixels } from "../engines/index.ts";
+import { AppError, type Config, errorRules, pictureLimits } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { type Job, openStatuses, transitionAll } from "./job.ts";
+import type { SubmitRequest } from "./request.ts";
+
+export type InputImage = typeof schema.images.$inferSelect;
+export type InputImages = ReadonlyMap<InputRole, InputImage>;
+
+/** Reads the pictures of a request, which must be the owner's own; another's is answered like one that is not there. */
+export async function loadInputs(tx: Tx, ownerId: string, request: SubmitRequest): Promise<InputImages> {
+  // Safe: the schema of the inputs has roles for its keys; one that is left out is not there.
+  const wanted = Object.entries(request.inputs) as [InputRole, string][];
+  if (wanted.length === 0) return new Map();
+  const { images } = schema;
+  const rows = await tx
+    .select()
+    .from(images)
+    .where(
+      and(
+        eq(images.ownerId, ownerId),
+        isNull(images.deletedAt),
+        inArray(
+          images.id,
+          wanted.map(([, id]) => id),
+        ),
+      ),
+    )
+    .for("share");
+  const found = new Map(rows.map((row) => [row.id, row]));
+  const inputs = new Map<InputRole, InputImage>();
+  for (const [role, id] of wanted) {
+    const image = found.get(id);
+    if (!image)
+      throw new AppError("not_found", `There is no picture ${id} for "${role}".`, { details: { role } });
+    if ((role === "mask") !== (image.role === "mask")) {
+      throw new AppError(
+        "bad_request",
+        role === "mask" ? "The mask must be uploaded with role=mask." : "A mask cannot be used as a picture.",
+      );
+    }
+    inputs.set(role, image);
+  }
+  checkSizes(request, inputs);
+  return inputs;
+}
+
+function checkSizes(request: SubmitRequest, inputs: InputImages): void {
+  const image = inputs.get("image") ?? inputs.get("person");
+  const mask = inputs.get("mask");
+  if (image && mask && (image.widthPx !== mask.widthPx || image.heightPx !== mask.heightPx)) {
+    throw new AppError(
+      "mask_size",
+      `The mask has ${mask.widthPx} × ${mask.heightPx} pixels, the picture ${image.widthPx} × ${image.heightPx}.`,
+    );
+  }
+  if (request.kind === "upscale" && image) {
+    const pixels = image.widthPx * image.heightPx * request.params.scale ** 2;
+    if (pixels > maxOutputPixels) {
+      const megapixels = Math.round(pixels / 100_000) / 10;
+      throw new AppError(
+        "output_too_large",
+        `The result would have ${megapixels} megapixels; at most ${pictureLimits.outputMegapixels} are possible.`,
+      );
+    }
+  }
+}
+
+/** The pictures that a job works on, by role; also those that their owner deleted since. */
+export async function loadInputImages(
+  { db }: Pick<Services, "db">,
+  jobId: string,
+): Promise<ReadonlyMap<InputRole, InputImage>> {
+  const { jobInputs, images } = schema;
+  const rows = await db
+    .select({ role: jobInputs.role, image: images })
+    .from(jobInputs)
+    .innerJoin(images, eq(images.id, jobInputs.imageId))
+    .where(eq(jobInputs.jobId, jobId));
+  return new Map(rows.map(({ role, image }) => [role, image]));
+}
+
+const keys = schema.idempotencyKeys;
+
+export interface RequestMemory {
+  readonly ownerId: string;
+  readonly key: string;
+  readonly request: SubmitRequest;
+  readonly jobId: string;
+}
+
+/**
+ * Stores the idempotency key with the request's hash, or finds the job that it made before. A second request
+ * at the same moment waits for the first one's commit at the unique key, then reads it.
+ */
+export async function rememberRequest(
+  tx: Tx,
+  { ownerId, key, request, jobId }: RequestMemory,
+): Promise<string | null> {
+  const requestSha256 = createHash("sha256").update(canonical(request)).digest("hex");
+  const inserted = await tx
+    .insert(keys)
+    .values({ ownerId, key, requestSha256, jobId })
+    .onConflictDoNothing()
+    .returning();
+  if (inserted.length > 0) return null;
+  const [known] = await tx
+    .select()
+    .from(keys)
+    .where(and(eq(keys.ownerId, ownerId), eq(keys.key, key)));
+  if (!known || known.requestSha256 !== requestSha256) throw new AppError("idempotency_mismatch");
+  return known.jobId;
+}
+
+/** JSON with sorted keys, so that the order of a body's members does not matter. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}
 
 export interface Admission {
   readonly ownerId: string;

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { packZip, type ZipEntry } from "./pack-zip.ts";
+import { packZip, type ZipEntry } from "./bundle.ts";
 
 const text = { name: "job.json", bytes: Buffer.from("{}") };
 

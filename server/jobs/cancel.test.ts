@@ -7,22 +7,19 @@ import {
   localOffers,
   readJob,
   readStory,
-  testQueue,
   type TestOwner,
+  testQueue,
 } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { schema, type JobStatus } from "../db/index.ts";
+import { type JobStatus, schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { HintMessage } from "../queue/index.ts";
 import { cancel, confirmCancel, findStops } from "./cancel.ts";
-import { claim } from "./run.ts";
-import { complete } from "./complete.ts";
 import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
-import { handBack } from "./hand-back.ts";
-import type { Lease } from "./lease.ts";
-import { recover } from "./recover.ts";
-import { start } from "./start.ts";
+import type { Lease } from "./job.ts";
+import { claim, complete, handBack, start } from "./run.ts";
+import { recover } from "./sweep.ts";
 
 describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   let opened: TestServices;

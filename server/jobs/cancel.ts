@@ -1,12 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
-import { schema, type JobStatus } from "../db/index.ts";
+import { type JobStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { hint } from "./hint.ts";
-import { heldBy, type Lease } from "./lease.ts";
-import { letNextOut } from "./let-next-out.ts";
-import { claimedStatuses, isFinal } from "./status.ts";
-import { amend, transition } from "./transition.ts";
+import { letNextOut } from "./dispatch.ts";
+import { amend, claimedStatuses, heldBy, hint, isFinal, type Lease, transition } from "./job.ts";
 
 export interface CancelAnswer {
   /** True when the job is cancelled or its worker was asked to stop; false when it had ended before. */

@@ -1,11 +1,163 @@
 import { and, eq, gt, sql, type SQL } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
-import { discardObjects } from "../images/index.ts";
-import type { Config } from "../platform/index.ts";
+import {
+  deleteUnusedRows,
+  discardObjects,
+  lockRows,
+  type OpenedFile,
+  openFile,
+  type OpenFileInput,
+} from "../images/index.ts";
+import { keepFigures } from "../monitoring/index.ts";
+import { AppError, type Config, isAppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { openStatuses } from "./status.ts";
+import { isFinal, openStatuses } from "./job.ts";
+import { get, type JobAddress } from "./read.ts";
 
-const { users, sessions, jobs, images } = schema;
+const { jobs, jobOutputs, users, sessions, images } = schema;
+
+/**
+ * Removes ephemeral jobs whose client has the result in full: acknowledged, or some time after a complete answer, or
+ * long after their end; with them their inputs and results, unless another job uses them (A8).
+ */
+export async function expireEphemeral(services: Services): Promise<string[]> {
+  const { ephemeralAfterAnswerMs, ephemeralMaxMs } = services.config.retention;
+  const { jobs } = schema;
+  const due = await services.db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(sql`${jobs.retention} = 'ephemeral' and ${jobs.endedAt} is not null and (
+      ${jobs.ackedAt} is not null
+      or ${jobs.answeredAt} < now() - ${ephemeralAfterAnswerMs} * interval '1 millisecond'
+      or ${jobs.endedAt} < now() - ${ephemeralMaxMs} * interval '1 millisecond')`)
+    .limit(200);
+  const removed: string[] = [];
+  for (const { id } of due) {
+    try {
+      await removeJob(services, id);
+      removed.push(id);
+    } catch (error) {
+      services.log.error({ err: error, jobId: id }, "ephemeral job not removed, the next pass tries again");
+    }
+  }
+  return removed;
+}
+
+/**
+ * Removes one job with its pictures that nothing else uses: all rows in one transaction, so that a process that dies
+ * leaves either everything or only objects without a row, which the sweep of orphans removes. Idempotent.
+ */
+async function removeJob(services: Services, id: string): Promise<void> {
+  const storageKeys = await services.db.transaction((tx) => deleteJobRows(tx, id));
+  if (!storageKeys) return;
+  await discardObjects(services, storageKeys);
+  services.log.info({ jobId: id }, "ephemeral job removed after delivery");
+}
+
+/** Null when the job is gone already. Locked in the order job, pictures, links, as everywhere, so that none deadlocks. */
+async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
+  const { jobs, jobInputs, jobOutputs } = schema;
+  const [job] = await tx.select({ id: jobs.id }).from(jobs).where(eq(jobs.id, id)).for("update");
+  if (!job) return null;
+  const inputs = tx.select({ id: jobInputs.imageId }).from(jobInputs).where(eq(jobInputs.jobId, id));
+  const outputs = tx.select({ id: jobOutputs.imageId }).from(jobOutputs).where(eq(jobOutputs.jobId, id));
+  const pictureIds = (await inputs.union(outputs)).map((link) => link.id);
+  await lockRows(tx, pictureIds);
+  await keepFigures(tx, id);
+  await tx.delete(jobs).where(eq(jobs.id, id));
+  return deleteUnusedRows(tx, pictureIds);
+}
+
+/**
+ * The client has the result in full. An ephemeral job goes at once; a kept one stays. `removed` is true for each of several
+ * simultaneous calls. Throws `not_found`, `conflict` while the job is open.
+ */
+export async function ack(services: Services, address: JobAddress): Promise<{ removed: boolean }> {
+  const job = await get(services, address);
+  if (!isFinal(job.status)) throw new AppError("conflict", "The job has not ended yet.");
+  const result = await services.db.execute<{ retention: string }>(sql`
+    update ${schema.jobs} set acked_at = coalesce(acked_at, now()) where id = ${job.id} returning retention`);
+  const [row] = result.rows;
+  if (row && row.retention !== "ephemeral") return { removed: false };
+  // No row: another call has removed the job since it was read.
+  await removeJob(services, job.id);
+  return { removed: true };
+}
+
+/**
+ * A complete answer about an ended job was handed out; starts the time after which an ephemeral one goes (A8).
+ * Never throws: without the note the job only stays longer.
+ */
+export async function noteAnswer(services: Pick<Services, "db" | "log">, id: string): Promise<void> {
+  try {
+    await services.db.execute(sql`
+      update ${jobs} set answered_at = coalesce(answered_at, now())
+      where id = ${id} and retention = 'ephemeral' and ended_at is not null`);
+  } catch (error) {
+    services.log.warn({ err: error, jobId: id }, "complete answer not noted");
+  }
+}
+
+/**
+ * The original of a picture was sent to its last byte, which answers the job in full when it is the only result.
+ * A client that takes several results acknowledges the job, or takes the bundle.
+ */
+export async function noteServed(services: Pick<Services, "db" | "log">, imageId: string): Promise<void> {
+  try {
+    const result = await services.db.execute<{ id: string }>(sql`
+      select job_id as id from ${jobOutputs}
+      where job_id = (select job_id from ${jobOutputs} where image_id = ${imageId})
+      group by job_id having count(*) = 1`);
+    const jobId = result.rows[0]?.id;
+    if (jobId) await noteAnswer(services, jobId);
+  } catch (error) {
+    services.log.warn({ err: error, imageId }, "complete answer not noted");
+  }
+}
+
+/**
+ * Opens the original of a picture for its owner. A file that is gone never comes back: the report of it is the complete
+ * answer, so that its ephemeral job goes as well. Throws `not_found`, `file_missing`, `storage_unavailable`.
+ */
+export async function openResult(
+  services: Services,
+  input: Omit<OpenFileInput, "variant">,
+): Promise<OpenedFile> {
+  try {
+    return await openFile(services, { ...input, variant: "original" });
+  } catch (error) {
+    if (isAppError(error) && error.code === "file_missing") await noteServed(services, input.id);
+    throw error;
+  }
+}
+
+/** Removes the stories of jobs that ended long ago; the jobs themselves stay. */
+export async function pruneEvents({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
+  const { jobEvents, jobs } = schema;
+  await db.execute(sql`
+    delete from ${jobEvents} e using ${jobs} j
+    where j.id = e.job_id and j.ended_at is not null
+      and e.created_at < now() - ${config.retention.eventsMs} * interval '1 millisecond'`);
+}
+
+/** Forgets the idempotency keys of requests that nobody repeats any more. */
+export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
+  const { idempotencyKeys } = schema;
+  const age = sql`${config.retention.keysMs} * interval '1 millisecond'`;
+  await db.delete(idempotencyKeys).where(sql`${idempotencyKeys.createdAt} < now() - ${age}`);
+}
+
+/** Longer than any window of the sign-in limits. */
+const limitsKeptMs = 86_400_000;
+
+/** Removes ended sessions and the counters of tries to sign in that no limit asks for any more. */
+export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> {
+  const { rateLimits, sessions, verifications } = schema;
+  await db.delete(sessions).where(sql`${sessions.expiresAt} < now()`);
+  await db.delete(verifications).where(sql`${verifications.expiresAt} < now()`);
+  const nowMs = sql`(extract(epoch from now()) * 1000)::bigint`;
+  await db.delete(rateLimits).where(sql`${rateLimits.lastRequest} < ${nowMs} - ${limitsKeptMs}::bigint`);
+}
 
 /** Guests that one pass removes; the next pass takes the next ones. */
 const maxRemoved = 20;

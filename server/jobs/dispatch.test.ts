@@ -6,20 +6,17 @@ import {
   insertJob,
   localOffers,
   readJob,
-  testQueue,
   type TestJob,
   type TestOwner,
+  testQueue,
 } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
-import { claim } from "./run.ts";
-import { complete } from "./complete.ts";
 import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
-import { handBack } from "./hand-back.ts";
-import { start } from "./start.ts";
+import { claim, complete, handBack, start } from "./run.ts";
 import { submit } from "./submit.ts";
 import { sweep } from "./sweep.ts";
 

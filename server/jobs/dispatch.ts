@@ -1,10 +1,39 @@
 import { sql } from "drizzle-orm";
-import { schema, type Db, type Tx } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
-import { hint } from "./hint.ts";
-import { jobFromRow, type Job } from "./job.ts";
-import { ring } from "./ring.ts";
-import { transitionAll } from "./transition.ts";
+import { hint, inOrderOfId, type Job, jobFromRow, transitionAll } from "./job.ts";
+
+const ringTimeoutMs = 2_000;
+
+/** Rings for queued rows after their commit. A bell that cannot be rung is only logged: the sweep rings again. */
+async function ring({ bells, log }: Pick<Services, "bells" | "log">, jobs: readonly Job[]): Promise<void> {
+  const byQueue = Map.groupBy(jobs, (job) => job.queue);
+  await Promise.all(
+    [...byQueue].map(async ([queue, rows]) => {
+      const calls = rows.map(({ id, attempt, ring: number }) => ({ jobId: id, attempt, ring: number }));
+      try {
+        await withTimeout(bells.ring(queue, calls));
+      } catch (error) {
+        log.warn({ err: error, queue, jobIds: rows.map((row) => row.id) }, "bell not rung, the sweep will");
+      }
+    }),
+  );
+}
+
+async function withTimeout(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`no answer of the queue within ${ringTimeoutMs} ms`)),
+      ringTimeoutMs,
+    );
+  });
+  try {
+    await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /**
  * Moves the next fair rows of a queue from the line into its window and rings for them. The window holds, for each
@@ -127,4 +156,70 @@ async function pickNext(
     select * from chosen`);
   const row = result.rows[0];
   return row ? jobFromRow(row) : null;
+}
+
+interface Turn {
+  hasBegun: boolean;
+  readonly done: Promise<void>;
+}
+
+const turnsByServices = new WeakMap<Services, Map<string, Turn>>();
+
+/**
+ * Lets the next rows of a queue out after a change that is committed already. All callers of this process share one
+ * dispatch at a time and the one after it, so that a crowd of changes costs two dispatches and one connection. Never
+ * throws: a failure here must not look like a failure of that change, and only leaves the start to the sweep.
+ */
+export function letNextOut(services: Services, queue: string): Promise<void> {
+  const turns = turnsOf(services);
+  const last = turns.get(queue);
+  // A turn that has not begun will see what this caller committed; one that has may not.
+  if (last && !last.hasBegun) return last.done;
+  const turn: Turn = { hasBegun: false, done: run() };
+  turns.set(queue, turn);
+  return turn.done;
+
+  async function run(): Promise<void> {
+    await last?.done;
+    turn.hasBegun = true;
+    await tryDispatch(services, queue);
+    if (turns.get(queue) === turn) turns.delete(queue);
+  }
+}
+
+function turnsOf(services: Services): Map<string, Turn> {
+  const known = turnsByServices.get(services);
+  if (known) return known;
+  const turns = new Map<string, Turn>();
+  turnsByServices.set(services, turns);
+  return turns;
+}
+
+async function tryDispatch(services: Services, queue: string): Promise<void> {
+  try {
+    await dispatch(services, queue);
+  } catch (error) {
+    services.log.warn({ err: error, queue }, "dispatch failed, the sweep will start what waits");
+  }
+}
+
+/**
+ * Rings again for queued rows whose bell is old, so that a flushed queue or a lost bell delays a job by one sweep.
+ * Only while a node that can run the row has a free slot: otherwise bells would pile up before busy nodes.
+ * Not a change of the job: neither revision nor story moves. With `olderThanMs` 0 it rings for all of them.
+ */
+export async function rering(
+  services: Services,
+  olderThanMs = services.config.timing.reringMs,
+): Promise<number> {
+  const { jobs, nodes, nodeQueues } = schema;
+  const result = await services.db.execute<Record<string, unknown>>(sql`
+    update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
+    where ${inOrderOfId(sql`status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+      and exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+        where n.state = 'active' and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
+          and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))`)}
+    returning *`);
+  await ring(services, result.rows.map(jobFromRow));
+  return result.rows.length;
 }

@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import { readWaits, type LineTarget } from "../scheduling/index.ts";
 import { dispatch } from "./dispatch.ts";
-import { readWaiting } from "./waiting.ts";
+import { readWaiting } from "./estimate.ts";
 
 const scene = openJobScene({ isEmptied: true });
 

@@ -1,41 +1,65 @@
-export { ack } from "./ack.ts";
+export { ack, noteAnswer, noteServed, openResult } from "./cleanup.ts";
 export { openBundle } from "./bundle.ts";
 export { cancel, cancelAny, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts";
-export { claim, type Claimant, type Offer, type QueueOffers } from "./run.ts";
-export { complete, type Completion, type StoredResult } from "./complete.ts";
-export { dispatch } from "./dispatch.ts";
-export { findStrays, type PostedPrompt } from "./find-strays.ts";
-export { estimate, type EstimateAnswer } from "./estimate.ts";
+export {
+  claim,
+  type Claimant,
+  type Offer,
+  type QueueOffers,
+  complete,
+  type Completion,
+  type StoredResult,
+  handBack,
+  handBackUnknown,
+  noteSubmission,
+  persistProgress,
+  type Progress,
+  start,
+} from "./run.ts";
+export { dispatch, rering } from "./dispatch.ts";
+export {
+  findStrays,
+  type PostedPrompt,
+  recover,
+  readActivity,
+  readAwaitedNeeds,
+  sweep,
+  tidy,
+} from "./sweep.ts";
+export { estimate, type EstimateAnswer, readWaiting, type WaitingJob } from "./estimate.ts";
 export { moveInLine, type MoveInLine } from "./reorder.ts";
-export { readWaiting, type WaitingJob } from "./waiting.ts";
 export { fail } from "./fail.ts";
-export { get, getStory, readEvents, type JobAddress, type JobStory } from "./get.ts";
-export { handBack } from "./hand-back.ts";
-export { handBackUnknown } from "./hand-back-unknown.ts";
-export type { Job } from "./job.ts";
-export type { JobEventType } from "./transition.ts";
-export type { JobEventView, JobOutputView, JobsUpdate, JobView } from "./read.ts";
+export {
+  get,
+  getStory,
+  readEvents,
+  type JobAddress,
+  type JobStory,
+  type JobEventView,
+  type JobOutputView,
+  type JobsUpdate,
+  type JobView,
+  list,
+  listJobsSchema,
+  type JobPage,
+  type ListJobsInput,
+  recentInputs,
+  serverLabel,
+} from "./read.ts";
+export {
+  type Job,
+  type JobEventType,
+  type Lease,
+  canFollow,
+  isFinal,
+  openStatuses,
+  successors,
+} from "./job.ts";
 export { kindParams, submitSchema, type SubmitInput, type SubmitRequest } from "./request.ts";
-export type { Lease } from "./lease.ts";
-export { loadInputImages } from "./load-input-images.ts";
-export type { InputImage } from "./load-inputs.ts";
-export { list, listJobsSchema, type JobPage, type ListJobsInput } from "./list.ts";
-export { noteAnswer, noteServed, openResult } from "./note-answer.ts";
+export { loadInputImages, type InputImage } from "./admission.ts";
 export { readCapabilities, type Capabilities, type Capability } from "./capabilities.ts";
-export { recentInputs } from "./recent-inputs.ts";
-export { streamEvents } from "./stream-events.ts";
-export { watch, type WatchInput } from "./live-streams.ts";
-export { recover } from "./recover.ts";
-export { rering } from "./rering.ts";
-export { noteSubmission } from "./note-submission.ts";
-export { persistProgress, type Progress } from "./report-progress.ts";
-export { retry } from "./retry.ts";
-export { start } from "./start.ts";
-export { canFollow, isFinal, openStatuses, successors } from "./status.ts";
+export { streamEvents, watch, type WatchInput } from "./live-streams.ts";
+export { retry, retryAny } from "./retry.ts";
 export { submit, type Submitted, type SubmitOptions, type Submitter } from "./submit.ts";
-export { readActivity, readAwaitedNeeds, sweep, tidy } from "./sweep.ts";
-export { readAnyStory, type AnyStory, type StoryEvent } from "./admin.ts";
-export { retryAny } from "./admin/retry-any.ts";
+export { readAnyStory, type AnyStory, type StoryEvent, setTier } from "./admin.ts";
 export { searchJobs, searchJobsSchema, type FoundJob, type JobSearchPage } from "./admin-search.ts";
-export { serverLabel } from "./server-label.ts";
-export { setTier } from "./admin/set-tier.ts";

@@ -2,9 +2,8 @@ import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { insertJob, readJob, readStory } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
-import { jobStatuses, schema, type JobStatus } from "../db/index.ts";
-import { canFollow } from "./status.ts";
-import { amend, transition } from "./transition.ts";
+import { type JobStatus, jobStatuses, schema } from "../db/index.ts";
+import { amend, canFollow, transition } from "./job.ts";
 
 const scene = openJobScene();
 

@@ -1,5 +1,7 @@
-import { getTableColumns } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { eq, getTableColumns, is, sql, SQL } from "drizzle-orm";
+import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
 
 export type Job = typeof schema.jobs.$inferSelect;
 
@@ -13,4 +15,195 @@ export function jobFromRow(row: Record<string, unknown>): Job {
   });
   // Safe: every column of the table is read by its own mapping, so the result has the table's shape.
   return Object.fromEntries(entries) as Job;
+}
+
+/** Says after the commit which jobs changed; whoever misses it finds out within a second. */
+export function hint(
+  { hints }: Pick<Services, "hints">,
+  jobs: readonly Pick<Job, "id" | "ownerId" | "revision">[],
+): void {
+  if (jobs.length === 0) return;
+  hints.publish({
+    type: "jobs",
+    jobs: jobs.map(({ id, ownerId, revision }) => ({ jobId: id, ownerId, revision })),
+  });
+}
+
+/** What a worker holds of a job: it fences every later write of that worker. */
+export interface Lease {
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly nodeId: string;
+}
+
+/** True in SQL only while the lease is the current one: a late worker matches nothing. */
+export function heldBy({ jobId, attempt, nodeId }: Lease): SQL {
+  const { id, attempt: attemptColumn, nodeId: nodeColumn } = schema.jobs;
+  return sql`${id} = ${jobId} and ${attemptColumn} = ${attempt} and ${nodeColumn} = ${nodeId}`;
+}
+
+/** The row as it is now; null when it is gone. */
+export async function readJob({ db }: Pick<Services, "db">, id: string): Promise<Job | null> {
+  const [job] = await db.select().from(schema.jobs).where(eq(schema.jobs.id, id));
+  return job ?? null;
+}
+
+/** Which status may follow which; see the diagram in docs/architecture.md. Final is final. */
+export const successors = {
+  pending: ["queued", "failed", "cancelled"],
+  queued: ["waiting_for_engine", "pending", "failed", "cancelled"],
+  waiting_for_engine: ["processing", "pending", "failed", "cancelled"],
+  processing: ["completed", "pending", "failed", "cancelled"],
+  completed: [],
+  failed: [],
+  cancelled: [],
+} as const satisfies Record<JobStatus, readonly JobStatus[]>;
+
+export const openStatuses = [
+  "pending",
+  "queued",
+  "waiting_for_engine",
+  "processing",
+] as const satisfies JobStatus[];
+export const claimedStatuses = ["waiting_for_engine", "processing"] as const satisfies JobStatus[];
+
+export function canFollow(from: JobStatus, to: JobStatus): boolean {
+  const allowed: readonly JobStatus[] = successors[from];
+  return allowed.includes(to);
+}
+
+/** A final job never changes again. */
+export function isFinal(status: JobStatus): boolean {
+  return successors[status].length === 0;
+}
+
+/** What happens to a job, each a line of its story. */
+export type JobEventType =
+  | "created"
+  | "queued"
+  | "claimed"
+  | "posted"
+  | "started"
+  | "progress"
+  | "completed"
+  | "failed"
+  | "requeued"
+  | "handed_back"
+  | "worker_lost"
+  | "moved"
+  | "reordered"
+  | "displaced"
+  | "servers_forgiven"
+  | "tier_changed"
+  | "cancel_requested"
+  | "cancelled";
+
+type Changes = { [Column in keyof Job]?: Job[Column] | SQL };
+
+/** A change of status of one or several jobs, and the line that it adds to their stories. */
+export interface Transition {
+  readonly from: readonly JobStatus[];
+  readonly to: JobStatus;
+  /** Which rows; together with `from` this is the guard. */
+  readonly where: SQL;
+  readonly set?: Changes;
+  /**
+   * When true, a row that bears a cancel request goes to `cancelled` in the same statement, so that no request
+   * is lost between a worker's end and the next claim.
+   */
+  readonly honourCancel?: boolean;
+  readonly event: JobEventType;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const returnedColumns = getTableColumns(schema.jobs);
+const jobsTable = schema.jobs;
+
+function assignments(set: Changes): SQL {
+  const pairs = Object.entries(set).map(([name, value]) => {
+    const column = returnedColumns[name as keyof typeof returnedColumns];
+    return sql`${sql.identifier(column.name)} = ${is(value, SQL) ? value : sql.param(value, column)}`;
+  });
+  return pairs.length > 0 ? sql`, ${sql.join(pairs, sql`, `)}` : sql``;
+}
+
+interface Change {
+  readonly status: SQL;
+  readonly where: SQL;
+  readonly set: Changes;
+  readonly event: JobEventType;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** One statement: the guarded update, which raises `revision`, and the event under that revision. */
+async function change(db: Db | Tx, { status, where, set, event, data }: Change): Promise<Job[]> {
+  const result = await db.execute<Record<string, unknown>>(sql`
+    with moved as (
+      update ${jobsTable} set status = ${status}, revision = revision + 1 ${assignments(set)}
+      where ${where} returning *
+    ), logged as (
+      insert into ${schema.jobEvents} (job_id, revision, type, status, data)
+      select id, revision, case when status = 'cancelled' then 'cancelled' else ${event}::text end, status, ${JSON.stringify(data)}::jsonb
+      from moved
+    )
+    select * from moved`);
+  return result.rows.map(jobFromRow);
+}
+
+/** Rows that several workers may change at once are locked in one order, so that no two wait for each other. */
+export function inOrderOfId(where: SQL): SQL {
+  return sql`${jobsTable.id} in (select ${jobsTable.id} from ${jobsTable} where ${where} order by ${jobsTable.id} for update)`;
+}
+
+/** The only writer of `status`. Rows that do not match are left alone; no row back means that somebody else was first. */
+export async function transitionAll(db: Db | Tx, transition: Transition): Promise<Job[]> {
+  const input = changeOf(transition);
+  return change(db, { ...input, where: inOrderOfId(input.where) });
+}
+
+function changeOf({ from, to, where, honourCancel, set, event, data }: Transition): Change {
+  const wrong = from.find((status) => !canFollow(status, to));
+  if (wrong) throw new AppError("internal", `No job goes from ${wrong} to ${to}.`);
+  return {
+    status: honourCancel
+      ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end`
+      : sql`${to}`,
+    where: sql`${jobsTable.status} in ${[...from]} and (${where})`,
+    set: { ...endingSet(to, honourCancel ?? false), ...set },
+    event,
+    data: data ?? {},
+  };
+}
+
+function endingSet(to: JobStatus, honourCancel: boolean): Changes {
+  if (to === "completed" || to === "failed" || to === "cancelled") return { endedAt: sql`clock_timestamp()` };
+  if (honourCancel) {
+    return { endedAt: sql`case when cancel_requested_at is null then null else clock_timestamp() end` };
+  }
+  return {};
+}
+
+/** `transitionAll` for one job; null when the guard did not hold. */
+export async function transition(db: Db | Tx, input: Transition): Promise<Job | null> {
+  const [job] = await change(db, changeOf(input));
+  return job ?? null;
+}
+
+/** A change of anything but the status, under the same guard, revision and story. */
+export interface Amendment {
+  readonly where: SQL;
+  readonly set: Omit<Changes, "status">;
+  readonly event: JobEventType;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Amendment): Promise<Job[]> {
+  return change(db, { status: sql`status`, where: inOrderOfId(where), set, event, data });
+}
+
+/** `amendAll` for one job; null when the guard did not hold. */
+export async function amend(db: Db | Tx, amendment: Amendment): Promise<Job | null> {
+  const { where, set, event, data = {} } = amendment;
+  const [job] = await change(db, { status: sql`status`, where, set, event, data });
+  return job ?? null;
 }

@@ -1,10 +1,122 @@
 import type { HintMessage, LiveProgress } from "../queue/index.ts";
 import type { Services } from "../services/index.ts";
-import { readRevisions } from "./live-reads.ts";
-import type { JobView } from "./read.ts";
-import { createToldJobs, type ProgressUpdate, type ToldJobs } from "./told-jobs.ts";
-import { createWantedJobs, type WantedJobs } from "./wanted-jobs.ts";
-import { createWatchers, type Watcher, type Watchers } from "./watchers.ts";
+import { isFinal } from "./job.ts";
+import { createWantedJobs, type JobRevision, readRevisions, type WantedJobs } from "./live-reads.ts";
+import type { JobsUpdate, JobView } from "./read.ts";
+
+/** A letter of the live feed: changed jobs, or progress between two revisions. */
+export type FeedUpdate = Extract<JobsUpdate, { type: "jobs" | "progress" }>;
+
+/** A reader of the jobs of one owner. */
+export interface Watcher {
+  readonly ownerId: string;
+  /** Previews are only made while a reader of progress is connected. */
+  readonly reads: "jobs" | "jobs_and_progress";
+  push(update: FeedUpdate): void;
+}
+
+/** The watchers of a process by owner. */
+interface Watchers {
+  add(watcher: Watcher): void;
+  remove(watcher: Watcher): void;
+  has(ownerId: string): boolean;
+  /** Whether progress of this owner's jobs is shown to someone. */
+  readsProgress(ownerId: string): boolean;
+  ownerIds(): string[];
+  tell(ownerId: string, update: FeedUpdate): void;
+}
+
+function createWatchers(): Watchers {
+  const byOwner = new Map<string, Set<Watcher>>();
+  const readsProgress = (watcher: Watcher) => watcher.reads === "jobs_and_progress";
+  return {
+    add(watcher) {
+      const own = byOwner.get(watcher.ownerId) ?? new Set();
+      byOwner.set(watcher.ownerId, own.add(watcher));
+    },
+    remove(watcher) {
+      const own = byOwner.get(watcher.ownerId);
+      own?.delete(watcher);
+      if (own?.size === 0) byOwner.delete(watcher.ownerId);
+    },
+    has: (ownerId) => byOwner.has(ownerId),
+    readsProgress: (ownerId) => [...(byOwner.get(ownerId) ?? [])].some(readsProgress),
+    ownerIds: () => [...byOwner.keys()],
+    tell(ownerId, update) {
+      for (const watcher of byOwner.get(ownerId) ?? [])
+        if (update.type === "jobs" || readsProgress(watcher)) watcher.push(update);
+    },
+  };
+}
+
+export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
+
+/** What the watchers of a process were told already: the newest revision and the newest progress of each job. */
+interface ToldJobs {
+  isNewer(jobId: string, revision: number): boolean;
+  /** Keeps of these jobs those that are newer, and remembers them and their owner. */
+  takeNewer(ownerId: string, jobs: readonly JobView[]): JobView[];
+  /** Remembers owner and status, which also change without a message. */
+  note(row: Omit<JobRevision, "revision">): void;
+  ownerOf(jobId: string): string | null;
+  /** Jobs that an engine works on, with their owners. */
+  running(): { readonly jobId: string; readonly ownerId: string }[];
+  noteProgress(update: ProgressUpdate): void;
+  /** Null also after the job's end. */
+  lastProgress(jobId: string): ProgressUpdate | null;
+  /** Forgets all jobs but these and those that were noted at `sinceMs` or later. */
+  keepOnly(jobIds: ReadonlySet<string>, sinceMs: number): void;
+}
+
+interface Known {
+  revision: number;
+  ownerId: string;
+  isRunning: boolean;
+  progress: ProgressUpdate | null;
+  notedAtMs: number;
+}
+
+function createToldJobs(): ToldJobs {
+  const known = new Map<string, Known>();
+  const isNewer = (jobId: string, revision: number) => (known.get(jobId)?.revision ?? 0) < revision;
+  const note: ToldJobs["note"] = ({ id, ownerId, isRunning }) => {
+    const job = known.get(id) ?? { revision: 0, progress: null };
+    known.set(id, Object.assign(job, { ownerId, isRunning, notedAtMs: performance.now() }));
+  };
+  const noteView = (ownerId: string, { id, revision, status }: JobView) => {
+    note({ id, ownerId, isRunning: status === "processing" });
+    const job = known.get(id);
+    if (!job) return;
+    job.revision = revision;
+    if (isFinal(status)) job.progress = null;
+  };
+  return {
+    isNewer,
+    takeNewer(ownerId, jobs) {
+      const newer = jobs.filter((job) => isNewer(job.id, job.revision));
+      for (const job of newer) noteView(ownerId, job);
+      return newer;
+    },
+    note,
+    ownerOf: (jobId) => known.get(jobId)?.ownerId ?? null,
+    running: () =>
+      [...known].flatMap(([jobId, job]) => (job.isRunning ? [{ jobId, ownerId: job.ownerId }] : [])),
+    noteProgress(update) {
+      const job = known.get(update.jobId);
+      if (job) job.progress = withLastPreview(update, job.progress);
+    },
+    lastProgress: (jobId) => known.get(jobId)?.progress ?? null,
+    keepOnly(jobIds, sinceMs) {
+      for (const [id, { notedAtMs }] of known) if (!jobIds.has(id) && notedAtMs < sinceMs) known.delete(id);
+    },
+  };
+}
+
+/** Workers send a preview once; until the next one it belongs to all later progress of the same try. */
+export function withLastPreview(update: ProgressUpdate, last: ProgressUpdate | null): ProgressUpdate {
+  const isSameTry = last?.attempt === update.attempt;
+  return isSameTry && update.preview === null ? { ...update, preview: last.preview } : update;
+}
 
 /** The one reader of a web process: reads each hinted job once and feeds every watcher of its owner. */
 export interface JobFeed {

@@ -1,12 +1,11 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
-import type { JobView } from "./read.ts";
-import { loadViews } from "./load-views.ts";
-import { openStatuses } from "./status.ts";
+import { openStatuses } from "./job.ts";
+import { type JobView, loadViews } from "./read.ts";
 
 /** The named jobs as they are now, by owner. */
-export async function readJobsByOwner(
+async function readJobsByOwner(
   { db }: Pick<Services, "db">,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, readonly JobView[]>> {
@@ -40,4 +39,39 @@ export async function readRevisions(
     from ${schema.jobs} where owner_id in ${[...ownerIds]}
       and (status in ${[...openStatuses]} or ended_at > now() - ${Math.round(withinMs)} * interval '1 millisecond')`);
   return result.rows;
+}
+
+const readAtOnce = 200;
+
+/** Jobs of which a newer revision was heard of: read one batch after another, each job once however often it is wanted. */
+export interface WantedJobs {
+  add(jobId: string): void;
+  /** Reads what is wanted; returns at once while another call reads. */
+  read(): Promise<void>;
+}
+
+export function createWantedJobs(
+  services: Pick<Services, "db" | "log">,
+  onRead: (ownerId: string, jobs: readonly JobView[]) => void,
+): WantedJobs {
+  const wanted = new Set<string>();
+  let reading = false;
+  return {
+    add: (jobId) => void wanted.add(jobId),
+    async read() {
+      if (reading) return;
+      reading = true;
+      try {
+        while (wanted.size > 0) {
+          const ids = [...wanted].slice(0, readAtOnce);
+          for (const id of ids) wanted.delete(id);
+          for (const [ownerId, jobs] of await readJobsByOwner(services, ids)) onRead(ownerId, jobs);
+        }
+      } catch (error) {
+        services.log.warn({ err: error }, "live jobs not read, the next poll will");
+      } finally {
+        reading = false;
+      }
+    },
+  };
 }

@@ -1,6 +1,22 @@
-import type { EngineName, InputRole, JobKind, Need } from "../engines/index.ts";
-import type { Estimate, JobStatus, Placement, Retention, Tier } from "../db/index.ts";
-import type { ErrorCode } from "../platform/index.ts";
+import { and, desc, eq, gt, isNull, max, sql, type SQL } from "drizzle-orm";
+import { z } from "zod";
+import {
+  type Db,
+  type Estimate,
+  type JobStatus,
+  jobStatuses,
+  type Placement,
+  type Retention,
+  schema,
+  type Tier,
+  tiers,
+  type Tx,
+} from "../db/index.ts";
+import { type EngineName, type InputRole, type JobKind, jobKinds, type Need } from "../engines/index.ts";
+import { type ImageView, toImageView } from "../images/index.ts";
+import { AppError, type ErrorCode, isId } from "../platform/index.ts";
+import type { Services } from "../services/index.ts";
+import { type Job, jobFromRow, openStatuses } from "./job.ts";
 
 /** A job as people and programs see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
 export interface JobView {
@@ -72,4 +88,194 @@ export interface JobEventView {
   readonly status: JobStatus;
   readonly data: Readonly<Record<string, unknown>>;
   readonly at: string;
+}
+
+/** Host, port where it is not the scheme's own, and path: `192.168.0.107:8188`, `gpu.example.org/comfy/1`. */
+export function serverLabel(url: string): string {
+  return url.replace(/^https?:\/\//, "");
+}
+
+/** The same in SQL. */
+export function serverLabelOf(url: SQL): SQL {
+  return sql`regexp_replace(${url}, '^https?://', '')`;
+}
+
+const tierNames = new Map<number, Tier>(Object.entries(tiers).map(([name, value]) => [value, name as Tier]));
+
+interface Extras {
+  readonly node_name: string | null;
+  readonly input_links: JobView["inputs"] | null;
+  readonly output_links: JobOutputView[] | null;
+}
+
+/** Reads jobs with their pictures and node in one statement, in the order of `tail`. */
+export async function loadViews(
+  db: Db | Tx,
+  where: SQL,
+  tail: SQL = sql`order by jobs.id desc`,
+): Promise<JobView[]> {
+  const { jobs, jobInputs, jobOutputs, images, nodes } = schema;
+  const result = await db.execute<Record<string, unknown> & Extras>(sql`
+    select jobs.*, n.name as node_name,
+      (select json_agg(json_build_object('role', i.role, 'imageId', i.image_id)) from ${jobInputs} i where i.job_id = jobs.id) as input_links,
+      (select json_agg(json_build_object('imageId', m.id, 'widthPx', m.width_px, 'heightPx', m.height_px, 'thumbhash', m.thumbhash) order by o.position)
+        from ${jobOutputs} o join ${images} m on m.id = o.image_id where o.job_id = jobs.id and m.deleted_at is null) as output_links
+    from ${jobs} jobs left join ${nodes} n on n.id = jobs.node_id
+    where ${where} ${tail}`);
+  return result.rows.map((row) => toView(jobFromRow(row), row));
+}
+
+function toView(job: Job, extras: Extras): JobView {
+  const time = (at: Date | null) => at?.toISOString() ?? null;
+  return {
+    id: job.id,
+    kind: job.kind,
+    status: job.status,
+    progress: job.progress,
+    stage: job.stage,
+    tier: tierNames.get(job.tier) ?? "normal",
+    revision: job.revision,
+    attempt: job.attempt,
+    engine: job.engine,
+    workflow: job.workflow,
+    need: job.need,
+    queue: job.queue,
+    node: extras.node_name,
+    server: job.server === null ? null : serverLabel(job.server),
+    placement: job.placement,
+    estimate: job.estimate,
+    charged: job.charged,
+    notBefore: time(job.notBefore),
+    retention: job.retention,
+    params: job.params,
+    error: job.errorCode ? { code: job.errorCode, message: job.errorMessage ?? "" } : null,
+    cancelRequested: job.cancelRequestedAt !== null,
+    retryOf: job.retryOf,
+    inputs: extras.input_links ?? [],
+    outputs: extras.output_links ?? [],
+    createdAt: job.createdAt.toISOString(),
+    queuedAt: time(job.queuedAt),
+    claimedAt: time(job.claimedAt),
+    startedAt: time(job.startedAt),
+    endedAt: time(job.endedAt),
+  };
+}
+
+export interface JobAddress {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+/** One job of an owner; throws `not_found` for another's as for one that is not there. */
+export async function get(services: Services, { ownerId, id }: JobAddress): Promise<JobView> {
+  if (!isId(id)) throw new AppError("not_found");
+  const [job] = await loadViews(services.db, sql`jobs.id = ${id} and jobs.owner_id = ${ownerId}`, sql``);
+  if (!job) throw new AppError("not_found");
+  return job;
+}
+
+/** The story of a job after a revision, oldest first, as its owner may read it. */
+export async function readEvents(
+  services: Services,
+  { id, after = 0 }: { id: string; after?: number },
+): Promise<JobEventView[]> {
+  const { jobEvents } = schema;
+  const rows = await services.db
+    .select()
+    .from(jobEvents)
+    .where(and(eq(jobEvents.jobId, id), gt(jobEvents.revision, after)))
+    .orderBy(jobEvents.revision);
+  return rows.map(({ revision, type, status, data, createdAt }) => ({
+    revision,
+    type,
+    status,
+    data: toOwnerData(data),
+    at: createdAt.toISOString(),
+  }));
+}
+
+/** Addresses, ids of nodes and texts of exceptions are for admins; owners see what a server is called. */
+function toOwnerData(all: JobEventView["data"]): JobEventView["data"] {
+  const { nodeId: _nodeId, exception: _exception, ...data } = all;
+  return typeof data["server"] === "string" ? { ...data, server: serverLabel(data["server"]) } : data;
+}
+
+export interface JobStory extends JobView {
+  readonly events: readonly JobEventView[];
+  readonly facts: Readonly<Record<string, unknown>> | null;
+}
+
+/** A job with all that happened to it and what its engine measured. */
+export async function getStory(services: Services, address: JobAddress): Promise<JobStory> {
+  const job = await get(services, address);
+  const { jobs } = schema;
+  const [[row], events] = await Promise.all([
+    services.db.select({ facts: jobs.facts }).from(jobs).where(eq(jobs.id, job.id)),
+    readEvents(services, { id: job.id }),
+  ]);
+  return { ...job, events, facts: row?.facts ?? null };
+}
+
+export const listJobsSchema = z.object({
+  /** Of the page before; opaque to callers. */
+  cursor: z.string().max(64).optional(),
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  status: z.enum(["open", ...jobStatuses]).optional(),
+  kind: z.enum(jobKinds).optional(),
+});
+
+export type ListJobsInput = z.output<typeof listJobsSchema>;
+
+export interface JobPage {
+  readonly items: readonly JobView[];
+  readonly nextCursor: string | null;
+}
+
+/** An owner's jobs, newest first. Ids sort by time, so the last id is the cursor. */
+export async function list(services: Services, input: ListJobsInput & { ownerId: string }): Promise<JobPage> {
+  const { ownerId, cursor, limit, status, kind } = input;
+  if (cursor !== undefined && !isId(cursor))
+    throw new AppError("bad_request", "The cursor is not one that this list gave.");
+  const filters: SQL[] = [sql`jobs.owner_id = ${ownerId}`];
+  if (cursor) filters.push(sql`jobs.id < ${cursor}`);
+  if (kind) filters.push(sql`jobs.kind = ${kind}`);
+  if (status === "open") filters.push(sql`jobs.status in ${[...openStatuses]}`);
+  else if (status) filters.push(sql`jobs.status = ${status}`);
+  const items = await loadViews(
+    services.db,
+    sql.join(filters, sql` and `),
+    sql`order by jobs.id desc limit ${limit + 1}`,
+  );
+  const page = items.slice(0, limit);
+  return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
+}
+
+export interface RecentInputsQuery {
+  readonly ownerId: string;
+  readonly role: InputRole;
+  readonly limit: number;
+}
+
+/** The pictures that an owner used last in a role, the newest first, each once and without deleted ones. */
+export async function recentInputs(
+  { db }: Pick<Services, "db">,
+  { ownerId, role, limit }: RecentInputsQuery,
+): Promise<ImageView[]> {
+  const { jobInputs, jobs, images } = schema;
+  const used = db
+    .select({ imageId: jobInputs.imageId, at: max(jobs.createdAt).as("used_at") })
+    .from(jobInputs)
+    .innerJoin(jobs, eq(jobs.id, jobInputs.jobId))
+    .where(and(eq(jobs.ownerId, ownerId), eq(jobInputs.role, role)))
+    .groupBy(jobInputs.imageId)
+    .as("used");
+  const rows = await db
+    .select({ image: images, kind: jobs.kind })
+    .from(used)
+    .innerJoin(images, eq(images.id, used.imageId))
+    .leftJoin(jobs, eq(jobs.id, images.jobId))
+    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt)))
+    .orderBy(desc(used.at))
+    .limit(limit);
+  return rows.map(({ image, kind }) => toImageView(image, kind));
 }

@@ -5,7 +5,7 @@ import { cancel } from "./cancel.ts";
 import { claim } from "./run.ts";
 import { dispatch } from "./dispatch.ts";
 import { moveInLine } from "./reorder.ts";
-import { readWaiting } from "./waiting.ts";
+import { readWaiting } from "./estimate.ts";
 
 const scene = openJobScene({ isEmptied: true });
 let ids: string[];

@@ -2,8 +2,7 @@ import { sql } from "drizzle-orm";
 import { inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { hint } from "./hint.ts";
-import { amend } from "./transition.ts";
+import { amend, hint } from "./job.ts";
 
 export interface MoveInLine {
   readonly ownerId: string;

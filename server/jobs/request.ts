@@ -1,12 +1,17 @@
+import { randomInt } from "node:crypto";
 import { z } from "zod";
 import {
   engineNames,
-  optionalInputs,
-  requiredInputs,
   type InputRole,
   type JobKind,
+  optionalInputs,
+  requiredInputs,
 } from "../engines/index.ts";
-import { isStorable } from "../platform/index.ts";
+import { AppError, isStorable, issuesOf } from "../platform/index.ts";
+import { requireConsent } from "../safety/index.ts";
+import { sizeClassOf } from "../scheduling/index.ts";
+import { type Workflow, workflowParams } from "../workflows/index.ts";
+import type { InputImages } from "./admission.ts";
 
 const imageId = z.uuid();
 const maxSeed = Number.MAX_SAFE_INTEGER;
@@ -83,3 +88,62 @@ export const submitSchema = z.discriminatedUnion("kind", [
 
 export type SubmitInput = z.input<typeof submitSchema>;
 export type SubmitRequest = z.output<typeof submitSchema>;
+
+/** Parses what a caller sent; a missing consent has a code of its own, everything else is `bad_request`. */
+export function parseSubmit(input: unknown): SubmitRequest {
+  if (typeof input === "object" && input !== null && "kind" in input && input.kind === "outfit_change") {
+    requireConsent("params" in input ? input.params : undefined);
+  }
+  const result = submitSchema.safeParse(input);
+  if (result.success) return result.data;
+  throw new AppError("bad_request", z.prettifyError(result.error), {
+    details: { issues: issuesOf(result.error) },
+  });
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** What belongs to the kind; a workflow gets these only where it maps them. */
+const ofTheKind = new Set(["consent", "category", "scale"]);
+const maxRandom = 2 ** 48 - 1;
+
+/**
+ * The params that a run needs in full: ranges checked against the workflow, its defaults filled in, the seed drawn, so
+ * that the same params give the same picture again. What an unnamed workflow does not take is left out. Throws `workflow_params`.
+ */
+export function settleParams(request: SubmitRequest, workflow: Workflow | null): Record<string, unknown> {
+  const given: Params = request.params;
+  if (!workflow) return { ...given };
+  const kept = Object.entries(given).filter(([name]) => ofTheKind.has(name) && !(name in workflow.params));
+  const own = Object.entries(given).filter(
+    ([name]) => name in workflow.params || (request.workflow !== undefined && !ofTheKind.has(name)),
+  );
+  const result = workflowParams(workflow).safeParse(Object.fromEntries(own));
+  if (!result.success) {
+    throw new AppError("workflow_params", `"${workflow.title}": ${z.prettifyError(result.error)}`, {
+      details: { issues: issuesOf(result.error) },
+    });
+  }
+  const seed = "seed" in workflow.params ? { seed: result.data.seed ?? randomInt(maxRandom) } : {};
+  // A default of no words says nothing, and would count as words that were given.
+  const said = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(said), ...seed };
+}
+
+/** Pixels that workflows work on where neither the params nor a picture say it. */
+const usualPixels = 1_000_000;
+
+/** The size of a run for comparing it with past ones: pixels of the result, or of the picture worked on, times steps. */
+export function sizeClassOfRun(
+  kind: JobKind,
+  params: Readonly<Record<string, unknown>>,
+  inputs: InputImages,
+): number {
+  const number = (name: string) => (typeof params[name] === "number" ? params[name] : null);
+  const [width, height] = [number("width"), number("height")];
+  const picture = inputs.get("image") ?? inputs.get("person");
+  const scale = kind === "upscale" ? (number("scale") ?? 1) : 1;
+  const ofPicture = picture ? picture.widthPx * picture.heightPx * scale ** 2 : usualPixels;
+  const pixels = width !== null && height !== null ? width * height : ofPicture;
+  return sizeClassOf({ pixels, steps: number("steps") ?? 1 });
+}

@@ -1,12 +1,11 @@
+import { eq } from "drizzle-orm";
 import { describe, expect, test } from "vitest";
 import { addImage, addNode, readJob } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
-import { eq } from "drizzle-orm";
 import { schema, tiers } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
-import { retryAny } from "./admin/retry-any.ts";
 import { cancel } from "./cancel.ts";
-import { retry } from "./retry.ts";
+import { retry, retryAny } from "./retry.ts";
 import { submit } from "./submit.ts";
 
 const scene = openJobScene({ isEmptied: true });

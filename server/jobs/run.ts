@@ -1,13 +1,187 @@
-import { sql, type SQL } from "drizzle-orm";
+import { and, eq, sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Need } from "../engines/index.ts";
-import type { Config } from "../platform/index.ts";
+import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { isResumed } from "./dispatch.ts";
-import { hint } from "./hint.ts";
-import type { Job } from "./job.ts";
-import { letNextOut } from "./let-next-out.ts";
-import { transition } from "./transition.ts";
+import { isResumed, letNextOut } from "./dispatch.ts";
+import {
+  amend,
+  claimedStatuses,
+  heldBy,
+  hint,
+  type Job,
+  type Lease,
+  transition,
+  transitionAll,
+} from "./job.ts";
+
+/** A result whose objects are stored already; its row is inserted when the job completes. */
+export interface StoredResult {
+  readonly id: string;
+  readonly storageKey: string;
+  readonly storedSha256: string;
+  readonly mime: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly sizeBytes: number;
+  readonly thumbhash: string;
+}
+
+export interface Completion {
+  readonly lease: Lease;
+  readonly outputs: readonly StoredResult[];
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Ends a run well: status, image rows and links in one transaction guarded by the lease. Null when the lease is no
+ * longer the current one; nothing is written then and the caller discards the objects. Idempotent: after a lost answer
+ * it can be called again, and finds what it committed.
+ */
+export async function complete(
+  services: Services,
+  { lease, outputs, facts }: Completion,
+): Promise<Job | null> {
+  const job = await services.db.transaction(async (tx) => {
+    const moved = await transition(tx, {
+      from: ["processing"],
+      to: "completed",
+      where: heldBy(lease),
+      set: { progress: 1, stage: null, facts: { ...facts } },
+      event: "completed",
+      data: { imageIds: outputs.map((output) => output.id) },
+    });
+    if (!moved || outputs.length === 0) return moved;
+    const rows = outputs.map((output) => ({
+      ...output,
+      ownerId: moved.ownerId,
+      role: "result" as const,
+      jobId: moved.id,
+    }));
+    await tx.insert(schema.images).values(rows);
+    await tx
+      .insert(schema.jobOutputs)
+      .values(outputs.map((output, position) => ({ jobId: moved.id, position, imageId: output.id })));
+    return moved;
+  });
+  if (!job) return findCompleted(services, lease);
+  // A window counts slots, not free ones: an end makes no room in it, a claim does.
+  hint(services, [job]);
+  return job;
+}
+
+/** The job when this very lease completed it before, else null. */
+async function findCompleted({ db }: Services, lease: Lease): Promise<Job | null> {
+  const { jobs } = schema;
+  const [job] = await db
+    .select()
+    .from(jobs)
+    .where(and(heldBy(lease), eq(jobs.status, "completed")));
+  return job ?? null;
+}
+
+/**
+ * Hands back rows that a living node holds without running them: its claim was committed but the answer was lost, or
+ * the end of a run could not be stored while the database was away. After its last try a job fails: an end that can
+ * never be stored would be run again for ever. Call it while the node claims nothing.
+ */
+export async function handBackUnknown(
+  services: Services,
+  input: { nodeId: string; running: readonly string[] },
+): Promise<number> {
+  const { nodeId, running } = input;
+  const { maxAttempts } = services.config.limits;
+  const others = running.length > 0 ? sql`and id not in ${[...running]}` : sql``;
+  const unknown = sql`node_id = ${nodeId} ${others}`;
+  const spent = sql`attempt >= ${maxAttempts} and cancel_requested_at is null`;
+  const failed = await transitionAll(services.db, {
+    from: claimedStatuses,
+    to: "failed",
+    where: sql`${unknown} and ${spent}`,
+    set: { errorCode: "internal", errorMessage: errorRules.internal.message },
+    event: "failed",
+    data: { code: "internal" },
+  });
+  const handedBack = await transitionAll(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    where: sql`${unknown} and not (${spent})`,
+    set: { nodeId: null, progress: 0, stage: null },
+    honourCancel: true,
+    event: "handed_back",
+  });
+  const jobs = [...failed, ...handedBack];
+  hint(services, jobs);
+  return jobs.length;
+}
+
+/** A worker that stops gives its job back to the line; costs the job nothing. */
+export async function handBack(services: Services, lease: Lease): Promise<Job | null> {
+  const job = await transition(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    where: heldBy(lease),
+    // What it posted goes on at its server: the next try adopts it.
+    set: { nodeId: null, progress: 0, stage: null },
+    honourCancel: true,
+    event: "handed_back",
+  });
+  if (!job) return null;
+  hint(services, [job]);
+  await letNextOut(services, job.queue);
+  return job;
+}
+
+/** Stores what is about to be posted to a server, so that a later try adopts it. False when the lease is lost. */
+export async function noteSubmission(
+  services: Services,
+  lease: Lease,
+  submission: { server: string; externalId: string | null },
+): Promise<boolean> {
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and status in ${[...claimedStatuses]}`,
+    set: submission,
+    event: "posted",
+    data: { server: submission.server },
+  });
+  if (job) hint(services, [job]);
+  return job !== null;
+}
+
+export interface Progress {
+  /** 0..1 */
+  readonly progress: number;
+  readonly stage: string;
+}
+
+/** Writes progress to the row; the caller does so every few seconds at most. False when the lease is lost. */
+export async function persistProgress(
+  services: Services,
+  lease: Lease,
+  { progress, stage }: Progress,
+): Promise<boolean> {
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and status = 'processing'`,
+    set: { progress, stage },
+    event: "progress",
+    data: { progress, stage },
+  });
+  if (job) hint(services, [job]);
+  return job !== null;
+}
+
+/** The engine begins: `waiting_for_engine` to `processing`. Null when the lease is no longer the current one. */
+export async function start(services: Services, lease: Lease): Promise<Job | null> {
+  const job = await transition(services.db, {
+    from: ["waiting_for_engine"],
+    to: "processing",
+    where: heldBy(lease),
+    set: { startedAt: sql`clock_timestamp()` },
+    event: "started",
+  });
+  if (job) hint(services, [job]);
+  return job;
+}
 
 export interface Claimant {
   readonly nodeId: string;

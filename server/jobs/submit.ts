@@ -1,21 +1,15 @@
 import { sql } from "drizzle-orm";
-import { inTurn, schema, tiers, type Asked, type JobStatus, type Tx } from "../db/index.ts";
+import { type Asked, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { needOf } from "../engines/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety/index.ts";
 import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
-import { admit } from "./admission.ts";
-import { hint } from "./hint.ts";
-import type { Job } from "./job.ts";
-import type { SubmitRequest } from "./request.ts";
-import { letNextOut } from "./let-next-out.ts";
-import { loadInputs, type InputImages } from "./load-inputs.ts";
-import { readOutlook, type Outlook } from "./outlook.ts";
-import { parseSubmit } from "./parse-submit.ts";
-import { rememberRequest } from "./remember-request.ts";
-import { settleParams } from "./settle-params.ts";
-import { sizeClassOfRun } from "./size-class-of-run.ts";
+import { admit, type InputImages, loadInputs, rememberRequest } from "./admission.ts";
+import { letNextOut } from "./dispatch.ts";
+import { type Outlook, readOutlook } from "./estimate.ts";
+import { hint, type Job } from "./job.ts";
+import { parseSubmit, settleParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 
 export interface Submitter {
   readonly userId: string;

@@ -1,20 +1,181 @@
-import { sql } from "drizzle-orm";
+import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import type { Need } from "../engines/index.ts";
+import { localEngine, type Need } from "../engines/index.ts";
 import { purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
+import { isId } from "../platform/index.ts";
+import { isGpuQueue, livePlaces, readPlaces, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
-import { dispatch } from "./dispatch.ts";
-import { expireEphemeral } from "./expire-ephemeral.ts";
-import { expireGuests } from "./cleanup.ts";
-import { failUnservable } from "./fail-unservable.ts";
-import { forgiveServers } from "./forgive-servers.ts";
-import { moveStranded } from "./move-stranded.ts";
-import { pruneEvents } from "./prune-events.ts";
-import { pruneKeys } from "./prune-keys.ts";
-import { pruneSignIns } from "./prune-sign-ins.ts";
-import { recover } from "./recover.ts";
-import { rering } from "./rering.ts";
+import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
+import { dispatch, lockLine, rering } from "./dispatch.ts";
+import { amendAll, claimedStatuses, hint, isFinal, type Job, transitionAll } from "./job.ts";
+
+const message = "No server that was seen in the last 24 hours can do this any more.";
+
+/**
+ * Ends waiting jobs that no node of the last 24 hours could serve: `submit` would refuse them now. Only once a node has
+ * been up for an hour: after a longer stop of everything the servers must be found first. One statement, so that what is
+ * submitted meanwhile is held against the same nodes.
+ */
+async function failUnservable(services: Services): Promise<void> {
+  const { jobs, nodes, nodeQueues } = schema;
+  const failed = await transitionAll(services.db, {
+    from: ["pending", "queued"],
+    to: "failed",
+    where: sql`${jobs.engine} <> ${localEngine.name}
+      and exists (select 1 from ${nodes} n where n.state = 'active' and n.started_at < now() - interval '1 hour')
+      and not exists (
+        select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+        where (${jobs.need} = any(q.seen_needs) or ${jobs.need} = any(q.needs))
+          and (n.state = 'active' or n.seen_at > now() - interval '24 hours'))`,
+    set: { errorCode: "no_engine", errorMessage: message },
+    event: "failed",
+    data: { code: "no_engine", message },
+  });
+  if (failed.length === 0) return;
+  hint(services, failed);
+  services.log.warn({ jobIds: failed.map(({ id }) => id) }, "jobs failed that nothing can run any more");
+}
+
+/** A prompt as it was found on a server. */
+export interface PostedPrompt {
+  readonly jobId: string;
+  readonly promptId: string;
+}
+
+/**
+ * Those of the prompts that nobody will adopt: their job ended, or was posted anew since. A prompt is noted before it is
+ * posted, so whoever saw it before asking here meets its note. Prompts of jobs that are not known are left alone.
+ */
+export async function findStrays<P extends PostedPrompt>(
+  { db }: Pick<Services, "db">,
+  prompts: readonly P[],
+): Promise<P[]> {
+  const ids = prompts.map(({ jobId }) => jobId).filter(isId);
+  if (ids.length === 0) return [];
+  const { jobs } = schema;
+  const rows = await db
+    .select({ id: jobs.id, status: jobs.status, externalId: jobs.externalId })
+    .from(jobs)
+    .where(inArray(jobs.id, ids));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return prompts.filter(({ jobId, promptId }) => {
+    const row = byId.get(jobId);
+    return row !== undefined && (isFinal(row.status) || row.externalId !== promptId);
+  });
+}
+
+/**
+ * Lets jobs go back to servers that they avoid when no other one is left: whoever they waited for has gone. What
+ * happens there decides again; the number of tries bounds it.
+ */
+export async function forgiveServers(services: Services): Promise<void> {
+  const { jobs } = schema;
+  const serving = sql`select 1 from ${servingServers(services.config, sql`jobs.need`)} and q.queue = jobs.queue`;
+  const forgiven = await amendAll(services.db, {
+    where: sql`${jobs.status} in ('pending', 'queued') and ${jobs.avoid} <> '{}'
+      and exists (${serving}) and not exists (${serving} and s.url <> all(jobs.avoid))`,
+    set: { avoid: [] },
+    event: "servers_forgiven",
+  });
+  hint(services, forgiven);
+}
+
+/**
+ * Places waiting jobs anew when their queue has no live node that can serve their need but another queue of the same
+ * class of hardware has; from cards to the CPU nothing moves unasked: servers are away for moments. Queued
+ * rows go back to the line first, so that only the fair pick lets them out.
+ */
+export async function moveStranded(services: Services): Promise<void> {
+  const live = await livePlaces(services.db);
+  if (live.length === 0) return;
+  const { jobs } = schema;
+  const waiting = await services.db
+    .selectDistinct({ queue: jobs.queue, need: jobs.need })
+    .from(jobs)
+    .where(inArray(jobs.status, ["pending", "queued"]));
+  for (const { queue, need } of waiting) {
+    const own = live.filter((place) => place.need === need);
+    if (!own.some((place) => place.queue === queue)) await move(services, { from: queue, need });
+  }
+}
+
+async function move(services: Services, { from, need }: { from: string; need: Need }): Promise<void> {
+  const { db, config } = services;
+  const isGpu = isGpuQueue(config, from);
+  const places = (await readPlaces(db, [need])).filter(
+    (place) => place.slots > 0 && isGpuQueue(config, place.queue) === isGpu,
+  );
+  const to = places.toSorted((a, b) => a.workMs / a.slots - b.workMs / b.slots)[0]?.queue;
+  if (to === undefined) return;
+  const { jobs } = schema;
+  const here = sql`queue = ${from} and need = ${need}`;
+  const moved = await db.transaction(async (tx) => {
+    await lockLine(tx, from);
+    // Both statements below change them: locked at once, in the order of every other statement about several jobs.
+    await tx.execute(
+      sql`select id from ${jobs} where ${here} and status in ('pending', 'queued') order by id for update`,
+    );
+    await transitionAll(tx, {
+      from: ["queued"],
+      to: "pending",
+      where: here,
+      event: "requeued",
+      data: { from },
+    });
+    return amendAll(tx, {
+      where: sql`${here} and status = 'pending'`,
+      set: { queue: to, placement: sql`jsonb_set(placement, '{chosen,queue}', to_jsonb(${to}::text))` },
+      event: "moved",
+      data: { from, to },
+    });
+  });
+  hint(services, moved);
+  services.log.info(
+    { from, to, need, count: moved.length },
+    "waiting jobs moved to a queue with a live node",
+  );
+}
+
+/**
+ * Takes back claimed rows whose node is neither active nor draining: a query, not an event, so that it works whoever
+ * noticed the loss. The job is charged for its worker's death and next runs alone; after the last charged try, and if it
+ * is tried once, it fails.
+ */
+export async function recover(services: Services): Promise<Job[]> {
+  const { jobs, nodes } = schema;
+  const { maxCharged } = services.config.limits;
+  const orphaned = sql`not exists (select 1 from ${nodes} n where n.id = ${jobs.nodeId} and n.state in ('active', 'draining'))`;
+  const failed = await transitionAll(services.db, {
+    from: claimedStatuses,
+    to: "failed",
+    where: sql`${orphaned} and (once or charged + 1 >= ${maxCharged}) and cancel_requested_at is null`,
+    set: {
+      charged: sql`charged + 1`,
+      errorCode: "worker_lost",
+      errorMessage: sql`'The worker ' || coalesce((select n.name from ${nodes} n where n.id = ${jobs.nodeId}), 'that ran it') || ' died while it worked on the job' || case when once then '.' else ', as others did before.' end`,
+    },
+    event: "failed",
+    data: { code: "worker_lost" },
+  });
+  const requeued = await transitionAll(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    // The limit again: a node may have been called lost since the statement above.
+    where: sql`${orphaned} and ((not once and charged + 1 < ${maxCharged}) or cancel_requested_at is not null)`,
+    set: { charged: sql`charged + 1`, runAlone: true, nodeId: null, progress: 0, stage: null },
+    honourCancel: true,
+    event: "worker_lost",
+  });
+  const all = [...failed, ...requeued];
+  for (const job of all)
+    services.log.warn(
+      { jobId: job.id, status: job.status, charged: job.charged },
+      "job taken back from a lost worker",
+    );
+  hint(services, all);
+  return requeued;
+}
 
 /** One pass of the safety net (A6): whatever a crash or a lost message left behind goes on. Safe to run anywhere, any time. */
 export async function sweep(services: Services): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Logger } from "pino";
+import type { Logger as PinoLogger } from "pino";
 import type { Db } from "../db/index.ts";
 import type { Config, Env } from "../platform/index.ts";
 import type { Bells, Hints } from "../queue/index.ts";
@@ -8,7 +8,7 @@ import type { Disk } from "../storage/index.ts";
 export interface Services {
   readonly env: Env;
   readonly config: Config;
-  readonly log: Logger;
+  readonly log: PinoLogger;
   readonly db: Db;
   readonly disk: Disk;
   readonly bells: Bells;

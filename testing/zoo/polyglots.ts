@@ -11,13 +11,13 @@ const payloads: Readonly<Record<string, string>> = {
   "a ZIP": `PK\x03\x04not reallyPK\x05\x06${"\0".repeat(18)}`,
 };
 
-const outcome = byHeader("upload_unsupported");
+const polyglotOutcome = byHeader("upload_unsupported");
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 
 const behind = zooFormats.flatMap((format) =>
   Object.entries(payloads).map(([what, payload]) => ({
     name: `a ${format} with ${what} behind it`,
-    outcome,
+    outcome: polyglotOutcome,
     make: async () => Buffer.concat([await smallPicture(format), latin1(payload)]),
   })),
 );
@@ -27,12 +27,12 @@ const inside = Object.entries(payloads)
   .flatMap(([what, payload]) => [
     {
       name: `a jpeg with ${what} in a comment`,
-      outcome,
+      outcome: polyglotOutcome,
       make: async () => withJpegSegment(await smallPicture("jpeg"), 0xfe, latin1(payload)),
     },
     {
       name: `a png with ${what} in a text`,
-      outcome,
+      outcome: polyglotOutcome,
       make: async () =>
         withPngChunk(await smallPicture("png"), pngChunk("tEXt", latin1(`Comment\0${payload}`))),
     },

@@ -4,13 +4,13 @@ import { useBoxSize } from "../../ui/use-box-size.ts";
 import type { Point } from "../mask/stroke.ts";
 import { fitView, panView, type View, zoomView } from "./view.ts";
 
-interface Size {
+interface BoxSize {
   readonly widthPx: number;
   readonly heightPx: number;
 }
 
 /** The view of a stage; fitted until somebody moves it. */
-export function useView(stage: HTMLElement | null, picture: Size) {
+export function useView(stage: HTMLElement | null, picture: BoxSize) {
   const size = useBoxSize(stage);
   const [moved, setMoved] = useState<View | null>(null);
   const fitted = fitView(size, { width: picture.widthPx, height: picture.heightPx });

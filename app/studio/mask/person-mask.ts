@@ -10,7 +10,7 @@ export interface PersonMask {
 
 export const noMask: PersonMask = { personId: null, strokes: [] };
 
-const listeners = new Set<() => void>();
+const maskListeners = new Set<() => void>();
 let mask = noMask;
 let sent: { readonly mask: PersonMask; readonly id: Promise<string> } | null = null;
 let sentId: string | null = null;
@@ -22,11 +22,11 @@ export const personMask = {
   get: (): PersonMask => mask,
   set: (next: PersonMask): void => {
     mask = next;
-    for (const listener of listeners) listener();
+    for (const listener of maskListeners) listener();
   },
   watch: (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
+    maskListeners.add(listener);
+    return () => maskListeners.delete(listener);
   },
   /** Sends the marks once, however often they are used; rejects with the failure. */
   send: (person: ImageView): Promise<string> => {

@@ -13,24 +13,24 @@ import {
 import { t } from "./init.ts";
 import { adminAction, adminProcedure } from "./procedures.ts";
 
-const one = z.strictObject({ id: z.uuid() });
+const oneNode = z.strictObject({ id: z.uuid() });
 const server = z.strictObject({ url: z.string().min(1).max(2_000) });
 
 export const adminNodesRouter = t.router({
   list: adminProcedure.query(async ({ ctx }) => ({ items: await readNodes(ctx.services) })),
-  drain: adminAction.input(one).mutation(({ ctx, input }) => drainNode(ctx.services, input)),
-  resume: adminAction.input(one).mutation(async ({ ctx, input }) => {
+  drain: adminAction.input(oneNode).mutation(({ ctx, input }) => drainNode(ctx.services, input)),
+  resume: adminAction.input(oneNode).mutation(async ({ ctx, input }) => {
     const { queues } = await resumeNode(ctx.services, input);
     for (const queue of queues) await dispatch(ctx.services, queue);
     await rering(ctx.services, 0);
     return { state: "active" as const };
   }),
-  retire: adminAction.input(one).mutation(async ({ ctx, input }) => {
+  retire: adminAction.input(oneNode).mutation(async ({ ctx, input }) => {
     await retireNode(ctx.services, input);
     return input;
   }),
   changeSettings: adminAction
-    .input(one.extend({ settings: nodeSettingsSchema }))
+    .input(oneNode.extend({ settings: nodeSettingsSchema }))
     .mutation(async ({ ctx, input }) => {
       await changeNodeSettings(ctx.services, input);
       return { id: input.id };

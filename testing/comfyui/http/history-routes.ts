@@ -1,7 +1,7 @@
 import { textsOf } from "../json.ts";
 import type { HistoryEntry } from "../server/session.ts";
-import { empty, json, type Answer } from "./answer.ts";
-import { integerOf, membersOf, readJson, type Call } from "./call.ts";
+import { type Answer, empty, json } from "./answer.ts";
+import { type Call, integerOf, membersOf, readJson } from "./call.ts";
 import { queueRow } from "./queue-routes.ts";
 
 /** GET /history. */
@@ -11,13 +11,13 @@ export function listHistory({ comfy, query }: Call): Answer {
   const offset = integerOf(query, "offset") ?? -1;
   const start = offset < 0 ? Math.max(0, entries.length - most) : offset;
   const chosen = entries.slice(start, start + most);
-  return json(Object.fromEntries(chosen.map(([id, entry]) => [id, showEntry(entry)])));
+  return json(Object.fromEntries(chosen.map(([id, entry]) => [id, historyEntry(entry)])));
 }
 
 /** GET /history/{id}: empty while unknown or unfinished. */
 export function getHistory({ comfy, params: [id = ""] }: Call): Answer {
   const entry = comfy.session.history.get(id);
-  return json(entry && isVisible(entry) ? { [id]: showEntry(entry) } : {});
+  return json(entry && isVisible(entry) ? { [id]: historyEntry(entry) } : {});
 }
 
 /** POST /history: forgets; files stay. */
@@ -33,6 +33,6 @@ function isVisible(entry: HistoryEntry): boolean {
   return entry.visibleAt <= Date.now();
 }
 
-function showEntry({ item, outputs, status, meta }: HistoryEntry) {
+function historyEntry({ item, outputs, status, meta }: HistoryEntry) {
   return { prompt: queueRow(item), outputs, status, meta };
 }

@@ -26,7 +26,7 @@ export async function strikeFaults(run: Run, nodeId: string): Promise<void> {
   }
 }
 
-function failureOf(fault: InNode): NodeFailure | null {
+function failureOf(fault: NodeOfFault): NodeFailure | null {
   switch (fault.kind) {
     case "gpu-out-of-memory":
       return gpuOutOfMemory();
@@ -61,9 +61,9 @@ export async function sleepInSession({ session }: Run, ms: number): Promise<void
   }
 }
 
-type InNode = Extract<RunFault, { nodeClass?: string }>;
+type NodeOfFault = Extract<RunFault, { nodeClass?: string }>;
 
-function isInNode(fault: RunFault): fault is InNode {
+function isInNode(fault: RunFault): fault is NodeOfFault {
   return fault.kind !== "socket-silent" && fault.kind !== "socket-no-end" && fault.kind !== "history-late";
 }
 

@@ -3,7 +3,7 @@ import { foreignText } from "@atelier/server/platform";
 import type { CallOptions, IopaintServer } from "./iopaint-server.ts";
 import { readJson } from "./read-json.ts";
 
-const schema = z.object({ name: foreignText, need_prompt: z.boolean().default(false) });
+const modelSchema = z.object({ name: foreignText, need_prompt: z.boolean().default(false) });
 
 /** The model that inpaints. */
 export interface IopaintModel {
@@ -13,6 +13,10 @@ export interface IopaintModel {
 }
 
 export async function readModel(server: IopaintServer, options: CallOptions): Promise<IopaintModel> {
-  const { name, need_prompt: needsPrompt } = await readJson(server, { route: "model", schema }, options);
+  const { name, need_prompt: needsPrompt } = await readJson(
+    server,
+    { route: "model", schema: modelSchema },
+    options,
+  );
   return { name, needsPrompt };
 }

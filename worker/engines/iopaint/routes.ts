@@ -3,7 +3,7 @@ import { foreignText } from "@atelier/server/platform";
 import type { CallOptions, IopaintServer } from "./iopaint-server.ts";
 import { readJson } from "./read-json.ts";
 
-const schema = z.object({
+const serverConfigSchema = z.object({
   plugins: z.array(z.object({ name: foreignText, support_gen_image: z.boolean().default(false) })),
   removeBGModel: foreignText.nullish(),
   realesrganModel: foreignText.nullish(),
@@ -18,7 +18,7 @@ export interface IopaintConfig {
 }
 
 export async function readServerConfig(server: IopaintServer, options: CallOptions): Promise<IopaintConfig> {
-  const config = await readJson(server, { route: "server-config", schema }, options);
+  const config = await readJson(server, { route: "server-config", schema: serverConfigSchema }, options);
   const plugins = config.plugins.filter((plugin) => plugin.support_gen_image).map(({ name }) => name);
   const modelByPlugin = { RemoveBG: config.removeBGModel, RealESRGAN: config.realesrganModel };
   return {

@@ -5,7 +5,7 @@ import type { CallOptions, ComfyServer } from "./comfy-server.ts";
 import { deleteQueued } from "./delete-queued.ts";
 import { readQueue } from "./read-queue.ts";
 
-const pauseMs = 200;
+const cancelPauseMs = 200;
 /** A server forgets an interrupt that comes just before it begins with the prompt, so a prompt that goes on gets another. */
 const repeatMs = 2_000;
 
@@ -24,7 +24,7 @@ export async function cancelPrompt(
       if (!(await stop(server, promptId, options))) return;
       repeatAtMs = performance.now() + repeatMs;
     } else {
-      await sleep(pauseMs, undefined, { signal: options.signal });
+      await sleep(cancelPauseMs, undefined, { signal: options.signal });
     }
   } while (await isOpen(server, promptId, options));
 }

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { AppError, foreignText, type ErrorCode } from "@atelier/server/platform";
+import { AppError, type ErrorCode, foreignText } from "@atelier/server/platform";
 import { exhaustedMemory } from "./exhausted-memory.ts";
 
-const text = z.string().catch("");
+const executionText = z.string().catch("");
 
 /** What `execution_error` says, as event and in the history. Traceback and inputs hold paths and prompts of people. */
 const schema = z.object({
   node_type: foreignText.catch(""),
-  exception_type: text,
-  exception_message: text,
+  exception_type: executionText,
+  exception_message: executionText,
   current_inputs: z.record(z.string(), z.unknown()).catch({}),
 });
 

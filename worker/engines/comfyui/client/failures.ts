@@ -1,28 +1,28 @@
 import { z } from "zod";
 import { AppError, foreignText } from "@atelier/server/platform";
 
-const text = foreignText.catch("");
+const validationText = foreignText.catch("");
 
 const nodeError = z.object({
-  type: text,
-  details: text,
+  type: validationText,
+  details: validationText,
   extra_info: z
-    .object({ input_name: text, received_value: foreignText.optional().catch(undefined) })
+    .object({ input_name: validationText, received_value: foreignText.optional().catch(undefined) })
     .partial()
     .catch({}),
 });
 
 const nodeErrors = z
-  .record(foreignText, z.object({ class_type: text, errors: z.array(nodeError).catch([]) }))
+  .record(foreignText, z.object({ class_type: validationText, errors: z.array(nodeError).catch([]) }))
   .catch({});
 
 /** The body of a refused prompt, and of one that was accepted in part. */
 export const validationSchema = z.object({
   error: z
     .object({
-      type: text,
-      message: text,
-      extra_info: z.object({ class_type: text }).catch({ class_type: "" }),
+      type: validationText,
+      message: validationText,
+      extra_info: z.object({ class_type: validationText }).catch({ class_type: "" }),
     })
     .optional(),
   node_errors: nodeErrors,

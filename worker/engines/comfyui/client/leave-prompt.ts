@@ -5,7 +5,7 @@ import type { ComfyServer } from "./comfy-server.ts";
 
 /** A server that cannot be reached is tried for this long: it may be cut off for a moment while the prompt goes on. */
 const leaveMostMs = 30_000;
-const pauseMs = 500;
+const leavePauseMs = 500;
 
 /** Takes the prompt off its server once its post is answered, as far as that can be done. Never rejects. */
 export async function leavePrompt(
@@ -21,7 +21,7 @@ export async function leavePrompt(
       return;
     } catch (error) {
       if (!isAppError(error)) return;
-      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(leavePauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 }

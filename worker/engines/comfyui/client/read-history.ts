@@ -17,8 +17,8 @@ const entrySchema = z.object({
 /** How a prompt ended. */
 export type HistoryEntry = z.infer<typeof entrySchema>;
 
-const schema = z.record(z.string(), entrySchema);
-const maxBytes = 32 * 1024 * 1024;
+const historySchema = z.record(z.string(), entrySchema);
+const maxHistoryBytes = 32 * 1024 * 1024;
 
 /** The end of a prompt; null while it waits or runs, and when the server does not know it. */
 export async function readHistory(
@@ -27,5 +27,7 @@ export async function readHistory(
   options: CallOptions,
 ): Promise<HistoryEntry | null> {
   const path = `history/${encodeURIComponent(promptId)}`;
-  return jsonOf(await ask(server, { path, maxBytes }, options), schema)[promptId] ?? null;
+  return (
+    jsonOf(await ask(server, { path, maxBytes: maxHistoryBytes }, options), historySchema)[promptId] ?? null
+  );
 }

@@ -13,7 +13,7 @@ const nodeInfo = z.object({
 /** What a node class takes and gives. An input is `[type or choices, options]`, its choices in either place. */
 export type NodeInfo = z.infer<typeof nodeInfo>;
 
-const schema = z.record(z.string(), z.unknown());
+const objectInfoSchema = z.record(z.string(), z.unknown());
 
 /** A class of the server; null when it does not have it. */
 export async function readObjectInfo(
@@ -22,7 +22,7 @@ export async function readObjectInfo(
   options: CallOptions,
 ): Promise<NodeInfo | null> {
   const path = `object_info/${encodeURIComponent(nodeClass)}`;
-  const classes = jsonOf(await ask(server, { path }, options), schema);
+  const classes = jsonOf(await ask(server, { path }, options), objectInfoSchema);
   const parsed = nodeInfo.safeParse(classes[nodeClass]);
   return parsed.success ? parsed.data : null;
 }

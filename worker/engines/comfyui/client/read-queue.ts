@@ -9,10 +9,10 @@ export interface ServerQueue {
 }
 
 const entries = z.array(z.tuple([z.number(), z.string()], z.unknown()));
-const schema = z.object({ queue_running: entries, queue_pending: entries });
+const queueSchema = z.object({ queue_running: entries, queue_pending: entries });
 
 /** Every entry carries its whole graph, so a long queue is a long answer. */
-const maxBytes = 64 * 1024 * 1024;
+const maxQueueBytes = 64 * 1024 * 1024;
 
 /** What runs and waits on the server. */
 export async function readQueue(server: ComfyServer, options: CallOptions): Promise<ServerQueue> {
@@ -32,6 +32,6 @@ export async function readQueuedPrompts(server: ComfyServer, options: CallOption
   return [...running, ...pending].map(([, promptId, graph]) => ({ promptId, graph }));
 }
 
-async function askQueue(server: ComfyServer, options: CallOptions): Promise<z.infer<typeof schema>> {
-  return jsonOf(await ask(server, { path: "queue", maxBytes }, options), schema);
+async function askQueue(server: ComfyServer, options: CallOptions): Promise<z.infer<typeof queueSchema>> {
+  return jsonOf(await ask(server, { path: "queue", maxBytes: maxQueueBytes }, options), queueSchema);
 }

@@ -19,7 +19,7 @@ export interface SystemStats {
   readonly devices: readonly ComfyDevice[];
 }
 
-const schema = z.object({
+const systemStatsSchema = z.object({
   system: z.object({
     comfyui_version: foreignText.nullish(),
     ram_total: foreignBytes.nullish(),
@@ -32,7 +32,7 @@ const schema = z.object({
 
 /** Version and memory of the server; the cheapest sign that it is a ComfyUI server and alive. */
 export async function readSystemStats(server: ComfyServer, options: CallOptions): Promise<SystemStats> {
-  const { system, devices } = jsonOf(await ask(server, { path: "system_stats" }, options), schema);
+  const { system, devices } = jsonOf(await ask(server, { path: "system_stats" }, options), systemStatsSchema);
   return {
     version: system.comfyui_version ?? null,
     ramTotalBytes: system.ram_total ?? null,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ask, jsonOf } from "./ask.ts";
 import type { CallOptions, ComfyServer } from "./comfy-server.ts";
 
-const schema = z.object({ name: z.string(), subfolder: z.string().default("") });
+const uploadSchema = z.object({ name: z.string(), subfolder: z.string().default("") });
 const timeoutMs = 120_000;
 
 export interface Upload {
@@ -23,6 +23,6 @@ export async function uploadImage(
   form.set("subfolder", upload.subfolder);
   form.set("overwrite", "true");
   const answer = await ask(server, { path: "upload/image", form }, { timeoutMs, ...options });
-  const { name, subfolder } = jsonOf(answer, schema);
+  const { name, subfolder } = jsonOf(answer, uploadSchema);
   return subfolder ? `${subfolder}/${name}` : name;
 }

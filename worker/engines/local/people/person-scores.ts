@@ -12,7 +12,7 @@ export interface PersonScores {
 }
 
 const leastFaceScore = 0.35;
-const leastShoulderScore = 0.25;
+const leastPersonShoulderScore = 0.25;
 const leastPersonShare = 0.01;
 const sureFrom = 200;
 
@@ -29,7 +29,7 @@ export function personScores(pose: Pose, selfie: Grey): PersonScores {
 
 /** Throws `no_person_found` unless both networks see somebody. */
 export function requirePerson({ face, shoulders, personShare }: PersonScores): void {
-  const isPosed = face >= leastFaceScore || shoulders >= leastShoulderScore;
+  const isPosed = face >= leastFaceScore || shoulders >= leastPersonShoulderScore;
   if (isPosed && personShare >= leastPersonShare) return;
   throw new AppError("no_person_found", "No person was found. Use a photo that shows one clearly.", {
     details: { gate: "person", score: Math.max(face, shoulders), face, shoulders, personShare },
