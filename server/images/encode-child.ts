@@ -1,6 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import { encodeFiles, type EncodeTask } from "./encode.ts";
-import { packError, packFiles, type ChildUsage } from "./encode-wire.ts";
+import { type ChildUsage, encodeFiles, type EncodeTask, packError, packFiles } from "./encode.ts";
 
 // The entry of a child process that makes the files of one picture: its bytes at stdin, the answer at stdout.
 

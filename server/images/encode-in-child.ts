@@ -1,10 +1,9 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { AppError, type ErrorCode } from "../platform/index.ts";
-import type { EncodeTask, ImageFiles } from "./encode.ts";
-import { unpackFiles, type ChildUsage } from "./encode-wire.ts";
+import { type ChildUsage, type EncodeTask, type ImageFiles, unpackFiles } from "./encode.ts";
 import { childLimits } from "./limits.ts";
 
 type Limit = keyof typeof childLimits;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTurns, type Turn } from "./decode-slot.ts";
+import { createTurns, type Turn } from "./files.ts";
 
 /** Work that ends when it is told to, in the order in which it began. */
 function createLine(limits: { slots: number; heavySlots: number }) {

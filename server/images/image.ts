@@ -1,5 +1,26 @@
+import { and, eq, isNull, type SQL } from "drizzle-orm";
+import { type Db, type ImageRole, schema } from "../db/index.ts";
 import type { JobKind } from "../engines/index.ts";
-import type { ImageView } from "./image-view.ts";
+import { AppError, isId } from "../platform/index.ts";
+
+/** A picture in a list. Its files: `/api/v1/images/{id}/file?variant=original|preview|thumbnail`. */
+export interface ImageView {
+  readonly id: string;
+  readonly role: ImageRole;
+  readonly mime: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly sizeBytes: number;
+  /** Base64. */
+  readonly thumbhash: string;
+  readonly title: string;
+  readonly starred: boolean;
+  /** The job that made it and that job's kind; null for uploads. Results are marked "AI" on screen. */
+  readonly jobId: string | null;
+  readonly kind: JobKind | null;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+}
 
 /** Media types under which originals are stored and served. */
 export type StoredMime = "image/jpeg" | "image/png" | "image/webp";
@@ -57,4 +78,84 @@ export interface StoredOutput {
   readonly sizeBytes: number;
   /** Base64. */
   readonly thumbhash: string;
+}
+
+const extensions = {
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "image/webp": "webp",
+} as const satisfies Record<StoredMime, string>;
+
+function isStoredMime(mime: string): mime is StoredMime {
+  return Object.hasOwn(extensions, mime);
+}
+
+/** File extension without the dot. */
+export function extensionOf(mime: string): string {
+  return isStoredMime(mime) ? extensions[mime] : "bin";
+}
+
+export function uploadKey(ownerId: string, imageId: string): string {
+  return `users/${ownerId}/${imageId}`;
+}
+
+export function outputKey(output: { jobId: string; attempt: number; position: number }): string {
+  return `jobs/${output.jobId}/${output.attempt}/${output.position}`;
+}
+
+/** Key of one file of a picture. */
+export function objectKey({ storageKey, mime }: StoredObject, variant: Variant): string {
+  return `${storageKey}/${variant}.${variant === "original" ? extensionOf(mime) : "webp"}`;
+}
+
+/** Media type under which a file of a picture is served. */
+export function variantMime(mime: string, variant: Variant): string {
+  return variant === "original" ? mime : "image/webp";
+}
+
+export type ImageRow = typeof schema.images.$inferSelect;
+
+/** A row as people and programs see it; `kind` is that of the job that made it. */
+export function toImageView(row: ImageRow, kind: JobKind | null): ImageView {
+  return {
+    id: row.id,
+    role: row.role,
+    mime: row.mime,
+    widthPx: row.widthPx,
+    heightPx: row.heightPx,
+    sizeBytes: row.sizeBytes,
+    thumbhash: row.thumbhash,
+    title: row.title,
+    starred: row.starred,
+    jobId: row.jobId,
+    kind,
+    createdAt: row.createdAt.toISOString(),
+  };
+}
+
+const { images, jobs } = schema;
+
+export interface OwnImageInput {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+/** Guards a statement: this picture, of this owner, not deleted. Throws `not_found` for what cannot be an id. */
+export function isOwn({ ownerId, id }: OwnImageInput): SQL | undefined {
+  if (!isId(id)) throw new AppError("not_found");
+  return and(eq(images.id, id), eq(images.ownerId, ownerId), isNull(images.deletedAt));
+}
+
+/** Throws `not_found` for another's, a deleted and an unknown picture alike. */
+export async function findOwnImage(
+  db: Db,
+  input: OwnImageInput,
+): Promise<{ row: ImageRow; kind: JobKind | null }> {
+  const [found] = await db
+    .select({ row: images, kind: jobs.kind })
+    .from(images)
+    .leftJoin(jobs, eq(jobs.id, images.jobId))
+    .where(isOwn(input));
+  if (!found) throw new AppError("not_found");
+  return found;
 }

@@ -1,22 +1,19 @@
-export { deleteUnusedRows, lockRows } from "./delete-rows.ts";
-export { discardObjects, discardOutput } from "./discard-output.ts";
-export { getImage } from "./get.ts";
-export { readUsage, type Usage } from "./quota.ts";
-export type { ImageView } from "./image-view.ts";
-export { ingest } from "./ingest.ts";
-export { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
-export { listImages, type ImagePage, type ListImagesInput } from "./library.ts";
-export { listImagesSchema } from "./list-schema.ts";
-export { openFile, type OpenedFile, type OpenFileInput } from "./serve.ts";
-export { purgeDeleted } from "./purge-deleted.ts";
-export { purgeImages } from "./purge-images.ts";
-export { requireOriginal, openOriginal, readOriginalTo } from "./read-original.ts";
-export { removeImages } from "./remove.ts";
-export { renameImage } from "./rename.ts";
-export { restoreImages } from "./restore.ts";
-export { starImage } from "./star.ts";
-export { storeOutput } from "./outputs.ts";
+export { deleteUnusedRows, lockRows, purgeDeleted, purgeImages, sweepOrphanObjects } from "./purge.ts";
+export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
+  getImage,
+  listImages,
+  type ImagePage,
+  type ListImagesInput,
+  listImagesSchema,
+  removeImages,
+  renameImage,
+  restoreImages,
+  starImage,
+} from "./library.ts";
+export { readUsage, type Usage } from "./quota.ts";
+export {
+  type ImageView,
   variants,
   type IngestedImage,
   type IngestInput,
@@ -25,6 +22,16 @@ export {
   type StoredOutput,
   type StoreOutputInput,
   type Variant,
+  toImageView,
+  type ImageRow,
 } from "./image.ts";
-export { sweepOrphanObjects } from "./purge.ts";
-export { toImageView, type ImageRow } from "./to-view.ts";
+export { ingest } from "./ingest.ts";
+export { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
+export {
+  openFile,
+  type OpenedFile,
+  type OpenFileInput,
+  requireOriginal,
+  openOriginal,
+  readOriginalTo,
+} from "./serve.ts";

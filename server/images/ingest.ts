@@ -1,20 +1,95 @@
 import { readFile, stat } from "node:fs/promises";
-import { eq } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { and, eq, isNull } from "drizzle-orm";
+import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
+import { AppError, type Config, newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { takeDecodeTurn } from "./decode-slot.ts";
-import { discardOutput } from "./discard-output.ts";
-import { checkQuota } from "./quota.ts";
-import { findSameBytes, insertUpload, type SameBytes, type UploadRow } from "./insert-upload.ts";
-import { uploadLimits } from "./limits.ts";
 import type { ImageFiles } from "./encode.ts";
-import { makeFiles, planUpload, type FilesPlan } from "./files.ts";
-import { uploadKey } from "./object-keys.ts";
-import { putFiles, sha256 } from "./put-files.ts";
-import { titleOfFile } from "./clean-title.ts";
-import { toImageView, type ImageRow } from "./to-view.ts";
-import type { IngestedImage, IngestInput } from "./image.ts";
+import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.ts";
+import { type ImageRow, type IngestedImage, type IngestInput, toImageView, uploadKey } from "./image.ts";
+import { uploadLimits } from "./limits.ts";
+import { discardOutput, putFiles, sha256 } from "./outputs.ts";
+import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+
+// Control and format characters: NUL, line breaks, zero-width marks and those that turn the direction of text.
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+
+/** A title that is safe to show and to store: one line of printable text, at most 120 characters. */
+export function cleanTitle(text: string): string {
+  const printable = text.toWellFormed().replace(unprintable, "").replaceAll(/\s+/gu, " ").trim();
+  return Array.from(printable).slice(0, uploadLimits.titleCharacters).join("").trim();
+}
+
+/** The title of an upload: the last part of its name without the extension. */
+function titleOfFile(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? "";
+  return cleanTitle(last.replace(/\.[a-z0-9]{1,5}$/i, "").replace(/^\.+/, ""));
+}
+
+const { images } = schema;
+
+interface UploadRow extends Omit<
+  typeof images.$inferInsert,
+  "role" | "uploadSha256" | "createdAt" | "deletedAt"
+> {
+  readonly role: IngestInput["role"];
+  readonly uploadSha256: string;
+}
+
+type SameBytes = Pick<UploadRow, "ownerId" | "role" | "uploadSha256">;
+
+/** The owner's picture of the same bytes in the same role, unless it was deleted. */
+async function findSameBytes(
+  db: Db | Tx,
+  { ownerId, role, uploadSha256 }: SameBytes,
+): Promise<ImageRow | null> {
+  const [row] = await db
+    .select()
+    .from(images)
+    .where(
+      and(
+        eq(images.ownerId, ownerId),
+        eq(images.role, role),
+        eq(images.uploadSha256, uploadSha256),
+        isNull(images.deletedAt),
+      ),
+    );
+  return row ?? null;
+}
+
+export interface InsertedUpload {
+  readonly row: ImageRow;
+  readonly created: boolean;
+}
+
+/** Tries after which a picture that keeps being deleted and sent again is given up. */
+const maxTries = 5;
+
+/**
+ * Inserts the row, or returns the one that another upload of the same bytes inserted first: the owner's lock and the
+ * unique index decide that race. Throws `quota_exceeded` for guests, `storage_quota`.
+ */
+async function insertUpload(
+  services: Pick<Services, "db" | "config">,
+  row: UploadRow,
+): Promise<InsertedUpload> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const inserted = await inTurn(uploadTurnOf(row.ownerId), () =>
+      services.db.transaction((tx) => insertOnce(tx, row, services.config)),
+    );
+    if (inserted) return inserted;
+    // Somebody who does not take the lock (a guest becoming an account) was first: look again.
+  }
+  throw new AppError("conflict");
+}
+
+async function insertOnce(tx: Tx, row: UploadRow, config: Config): Promise<InsertedUpload | null> {
+  await lockUploadsOf(tx, row.ownerId);
+  const twin = await findSameBytes(tx, row);
+  if (twin) return { row: twin, created: false };
+  await checkQuota(tx, config, row);
+  const [inserted] = await tx.insert(images).values(row).onConflictDoNothing().returning();
+  return inserted ? { row: inserted, created: true } : null;
+}
 
 type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
 

@@ -1,12 +1,172 @@
-import { and, desc, eq, gte, ilike, isNull, lt, ne, or, sql, type SQL } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import type { JobKind } from "../engines/index.ts";
+import {
+  and,
+  desc,
+  eq,
+  gt,
+  gte,
+  ilike,
+  inArray,
+  isNull,
+  lt,
+  ne,
+  notExists,
+  or,
+  sql,
+  type SQL,
+} from "drizzle-orm";
+import { alias } from "drizzle-orm/pg-core";
+import { z } from "zod";
+import { inTurn, schema, type Tx } from "../db/index.ts";
+import { type JobKind, jobKinds } from "../engines/index.ts";
+import { AppError, type Config, isId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { decodeCursor, encodeCursor } from "./cursor.ts";
-import type { ImageView } from "./image-view.ts";
-import { toImageView } from "./to-view.ts";
+import { findOwnImage, type ImageView, isOwn, type OwnImageInput, toImageView } from "./image.ts";
+import { cleanTitle } from "./ingest.ts";
+import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { images, jobs } = schema;
+
+/** Where a list goes on: after this id, newest first. Opaque to callers. */
+function encodeCursor(id: string): string {
+  return Buffer.from(id).toString("base64url");
+}
+
+/** Throws `bad_request` for anything that `encodeCursor` did not make. */
+function decodeCursor(cursor: string): string {
+  const id = Buffer.from(cursor, "base64url").toString();
+  if (!isId(id)) throw new AppError("bad_request", "The cursor is not one of ours.");
+  return id;
+}
+
+/** One picture of the owner. Throws `not_found`. */
+export async function getImage(services: Pick<Services, "db">, input: OwnImageInput): Promise<ImageView> {
+  const { row, kind } = await findOwnImage(services.db, input);
+  return toImageView(row, kind);
+}
+
+const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+/** What a list of pictures can be narrowed to; the same for tRPC and the HTTP API. */
+export const listImagesSchema = z.strictObject({
+  cursor: z.string().max(100).optional(),
+  limit: z.number().int().min(1).max(100).default(50),
+  role: z.enum(["upload", "result"]).optional(),
+  kind: z.enum(jobKinds).optional(),
+  starred: z.boolean().optional(),
+  from: moment.optional(),
+  to: moment.optional(),
+  search: z.string().trim().max(200).optional(),
+});
+
+interface OwnImagesInput {
+  readonly ownerId: string;
+  readonly ids: readonly string[];
+}
+
+/** Deletes own pictures so that they can still be restored; returns the ids that were there. Others are passed over. */
+export async function removeImages(
+  services: Pick<Services, "db">,
+  { ownerId, ids }: OwnImagesInput,
+): Promise<string[]> {
+  const { images } = schema;
+  const removed = await services.db
+    .update(images)
+    .set({ deletedAt: sql`now()` })
+    .where(and(inArray(images.id, ids.filter(isId)), eq(images.ownerId, ownerId), isNull(images.deletedAt)))
+    .returning({ id: images.id });
+  return removed.map(({ id }) => id);
+}
+
+/** Gives a picture a title; it is cleaned to one line of printable text. Throws `not_found`. */
+export async function renameImage(
+  services: Pick<Services, "db">,
+  { title, ...own }: OwnImageInput & { readonly title: string },
+): Promise<ImageView> {
+  const { images } = schema;
+  const changed = await services.db
+    .update(images)
+    .set({ title: cleanTitle(title) })
+    .where(isOwn(own))
+    .returning({ id: images.id });
+  if (changed.length === 0) throw new AppError("not_found");
+  return getImage(services, own);
+}
+
+/**
+ * Takes back the deletion of own pictures within `config.retention.undoDeleteMs`; returns the ids that are back. One
+ * whose bytes were uploaded again in the meantime stays deleted: its twin is there. Throws `quota_exceeded` when a guest
+ * would have too many; all stay deleted then.
+ */
+export async function restoreImages(
+  services: Pick<Services, "db" | "config">,
+  { ownerId, ids }: OwnImagesInput,
+): Promise<string[]> {
+  const { config, db } = services;
+  const wanted = [...new Set(ids.filter(isId))];
+  if (wanted.length === 0) return [];
+  return inTurn(uploadTurnOf(ownerId), () =>
+    db.transaction(async (tx) => {
+      // Uploads of this owner wait, so that no twin can appear between the check below and the commit.
+      await lockUploadsOf(tx, ownerId);
+      const restored = await restoreAll(tx, config, { ownerId, ids: wanted });
+      if (restored.size > 0) await checkRestored(tx, config, ownerId);
+      return wanted.filter((id) => restored.has(id));
+    }),
+  );
+}
+
+/** In one statement, which sees no row that it restores itself: of two deleted twins only the newer one may come back. */
+async function restoreAll(
+  tx: Tx,
+  { retention }: Config,
+  { ownerId, ids }: OwnImagesInput,
+): Promise<ReadonlySet<string>> {
+  const twin = alias(images, "twin");
+  const otherTwin = tx
+    .select({ one: sql`1` })
+    .from(twin)
+    .where(
+      and(
+        sql`${twin.ownerId} = ${images.ownerId} and ${twin.role} = ${images.role}
+          and ${twin.uploadSha256} = ${images.uploadSha256}`,
+        sql`(${twin.deletedAt} is null or (${twin.id} > ${images.id} and ${inArray(twin.id, [...ids])}
+          and ${twin.deletedAt} > ${ago(retention.undoDeleteMs)}))`,
+      ),
+    );
+  const restored = await tx
+    .update(images)
+    .set({ deletedAt: null })
+    .where(
+      and(
+        inArray(images.id, [...ids]),
+        eq(images.ownerId, ownerId),
+        gt(images.deletedAt, ago(retention.undoDeleteMs)),
+        notExists(otherTwin),
+      ),
+    )
+    .returning({ id: images.id });
+  return new Set(restored.map(({ id }) => id));
+}
+
+/** By the clock of the database, which also wrote the times compared with it. */
+function ago(ms: number) {
+  return sql`now() - ${ms} * interval '1 millisecond'`;
+}
+
+/** Marks a picture as a favourite, or takes the mark away. Throws `not_found`. */
+export async function starImage(
+  services: Pick<Services, "db">,
+  { starred, ...own }: OwnImageInput & { readonly starred: boolean },
+): Promise<ImageView> {
+  const { images } = schema;
+  const changed = await services.db
+    .update(images)
+    .set({ starred })
+    .where(isOwn(own))
+    .returning({ id: images.id });
+  if (changed.length === 0) throw new AppError("not_found");
+  return getImage(services, own);
+}
 
 export interface ListImagesInput {
   readonly ownerId: string;

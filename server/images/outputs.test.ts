@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { jobKinds, type JobKind } from "../engines/index.ts";
 import { newId } from "../platform/index.ts";
 import { putAll } from "../storage/index.ts";
-import { digitalSourceTypes, readDigitalSourceType } from "../safety/index.ts";
+import { digitalSourceTypes, readDigitalSourceType } from "../safety.ts";
 import {
   discardOutput,
   readOriginalTo,
@@ -16,8 +16,8 @@ import {
   type StoredMime,
   type StoreOutputInput,
 } from "./index.ts";
-import { takeDecodeTurn } from "./decode-slot.ts";
-import { sha256 } from "./put-files.ts";
+import { takeDecodeTurn } from "./files.ts";
+import { sha256 } from "./outputs.ts";
 
 let opened: TestServices;
 

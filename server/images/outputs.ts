@@ -1,13 +1,60 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { takeDecodeTurn } from "./decode-slot.ts";
-import { discardOutput } from "./discard-output.ts";
+import { putAll, removePrefix } from "../storage/index.ts";
 import type { ImageFiles } from "./encode.ts";
-import { makeFiles, planOutput, type FilesPlan } from "./files.ts";
-import { outputKey } from "./object-keys.ts";
-import { putFiles, sha256 } from "./put-files.ts";
-import type { StoredOutput, StoreOutputInput } from "./image.ts";
+import { type FilesPlan, makeFiles, planOutput, takeDecodeTurn } from "./files.ts";
+import {
+  objectKey,
+  outputKey,
+  type StoredOutput,
+  type StoreOutputInput,
+  variantMime,
+  variants,
+} from "./image.ts";
+
+/** Removes what `storeOutput` wrote. Never throws: what cannot be removed now is left to the sweep of orphan objects. */
+export async function discardOutput(
+  services: Pick<Services, "disk" | "log">,
+  storageKey: string,
+): Promise<void> {
+  await discardObjects(services, [storageKey]);
+}
+
+/** The same for several key prefixes. */
+export async function discardObjects(
+  services: Pick<Services, "disk" | "log">,
+  storageKeys: readonly string[],
+): Promise<void> {
+  for (const storageKey of storageKeys) {
+    try {
+      await removePrefix(services.disk, storageKey);
+    } catch (error) {
+      services.log.warn({ err: error, storageKey }, "objects left to the orphan sweep");
+    }
+  }
+}
+
+/** Writes the three files of a picture below `storageKey`. Throws `storage_unavailable`. */
+export async function putFiles(
+  services: Pick<Services, "disk">,
+  storageKey: string,
+  files: Pick<ImageFiles, "original" | "preview" | "thumbnail" | "mime">,
+): Promise<void> {
+  const { mime } = files;
+  const objects = variants.map((variant) => ({
+    key: objectKey({ storageKey, mime }, variant),
+    bytes: files[variant],
+    mime: variantMime(mime, variant),
+  }));
+  await putAll(services.disk, objects);
+}
+
+/** Lower-case hex. */
+export function sha256(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
 
 /**
  * Stores what an engine made: the original as PNG with exactly the engine's pixels, a preview and a thumbnail, each with

@@ -1,6 +1,6 @@
 import path from "node:path";
-import { inArray } from "drizzle-orm";
-import { type Db, schema } from "../db/index.ts";
+import { and, eq, exists, inArray, isNotNull, lt, not, notExists, or, sql, type SQL } from "drizzle-orm";
+import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services/index.ts";
 import {
   findObject,
@@ -9,6 +9,129 @@ import {
   sweepTempFolders,
   tempFolderMs,
 } from "../storage/index.ts";
+import { discardObjects } from "./outputs.ts";
+
+const { images, jobInputs, jobOutputs, jobs } = schema;
+
+/** Locks those rows in the order of their ids and gives back the ids that are there. */
+export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const locked = await tx
+    .select({ id: images.id })
+    .from(images)
+    .where(inArray(images.id, [...ids]))
+    .orderBy(images.id)
+    .for("update");
+  return locked.map(({ id }) => id);
+}
+
+/**
+ * Deletes the rows of those pictures that no job has as input or result and that nobody keeps with a star, and returns
+ * the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
+ */
+export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  // Locked in a statement of its own: a submit that refers to the picture at this moment (FOR KEY SHARE) is either
+  // seen by the delete below or waits for us and then finds the picture gone.
+  const lockedIds = await lockRows(tx, ids);
+  if (lockedIds.length === 0) return [];
+  const linksIn = (links: typeof jobInputs | typeof jobOutputs) =>
+    tx
+      .select({ one: sql`1` })
+      .from(links)
+      .where(eq(links.imageId, images.id));
+  const deleted = await tx
+    .delete(images)
+    .where(
+      and(
+        inArray(images.id, lockedIds),
+        notExists(linksIn(jobInputs)),
+        notExists(linksIn(jobOutputs)),
+        or(not(images.starred), isNotNull(images.deletedAt)),
+      ),
+    )
+    .returning({ storageKey: images.storageKey });
+  return deleted.map(({ storageKey }) => storageKey);
+}
+
+/** Pictures of one transaction. */
+const purgeBatchSize = 100;
+const finalStatuses: JobStatus[] = ["completed", "failed", "cancelled"];
+
+/**
+ * Removes for good what was deleted longer ago than the time for undo, and masks that no job took within that time.
+ * Inputs of open jobs stay until these end; ended jobs lose their link to the picture. Returns how many went.
+ */
+export async function purgeDeleted(
+  services: Pick<Services, "db" | "disk" | "log" | "config">,
+): Promise<number> {
+  let purged = 0;
+  for (;;) {
+    const storageKeys = await services.db.transaction((tx) => purgeBatch(services, tx));
+    await discardObjects(services, storageKeys);
+    purged += storageKeys.length;
+    if (storageKeys.length < purgeBatchSize) return purged;
+  }
+}
+
+async function purgeBatch(services: Pick<Services, "config">, tx: Tx): Promise<string[]> {
+  const { undoDeleteMs, orphanObjectMs } = services.config.retention;
+  const due = await tx
+    .select({ id: images.id })
+    .from(images)
+    .where(
+      or(
+        and(isNotNull(images.deletedAt), lt(images.deletedAt, ago(undoDeleteMs)), notExists(openUses(tx))),
+        and(eq(images.role, "mask"), lt(images.createdAt, ago(orphanObjectMs)), notExists(uses(tx))),
+      ),
+    )
+    .orderBy(images.id)
+    .limit(purgeBatchSize)
+    .for("update", { skipLocked: true });
+  const ids = due.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  await tx.delete(jobInputs).where(and(inArray(jobInputs.imageId, ids), exists(jobOf(tx, "ended"))));
+  await tx.delete(jobOutputs).where(inArray(jobOutputs.imageId, ids));
+  return deleteUnusedRows(tx, ids);
+}
+
+/** By the clock of the database, which also wrote the times compared with it. */
+function ago(ms: number): SQL {
+  return sql`now() - ${ms} * interval '1 millisecond'`;
+}
+
+/** Links from any job to the picture of the outer query. */
+function uses(tx: Tx) {
+  return tx
+    .select({ one: sql`1` })
+    .from(jobInputs)
+    .where(eq(jobInputs.imageId, images.id));
+}
+
+/** Links from jobs that still need it. */
+function openUses(tx: Tx) {
+  return tx
+    .select({ one: sql`1` })
+    .from(jobInputs)
+    .where(and(eq(jobInputs.imageId, images.id), exists(jobOf(tx, "open"))));
+}
+
+function jobOf(tx: Tx, state: "open" | "ended") {
+  const isEnded = inArray(jobs.status, finalStatuses);
+  return tx
+    .select({ one: sql`1` })
+    .from(jobs)
+    .where(and(eq(jobs.id, jobInputs.jobId), state === "ended" ? isEnded : not(isEnded)));
+}
+
+/** Removes pictures for good, rows first; those that a job still has, or that bear a star, stay. Returns how many went. */
+export async function purgeImages(
+  services: Pick<Services, "db" | "disk" | "log">,
+  ids: readonly string[],
+): Promise<number> {
+  const storageKeys = await services.db.transaction((tx) => deleteUnusedRows(tx, ids));
+  await discardObjects(services, storageKeys);
+  return storageKeys.length;
+}
 
 /** Key prefixes asked for in one statement. */
 const orphanBatchSize = 500;

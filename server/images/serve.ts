@@ -1,12 +1,96 @@
+import { createWriteStream } from "node:fs";
 import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services/index.ts";
-import { findObject, storageFailure, type FoundObject } from "../storage/index.ts";
-import { fileHeaders } from "./file-headers.ts";
-import { objectKey } from "./object-keys.ts";
-import { findOwnImage, type OwnImageInput } from "./own-image.ts";
-import type { Variant } from "./image.ts";
-import type { ImageRow } from "./to-view.ts";
+import { findObject, type FoundObject, storageFailure } from "../storage/index.ts";
+import {
+  extensionOf,
+  findOwnImage,
+  type ImageRow,
+  objectKey,
+  type OwnImageInput,
+  type StoredOriginal,
+  type Variant,
+  variantMime,
+} from "./image.ts";
+
+export interface FileHeaders {
+  readonly etag: string;
+  readonly "content-type": string;
+  readonly "content-disposition": string;
+  readonly "cache-control": string;
+  readonly vary: string;
+  readonly "x-content-type-options": "nosniff";
+  readonly "content-security-policy": string;
+  readonly "cross-origin-resource-policy": "same-origin";
+}
+
+type Named = Pick<ImageRow, "id" | "title" | "mime" | "storedSha256">;
+
+/** Headers that keep a picture a picture: fixed type, no sniffing, no scripts, for its owner alone. */
+function fileHeaders(
+  image: Named,
+  { variant, download }: { readonly variant: Variant; readonly download?: boolean | undefined },
+): FileHeaders {
+  return {
+    etag: `"${image.storedSha256.slice(0, 32)}-${variant}"`,
+    "content-type": variantMime(image.mime, variant),
+    "content-disposition": disposition(image, variant, download ? "attachment" : "inline"),
+    // Asked for again each time (304), so that after a sign-out the next user of the browser sees nothing.
+    "cache-control": "private, no-cache",
+    vary: "Cookie, Authorization",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "cross-origin-resource-policy": "same-origin",
+  };
+}
+
+/** RFC 6266: a plain name for old clients, the full one in UTF-8. */
+function disposition(image: Named, variant: Variant, type: "inline" | "attachment"): string {
+  const extension = extensionOf(variantMime(image.mime, variant));
+  const base = image.title.replaceAll(/[/\\:*?"<>|]/g, "").replace(/^[.\s]+/, "") || `atelier-${image.id}`;
+  const plain = base.replaceAll(/[^\x20-\x7e]|[%"\\]/g, "_");
+  const full = encodeURIComponent(`${base}.${extension}`).replaceAll(/['()*]/g, percentEncode);
+  return `${type}; filename="${plain}.${extension}"; filename*=UTF-8''${full}`;
+}
+
+function percentEncode(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+type Reading = Pick<Services, "disk" | "log">;
+
+/** Throws `input_missing` when the stored original is gone or not as long as its row says, `storage_unavailable`. */
+export async function requireOriginal({ disk, log }: Reading, image: StoredOriginal): Promise<void> {
+  const key = objectKey(image, "original");
+  const found = await findObject(disk, key);
+  if (!found) throw new AppError("input_missing");
+  if (found.sizeBytes === image.sizeBytes) return;
+  const sizes = { sizeBytes: found.sizeBytes, expectedBytes: image.sizeBytes };
+  log.error({ key, ...sizes }, "the file of a picture is damaged");
+  throw new AppError("input_missing", "The file of a picture that the job needs is damaged.");
+}
+
+/** A stream of the stored original. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
+export async function openOriginal(services: Reading, image: StoredOriginal): Promise<Readable> {
+  await requireOriginal(services, image);
+  try {
+    return await services.disk.getStream(objectKey(image, "original"));
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+/** Copies the stored original to a local file. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
+export async function readOriginalTo(services: Reading, image: StoredOriginal, path: string): Promise<void> {
+  const source = await openOriginal(services, image);
+  try {
+    await pipeline(source, createWriteStream(path));
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
 
 export interface OpenFileInput extends OwnImageInput {
   readonly variant: Variant;

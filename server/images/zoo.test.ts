@@ -1,9 +1,8 @@
-import { zoo, type Outcome, type ZooEntry } from "@atelier/testing/zoo";
 import sharp from "sharp";
 import { beforeAll, expect, test } from "vitest";
+import { type Outcome, zoo, type ZooEntry } from "@atelier/testing/zoo";
 import { encodeInChild } from "./encode-in-child.ts";
-import type { ImageFiles } from "./encode.ts";
-import type { ChildUsage } from "./encode-wire.ts";
+import type { ChildUsage, ImageFiles } from "./encode.ts";
 import { makeFiles, planUpload } from "./files.ts";
 
 /** CPU time and memory of this process, and of the child where there is one. */

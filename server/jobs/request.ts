@@ -8,7 +8,7 @@ import {
   requiredInputs,
 } from "../engines/index.ts";
 import { AppError, isStorable, issuesOf } from "../platform/index.ts";
-import { requireConsent } from "../safety/index.ts";
+import { requireConsent } from "../safety.ts";
 import { sizeClassOf } from "../scheduling/index.ts";
 import { type Workflow, workflowParams } from "../workflows/index.ts";
 import type { InputImages } from "./admission.ts";

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Asked, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { needOf } from "../engines/index.ts";
 import { AppError, newId } from "../platform/index.ts";
-import { recordConsent } from "../safety/index.ts";
+import { recordConsent } from "../safety.ts";
 import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services/index.ts";
 import { admit, type InputImages, loadInputs, rememberRequest } from "./admission.ts";

@@ -1,8 +1,198 @@
 import { chmodSync, mkdirSync } from "node:fs";
+import { mkdir, open, rename, rm, rmdir, statfs } from "node:fs/promises";
 import path from "node:path";
 import { Disk } from "flydrive";
 import { FSDriver } from "flydrive/drivers/fs";
-import type { Env } from "../platform/index.ts";
+import { AppError, type Config, type Env, newId } from "../platform/index.ts";
+
+/** What a failed read or write of the picture store is to callers; the original stays as cause. */
+export function storageFailure(cause: unknown): AppError {
+  return new AppError("storage_unavailable", undefined, { cause });
+}
+
+export interface FoundObject {
+  readonly sizeBytes: number;
+  readonly modifiedAt: Date;
+}
+
+/** Size and age of an object, or null when it is not there. Throws `storage_unavailable`. */
+export async function findObject(disk: Disk, key: string): Promise<FoundObject | null> {
+  try {
+    const { contentLength, lastModified } = await disk.getMetaData(key);
+    return { sizeBytes: contentLength, modifiedAt: lastModified };
+  } catch (error) {
+    if (await isAbsent(disk, key)) return null;
+    throw storageFailure(error);
+  }
+}
+
+async function isAbsent(disk: Disk, key: string): Promise<boolean> {
+  try {
+    return !(await disk.exists(key));
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+/** Every key below `prefix`, page by page. Throws `storage_unavailable`. */
+export async function* listObjectKeys(disk: Disk, prefix: string): AsyncGenerator<string[]> {
+  let paginationToken: string | undefined;
+  do {
+    const page = await listPage(disk, prefix, paginationToken);
+    yield page.keys;
+    paginationToken = page.next;
+  } while (paginationToken);
+}
+
+async function listPage(disk: Disk, prefix: string, paginationToken: string | undefined) {
+  try {
+    const options = paginationToken ? { recursive: true, paginationToken } : { recursive: true };
+    const page = await disk.listAll(`${prefix}/`, options);
+    const keys = [...page.objects].filter((object) => object.isFile).map((object) => object.key);
+    return { keys, next: page.paginationToken };
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+/** Writes, reads and removes a tiny object, as only that shows a full or read-only store. Throws `storage_unavailable`. */
+export async function probeDisk(disk: Disk): Promise<void> {
+  const key = `health/${newId()}`;
+  try {
+    await disk.put(key, "ok");
+    try {
+      await disk.get(key);
+    } finally {
+      await disk.delete(key);
+    }
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+export interface NewObject {
+  readonly key: string;
+  readonly bytes: Buffer;
+  readonly mime: string;
+}
+
+/**
+ * Writes all objects and returns when no write is under way any more, also when one failed. On a local disk each object
+ * appears whole or not at all and outlives a power cut: a row must never name a shorter file. Throws
+ * `storage_unavailable`.
+ */
+export async function putAll(disk: Disk, objects: readonly NewObject[]): Promise<void> {
+  const root = disk.driver instanceof FSDriver ? disk.driver.options.location : null;
+  const results = await Promise.allSettled(
+    objects.map(({ key, bytes, mime }) =>
+      typeof root === "string"
+        ? writeDurably(path.join(root, key), bytes)
+        : disk.put(key, bytes, { contentType: mime }),
+    ),
+  );
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed) throw storageFailure(failed.reason);
+  if (typeof root === "string") await syncFolders(root, objects);
+}
+
+/** Under a temporary name first: the final name always has all bytes. */
+async function writeDurably(file: string, bytes: Buffer): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${newId()}.part`;
+  try {
+    const handle = await open(draft, "wx", 0o600);
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Names are part of the folders: without this a file's bytes would be safe and its name lost. */
+async function syncFolders(root: string, objects: readonly NewObject[]): Promise<void> {
+  const folders = new Set<string>();
+  for (const { key } of objects) {
+    for (let at = path.posix.dirname(key); at !== "."; at = path.posix.dirname(at)) folders.add(at);
+  }
+  try {
+    await Promise.all([...folders].map((folder) => syncFolder(path.join(root, folder))));
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Removes every object below a key prefix (without a closing slash). Nothing there is no error. Throws `storage_unavailable`. */
+export async function removePrefix(disk: Disk, prefix: string): Promise<void> {
+  try {
+    if (disk.driver instanceof FSDriver) await removeFolder(disk, disk.driver, prefix);
+    else await removeOneByOne(disk, prefix);
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+/** Folders exist on this disk alone; parents that became empty go too, so that they do not pile up. */
+async function removeFolder(disk: Disk, driver: FSDriver, prefix: string): Promise<void> {
+  await disk.deleteAll(prefix);
+  const { location } = driver.options;
+  if (typeof location !== "string") return;
+  for (let parent = path.posix.dirname(prefix); parent.includes("/"); parent = path.posix.dirname(parent)) {
+    try {
+      await rmdir(path.join(location, parent));
+    } catch {
+      // Not empty, or already gone: either way nothing above it is ours to remove.
+      return;
+    }
+  }
+}
+
+/** One by one, since not every S3 server takes a batch delete. */
+async function removeOneByOne(disk: Disk, prefix: string): Promise<void> {
+  const { objects } = await disk.listAll(`${prefix}/`, { recursive: true });
+  for (const object of objects) if (object.isFile) await disk.delete(object.key);
+}
+
+interface SpaceInput {
+  readonly env: Pick<Env, "ATELIER_DATA_DIR">;
+  readonly config: Pick<Config, "limits">;
+}
+
+export interface FreeSpace {
+  /** Of the fuller of the disks that hold stored and temporary files. */
+  readonly freeBytes: number;
+  /** Whether that is above `config.limits.minFreeBytes`. */
+  readonly isEnough: boolean;
+}
+
+/** How much room there is for new files. Throws what the system answers when the data folder is away. */
+export async function readFreeSpace({ env, config }: SpaceInput): Promise<FreeSpace> {
+  const disks = await Promise.all(
+    ["files", "tmp"].map((name) => statfs(path.resolve(env.ATELIER_DATA_DIR, name))),
+  );
+  const freeBytes = Math.min(...disks.map(({ bavail, bsize }) => bavail * bsize));
+  return { freeBytes, isEnough: freeBytes >= config.limits.minFreeBytes };
+}
+
+/** Throws `storage_full` before a disk is so full that jobs and the database could not write. */
+export async function requireFreeSpace(input: SpaceInput): Promise<void> {
+  const { isEnough } = await readFreeSpace(input);
+  if (!isEnough) throw new AppError("storage_full");
+}
 
 type DataFolder = Pick<Env, "ATELIER_DATA_DIR">;
 

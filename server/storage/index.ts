@@ -1,10 +1,17 @@
-export { closeFolders, openDisk } from "./disk.ts";
-export { findObject, type FoundObject } from "./find-object.ts";
-export { readFreeSpace, requireFreeSpace, type FreeSpace } from "./free-space.ts";
-export { listObjectKeys } from "./list-object-keys.ts";
-export { probeDisk } from "./probe-disk.ts";
-export { putAll, type NewObject } from "./put-all.ts";
-export { removePrefix } from "./remove-prefix.ts";
-export { storageFailure } from "./storage-failure.ts";
+export {
+  closeFolders,
+  openDisk,
+  findObject,
+  type FoundObject,
+  readFreeSpace,
+  requireFreeSpace,
+  type FreeSpace,
+  listObjectKeys,
+  probeDisk,
+  putAll,
+  type NewObject,
+  removePrefix,
+  storageFailure,
+} from "./disk.ts";
 export { sweepTempFolders, tempFolderMs, withTempFolder } from "./temp-folder.ts";
 export type { Disk } from "flydrive";

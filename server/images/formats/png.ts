@@ -1,8 +1,10 @@
-import { inflateSync } from "node:zlib";
+import { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { crc32, createInflate, inflateSync } from "node:zlib";
 import { uploadLimits } from "../limits.ts";
-import { assertFewParts, unreadable, type Container } from "./container.ts";
+import { assertFewParts, type Container, unreadable } from "./container.ts";
 
-export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 export interface PngChunk {
   readonly type: string;
@@ -12,7 +14,7 @@ export interface PngChunk {
 }
 
 /** The chunks up to and with IEND. Throws `upload_unreadable` when the file ends before it. */
-export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
+function* pngChunks(bytes: Buffer): Generator<PngChunk> {
   if (!bytes.subarray(0, 8).equals(pngSignature)) throw unreadable("no PNG start");
   let offset = 8;
   for (;;) {
@@ -84,4 +86,99 @@ function compressedPart(chunk: PngChunk): Buffer | null {
   const language = data.indexOf(0, nul + 3);
   const keyword = language < 0 ? -1 : data.indexOf(0, language + 1);
   return keyword < 0 ? null : data.subarray(keyword + 1);
+}
+
+/** Less than this cannot inflate to more than a quarter of a gigabyte (deflate reaches 1,032 : 1 at most). */
+const harmlessBytes = 256 * 1_024;
+const samplesByColourType = new Map([
+  [0, 1],
+  [2, 3],
+  [3, 1],
+  [4, 2],
+  [6, 4],
+]);
+
+/**
+ * Throws `upload_unreadable` when the pixel data inflates to more than the header's size needs: decoders inflate all of
+ * it, 25 GB from 25 MB. Damaged data is left to the decoder to refuse.
+ */
+export async function boundPngPixels(bytes: Buffer): Promise<void> {
+  const compressed: Buffer[] = [];
+  let limitBytes = 0;
+  for (const { type, data } of pngChunks(bytes)) {
+    if (type === "IHDR") limitBytes = pixelBytes(data);
+    if (type === "IDAT") compressed.push(data);
+  }
+  if (compressed.reduce((sum, part) => sum + part.length, 0) < harmlessBytes) return;
+  if (await inflatesBeyond(compressed, limitBytes)) throw unreadable("more pixels than its size");
+}
+
+/** Rows with their filter byte; interlacing splits a row into at most seven, each rounded up. */
+function pixelBytes(header: Buffer): number {
+  const widthPx = header.readUInt32BE(0);
+  const heightPx = header.readUInt32BE(4);
+  const samples = samplesByColourType.get(header[9] ?? 0) ?? 4;
+  const rowBytes = Math.ceil((widthPx * samples * (header[8] ?? 16)) / 8);
+  return rowBytes * heightPx + 16 * (heightPx + 1);
+}
+
+async function inflatesBeyond(compressed: readonly Buffer[], limitBytes: number): Promise<boolean> {
+  let inflatedBytes = 0;
+  const enough = new AbortController();
+  const counter = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      inflatedBytes += chunk.length;
+      if (inflatedBytes > limitBytes) enough.abort();
+      done();
+    },
+  });
+  try {
+    await pipeline(compressed, createInflate({ chunkSize: 262_144 }), counter, { signal: enough.signal });
+  } catch {
+    // Either aborted above or damaged, which the decoder will say.
+  }
+  return inflatedBytes > limitBytes;
+}
+
+/** What decides pixels and their colours; text, dates and camera data stay behind. */
+const keptChunks = new Set([
+  "IHDR",
+  "PLTE",
+  "IDAT",
+  "IEND",
+  "tRNS",
+  "gAMA",
+  "cHRM",
+  "sRGB",
+  "iCCP",
+  "sBIT",
+  "pHYs",
+]);
+
+/** The same PNG, pixel data untouched, with `xmp` as its only metadata. */
+export function withPngXmp(bytes: Buffer, xmp: string): Buffer {
+  const parts: Buffer[] = [pngSignature];
+  for (const { type, data, end } of pngChunks(bytes)) {
+    if (!keptChunks.has(type)) continue;
+    parts.push(bytes.subarray(end - data.length - 12, end));
+    if (type === "IHDR") parts.push(xmpChunk(xmp));
+  }
+  return Buffer.concat(parts);
+}
+
+/** iTXt: keyword NUL, not compressed, method 0, no language NUL, no translated keyword NUL, text. */
+function xmpChunk(xmp: string): Buffer {
+  return pngChunk(
+    "iTXt",
+    Buffer.concat([Buffer.from("XML:com.adobe.xmp\0\0\0\0\0", "latin1"), Buffer.from(xmp)]),
+  );
+}
+
+function pngChunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
+  const chunk = Buffer.alloc(body.length + 8);
+  chunk.writeUInt32BE(data.length, 0);
+  body.copy(chunk, 4);
+  chunk.writeUInt32BE(crc32(body), body.length + 4);
+  return chunk;
 }
