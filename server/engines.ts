@@ -1,10 +1,38 @@
-import { pictureLimits } from "./platform/picture-limits.ts";
-import type { JobKind } from "./engines/kinds.ts";
+import { pictureLimits } from "./platform/config.ts";
+
+interface Roles {
+  readonly required: readonly InputRole[];
+  readonly optional: readonly InputRole[];
+}
+
+export type InputRole = "person" | "garment" | "image" | "reference" | "mask";
+
+const roles = (required: readonly InputRole[], optional: readonly InputRole[] = []): Roles => ({
+  required,
+  optional,
+});
+
+/** Every kind of job the product knows, with the images it takes by role. */
+const rolesByKind = {
+  outfit_change: roles(["person", "garment"], ["mask"]),
+  upscale: roles(["image"]),
+  inpaint: roles(["image", "mask"]),
+  remove_background: roles(["image"]),
+  text_to_image: roles([]),
+  edit: roles(["image"], ["reference", "mask"]),
+  restore_faces: roles(["image"]),
+} as const satisfies Record<string, Roles>;
+
+export type JobKind = keyof typeof rolesByKind;
+export const jobKinds = Object.keys(rolesByKind) as JobKind[];
+
+export const requiredInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].required;
+export const optionalInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].optional;
 
 export type EngineName = "comfyui" | "iopaint" | "local";
 
 /** What an engine can do; no I/O, so that web and worker agree on it. */
-export interface EngineFacts {
+interface EngineFacts {
   readonly name: EngineName;
   readonly kinds: readonly JobKind[];
 }
@@ -32,3 +60,40 @@ export const engineNames = ["comfyui", "iopaint", "local"] as const satisfies re
 
 /** A result has at most this many pixels, said before submit and checked again by the engine. */
 export const maxOutputPixels = pictureLimits.outputMegapixels * 1_000_000;
+
+/** What a job needs in order to run, as one text: `comfyui/<workflow>`, `iopaint/<kind>` or `local/<kind>`. */
+export type Need = `${EngineName}/${string}`;
+
+export function needOf(job: { engine: EngineName; kind: JobKind; workflow: string | null }): Need {
+  return job.engine === "comfyui" ? `comfyui/${job.workflow ?? ""}` : `${job.engine}/${job.kind}`;
+}
+
+/** Engines by how well they do a kind, the best first. */
+const byKind: Record<JobKind, readonly EngineName[]> = {
+  text_to_image: ["comfyui"],
+  edit: ["comfyui"],
+  outfit_change: ["comfyui", "local"],
+  inpaint: ["iopaint", "local", "comfyui"],
+  upscale: ["comfyui", "iopaint", "local"],
+  remove_background: ["iopaint", "local"],
+  restore_faces: ["iopaint"],
+};
+
+/** What a request says that not every engine can follow. */
+interface Wish {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly roles: ReadonlySet<string>;
+}
+
+/** Engines that can follow the wish in general, the best first; which can at the moment is the pool's to say. */
+export function enginesFor(wish: Wish): readonly EngineName[] {
+  return byKind[wish.kind].filter((engine) => engine === "comfyui" || canFollow(engine, wish));
+}
+
+/** Engines without workflows take no words, and of the optional pictures none. */
+function canFollow(engine: "iopaint" | "local", { kind, params, roles }: Wish): boolean {
+  if (params["prompt"] !== undefined && params["prompt"] !== "") return false;
+  if (kind === "outfit_change" && roles.has("mask")) return false;
+  return !(engine === "local" && kind === "upscale" && params["scale"] !== 2);
+}

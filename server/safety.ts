@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import { type Db, schema, type Tx } from "./db/index.ts";
-import type { JobKind } from "./engines/index.ts";
+import type { JobKind } from "./engines.ts";
 import { AppError, newId } from "./platform/index.ts";
 
 /** The words a user agrees to before an outfit change; stored with the photo's hash. */

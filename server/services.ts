@@ -1,10 +1,22 @@
-import { openDatabase } from "./db/index.ts";
-import { AppError, openLog, type Config, type Env, type Logger } from "./platform/index.ts";
-import { createBells, createHints, queueConnection } from "./queue/index.ts";
-import { closeFolders, openDisk, sweepTempFolders, tempFolderMs } from "./storage/index.ts";
-import type { Services } from "./services/services.ts";
+import type { Logger as PinoLogger } from "pino";
+import { type Db, openDatabase } from "./db/index.ts";
+import { AppError, type Config, type Env, type Logger, openLog } from "./platform/index.ts";
+import { type Bells, createBells, createHints, type Hints, queueConnection } from "./queue/index.ts";
+import { closeFolders, type Disk, openDisk, sweepTempFolders, tempFolderMs } from "./storage/index.ts";
 
-export interface OpenServicesInput {
+/** What a process holds open; verbs take it as their first argument. */
+export interface Services {
+  readonly env: Env;
+  readonly config: Config;
+  readonly log: PinoLogger;
+  readonly db: Db;
+  readonly disk: Disk;
+  readonly bells: Bells;
+  readonly hints: Hints;
+  close(): Promise<void>;
+}
+
+interface OpenServicesInput {
   readonly env: Env;
   readonly config: Config;
   /** Name of the process in logs and in the database's list of connections. */

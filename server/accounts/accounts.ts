@@ -1,8 +1,101 @@
+import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
-import { AppError } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
-import { authOf, maxPasswordLength, minPasswordLength } from "./auth.ts";
-import { isReservedEmail, maxEmailLength, maxUserNameLength } from "./user-data.ts";
+import { schema } from "../db/index.ts";
+import { AppError, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import {
+  authOf,
+  isReservedEmail,
+  maxEmailLength,
+  maxPasswordLength,
+  maxUserNameLength,
+  minPasswordLength,
+} from "./auth.ts";
+import type { Caller } from "./caller.ts";
+import { serviceRole } from "./first-admin.ts";
+
+/** The account with an e-mail address, never a guest. Throws `not_found`. */
+export async function findAccount({ db }: Services, input: { email: string }): Promise<{ id: string }> {
+  const { users } = schema;
+  const [user] = await db
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.email, input.email.trim().toLowerCase()), sql`${users.isAnonymous} is not true`));
+  if (!user) throw new AppError("not_found", `There is no account with the address ${input.email}.`);
+  return user;
+}
+
+export interface AccountView {
+  readonly id: string;
+  readonly name: string;
+  /** Null for a guest. */
+  readonly email: string | null;
+  readonly isGuest: boolean;
+  readonly isAdmin: boolean;
+}
+
+/** The caller's own account; null when it was removed in the meantime. */
+export async function getAccount({ db }: Services, caller: Caller): Promise<AccountView | null> {
+  const { users } = schema;
+  const [user] = await db
+    .select({ name: users.name, email: users.email })
+    .from(users)
+    .where(eq(users.id, caller.userId));
+  if (!user) return null;
+  return {
+    id: caller.userId,
+    name: user.name,
+    email: caller.isGuest ? null : user.email,
+    isGuest: caller.isGuest,
+    isAdmin: caller.isAdmin,
+  };
+}
+
+export interface ResetPasswordInput {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Sets a new password and ends all sessions. Throws `not_found` for an unknown address, `bad_request` when too short or too long. */
+export async function resetPassword(
+  services: Services,
+  { email, password }: ResetPasswordInput,
+): Promise<void> {
+  if (password.length < minPasswordLength)
+    throw new AppError("bad_request", `password must have at least ${minPasswordLength} characters`);
+  // Sign-in refuses longer ones.
+  if (password.length > maxPasswordLength)
+    throw new AppError("bad_request", `password must have at most ${maxPasswordLength} characters`);
+  const user = await findAccount(services, { email });
+  const { internalAdapter, password: passwords } = await authOf(services).$context;
+  await internalAdapter.updatePassword(user.id, await passwords.hash(password));
+  await internalAdapter.deleteUserSessions(user.id);
+}
+
+/** No mail ever reaches it, and it has no password: nobody can sign in with it. */
+const serviceEmail = "workers@atelier.invalid";
+
+/**
+ * The account that owns what is submitted at workers' own endpoints; made on first use. One for all workers: the job
+ * can be read at each of them, and direct clients together have one share of the line and one limit of open jobs.
+ * Found by its role, which no person can have; an account of a person may hold its address.
+ */
+export async function workerAccount({ db }: Pick<Services, "db">): Promise<{ id: string }> {
+  const { users } = schema;
+  const find = () => db.select({ id: users.id }).from(users).where(eq(users.role, serviceRole));
+  for (const email of [serviceEmail, `workers-${newId()}@atelier.invalid`]) {
+    const [known] = await find();
+    if (known) return known;
+    // The unique index on the role settles two workers that make it at once.
+    await db
+      .insert(users)
+      .values({ id: newId(), name: "Workers", email, emailVerified: true, role: serviceRole })
+      .onConflictDoNothing();
+  }
+  const [made] = await find();
+  if (!made) throw new Error("the account of the workers was not stored");
+  return made;
+}
 
 const createUserSchema = z.strictObject({
   email: z

@@ -1,16 +1,82 @@
 import { apiKey } from "@better-auth/api-key";
 import { betterAuth, type BetterAuthOptions } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
-import { createAuthMiddleware } from "better-auth/api";
+import { APIError, createAuthMiddleware } from "better-auth/api";
 import { admin, anonymous } from "better-auth/plugins";
-import { schema, type Db } from "../db/index.ts";
-import { AppError, newId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import { type Db, schema } from "../db/index.ts";
+import { AppError, type Env, isLoopback, lineOfText, namesLoopback, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { mergeGuest } from "./merge-guest.ts";
 import { limitSignIn, settleSignIn } from "./sign-in-limit.ts";
-import { trustedOrigins } from "./trusted-origins.ts";
-import { checkUserData } from "./user-data.ts";
+
+/**
+ * The origins of a request: APP_URL, and the host of the request under either scheme, since a proxy may end TLS. Bound
+ * to loopback only the names of this machine count; elsewhere the host counts only without APP_URL. X-Forwarded-Host
+ * comes from a trusted proxy: scripts/web/front-door.ts removes any other.
+ */
+export function trustedOrigins(env: Pick<Env, "APP_URL" | "HOST">, request: Request): string[] {
+  const direct = request.headers.get("host") ?? new URL(request.url).host;
+  const host = request.headers.get("x-forwarded-host") ?? direct;
+  const isFree = env.APP_URL === undefined && (!isLoopback(env.HOST) || host !== direct);
+  const isLocal = isLoopback(env.HOST) && namesLoopback(host);
+  const own = isFree || isLocal ? [`http://${host}`, `https://${host}`] : [];
+  return env.APP_URL ? [new URL(env.APP_URL).origin, ...own] : own;
+}
+
+export const maxUserNameLength = 100;
+export const maxEmailLength = 254;
+const maxBanReasonLength = 1_000;
+
+/** What a sign-up or a change may carry of the columns that people fill in. */
+interface UserData {
+  readonly email?: unknown;
+  readonly name?: unknown;
+  readonly image?: unknown;
+  readonly banReason?: unknown;
+  readonly isAnonymous?: unknown;
+}
+
+const nameSchema = lineOfText.trim().max(maxUserNameLength);
+const banReasonSchema = lineOfText.trim().max(maxBanReasonLength);
+
+/** Guests and the workers' account have addresses below `.invalid`, which RFC 6761 reserves: no mail reaches them. */
+export function isReservedEmail(email: string): boolean {
+  return /[@.]invalid\.?$/i.test(email.trim());
+}
+
+function refuse(code: string, message: string): never {
+  throw new APIError("BAD_REQUEST", { code, message });
+}
+
+function checkEmail({ email, isAnonymous }: UserData): void {
+  if (typeof email !== "string" || isAnonymous === true) return;
+  if (email.length > maxEmailLength)
+    refuse("INVALID_EMAIL", `An e-mail address has at most ${maxEmailLength} characters.`);
+  if (isReservedEmail(email)) refuse("INVALID_EMAIL", "E-mail addresses below .invalid are reserved.");
+}
+
+/**
+ * Checks the columns that a person fills in, before a user is stored or changed; columns that are absent stay absent.
+ * Throws the library's API error, which is answered as 400.
+ */
+function checkUserData(data: UserData): { data: { name?: string; image?: null; banReason?: string } } {
+  checkEmail(data);
+  const name = nameSchema.optional().safeParse(data.name);
+  if (!name.success) refuse("INVALID_NAME", `A name is one line of at most ${maxUserNameLength} characters.`);
+  // A picture from another site would tell that site who looks at the page.
+  if (data.image) refuse("INVALID_IMAGE", "Accounts have no picture.");
+  const banReason = banReasonSchema.nullish().safeParse(data.banReason);
+  if (!banReason.success)
+    refuse("INVALID_BAN_REASON", `A reason is one line of at most ${maxBanReasonLength} characters.`);
+  return {
+    data: {
+      ...(name.data === undefined ? {} : { name: name.data }),
+      ...(data.image === undefined ? {} : { image: null }),
+      ...(typeof banReason.data === "string" ? { banReason: banReason.data } : {}),
+    },
+  };
+}
 
 export const minPasswordLength = 10;
 export const maxPasswordLength = 128;

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { sql } from "drizzle-orm";
 import type { Db } from "../db/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 
 const firstAdminLock = 742_010;
 

@@ -1,11 +1,115 @@
 import { defaultKeyHasher } from "@better-auth/api-key";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import { AppError, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
-import { isBanned, type Caller, type UserFacts } from "./caller.ts";
-import { takePermit } from "./take-permit.ts";
+import { type Caller, isBanned, type UserFacts } from "./caller.ts";
+
+/** Requests of one key, or writes of one user, that this process may still let through without asking the database. */
+interface Permits {
+  readonly granted: number;
+  left: number;
+  /** Of `performance.now()`. */
+  endsAtMs: number;
+}
+
+/** A full row is written this often per minute and process, whatever its limit. */
+const blocksPerMinute = 20;
+/** After a refusal the database is asked again no sooner than this. */
+const refusalMs = 1_000;
+const rememberedKeys = 10_000;
+
+interface Block {
+  readonly granted: number;
+  readonly leftMs: number;
+}
+
+const permitsByServices = new WeakMap<Services, Map<string, Promise<Permits>>>();
+
+const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
+
+/**
+ * Takes a block of permits of the current minute from the key's row. All processes take from the same row, so the
+ * limit holds for all of them together; the row lock settles two that ask at once.
+ */
+async function takeKeyBlock({ db, config }: Services, keyId: string): Promise<Block | undefined> {
+  const max = config.limits.apiKeyPerMinute;
+  const minute = sql`date_trunc('minute', statement_timestamp())`;
+  const { rows } = await db.execute<{ granted: number; leftMs: number }>(sql`
+    with held as (
+      select id, case when last_request >= ${minute} then coalesce(request_count, 0) else 0 end as used
+      from api_keys where id = ${keyId} for update
+    )
+    update api_keys set request_count = least(${max}::int, held.used + ${blockOf(max)}::int),
+      last_request = statement_timestamp()
+    from held where api_keys.id = held.id and held.used < ${max}::int
+    returning api_keys.request_count - held.used as granted,
+      (extract(epoch from ${minute} + interval '1 minute' - statement_timestamp()) * 1000)::int as "leftMs"`);
+  return rows[0];
+}
+
+/** The same for the writes of a user by session. A block that passes the limit is counted and not granted. */
+async function takeWriteBlock({ db, config }: Services, userId: string): Promise<Block | undefined> {
+  const max = config.limits.sessionWritesPerMinute;
+  const block = blockOf(max);
+  const minuteMs = sql`(extract(epoch from date_trunc('minute', statement_timestamp())) * 1000)::bigint`;
+  const { rows } = await db.execute<{ used: number; leftMs: number }>(sql`
+    insert into rate_limits (id, key, count, last_request)
+    values (${newId()}, ${`writes|${userId}`}, ${block}::int, ${minuteMs})
+    on conflict (key) do update set last_request = excluded.last_request, count = ${block}::int + case
+      when rate_limits.last_request = excluded.last_request then least(rate_limits.count, ${max}::int) else 0 end
+    returning count as used,
+      (last_request + 60000 - extract(epoch from statement_timestamp()) * 1000)::int as "leftMs"`);
+  const taken = rows[0];
+  const granted = max - ((taken?.used ?? max + block) - block);
+  return taken && granted > 0 ? { granted: Math.min(block, granted), leftMs: taken.leftMs } : undefined;
+}
+
+async function permitsFrom(taken: Promise<Block | undefined>): Promise<Permits> {
+  const block = await taken;
+  return block
+    ? { granted: block.granted, left: block.granted, endsAtMs: performance.now() + block.leftMs }
+    : { granted: 0, left: 0, endsAtMs: performance.now() + refusalMs };
+}
+
+function permitsOf(services: Services): Map<string, Promise<Permits>> {
+  const known = permitsByServices.get(services) ?? new Map<string, Promise<Permits>>();
+  permitsByServices.set(services, known);
+  if (known.size > rememberedKeys) known.clear();
+  return known;
+}
+
+/** Counts one request of an API key; false when its limit of this minute is reached. */
+function takePermit(services: Services, keyId: string): Promise<boolean> {
+  return takeFrom(permitsOf(services), keyId, () => takeKeyBlock(services, keyId));
+}
+
+/** Counts one write of a user by session; false when the limit of this minute is reached. */
+export function takeWritePermit(services: Services, userId: string): Promise<boolean> {
+  return takeFrom(permitsOf(services), `writes|${userId}`, () => takeWriteBlock(services, userId));
+}
+
+async function takeFrom(
+  known: Map<string, Promise<Permits>>,
+  id: string,
+  takeBlock: () => Promise<Block | undefined>,
+): Promise<boolean> {
+  for (;;) {
+    const asked = known.get(id);
+    const permits = await asked;
+    if (permits && performance.now() < permits.endsAtMs) {
+      permits.left -= 1;
+      if (permits.left >= 0) return true;
+      if (permits.granted === 0) return false;
+    }
+    // Of many that find the block used up, the first asks for the next one and the others wait for it.
+    if (known.get(id) !== asked) continue;
+    const next = permitsFrom(takeBlock());
+    known.set(id, next);
+    next.catch(() => known.delete(id));
+  }
+}
 
 function callerFor(user: UserFacts, via: Caller["via"]): Caller {
   const isGuest = user.isAnonymous === true;

@@ -4,7 +4,7 @@ import { APIError, getSessionFromCtx } from "better-auth/api";
 import { sql } from "drizzle-orm";
 import type { Db } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { isBanned } from "./caller.ts";
 
 const signInWindowMs = 60_000;

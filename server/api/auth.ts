@@ -1,10 +1,8 @@
 import { authOf } from "../accounts/index.ts";
 import { probeDatabase } from "../db/index.ts";
 import { AppError, ruleOf } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
-import { classifyError } from "./classify-error.ts";
-import { readLimited } from "./read-limited.ts";
-import { isCrossSite } from "./same-origin.ts";
+import type { Services } from "../services.ts";
+import { classifyError, isCrossSite, readLimited } from "./requests.ts";
 
 /** Far above any form of the accounts. */
 const maxAuthBytes = 16_384;

@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
-import { classifyError } from "./classify-error.ts";
+import { classifyError } from "./requests.ts";
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 

@@ -1,3 +1,93 @@
+import { type Caller, takeWritePermit, trustedOrigins } from "../accounts/index.ts";
+import { isDatabaseAway } from "../db/index.ts";
+import { AppError, type Env, isAppError, toAppError } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+function* causesOf(error: unknown): Generator<Error> {
+  let current = error;
+  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
+    yield current;
+    current = current.cause;
+  }
+}
+
+/** The AppError that a caller sees: the first of the chain of causes, `database_unavailable`, `storage_unavailable`, or `internal`. */
+export function classifyError(error: unknown): AppError {
+  const causes = [...causesOf(error)];
+  const known = causes.find(isAppError);
+  if (known) return known;
+  if (causes.some(isDatabaseAway)) return new AppError("database_unavailable", undefined, { cause: error });
+  return toAppError(error);
+}
+
+/** Far above any JSON that the API takes. */
+export const maxJsonBytes = 1_048_576;
+
+/** The body of a request; null when it is larger than `maxBytes`, which is noticed without reading on. */
+export async function readLimited(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of request.body ?? []) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > maxBytes) return null;
+    chunks.push(chunk);
+  }
+  const body = new Uint8Array(sizeBytes);
+  let offset = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return body;
+}
+
+/** Whether a browser says that the request was caused by a page of another site. */
+export function isCrossSite(env: Pick<Env, "APP_URL" | "HOST">, request: Request): boolean {
+  const origin = request.headers.get("origin");
+  if (origin) return !trustedOrigins(env, request).includes(origin);
+  return ["cross-site", "same-site"].includes(request.headers.get("sec-fetch-site") ?? "");
+}
+
+/**
+ * Refuses a write that a browser may have sent for another site; throws `forbidden`.
+ * Browsers send Origin with every write, and Sec-Fetch-Site on secure addresses and localhost.
+ */
+function assertSameOrigin(env: Pick<Env, "APP_URL" | "HOST">, request: Request): void {
+  const origin = request.headers.get("origin");
+  const isSame = origin
+    ? trustedOrigins(env, request).includes(origin)
+    : request.headers.get("sec-fetch-site") === "same-origin";
+  if (!isSame) throw new AppError("forbidden", "The request comes from another site.");
+}
+
+/**
+ * Admits a write that rests on a cookie, or on nothing: it must come from a page of the studio and be within the user's
+ * limit. A request with an API key has passed its own limit. Throws `forbidden` or `rate_limited`.
+ */
+export async function admitWrite(services: Services, request: Request, caller: Caller | null): Promise<void> {
+  if (caller?.via === "api_key") return;
+  assertSameOrigin(services.env, request);
+  if (caller && !(await takeWritePermit(services, caller.userId))) throw new AppError("rate_limited");
+}
+
+/** Bounds of the live streams. */
+export const streamLimits = {
+  /** A stream asks again who calls after this time, so that it does not outlive its session or key. */
+  recheckMs: 30_000,
+  /** Streams end before a platform's time limit would cut them; the client opens the next one where it stood. */
+  lengthMs: 25 * 60_000,
+  /** A stream whose reader takes nothing is not looked at when it should end, so it is ended from outside. */
+  stalledMs: 26 * 60_000,
+  /** Open event streams of one user in one process, of all kinds. */
+  openPerUser: 20,
+  /** Open event streams of all users in one process. */
+  openPerProcess: 10_000,
+} as const;
+
 export interface DrainBounds {
   readonly maxBytes: number;
   readonly maxMs: number;

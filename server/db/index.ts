@@ -5,10 +5,10 @@ export {
   type DatabaseOptions,
   type Db,
   type Tx,
+  inTurn,
+  isDatabaseAway,
+  probeDatabase,
 } from "./client.ts";
-export { inTurn } from "./in-turn.ts";
-export { isDatabaseAway } from "./is-database-away.ts";
-export { probeDatabase } from "./probe-database.ts";
 export { migrate } from "./migrate.ts";
 export * as schema from "./schema/index.ts";
 export {

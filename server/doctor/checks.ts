@@ -2,9 +2,163 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
+import type { Client } from "pg";
 import { ZodError } from "zod";
-import { isLoopback, loadConfig, type Env } from "../platform/index.ts";
-import { failed, passed, reasonOf, type CheckResult } from "./check-result.ts";
+import { sessionLimits } from "../db/index.ts";
+import { type Env, isLoopback, loadConfig } from "../platform/index.ts";
+
+/** Outcome of one check; the message is for people and, when it failed, says what to do. */
+export interface CheckResult {
+  /** Name of the setting or of the thing, for instance `REDIS_URL` or `Node.js`. */
+  readonly name: string;
+  readonly isOk: boolean;
+  readonly message: string;
+  /** It works, but somebody should look at it. */
+  readonly isWarning?: true;
+}
+
+function passed(name: string, message: string): CheckResult {
+  return { name, isOk: true, message };
+}
+
+export function failed(name: string, message: string): CheckResult {
+  return { name, isOk: false, message };
+}
+
+/** What an outside system says about a failure, shortened to one line; never used to decide anything. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return reasonOf(error.errors[0]);
+  if (!(error instanceof Error)) return String(error);
+  return (error.message || error.name).split("\n")[0] ?? error.name;
+}
+
+/** An address without its password. */
+function withoutPassword(address: string): string {
+  const url = new URL(address);
+  if (url.password) url.password = "***";
+  return url.href;
+}
+
+const databaseConnectMs = 5_000;
+const notifyMs = 3_000;
+/** `server_version_num` of the oldest version that the queries are written for. */
+const oldestVersion = 160_000;
+
+async function withClient<T>(url: string, action: (client: Client) => Promise<T>): Promise<T> {
+  const { default: pg } = await import("pg");
+  // Connects as the product does, so that a pooler that refuses these parameters shows here.
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: databaseConnectMs,
+    ...sessionLimits,
+  });
+  client.on("error", () => undefined); // A drop shows as the failure of the query that waits.
+  try {
+    await client.connect();
+    return await action(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function readVersion(client: Client): Promise<{ number: number; text: string }> {
+  const answer = await client.query(
+    "SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS text",
+  );
+  return answer.rows[0];
+}
+
+/** A pooler refuses parameters of the start that it does not know with this state, as PostgreSQL itself never does here. */
+const refusedParameter = "08P01";
+
+function adviceFor(error: unknown): string {
+  if (error instanceof Error && "code" in error && error.code === refusedParameter)
+    return `a pooler must let these through: ignore_startup_parameters = ${Object.keys(sessionLimits).join(",")}`;
+  return "start the server, correct the address, or remove it to use the embedded database";
+}
+
+/** Whether the database answers and is new enough. */
+export async function checkDatabase(name: string, url: string): Promise<CheckResult> {
+  try {
+    const version = await withClient(url, readVersion);
+    if (version.number >= oldestVersion) return passed(name, `PostgreSQL ${version.text}`);
+    return failed(name, `is PostgreSQL ${version.text}; Atelier needs version 16 or newer`);
+  } catch (error) {
+    return failed(
+      name,
+      `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${adviceFor(error)}`,
+    );
+  }
+}
+
+function hearOnce(client: Client, channel: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), notifyMs);
+    client.on("notification", (note) => {
+      if (note.channel !== channel) return;
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
+
+/** Whether a notification sent over one connection is heard on another; poolers in transaction mode lose it. */
+export async function checkListen(url: string): Promise<CheckResult> {
+  const channel = `atelier_doctor_${process.pid}`;
+  try {
+    const isHeard = await withClient(url, async (listener) => {
+      await listener.query(`LISTEN ${channel}`);
+      const heard = hearOnce(listener, channel);
+      await withClient(url, (sender) => sender.query("SELECT pg_notify($1, '')", [channel]));
+      return heard;
+    });
+    if (isHeard) return passed("LISTEN", "notifications arrive");
+  } catch (error) {
+    return failed("LISTEN", `could not be tried: ${reasonOf(error)}`);
+  }
+  return failed(
+    "LISTEN",
+    "notifications do not arrive (a pooler?); set DATABASE_DIRECT_URL to the server itself, else live updates come once a second",
+  );
+}
+
+const redisConnectMs = 3_000;
+
+/** The oldest version that the queue's scripts run on. */
+const oldest = { major: 6, minor: 2 } as const;
+
+export function judgeVersion(version: string): CheckResult {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isNewEnough = major > oldest.major || (major === oldest.major && minor >= oldest.minor);
+  if (isNewEnough) return passed("REDIS_URL", `Redis ${version}`);
+  return failed("REDIS_URL", `is Redis ${version || "of an unknown version"}; Atelier needs 6.2 or newer`);
+}
+
+/** Whether Redis answers within 3 s and is new enough. */
+export async function checkRedis(url: string): Promise<CheckResult> {
+  const { Redis } = await import("ioredis");
+  const client = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: redisConnectMs,
+    commandTimeout: redisConnectMs,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  let cause: unknown;
+  client.on("error", (error) => (cause = error));
+  try {
+    await client.connect();
+    const info = await client.info("server");
+    const version = /redis_version:(\S+)/.exec(info)?.[1] ?? "";
+    return judgeVersion(version);
+  } catch (error) {
+    const reason = reasonOf(cause ?? error);
+    const advice = "start the server, correct the address, or remove it to use the queue of the database";
+    return failed("REDIS_URL", `${withoutPassword(url)} cannot be reached (${reason}); ${advice}`);
+  } finally {
+    client.disconnect();
+  }
+}
 
 const oldestNode = 24;
 const leastFreeBytes = 1024 ** 3;

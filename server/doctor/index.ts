@@ -1,3 +1,46 @@
-export { checkPort } from "./checks.ts";
-export { reasonOf, type CheckResult } from "./check-result.ts";
-export { runChecks, runDatabaseChecks } from "./run-checks.ts";
+import { type Env, inspectEnv } from "../platform/index.ts";
+import {
+  checkConfigFile,
+  checkDatabase,
+  checkDataDir,
+  checkDiskSpace,
+  checkExposure,
+  checkListen,
+  checkNode,
+  checkRedis,
+  type CheckResult,
+  failed,
+} from "./checks.ts";
+
+async function checkHost(env: Env): Promise<CheckResult[]> {
+  const folder = await checkDataDir(env.ATELIER_DATA_DIR);
+  const space = folder.isOk ? [await checkDiskSpace(env.ATELIER_DATA_DIR)] : [];
+  return [checkNode(), checkExposure(env), folder, ...space, await checkConfigFile(env.ATELIER_CONFIG)];
+}
+
+function checkServices(env: Env): Promise<CheckResult>[] {
+  const checks: Promise<CheckResult>[] = [];
+  if (env.DATABASE_URL) checks.push(checkDatabase("DATABASE_URL", env.DATABASE_URL));
+  if (env.DATABASE_DIRECT_URL) checks.push(checkDatabase("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL));
+  if (env.REDIS_URL) checks.push(checkRedis(env.REDIS_URL));
+  return checks;
+}
+
+/**
+ * Checks the environment and everything that it names, with live connections (each for a few seconds at most), and
+ * lists all findings, failed or not. Never throws for something that is wrong out there.
+ */
+export async function runChecks(
+  source: Readonly<Record<string, string | undefined>>,
+): Promise<CheckResult[]> {
+  const { env, problems } = inspectEnv(source);
+  const results = await Promise.all([checkHost(env), Promise.all(checkServices(env))]);
+  return [...problems.map(({ name, message }) => failed(name, message)), ...results.flat()];
+}
+
+/** The part of the doctor that needs the database in use, be it embedded or not: whether LISTEN works. */
+export async function runDatabaseChecks(url: string, directUrl: string | undefined): Promise<CheckResult[]> {
+  return [await checkDatabase("Database", url), await checkListen(directUrl ?? url)];
+}
+
+export { checkPort, reasonOf, type CheckResult } from "./checks.ts";

@@ -1,4 +1,4 @@
-import { maxOutputPixels } from "../engines/index.ts";
+import { maxOutputPixels } from "../engines.ts";
 import { provenanceXmp } from "../safety.ts";
 import { encodeInChild } from "./encode-in-child.ts";
 import { countOutputPixels, encodeFiles, type EncodeTask, type ImageFiles } from "./encode.ts";

@@ -1,6 +1,6 @@
 import { and, eq, isNull, type SQL } from "drizzle-orm";
 import { type Db, type ImageRole, schema } from "../db/index.ts";
-import type { JobKind } from "../engines/index.ts";
+import type { JobKind } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 
 /** A picture in a list. Its files: `/api/v1/images/{id}/file?variant=original|preview|thumbnail`. */

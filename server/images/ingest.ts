@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { and, eq, isNull } from "drizzle-orm";
 import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, newId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.ts";
 import { type ImageRow, type IngestedImage, type IngestInput, toImageView, uploadKey } from "./image.ts";

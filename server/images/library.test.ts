@@ -4,7 +4,7 @@ import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import type { JobKind } from "../engines/index.ts";
+import type { JobKind } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import {
   getImage,

@@ -17,9 +17,9 @@ import {
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { inTurn, schema, type Tx } from "../db/index.ts";
-import { type JobKind, jobKinds } from "../engines/index.ts";
+import { type JobKind, jobKinds } from "../engines.ts";
 import { AppError, type Config, isId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { findOwnImage, type ImageView, isOwn, type OwnImageInput, toImageView } from "./image.ts";
 import { cleanTitle } from "./ingest.ts";
 import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";

@@ -1,4 +1,4 @@
-import { pictureLimits } from "../platform/picture-limits.ts";
+import { pictureLimits } from "../platform/config.ts";
 
 /** Bounds of an upload; checked before anything is decoded. */
 export const uploadLimits = {

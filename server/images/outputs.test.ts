@@ -5,7 +5,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import sharp from "sharp";
 import { thumbHashToRGBA } from "thumbhash";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { jobKinds, type JobKind } from "../engines/index.ts";
+import { jobKinds, type JobKind } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import { putAll } from "../storage/index.ts";
 import { digitalSourceTypes, readDigitalSourceType } from "../safety.ts";

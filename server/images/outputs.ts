@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { newId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { putAll, removePrefix } from "../storage/index.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planOutput, takeDecodeTurn } from "./files.ts";

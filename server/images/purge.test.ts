@@ -6,7 +6,7 @@ import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { schema, type JobStatus } from "../db/index.ts";
-import type { InputRole } from "../engines/index.ts";
+import type { InputRole } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import { ingest, purgeDeleted, purgeImages, removeImages, sweepOrphanObjects } from "./index.ts";
 

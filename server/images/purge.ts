@@ -1,7 +1,7 @@
 import path from "node:path";
 import { and, eq, exists, inArray, isNotNull, lt, not, notExists, or, sql, type SQL } from "drizzle-orm";
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import {
   findObject,
   listObjectKeys,

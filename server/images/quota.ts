@@ -1,7 +1,7 @@
 import { and, count, eq, gt, isNull, or, sql } from "drizzle-orm";
 import { schema, type Db, type Tx } from "../db/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import type { IngestInput } from "./image.ts";
 
 const { images, users } = schema;

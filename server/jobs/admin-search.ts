@@ -1,9 +1,9 @@
 import { sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { type JobStatus, jobStatuses, schema, type Tier, tiers } from "../db/index.ts";
-import { type JobKind, jobKinds, type Need } from "../engines/index.ts";
+import { type JobKind, jobKinds, type Need } from "../engines.ts";
 import { AppError, type ErrorCode, isErrorCode, isId, isStorable } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import { serverLabelOf } from "./read.ts";
 

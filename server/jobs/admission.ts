@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { schema, tiers, type Tx } from "../db/index.ts";
-import { type InputRole, maxOutputPixels } from "../engines/index.ts";
+import { type InputRole, maxOutputPixels } from "../engines.ts";
 import { AppError, type Config, errorRules, pictureLimits } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { type Job, openStatuses, transitionAll } from "./job.ts";
 import type { SubmitRequest } from "./request.ts";
 

@@ -3,7 +3,7 @@ import { eq } from "drizzle-orm";
 import { ZipFile } from "yazl";
 import { schema } from "../db/index.ts";
 import { openOriginal, requireOriginal } from "../images/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { loadInputImages } from "./admission.ts";
 import { getStory, type JobAddress } from "./read.ts";
 

@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { letNextOut } from "./dispatch.ts";
 import { amend, claimedStatuses, heldBy, hint, isFinal, type Lease, transition } from "./job.ts";
 

@@ -6,9 +6,9 @@ import {
   requiredInputs,
   type EngineName,
   type JobKind,
-} from "../engines/index.ts";
+} from "../engines.ts";
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 
 export interface Capability {
   readonly kind: JobKind;

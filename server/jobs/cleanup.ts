@@ -10,7 +10,7 @@ import {
 } from "../images/index.ts";
 import { keepFigures } from "../monitoring/index.ts";
 import { AppError, type Config, isAppError } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import { get, type JobAddress } from "./read.ts";
 

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { hint, inOrderOfId, type Job, jobFromRow, transitionAll } from "./job.ts";
 
 const ringTimeoutMs = 2_000;

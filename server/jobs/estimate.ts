@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Estimate, schema, tiers } from "../db/index.ts";
-import type { EngineName, InputRole } from "../engines/index.ts";
+import type { EngineName, InputRole } from "../engines.ts";
 import { toAppError } from "../platform/index.ts";
 import {
   type Candidate,
@@ -12,7 +12,7 @@ import {
   toEstimate,
   type Wait,
 } from "../scheduling/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
 import { loadInputs } from "./admission.ts";
 import { type Job, jobFromRow } from "./job.ts";

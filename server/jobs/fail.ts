@@ -8,7 +8,7 @@ import {
   type LiveServer,
   liveServers,
 } from "../scheduling/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { letNextOut } from "./dispatch.ts";
 import { claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
 

@@ -1,7 +1,7 @@
 import { eq, getTableColumns, is, sql, SQL } from "drizzle-orm";
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 
 export type Job = typeof schema.jobs.$inferSelect;
 

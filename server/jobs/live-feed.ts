@@ -1,5 +1,5 @@
 import type { HintMessage, LiveProgress } from "../queue/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { isFinal } from "./job.ts";
 import { createWantedJobs, type JobRevision, readRevisions, type WantedJobs } from "./live-reads.ts";
 import type { JobsUpdate, JobView } from "./read.ts";

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { openStatuses } from "./job.ts";
 import { type JobView, loadViews } from "./read.ts";
 

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import {
   feedOf,

@@ -12,10 +12,10 @@ import {
   tiers,
   type Tx,
 } from "../db/index.ts";
-import { type EngineName, type InputRole, type JobKind, jobKinds, type Need } from "../engines/index.ts";
+import { type EngineName, type InputRole, type JobKind, jobKinds, type Need } from "../engines.ts";
 import { type ImageView, toImageView } from "../images/index.ts";
 import { AppError, type ErrorCode, isId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { type Job, jobFromRow, openStatuses } from "./job.ts";
 
 /** A job as people and programs see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { amend, hint } from "./job.ts";
 
 export interface MoveInLine {

@@ -1,12 +1,6 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
-import {
-  engineNames,
-  type InputRole,
-  type JobKind,
-  optionalInputs,
-  requiredInputs,
-} from "../engines/index.ts";
+import { engineNames, type InputRole, type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
 import { AppError, isStorable, issuesOf } from "../platform/index.ts";
 import { requireConsent } from "../safety.ts";
 import { sizeClassOf } from "../scheduling/index.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { addImage, addNode, readJob } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { schema, tiers } from "../db/index.ts";
-import type { Need } from "../engines/index.ts";
+import type { Need } from "../engines.ts";
 import { cancel } from "./cancel.ts";
 import { retry, retryAny } from "./retry.ts";
 import { submit } from "./submit.ts";

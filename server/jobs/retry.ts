@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import { schema, type Tier, tiers } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { isFinal, type Job } from "./job.ts";
 import { kindParams } from "./request.ts";
 import { submit, type Submitted, type Submitter } from "./submit.ts";

@@ -1,8 +1,8 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import type { Need } from "../engines/index.ts";
+import type { Need } from "../engines.ts";
 import { type Config, errorRules } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { isResumed, letNextOut } from "./dispatch.ts";
 import {
   amend,

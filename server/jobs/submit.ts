@@ -1,10 +1,10 @@
 import { sql } from "drizzle-orm";
 import { type Asked, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
-import { needOf } from "../engines/index.ts";
+import { needOf } from "../engines.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety.ts";
 import { toEstimate } from "../scheduling/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { admit, type InputImages, loadInputs, rememberRequest } from "./admission.ts";
 import { letNextOut } from "./dispatch.ts";
 import { type Outlook, readOutlook } from "./estimate.ts";

@@ -1,11 +1,11 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { localEngine, type Need } from "../engines/index.ts";
+import { localEngine, type Need } from "../engines.ts";
 import { purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import { isGpuQueue, livePlaces, readPlaces, servingServers } from "../scheduling/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, transitionAll } from "./job.ts";

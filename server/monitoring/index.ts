@@ -1,9 +1,15 @@
-export type { Attention } from "./overview.ts";
-export { keepFigures } from "./keep-figures.ts";
+export { type Attention, readOverview, type Overview, type QueueFigures } from "./overview.ts";
+export { keepFigures, rollUp } from "./roll-up.ts";
 export { metricsText } from "./metrics.ts";
-export type { EndedFigures, EstimateFigures, Series, Times } from "./figures.ts";
+export {
+  type EndedFigures,
+  type EstimateFigures,
+  type Series,
+  type Times,
+  windowNames,
+  type FigureWindow,
+} from "./figures.ts";
 export { readNodes, type NodeFigures, type NodeJob, type ServerFigures } from "./nodes.ts";
-export { readOverview, type Overview, type QueueFigures } from "./read-overview.ts";
 export {
   countedJobs,
   listUsersSchema,
@@ -12,5 +18,3 @@ export {
   type UserFigures,
   type UserPage,
 } from "./users.ts";
-export { rollUp } from "./roll-up.ts";
-export { windowNames, type FigureWindow } from "./window.ts";

@@ -1,5 +1,5 @@
 import type { NodeFigures } from "./nodes.ts";
-import type { Overview } from "./read-overview.ts";
+import type { Overview } from "./overview.ts";
 
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;

@@ -7,8 +7,8 @@ import {
   type NodeState,
   type ServerState,
 } from "../db/index.ts";
-import type { EngineName, JobKind, Need } from "../engines/index.ts";
-import type { Services } from "../services/index.ts";
+import type { EngineName, JobKind, Need } from "../engines.ts";
+import type { Services } from "../services.ts";
 
 export interface NodeJob {
   readonly id: string;

@@ -7,7 +7,7 @@ import { expect, test, vi } from "vitest";
 import { readFigures } from "./figures.ts";
 import { listUsersSchema, readUsers } from "./users.ts";
 import { readNodes } from "./nodes.ts";
-import { readOverview } from "./read-overview.ts";
+import { readOverview } from "./overview.ts";
 import { rollUp } from "./roll-up.ts";
 
 const scene = openJobScene();

@@ -1,6 +1,83 @@
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
 import { spaceProblem } from "../nodes/index.ts";
-import type { QueueNow } from "./read-queues.ts";
-import type { NodeFigures } from "./nodes.ts";
+import type { QueueNeeds } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import {
+  type EndedFigures,
+  type FigureWindow,
+  readFigures,
+  type Series,
+  type WindowFigures,
+} from "./figures.ts";
+import { type NodeFigures, readNodes } from "./nodes.ts";
+
+/** A queue as it is at this moment. */
+interface QueueNow {
+  readonly queue: string;
+  /** What it asks of a node; null for a queue that the configuration no longer names. */
+  readonly needs: QueueNeeds | null;
+  /** How long the job that was asked for first of all that wait has been waiting; null when nothing waits. */
+  readonly oldestWaitingMs: number | null;
+  readonly waiting: number;
+  /** Claimed by a node. */
+  readonly running: number;
+  /** Jobs at once of its active nodes. */
+  readonly slots: number;
+  readonly nodes: readonly string[];
+}
+
+interface Line extends Record<string, unknown> {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly running: number;
+  readonly oldestWaitingMs: number | null;
+}
+
+interface Offered extends Record<string, unknown> {
+  readonly queue: string;
+  readonly slots: number;
+  readonly nodes: readonly string[];
+}
+
+/** Every queue of the configuration and whatever else has a node or an open job; who has waited longest comes first. */
+async function readQueues({ db, config }: Pick<Services, "db" | "config">): Promise<QueueNow[]> {
+  const { jobs, nodes, nodeQueues } = schema;
+  const [lines, offers] = await Promise.all([
+    db.execute<Line>(sql`
+      select queue, count(*) filter (where status in ('pending', 'queued'))::int as waiting,
+        count(*) filter (where status in ('waiting_for_engine', 'processing'))::int as running,
+        round(extract(epoch from now() - min(created_at) filter (where status in ('pending', 'queued'))) * 1000)::float8 as "oldestWaitingMs"
+      from ${jobs} where status in ('pending', 'queued', 'waiting_for_engine', 'processing') group by queue`),
+    db.execute<Offered>(sql`
+      select q.queue, sum(q.slots)::int as slots, array_agg(n.name order by n.name) as nodes
+      from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+      where n.state = 'active' and q.slots > 0 group by q.queue`),
+  ]);
+  const names = new Set([
+    ...Object.keys(config.queues),
+    ...[...lines.rows, ...offers.rows].map(({ queue }) => queue),
+  ]);
+  const all = [...names].map((queue): QueueNow => ({
+    ...idleQueue(queue),
+    needs: config.queues[queue] ?? null,
+    ...lines.rows.find((row) => row.queue === queue),
+    ...offers.rows.find((row) => row.queue === queue),
+    queue,
+  }));
+  return all.toSorted((a, b) => (b.oldestWaitingMs ?? -1) - (a.oldestWaitingMs ?? -1));
+}
+
+/** A queue that nothing is known of at this moment. */
+const idleQueue = (queue: string): QueueNow => ({
+  queue,
+  needs: null,
+  oldestWaitingMs: null,
+  waiting: 0,
+  running: 0,
+  slots: 0,
+  nodes: [],
+});
 
 /** Something an admin should look at, the gravest first. */
 export type Attention =
@@ -38,7 +115,7 @@ const order = [
 ] as const satisfies Attention["type"][];
 
 /** What of the present state needs somebody. Nothing that was asked for (a drain) and nothing that is merely busy. */
-export function findAttention(queues: readonly QueueNow[], nodes: readonly NodeFigures[]): Attention[] {
+function findAttention(queues: readonly QueueNow[], nodes: readonly NodeFigures[]): Attention[] {
   const found = [...queues.flatMap(ofQueue), ...nodes.flatMap(ofNode)];
   return found.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
 }
@@ -70,4 +147,68 @@ function ofServer(
   if (drainRequested || (state !== "down" && state !== "degraded")) return [];
   const type = state === "down" ? "server_down" : "server_degraded";
   return [{ type, ...who, server: label, reason: lastError }];
+}
+
+/** A queue now and over the window. */
+export interface QueueFigures extends QueueNow {
+  readonly lastHour: { readonly completed: number; readonly failed: number };
+  readonly window: EndedFigures;
+  readonly series: Series;
+}
+
+export interface Overview extends Omit<WindowFigures, "byQueue"> {
+  readonly window: FigureWindow;
+  readonly attention: readonly Attention[];
+  readonly queues: readonly QueueFigures[];
+  readonly nodes: { readonly active: number; readonly draining: number };
+}
+
+const nothing: EndedFigures = {
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+  waitMs: { p50: null, p95: null },
+  runMs: { p50: null, p95: null },
+};
+
+export interface OverviewInput {
+  readonly window: FigureWindow;
+  /** What readNodes gave, where it is needed beside the overview; else it is read. */
+  readonly nodes?: Promise<readonly NodeFigures[]>;
+}
+
+/** All that the overview and the page of queues show, in at most nine statements. */
+export async function readOverview(
+  services: Pick<Services, "db" | "config">,
+  { window, nodes: known }: OverviewInput,
+): Promise<Overview> {
+  const figuresOfHour = readFigures(services.db, "1h");
+  const [queues, nodes, hour, figures] = await Promise.all([
+    readQueues(services),
+    known ?? readNodes(services),
+    figuresOfHour,
+    window === "1h" ? figuresOfHour : readFigures(services.db, window),
+  ]);
+  const { byQueue, ...rest } = figures;
+  const isListed = (name: string) => queues.some(({ queue }) => queue === name);
+  const former = [...byQueue.keys()].filter((name) => !isListed(name)).map(idleQueue);
+  const none = (series: Series): Series => ({
+    ...series,
+    completed: series.completed.map(() => 0),
+    failed: series.failed.map(() => 0),
+  });
+  return {
+    ...rest,
+    window,
+    attention: findAttention(queues, nodes),
+    nodes: {
+      active: nodes.filter(({ state }) => state === "active").length,
+      draining: nodes.filter(({ state }) => state === "draining").length,
+    },
+    queues: [...queues, ...former].map((queue) => {
+      const { series, ...ended } = byQueue.get(queue.queue) ?? { ...nothing, series: none(rest.series) };
+      const { completed, failed } = hour.byQueue.get(queue.queue) ?? nothing;
+      return { ...queue, lastHour: { completed, failed }, window: ended, series };
+    }),
+  };
 }

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { schema } from "../db/index.ts";
 import { isStorable } from "../platform/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 
 export const listUsersSchema = z.object({
   /** Of the page before. */

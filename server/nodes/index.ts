@@ -1,16 +1,35 @@
-export { ownIdentity, pidStartTime, type ProcessIdentity } from "./identity.ts";
-export { countRun, drain, retire } from "./leave.ts";
-export { listLive } from "./list.ts";
-export { noteLowSpace, spaceProblem } from "./note-low-space.ts";
-export { pruneEnded } from "./prune-ended.ts";
-export { pruneNeeds } from "./prune-needs.ts";
-export { publishRefused } from "./publish-refused.ts";
-export { register, type Node, type Registration } from "./register.ts";
-export { createNodeWatch, keepNodeWatch, type NodeWatch } from "./presence.ts";
-export { readOrders, type NodeOrders } from "./read-orders.ts";
-export { writeQueues, type NodeQueue } from "./offer.ts";
-export { changeNode } from "./change-node.ts";
-export type { SeenServer } from "./write-servers.ts";
+export {
+  ownIdentity,
+  pidStartTime,
+  type ProcessIdentity,
+  register,
+  type Node,
+  type Registration,
+} from "./register.ts";
+export {
+  countRun,
+  drain,
+  retire,
+  noteLowSpace,
+  spaceProblem,
+  pruneEnded,
+  createNodeWatch,
+  keepNodeWatch,
+  type NodeWatch,
+} from "./presence.ts";
+export { pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
+export { publishRefused } from "./workflows.ts";
+export {
+  readOrders,
+  type NodeOrders,
+  changeNodeSettings,
+  nodeSettingsSchema,
+  drainNode,
+  drainServer,
+  resumeServer,
+  resumeNode,
+  retireNode,
+} from "./orders.ts";
 export {
   endServerLease,
   newServerClaim,
@@ -20,8 +39,3 @@ export {
   type ServerClaim,
   type ServerRunEnd,
 } from "./server-leases.ts";
-export { changeNodeSettings, nodeSettingsSchema } from "./admin/change-node-settings.ts";
-export { drainNode } from "./admin/drain-node.ts";
-export { drainServer, resumeServer } from "./admin/drain-server.ts";
-export { resumeNode } from "./orders.ts";
-export { retireNode } from "./admin/retire-node.ts";

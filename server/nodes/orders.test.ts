@@ -1,21 +1,25 @@
+import { eq } from "drizzle-orm";
+import { expect, test } from "vitest";
 import { claim } from "@atelier/server/jobs";
 import { addJob, addNode, localOffers, readJob, testQueue } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { openAccount } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
-import { expect, test } from "vitest";
 import { resolveCaller } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { drain } from "./leave.ts";
-import { readOrders } from "./read-orders.ts";
+import { changeNode } from "./offer.ts";
+import {
+  changeNodeSettings,
+  drainNode,
+  drainServer,
+  nodeSettingsSchema,
+  readOrders,
+  resumeNode,
+  resumeServer,
+  retireNode,
+} from "./orders.ts";
+import { drain } from "./presence.ts";
 import { register, type Registration } from "./register.ts";
-import { changeNode } from "./change-node.ts";
-import { changeNodeSettings, nodeSettingsSchema } from "./admin/change-node-settings.ts";
-import { drainNode } from "./admin/drain-node.ts";
-import { drainServer, resumeServer } from "./admin/drain-server.ts";
-import { resumeNode } from "./orders.ts";
-import { retireNode } from "./admin/retire-node.ts";
 
 const scene = openJobScene();
 

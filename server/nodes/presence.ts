@@ -1,6 +1,65 @@
-import { inArray, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import type { Services } from "../services/index.ts";
+import { and, eq, inArray, sql } from "drizzle-orm";
+import { type NodeProblem, schema } from "../db/index.ts";
+import type { Services } from "../services.ts";
+
+const { nodes } = schema;
+
+/** The node takes nothing new but keeps beating until its jobs are done; no admin can resume it any more. */
+export async function drain({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
+  await db
+    .update(nodes)
+    .set({ state: "draining", drainRequested: false })
+    .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
+}
+
+/** The last word of a node that stops in order. */
+export async function retire({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
+  await db
+    .update(nodes)
+    .set({ state: "gone", endedAt: sql`now()` })
+    .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
+}
+
+/** Adds one ended run to the figures of a node. */
+export async function countRun(
+  { db }: Pick<Services, "db">,
+  input: { nodeId: string; failed: boolean },
+): Promise<void> {
+  const change = input.failed
+    ? { failed: sql`${nodes.failed} + 1` }
+    : { processed: sql`${nodes.processed} + 1` };
+  await db.update(nodes).set(change).where(eq(nodes.id, input.nodeId));
+}
+
+/** Forgets incarnations that ended long ago; jobs that they ran stay, without the name of their node. */
+export async function pruneEnded({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
+  const { nodes } = schema;
+  const age = sql`${config.retention.nodesMs} * interval '1 millisecond'`;
+  await db
+    .delete(nodes)
+    .where(and(inArray(nodes.state, ["lost", "gone"]), sql`${nodes.endedAt} < now() - ${age}`));
+}
+
+/** What a node's problem with its disk is called. */
+export const spaceProblem = "Disk space";
+
+/** Shows that a node takes no jobs for lack of space, or with null that it does again. Writes changes only. */
+export async function noteLowSpace(
+  { db }: Pick<Services, "db">,
+  nodeId: string,
+  reason: string | null,
+): Promise<void> {
+  const { nodes } = schema;
+  const own: NodeProblem[] = reason === null ? [] : [{ what: spaceProblem, reason }];
+  await db.execute(sql`
+    with next as (
+      select coalesce(jsonb_agg(problem) filter (where problem ->> 'what' <> ${spaceProblem}), '[]'::jsonb)
+        || ${JSON.stringify(own)}::jsonb as problems
+      from ${nodes} n left join lateral jsonb_array_elements(n.problems) problem on true
+      where n.id = ${nodeId})
+    update ${nodes} set problems = next.problems from next
+    where ${nodes.id} = ${nodeId} and ${nodes.problems} <> next.problems`);
+}
 
 interface Sighting {
   readonly counter: number;

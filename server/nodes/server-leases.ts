@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import type { Services } from "../services/index.ts";
+import type { Services } from "../services.ts";
 
 type Input = Pick<Services, "db" | "config">;
 

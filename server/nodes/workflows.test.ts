@@ -3,9 +3,9 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { findWorkflow, knownWorkflows } from "../scheduling/index.ts";
 import { builtInWorkflows, parseWorkflow, type Workflow } from "../workflows/index.ts";
-import { publishRefused } from "./publish-refused.ts";
+import { publishRefused } from "./workflows.ts";
 import { register, type Registration } from "./register.ts";
-import { retire } from "./leave.ts";
+import { retire } from "./presence.ts";
 
 let opened: TestServices;
 

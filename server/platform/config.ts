@@ -1,6 +1,21 @@
-import { pathToFileURL } from "node:url";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { z } from "zod";
+
+/** Bounds of pictures that are told to people as well, so that their texts and the checks say the same. */
+export const pictureLimits = {
+  /** Of one uploaded file, in MiB. */
+  uploadMib: 25,
+  /** Files of one upload. */
+  uploadFiles: 20,
+  uploadMegapixels: 50,
+  /** Longest side of an upload, in pixels. */
+  uploadSidePx: 16_384,
+  /** Longer side ÷ shorter side of an upload above `uploadRatioFreeMegapixels`. */
+  uploadRatio: 100,
+  uploadRatioFreeMegapixels: 1,
+  outputMegapixels: 64,
+} as const;
 
 const ms = z.number().int().positive();
 

@@ -1,4 +1,209 @@
-import { errorRules, type ErrorCode, type ErrorRule } from "./error-codes.ts";
+import { STATUS_CODES } from "node:http";
+import type { z } from "zod";
+import { pictureLimits } from "./config.ts";
+
+/** How a failure is treated: which strategy a failed job gets, and which HTTP status a caller sees. */
+export interface ErrorRule {
+  readonly class:
+    | "network"
+    | "resource"
+    | "model"
+    | "timeout"
+    | "validation"
+    | "moderation"
+    | "credit"
+    | "internal";
+  /** What happens to a job that fails with this code. */
+  readonly strategy: "fail" | "retry" | "other_server" | "only_other_server" | "cpu_queue" | "next_provider";
+  /** Whether the try counts against the job's limit of tries. */
+  readonly charged: boolean;
+  readonly httpStatus: number;
+  /** Text for people when the thrower gives none. */
+  readonly message: string;
+}
+
+const validation = (httpStatus: number, message: string): ErrorRule => ({
+  class: "validation",
+  strategy: "fail",
+  charged: true,
+  httpStatus,
+  message,
+});
+
+const network = (strategy: "other_server" | "retry", message: string): ErrorRule => ({
+  class: "network",
+  strategy,
+  charged: false,
+  httpStatus: 502,
+  message,
+});
+
+/** What this server lacks another may have, or the same one again: models come and go. */
+const elsewhere = (message: string): ErrorRule => ({
+  class: "model",
+  strategy: "other_server",
+  charged: false,
+  httpStatus: 502,
+  message,
+});
+
+/**
+ * The closed table of error codes. A row decides the strategy, the charge and the HTTP status; what a code says about a
+ * server is decided beside the servers, and what helps a person beside the pages.
+ */
+export const errorRules = {
+  bad_request: validation(400, "The request is not valid."),
+  // As the end of a run: the proxy of another server may take larger files.
+  request_too_large: {
+    ...validation(413, "The request is too large."),
+    strategy: "only_other_server",
+    charged: false,
+  },
+  unauthorized: validation(401, "Sign in or send an API key."),
+  forbidden: validation(403, "You may not do that."),
+  not_found: validation(404, "There is nothing here under that address."),
+  file_missing: validation(410, "The file of this picture is gone."),
+  conflict: validation(409, "That was changed in the meantime. Reload and try again."),
+  idempotency_mismatch: validation(409, "This Idempotency-Key was used before with another request."),
+  rate_limited: validation(429, "Too many requests. Wait a moment and try again."),
+  quota_exceeded: validation(429, "You have too many open jobs. Wait until some are done."),
+  queue_full: validation(503, "The line is full at the moment. Try again in a few minutes."),
+  consent_required: validation(422, "Confirm that the photo shows an adult who agrees to this."),
+  no_engine: validation(422, "No engine that can do this is connected."),
+  upload_too_large: validation(413, `The file is larger than ${pictureLimits.uploadMib} MB.`),
+  upload_too_many: validation(413, `At most ${pictureLimits.uploadFiles} files can be uploaded at once.`),
+  upload_too_many_pixels: validation(
+    413,
+    `The picture has more than ${pictureLimits.uploadMegapixels} megapixels.`,
+  ),
+  upload_bad_shape: validation(
+    422,
+    `A side of the picture is longer than ${pictureLimits.uploadSidePx} pixels, or more than ${pictureLimits.uploadRatio} times the other side.`,
+  ),
+  upload_too_complex: validation(422, "Reading the picture takes too much time or memory."),
+  upload_unreadable: validation(422, "The file is damaged and cannot be read as a picture."),
+  upload_unsupported: validation(415, "Only JPEG, PNG, WebP and AVIF pictures can be uploaded."),
+  upload_animated: validation(422, "Animated pictures cannot be uploaded."),
+  mask_size: validation(422, "The mask must have the same size as the picture."),
+  mask_empty: validation(422, "Nothing is marked on the picture."),
+  output_too_large: validation(
+    422,
+    `The result would have more than ${pictureLimits.outputMegapixels} megapixels.`,
+  ),
+  no_person_found: validation(422, "No person found in the picture."),
+  person_unsuitable: validation(422, "The photo of the person cannot be used for this."),
+  garment_unsuitable: validation(422, "The photo of the garment cannot be used for this."),
+  input_missing: validation(422, "A picture that the job needs is gone."),
+  workflow_unknown: validation(422, "There is no workflow of that name for this."),
+  workflow_params: validation(422, "The workflow does not take these settings."),
+  graph_invalid: validation(422, "The server refused the workflow."),
+  displaced: {
+    class: "resource",
+    strategy: "fail",
+    charged: false,
+    httpStatus: 503,
+    message: "The line was full and an urgent job took this place. Try again in a few minutes.",
+  },
+  engine_blocked: {
+    class: "moderation",
+    strategy: "fail",
+    charged: true,
+    httpStatus: 422,
+    message: "The server blocked this picture.",
+  },
+  server_lost: network("other_server", "The server that worked on the picture went away."),
+  server_busy: network("other_server", "The server is too busy at the moment."),
+  proxy_error: network("other_server", "What stands before the server did not let the request through."),
+  engine_interrupted: network("other_server", "Somebody stopped the picture on the server."),
+  model_missing: elsewhere("The server does not have a model that the workflow needs."),
+  node_missing: elsewhere("The server does not have a node that the workflow needs."),
+  gpu_out_of_memory: {
+    class: "resource",
+    strategy: "cpu_queue",
+    charged: false,
+    httpStatus: 503,
+    message: "The picture is too large for the memory of the graphics cards.",
+  },
+  engine_crashed: {
+    class: "resource",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 502,
+    message: "The engine stopped while it worked on the picture.",
+  },
+  engine_timeout: {
+    class: "timeout",
+    strategy: "other_server",
+    charged: true,
+    httpStatus: 504,
+    message: "The engine took too long.",
+  },
+  engine_failed: {
+    class: "model",
+    strategy: "other_server",
+    charged: true,
+    httpStatus: 502,
+    message: "The engine could not make the picture.",
+  },
+  out_of_memory: {
+    class: "resource",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 503,
+    message: "There was not enough memory for the picture.",
+  },
+  worker_lost: {
+    class: "resource",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 503,
+    message: "The worker died while it worked on the job, three times.",
+  },
+  storage_unavailable: {
+    class: "network",
+    strategy: "retry",
+    charged: false,
+    httpStatus: 503,
+    message: "The picture store cannot be reached. Try again in a moment.",
+  },
+  // Answered to uploads; a job that meets a full disk fails with the code above and tries again.
+  storage_full: {
+    class: "resource",
+    strategy: "retry",
+    charged: false,
+    httpStatus: 507,
+    message: "The server has no space for more pictures at the moment. Try again later.",
+  },
+  storage_quota: validation(507, "Your pictures take up all the space that you have. Delete some."),
+  database_unavailable: {
+    class: "network",
+    strategy: "retry",
+    charged: false,
+    httpStatus: 503,
+    message: "The database cannot be reached. Try again in a moment.",
+  },
+  internal: {
+    class: "internal",
+    strategy: "retry",
+    charged: true,
+    httpStatus: 500,
+    message: "Something went wrong on our side.",
+  },
+} as const satisfies Record<string, ErrorRule>;
+
+export type ErrorCode = keyof typeof errorRules;
+
+/** One wrong field of a request. */
+export interface FieldIssue {
+  /** Dotted path, empty for the whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The wrong fields as callers see them. */
+export function issuesOf(error: z.ZodError): FieldIssue[] {
+  return error.issues.map((issue) => ({ path: issue.path.join("."), message: issue.message }));
+}
 
 /** The one error of the product: a code of the closed table, a message for people, the cause for the log. */
 export class AppError extends Error {
@@ -53,4 +258,43 @@ export function ruleOf(code: ErrorCode): ErrorRule {
 /** Whether a stored text is a code of the table. */
 export function isErrorCode(value: string): value is ErrorCode {
   return Object.hasOwn(errorRules, value);
+}
+
+const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
+  rate_limited: 60,
+  queue_full: 60,
+  database_unavailable: 5,
+  storage_unavailable: 5,
+  storage_full: 60,
+};
+
+/** An answer over HTTP that is not a success, after RFC 9457. */
+export interface Problem {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** An error as `application/problem+json`; further `details` that are safe to show stand beside the standard members. */
+export function toProblem(error: AppError): Problem {
+  const { httpStatus } = ruleOf(error.code);
+  const { issues, ...details } = error.details ?? {};
+  const seconds = retryAfterSeconds[error.code];
+  return {
+    status: httpStatus,
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      ...(seconds ? { "retry-after": String(seconds) } : {}),
+    },
+    body: {
+      ...details,
+      type: "about:blank",
+      title: STATUS_CODES[httpStatus] ?? "Error",
+      status: httpStatus,
+      detail: error.message,
+      code: error.code,
+      ...(issues ? { errors: issues } : {}),
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { foreignBytes, foreignCount, foreignText } from "./text.ts";
-import { isStorable } from "./line-of-text.ts";
+import { foreignBytes, foreignCount, foreignText, isStorable } from "./text.ts";
 
 test.each([
   ["a plain name", "a plain name"],

@@ -1,4 +1,27 @@
+import { v7 } from "uuid";
 import { z } from "zod";
+
+/** A new id: UUID version 7, so that ids sort by the time they were made. */
+export function newId(): string {
+  return v7();
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether a text from outside has the form of an id; a wrong form is answered like an unknown id. */
+export function isId(value: string): boolean {
+  return uuidPattern.test(value);
+}
+
+/** Whether the database takes a text: it knows neither NUL nor half of a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+/** A text from outside without line breaks and other control characters. */
+export const lineOfText = z
+  .string()
+  .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), "must hold no control characters");
 
 const longestText = 200;
 const largestInteger = 2 ** 31 - 1;

@@ -1,9 +1,44 @@
-import type { QueueHandle } from "./bell-backend.ts";
-import { closeWorker } from "./close-worker.ts";
-import type { OnConnectionError, QueueConnection } from "./connection.ts";
-import { postgresBells } from "./postgres-bells.ts";
-import { redisBells } from "./redis-bells.ts";
-import type { Bell, Bells } from "./port.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Processor, Queue, Worker, WorkerOptions } from "bullmq";
+import type { Bell, Bells, OnConnectionError, QueueConnection } from "./index.ts";
+import { postgresBells } from "./postgres.ts";
+import { redisBells } from "./redis.ts";
+
+/** What BullMQ needs to carry bells over one kind of server. */
+export interface BellBackend {
+  /** True while a connection that was there before is lost. */
+  isAway(): boolean;
+  openQueue(name: string): QueueHandle;
+  openWorker(name: string, onBell: Processor, options: Omit<WorkerOptions, "connection">): WorkerHandle;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type QueueHandle = Pick<Queue, "add" | "addBulk" | "close"> & Pick<NodeJS.EventEmitter, "on">;
+
+interface WorkerHandle {
+  readonly worker: Pick<Worker, "close" | "concurrency"> & Pick<NodeJS.EventEmitter, "on">;
+  /** Cuts the connections of the worker, whether it could close in order or not. */
+  readonly disconnect: () => void;
+}
+
+/** Once no bell is under way, closing in order gets this long: a queue that is away must not hold up a stop. */
+const closeMs = 2_000;
+
+/** Takes no new bells, waits for those under way, and ends the connections. */
+async function closeWorker(
+  { worker, disconnect }: WorkerHandle,
+  underWay: ReadonlySet<Promise<void>>,
+): Promise<void> {
+  const late = new AbortController();
+  const closed = worker.close().finally(() => late.abort());
+  const patience = async () => {
+    await Promise.allSettled(underWay);
+    await sleep(closeMs, undefined, { signal: late.signal }).catch(() => undefined);
+  };
+  await Promise.race([closed, patience()]);
+  disconnect();
+}
 
 /** A bell is over in one claim; a stalled one is harmless, because the sweep rings again. */
 const workerTiming = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount: 1, drainDelay: 5 };

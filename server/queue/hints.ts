@@ -1,5 +1,40 @@
-import { coalesceHints } from "./coalesce-hints.ts";
-import type { HintMessage, Hints, LiveProgress } from "./port.ts";
+import type {
+  HintMessage,
+  Hints,
+  JobHint,
+  LiveProgress,
+  OnConnectionError,
+  QueueConnection,
+} from "./index.ts";
+import { postgresHints } from "./postgres.ts";
+import { redisHints } from "./redis.ts";
+
+const windowMs = 20;
+
+/** Gathers hints for 20 ms and sends the newest revision of each job once. */
+function coalesceHints(send: (hints: readonly JobHint[]) => void) {
+  const newest = new Map<string, JobHint>();
+  let timer: NodeJS.Timeout | null = null;
+  const flush = () => {
+    timer = null;
+    const hints = [...newest.values()];
+    newest.clear();
+    if (hints.length > 0) send(hints);
+  };
+  return {
+    add(hints: readonly JobHint[]) {
+      for (const hint of hints) {
+        const known = newest.get(hint.jobId);
+        if (!known || known.revision < hint.revision) newest.set(hint.jobId, hint);
+      }
+      timer ??= setTimeout(flush, windowMs);
+    },
+    flush() {
+      if (timer) clearTimeout(timer);
+      flush();
+    },
+  };
+}
 
 export type HintChannelName = "hints" | "progress";
 
@@ -14,7 +49,7 @@ export interface HintTransport {
 const itemsPerMessage = 60;
 
 /** Builds the hints of a process on a transport; a lost message is logged by the transport and costs a second at most. */
-export function createHintChannel(transport: HintTransport, onError: (error: Error) => void): Hints {
+function createHintChannel(transport: HintTransport, onError: (error: Error) => void): Hints {
   const listeners = new Set<(message: HintMessage) => void>();
   const progressListeners = new Set<(progress: LiveProgress) => void>();
   const listened = new Set<HintChannelName>();
@@ -72,4 +107,10 @@ function inParts<Item>(items: readonly Item[]): Item[][] {
   for (let start = 0; start < items.length; start += itemsPerMessage)
     parts.push(items.slice(start, start + itemsPerMessage));
   return parts;
+}
+
+/** Opens the hints of a process; nothing connects before the first publish or subscription. */
+export function createHints(connection: QueueConnection, onError: OnConnectionError): Hints {
+  const open = connection.backend === "redis" ? redisHints : postgresHints;
+  return createHintChannel(open(connection.url, onError), onError);
 }

@@ -1,13 +1,6 @@
-import {
-  enginesFor,
-  needOf,
-  type EngineName,
-  type InputRole,
-  type JobKind,
-  type Need,
-} from "../engines/index.ts";
+import { type EngineName, enginesFor, type InputRole, type JobKind, type Need, needOf } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
-import { takesInputs, workflowParams, type Workflow } from "../workflows/index.ts";
+import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
 
 /** What a request says about where it may run. */
 export interface PlaceRequest {
@@ -86,4 +79,25 @@ function hasItsWords({ params }: Workflow, request: PlaceRequest): boolean {
   if (!prompt) return request.params["prompt"] === undefined;
   const isRequired = prompt.type !== "seed" && prompt.required && prompt.default === undefined;
   return !isRequired || request.params["prompt"] !== undefined;
+}
+
+/** Says why a kind that nothing could run since yesterday does not run, and what to connect. */
+export function missingEngineReason(kind: JobKind, candidates: readonly Candidate[]): string {
+  const [first] = candidates;
+  if (candidates.length === 1 && first?.workflow) {
+    return `No server that was seen in the last 24 hours has what the workflow "${first.workflow.title}" needs.`;
+  }
+  switch (kind) {
+    case "text_to_image":
+      return "Making pictures from text needs a ComfyUI server; none is connected. The engine of this computer only edits pictures.";
+    case "edit":
+      return "Changing a picture by words needs a ComfyUI server with a model for it; none is connected.";
+    case "restore_faces":
+      return "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer; none is connected.";
+    case "inpaint":
+    case "outfit_change":
+    case "remove_background":
+    case "upscale":
+      return "No engine that can do this is connected.";
+  }
 }

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { schema, type Db, type Estimate } from "../db/index.ts";
-import type { Need } from "../engines/index.ts";
-import { readRunCosts, type RunCost, type RunCosts } from "./run-costs.ts";
+import type { Need } from "../engines.ts";
+import { readRunCosts, type RunCost, type RunCosts } from "./places.ts";
 
 /** A job in its line, or one that would stand at the end of its owner's share. */
 export interface LineTarget {

@@ -1,11 +1,29 @@
-export { findCandidates, type Candidate, type PlaceRequest } from "./candidates.ts";
-export { findWorkflow, knownWorkflows } from "./workflows.ts";
-export { missingEngineReason } from "./missing-engine-reason.ts";
-export { leastDemandingQueue } from "./least-demanding-queue.ts";
-export { place, type Placed } from "./place.ts";
-export { livePlaces, readPlaces, seenNeeds, type LivePlace, type Place } from "./places.ts";
-export { sizeClassOf } from "./size-class.ts";
+export { findCandidates, type Candidate, type PlaceRequest, missingEngineReason } from "./candidates.ts";
+export {
+  findWorkflow,
+  knownWorkflows,
+  offeredWorkflows,
+  type OfferedParam,
+  type OfferedWorkflow,
+} from "./workflows.ts";
+export {
+  leastDemandingQueue,
+  place,
+  type Placed,
+  findDowngrade,
+  type Downgrade,
+  type DowngradeRequest,
+} from "./place.ts";
+export {
+  livePlaces,
+  readPlaces,
+  seenNeeds,
+  type LivePlace,
+  type Place,
+  sizeClassOf,
+  isGpuQueue,
+  liveServers,
+  servingServers,
+  type LiveServer,
+} from "./places.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
-export { findDowngrade, type Downgrade, type DowngradeRequest } from "./find-downgrade.ts";
-export { isGpuQueue, liveServers, servingServers, type LiveServer } from "./live-servers.ts";
-export { offeredWorkflows, type OfferedParam, type OfferedWorkflow } from "./offered-workflows.ts";

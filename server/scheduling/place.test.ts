@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseConfig, type ConfigInput } from "../platform/index.ts";
-import { leastDemandingQueue } from "./least-demanding-queue.ts";
+import { leastDemandingQueue } from "./place.ts";
 
 const least = (queues: ConfigInput["queues"]) => leastDemandingQueue(parseConfig({ queues }).queues);
 

@@ -1,8 +1,11 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { sampleFiles } from "@atelier/testing/workflows";
+import { schema } from "../db/index.ts";
 import { changeNode, type SeenServer } from "../nodes/index.ts";
-import { offeredWorkflows } from "./offered-workflows.ts";
+import { parseWorkflow } from "../workflows/index.ts";
+import { findWorkflow, offeredWorkflows } from "./workflows.ts";
 
 let opened: TestServices;
 beforeAll(async () => {
@@ -10,29 +13,46 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-const seen = (url: string, missing: SeenServer["missing"]): SeenServer => ({
-  url,
-  engine: "comfyui",
-  label: url.slice("http://".length),
-  state: "healthy",
-  needs: [],
-  missing,
-  sources: ["test"],
+describe("known workflows", () => {
+  test("a name that is not there is looked for once; what is published later is found", async () => {
+    const { db } = opened.services;
+    const nodeId = await addNode(opened.services);
+    const execute = vi.spyOn(db, "execute");
+    for (let count = 0; count < 5; count += 1) expect(await findWorkflow(db, "later")).toBeNull();
+    expect(execute).toHaveBeenCalledTimes(1);
+    execute.mockRestore();
+    const { manifest, graph } = sampleFiles();
+    const { hash, name } = parseWorkflow({ name: "later", manifest, graph, isBuiltIn: false });
+    await db.insert(schema.nodeWorkflows).values({ nodeId, name, hash, manifest, graph });
+    await vi.waitFor(async () => expect(await findWorkflow(db, "later")).toMatchObject({ hash }), 5_000);
+  });
 });
 
-test("A12 a workflow that nothing can run says what the nearest server lacks, and its settings keep their ranges", async () => {
-  const { services } = opened;
-  const nodeId = await addNode(services);
-  await changeNode(services, {
-    nodeId,
-    servers: [
-      seen("http://a:1", { t2i_sd15: ["node KSampler", "model sd15 (Checkpoint.name)"] }),
-      seen("http://b:1", { t2i_sd15: ["model sd15 (Checkpoint.name)"] }),
-    ],
+describe("workflows", () => {
+  const seen = (url: string, missing: SeenServer["missing"]): SeenServer => ({
+    url,
+    engine: "comfyui",
+    label: url.slice("http://".length),
+    state: "healthy",
+    needs: [],
+    missing,
+    sources: ["test"],
   });
-  const workflows = await offeredWorkflows(services.db);
-  const light = workflows.find(({ name }) => name === "t2i_sd15");
-  expect(light).toMatchObject({ isLive: false, missing: ["model sd15 (Checkpoint.name)"], vramGib: 4 });
-  expect(light?.params.width).toEqual(expect.objectContaining({ min: 256, max: 1024, multipleOf: 8 }));
-  expect(light?.params.seed).toEqual({ type: "seed" });
+
+  test("A12 a workflow that nothing can run says what the nearest server lacks, and its settings keep their ranges", async () => {
+    const { services } = opened;
+    const nodeId = await addNode(services);
+    await changeNode(services, {
+      nodeId,
+      servers: [
+        seen("http://a:1", { t2i_sd15: ["node KSampler", "model sd15 (Checkpoint.name)"] }),
+        seen("http://b:1", { t2i_sd15: ["model sd15 (Checkpoint.name)"] }),
+      ],
+    });
+    const workflows = await offeredWorkflows(services.db);
+    const light = workflows.find(({ name }) => name === "t2i_sd15");
+    expect(light).toMatchObject({ isLive: false, missing: ["model sd15 (Checkpoint.name)"], vramGib: 4 });
+    expect(light?.params.width).toEqual(expect.objectContaining({ min: 256, max: 1024, multipleOf: 8 }));
+    expect(light?.params.seed).toEqual({ type: "seed" });
+  });
 });

@@ -2,9 +2,9 @@ import { sampleFiles } from "@atelier/testing/workflows";
 import { expect, test } from "vitest";
 import { buildGraph } from "./build-graph.ts";
 import { builtInWorkflows } from "./built-in.ts";
-import { parseWorkflow } from "./parse-workflow.ts";
+import { parseWorkflow } from "./parse.ts";
 import type { Workflow } from "./workflow.ts";
-import { workflowParams } from "./workflow-params.ts";
+import { workflowParams } from "./params.ts";
 
 function named(name: string): Workflow {
   const workflow = builtInWorkflows.find((candidate) => candidate.name === name);

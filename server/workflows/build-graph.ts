@@ -1,12 +1,21 @@
 import { z } from "zod";
-import type { InputRole } from "../engines/index.ts";
+import type { InputRole } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
-import type { Graph } from "./graph.ts";
-import { paramNames, type ParamSpec } from "./manifest.ts";
 import { valueSchema } from "./params.ts";
-import { writePlace } from "./place.ts";
-import { takeOut } from "./take-out.ts";
-import type { Workflow } from "./workflow.ts";
+import {
+  type Graph,
+  type InputSpec,
+  paramNames,
+  type ParamSpec,
+  type Workflow,
+  writePlace,
+} from "./workflow.ts";
+
+/** Changes the graph to what it is when the picture is not given. */
+export function takeOut(graph: Graph, without: InputSpec["without"]): void {
+  for (const nodeId of without?.remove ?? []) delete graph[nodeId];
+  for (const [address, value] of Object.entries(without?.set ?? {})) writePlace(graph, address, value);
+}
 
 export interface GraphRequest {
   /** Params of the job; those that the workflow does not declare are ignored. */

@@ -34,7 +34,7 @@ import upscaleHiresFixGraph from "./built-in/upscale_hires_fix/graph.json" with 
 import upscaleHiresFix from "./built-in/upscale_hires_fix/workflow.json" with { type: "json" };
 import upscaleModelGraph from "./built-in/upscale_model/graph.json" with { type: "json" };
 import upscaleModel from "./built-in/upscale_model/workflow.json" with { type: "json" };
-import { parseWorkflow } from "./parse-workflow.ts";
+import { parseWorkflow } from "./parse.ts";
 import type { Workflow } from "./workflow.ts";
 
 // Named one by one, so that a bundler finds them.

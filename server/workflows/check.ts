@@ -1,6 +1,91 @@
-import { findChoiceProblem, findTypeProblem } from "./check-literal.ts";
-import { isLink, type Graph, type Link } from "./graph.ts";
-import { findInput, type InputFacts, type ObjectInfo, type ObjectInfoByClass } from "./object-info.ts";
+import { takeOut } from "./build-graph.ts";
+import { type Graph, isLink, type Link, type ModelPlace, type Workflow, writePlace } from "./workflow.ts";
+
+/** What a server says of one node class (`/object_info/<class>`): the fields that are read here. */
+export interface ObjectInfo {
+  readonly input?: {
+    readonly required?: Readonly<Record<string, unknown>>;
+    readonly optional?: Readonly<Record<string, unknown>>;
+  };
+  readonly output?: readonly unknown[];
+  readonly output_node?: boolean;
+}
+
+/** Node classes of a server; null, or not there: the server does not have it. */
+export type ObjectInfoByClass = ReadonlyMap<string, ObjectInfo | null>;
+
+/** One input of a node class. */
+interface InputFacts {
+  readonly type: string;
+  /** The accepted values of a list; null when it is no list. */
+  readonly choices: readonly string[] | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  /** Whether the choices are uploaded files, which change with every upload. */
+  readonly isUpload: boolean;
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Object.entries(value).find(([key]) => key === field)?.[1]
+    : undefined;
+}
+
+function listOf(value: unknown): string[] | null {
+  return Array.isArray(value) ? value.map(String) : null;
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+/** Reads an input's spec: `[[choices], options]` of older nodes, `["COMBO", { options }]` of newer ones, `[TYPE, options]`. */
+function readInputFacts(spec: unknown): InputFacts {
+  const [type, options]: unknown[] = Array.isArray(spec) ? spec : [];
+  const isList = Array.isArray(type) || type === "COMBO";
+  return {
+    type: isList ? "COMBO" : String(type),
+    choices: isList ? (listOf(type) ?? listOf(fieldOf(options, "options"))) : null,
+    min: numberOf(fieldOf(options, "min")),
+    max: numberOf(fieldOf(options, "max")),
+    isUpload: fieldOf(options, "image_upload") === true,
+  };
+}
+
+/** The facts of one input of a class; null when the class has no such input. */
+export function findInput({ input }: ObjectInfo, name: string): InputFacts | null {
+  const spec = input?.required?.[name] ?? input?.optional?.[name];
+  return spec === undefined ? null : readInputFacts(spec);
+}
+
+const shownChoices = 5;
+
+/** Whether a value is in the list; files that people upload come and go, so they are not looked for. */
+function findChoiceProblem({ choices, isUpload }: InputFacts, value: unknown): string | null {
+  if (!choices || isUpload || choices.includes(String(value))) return null;
+  if (choices.length === 0) return `is ${JSON.stringify(value)}, but the server has nothing to choose from`;
+  const shown = choices.slice(0, shownChoices).join(", ");
+  const rest = choices.length > shownChoices ? ` and ${choices.length - shownChoices} more` : "";
+  return `is ${JSON.stringify(value)}, which is none of ${shown}${rest}`;
+}
+
+function findRangeProblem({ min, max }: InputFacts, value: number): string | null {
+  if (min !== null && value < min) return `is ${value}, below the least ${min}`;
+  if (max !== null && value > max) return `is ${value}, above the most ${max}`;
+  return null;
+}
+
+/** Types that only a node can make; those of custom nodes are not known and pass. */
+const linkedTypes = ["IMAGE", "MASK", "LATENT", "MODEL", "CLIP", "VAE", "CONDITIONING"];
+
+/** Whether a literal fits the type of an input that is no list. */
+function findTypeProblem(facts: InputFacts, value: unknown): string | null {
+  if (linkedTypes.includes(facts.type)) return `takes ${facts.type} and must be linked`;
+  if (facts.type === "STRING") return typeof value === "object" ? "is no text" : null;
+  if (facts.type !== "INT" && facts.type !== "FLOAT") return null;
+  if (typeof value === "boolean" || !Number.isFinite(Number(value))) return "is no number";
+  return findRangeProblem(facts, Number(value));
+}
 
 interface Visit {
   readonly graph: Graph;
@@ -55,4 +140,80 @@ export function checkGraph(graph: Graph, objectInfo: ObjectInfoByClass): string[
   });
   const hasOutput = Object.values(graph).some((node) => objectInfo.get(node.class_type)?.output_node);
   return hasOutput ? problems : [...problems, "no node of the graph is an output"];
+}
+
+type Limit = "min" | "max";
+
+function atLimits({ graph, params }: Workflow, limit: Limit): Graph {
+  const copy = structuredClone(graph);
+  for (const spec of Object.values(params)) {
+    if (spec.type !== "integer" && spec.type !== "number") continue;
+    const value = spec.choices ? Math[limit](...Object.values(spec.choices)) : (spec[limit] ?? spec.default);
+    if (value !== undefined) for (const address of spec.to) writePlace(copy, address, value);
+  }
+  return copy;
+}
+
+function withoutOptional({ graph, inputs }: Workflow): Graph[] {
+  const optional = Object.values(inputs).filter(({ required }) => !required);
+  return optional.map(({ without }) => {
+    const copy = structuredClone(graph);
+    takeOut(copy, without);
+    return copy;
+  });
+}
+
+/** Everything for which a server would refuse a job of the workflow: as it stands, without each optional picture, at the limits of its numbers. */
+export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass): string[] {
+  const graphs = [
+    workflow.graph,
+    ...withoutOptional(workflow),
+    atLimits(workflow, "min"),
+    atLimits(workflow, "max"),
+  ];
+  return [...new Set(graphs.flatMap((graph) => checkGraph(graph, objectInfo)))];
+}
+
+/** What a server would need in order to run a workflow. */
+export interface Missing {
+  readonly classes: readonly string[];
+  readonly models: readonly ModelPlace[];
+  readonly vram: { readonly needGib: number; readonly hasGib: number } | null;
+}
+
+interface ServerAbilities {
+  readonly objectInfo: ObjectInfoByClass;
+  /** Of the server's first device. */
+  readonly vramBytes: number;
+  /** As the server names it: cuda, mps, cpu and so on. A CPU works slowly in the machine's memory, so its VRAM is not counted. */
+  readonly deviceType: string;
+}
+
+const gibBytes = 2 ** 30;
+/** Cards report up to a tenth less than the size by which they are sold. */
+const nominalShare = 0.9;
+
+function isThere({ class: name, input, file }: ModelPlace, objectInfo: ObjectInfoByClass): boolean {
+  const info = objectInfo.get(name);
+  if (!info) return true;
+  const facts = findInput(info, input);
+  return facts !== null && (facts.choices === null || facts.choices.includes(file));
+}
+
+/** Compares what a workflow needs with what a server has; models of a missing class are not listed as well. */
+export function findMissing(
+  { classes, models, vramGib }: Pick<Workflow, "classes" | "models" | "vramGib">,
+  { objectInfo, vramBytes, deviceType }: ServerAbilities,
+): Missing {
+  const hasGib = vramBytes / gibBytes;
+  const hasRoom = deviceType === "cpu" || hasGib >= vramGib * nominalShare;
+  return {
+    classes: classes.filter((name) => !objectInfo.get(name)),
+    models: models.filter((model) => !isThere(model, objectInfo)),
+    vram: hasRoom ? null : { needGib: vramGib, hasGib },
+  };
+}
+
+export function isComplete({ classes, models, vram }: Missing): boolean {
+  return classes.length === 0 && models.length === 0 && vram === null;
 }

@@ -1,13 +1,16 @@
 export { buildGraph, type GraphRequest } from "./build-graph.ts";
 export { builtInWorkflows } from "./built-in.ts";
-export { checkGraph } from "./check.ts";
-export { checkWorkflow } from "./check-workflow.ts";
-export { findMissing, isComplete, type Missing } from "./find-missing.ts";
-export type { Graph } from "./graph.ts";
-export type { InputSpec, Manifest, ParamName, ParamSpec } from "./manifest.ts";
-export { findInput, type ObjectInfo, type ObjectInfoByClass } from "./object-info.ts";
-export { parseWorkflow, type WorkflowSource } from "./parse-workflow.ts";
+export {
+  checkGraph,
+  checkWorkflow,
+  findMissing,
+  isComplete,
+  type Missing,
+  findInput,
+  type ObjectInfo,
+  type ObjectInfoByClass,
+} from "./check.ts";
+export type { Graph, InputSpec, Manifest, ParamName, ParamSpec, ModelPlace, Workflow } from "./workflow.ts";
+export { parseWorkflow, type WorkflowSource } from "./parse.ts";
 export { readWorkflowFolder, type WorkflowProblem } from "./read-folder.ts";
-export { takesInputs } from "./takes-inputs.ts";
-export type { ModelPlace, Workflow } from "./workflow.ts";
-export { workflowParams, type WorkflowParams } from "./workflow-params.ts";
+export { takesInputs, workflowParams, type WorkflowParams } from "./params.ts";

@@ -1,6 +1,15 @@
 import { z } from "zod";
+import type { InputRole } from "../engines.ts";
 import { isStorable } from "../platform/index.ts";
-import type { ParamSpec } from "./manifest.ts";
+import type { ParamName, ParamSpec, Workflow } from "./workflow.ts";
+
+/** Whether a workflow can work with exactly these pictures: it takes each, and misses none that it needs. */
+export function takesInputs({ inputs }: Pick<Workflow, "inputs">, roles: readonly InputRole[]): boolean {
+  return (
+    roles.every((role) => inputs[role] !== undefined) &&
+    Object.entries(inputs).every(([role, { required }]) => !required || roles.some((given) => given === role))
+  );
+}
 
 const maxTextLength = 4_000;
 
@@ -31,9 +40,17 @@ export function valueSchema(spec: ParamSpec): z.ZodType<string | number> {
 }
 
 /** The schema of a param in a request: its default stands in when it is left out. */
-export function paramSchema(spec: ParamSpec): ParamType {
+function paramSchema(spec: ParamSpec): ParamType {
   const schema = valueSchema(spec);
   if (spec.type === "seed") return schema.optional();
   if (spec.default !== undefined) return schema.default(spec.default);
   return spec.required ? schema : schema.optional();
+}
+
+export type WorkflowParams = Partial<Record<ParamName, string | number>>;
+
+/** Which params a workflow takes, strict, with ranges and defaults; `seed` may be left out: the caller draws it. */
+export function workflowParams(workflow: Pick<Workflow, "params">): z.ZodType<WorkflowParams> {
+  const shape = Object.entries(workflow.params).map(([name, spec]) => [name, paramSchema(spec)] as const);
+  return z.strictObject(Object.fromEntries(shape));
 }

@@ -1,7 +1,7 @@
 import { sampleFiles } from "@atelier/testing/workflows";
 import { expect, test } from "vitest";
 import { isAppError } from "../platform/index.ts";
-import { parseWorkflow } from "./parse-workflow.ts";
+import { parseWorkflow } from "./parse.ts";
 
 type Files = ReturnType<typeof sampleFiles>;
 

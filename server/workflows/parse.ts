@@ -1,9 +1,87 @@
-import { optionalInputs, requiredInputs, type JobKind } from "../engines/index.ts";
-import { checkInput } from "./check-input.ts";
-import { checkParam } from "./check-param.ts";
-import { findDanglingLinks, type Graph } from "./graph.ts";
-import type { Manifest, ParamName } from "./manifest.ts";
-import { readPlace } from "./place.ts";
+import type { z } from "zod";
+import { type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
+import { AppError, isStorable, issuesOf } from "../platform/index.ts";
+import { takeOut } from "./build-graph.ts";
+import { valueSchema } from "./params.ts";
+import {
+  findDanglingLinks,
+  type Graph,
+  graphSchema,
+  hashOf,
+  type InputSpec,
+  isLink,
+  type Manifest,
+  manifestSchema,
+  type ModelPlace,
+  type ParamName,
+  type ParamSpec,
+  paramTypes,
+  placeOf,
+  readPlace,
+  type Workflow,
+} from "./workflow.ts";
+
+function checkWithout(outputs: readonly string[], graph: Graph, spec: InputSpec): string[] {
+  const { remove = [], set = {} } = spec.without ?? {};
+  const rest = structuredClone(graph);
+  takeOut(rest, spec.without);
+  return [
+    ...remove.filter((id) => !Object.hasOwn(graph, id)).map((id) => `the graph has no node ${id}`),
+    ...remove.filter((id) => outputs.includes(id)).map((id) => `node ${id} is an output`),
+    ...Object.keys(set)
+      .filter((address) => readPlace(graph, address) === undefined)
+      .map((address) => `the graph has no ${address}`),
+    ...spec.to
+      .filter((address) => Object.hasOwn(rest, placeOf(address).nodeId))
+      .map((address) => `${address} is left without a picture`),
+    ...findDanglingLinks(rest),
+  ];
+}
+
+/** What is wrong with the way in which a picture is optional. */
+function checkInput(
+  { outputs }: Manifest,
+  graph: Graph,
+  [role, spec]: readonly [string, InputSpec],
+): string[] {
+  const field = `inputs.${role}.without`;
+  if (spec.required) return spec.without ? [`${field}: a required input is never left out`] : [];
+  if (!spec.without) return [`${field}: is missing; it says how the graph works without the picture`];
+  return checkWithout(outputs, graph, spec).map((reason) => `${field}: ${reason}`);
+}
+
+function checkTo(graph: Graph, { type, to }: ParamSpec): string[] {
+  const holds = type === "text" ? "string" : "number";
+  return to.flatMap((address) => {
+    const value = readPlace(graph, address);
+    if (value === undefined) return [`the graph has no ${address}`];
+    const isFit = typeof value === holds || isLink(value);
+    return isFit ? [] : [`${address} holds no ${type === "text" ? "text" : "number"}`];
+  });
+}
+
+function checkValues(spec: ParamSpec): string[] {
+  if (spec.type === "seed") return [];
+  const problems: string[] = [];
+  if (spec.required && spec.default !== undefined) problems.push("is required and has a default");
+  if (spec.type !== "text" && !spec.choices) {
+    const { min, max } = spec;
+    if (min === undefined || max === undefined) problems.push("needs min and max, or choices");
+    else if (min > max) problems.push("has a min above its max");
+  }
+  if (spec.default !== undefined && !valueSchema(spec).safeParse(spec.default).success) {
+    problems.push("has a default that is not among its values");
+  }
+  return problems;
+}
+
+/** What is wrong with one param of a manifest. */
+function checkParam(graph: Graph, name: string, spec: ParamSpec): string[] {
+  const wanted = paramTypes[name as ParamName];
+  const problems = [...checkTo(graph, spec), ...checkValues(spec)];
+  if (spec.type !== wanted) problems.push(`must be of type ${wanted}`);
+  return problems.map((problem) => `params.${name}: ${problem}`);
+}
 
 function checkPlaces(graph: Graph, field: string, addresses: readonly string[]): string[] {
   return addresses.flatMap((address) => {
@@ -58,7 +136,7 @@ function checkShared({ params, inputs, models, prefix }: Manifest): string[] {
 }
 
 /** Everything that makes a manifest unfit for its graph, one line each. */
-export function checkManifest(manifest: Manifest, graph: Graph): string[] {
+function checkManifest(manifest: Manifest, graph: Graph): string[] {
   const { kind, params, inputs, models, prefix } = manifest;
   return [
     ...findDanglingLinks(graph),
@@ -75,4 +153,69 @@ export function checkManifest(manifest: Manifest, graph: Graph): string[] {
     ...checkOutputs(manifest, graph),
     ...checkShared(manifest),
   ];
+}
+
+export interface WorkflowSource {
+  readonly name: string;
+  /** The content of workflow.json. */
+  readonly manifest: unknown;
+  /** The content of graph.json. */
+  readonly graph: unknown;
+  readonly isBuiltIn: boolean;
+}
+
+const namePattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+function linesOf(file: string, error: z.ZodError | undefined): string[] {
+  if (!error) return [];
+  return issuesOf(error).map(({ path, message }) => `${file}: ${path === "" ? "" : `${path}: `}${message}`);
+}
+
+/** Every text that JSON holds, keys too; the database would refuse the whole registration for one of them. */
+function hasUnstorable(value: unknown): boolean {
+  if (typeof value === "string") return !isStorable(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, item]) => !isStorable(key) || hasUnstorable(item));
+}
+
+function refuse(name: string, problems: readonly string[]): never {
+  throw new AppError("bad_request", `The workflow "${name}" cannot be used: ${problems.join("; ")}`, {
+    details: { problems },
+  });
+}
+
+function modelAt(graph: Graph, address: string): ModelPlace {
+  const { nodeId, input } = placeOf(address);
+  return { class: graph[nodeId]?.class_type ?? "", input, file: String(readPlace(graph, address)) };
+}
+
+function assemble(name: string, manifest: Manifest, graph: Graph): Omit<Workflow, "isBuiltIn"> {
+  return {
+    ...manifest,
+    name,
+    hash: hashOf({ manifest, graph }),
+    models: manifest.models.map((address) => modelAt(graph, address)),
+    classes: [...new Set(Object.values(graph).map((node) => node.class_type))].toSorted(),
+    graph,
+    manifest,
+  };
+}
+
+/** Makes a workflow of the content of its two files; `bad_request` names every problem (`details.problems`). */
+export function parseWorkflow({ name, manifest, graph, isBuiltIn }: WorkflowSource): Workflow {
+  const isNamed = namePattern.test(name);
+  const parsedManifest = manifestSchema.safeParse(manifest);
+  const parsedGraph = graphSchema.safeParse(graph);
+  const problems = [
+    ...(isNamed ? [] : ["the name may hold only a-z, 0-9, _ and -, at most 64"]),
+    ...linesOf("workflow.json", parsedManifest.error),
+    ...linesOf("graph.json", parsedGraph.error),
+    ...Object.entries({ "workflow.json": manifest, "graph.json": graph })
+      .filter(([, content]) => hasUnstorable(content))
+      .map(([file]) => `${file}: holds a text that cannot be stored (NUL or half of a character)`),
+  ];
+  if (!parsedManifest.success || !parsedGraph.success) return refuse(name, problems);
+  problems.push(...checkManifest(parsedManifest.data, parsedGraph.data));
+  if (problems.length > 0) return refuse(name, problems);
+  return { ...assemble(name, parsedManifest.data, parsedGraph.data), isBuiltIn };
 }

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { AppError, toAppError } from "../platform/index.ts";
 import { builtInWorkflows } from "./built-in.ts";
-import { parseWorkflow } from "./parse-workflow.ts";
+import { parseWorkflow } from "./parse.ts";
 import type { Workflow } from "./workflow.ts";
 
 export interface WorkflowProblem {

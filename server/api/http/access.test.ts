@@ -14,7 +14,7 @@ import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import { createHttpApp } from "../index.ts";
 import type { HttpRoute } from "./route.ts";
-import { httpRoutes } from "./routes/index.ts";
+import { httpRoutes } from "./app.ts";
 
 /** What a route needs beside its path. A route that is missing here fails the first test. */
 interface Case {

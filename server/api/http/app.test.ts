@@ -12,9 +12,9 @@ import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
-import { maxJsonBytes } from "../read-limited.ts";
+import { maxJsonBytes } from "../requests.ts";
 import { createHttpApp, handleAuth, handleTrpc } from "../index.ts";
-import { httpRoutes } from "./routes/index.ts";
+import { httpRoutes } from "./app.ts";
 
 let fixture: TestServices;
 let app: Hono;

@@ -1,294 +1,426 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { getTableName, sql } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { addNode, addOwner, addServer, insertJob } from "@atelier/testing/jobs";
+import { addHistory } from "@atelier/testing/monitoring";
 import { listObjects } from "@atelier/testing/pictures";
-import { startPrivatePostgres, type PrivatePostgres } from "@atelier/testing/postgres";
-import { addNode, addServer } from "@atelier/testing/jobs";
+import { type PrivatePostgres, startPrivatePostgres } from "@atelier/testing/postgres";
 import {
   createTestServices,
+  openAdmin,
   openOwner,
   testOrigin,
   testPassword,
   type TestServices,
 } from "@atelier/testing/services";
-import { getTableName, sql } from "drizzle-orm";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
+import { readNodes, readOverview } from "../../monitoring/index.ts";
 import { newId, openLog } from "../../platform/index.ts";
 import { createHttpApp, handleAuth, handleTrpc, healthResponse, readyResponse } from "../index.ts";
+import { metricsResponse } from "./health.ts";
 
-let fixture: TestServices;
+describe("metrics", () => {
+  let opened: TestServices;
+  let adminKey: string;
+  let strangerKey: string;
 
-beforeAll(async () => {
-  fixture = await createTestServices();
+  beforeAll(async () => {
+    opened = await createTestServices();
+    const { services } = opened;
+    adminKey = (await openOwner(services, "admin@example.com", openAdmin)).apiKey;
+    strangerKey = (await openOwner(services, "stranger@example.com")).apiKey;
+    const owner = await addOwner(services);
+    await addHistory(services, { jobs: 4_000, days: 2, ownerIds: [owner.userId] });
+    await insertJob(services, { owner });
+    await addNode(services, { slots: 2 });
+  });
+  afterAll(() => opened.close());
+
+  const ask = (key?: string) =>
+    metricsResponse(
+      opened.services,
+      new Request(`${testOrigin}/metrics`, { headers: key ? { authorization: `Bearer ${key}` } : {} }),
+    );
+
+  /** Samples by name and labels, in the order of the text. */
+  function parse(text: string): Map<string, number> {
+    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    return new Map(
+      lines.map((line) => {
+        const at = line.lastIndexOf(" ");
+        return [line.slice(0, at), Number(line.slice(at + 1))];
+      }),
+    );
+  }
+
+  test("S1 /metrics is opened by an admin's key alone", async () => {
+    expect((await ask()).status).toBe(401);
+    expect((await ask("atelier_unknown")).status).toBe(401);
+    const refused = await ask(strangerKey);
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({ code: "forbidden" });
+  });
+
+  test("O5 /metrics holds the figures of the page", async () => {
+    // Nothing ends meanwhile; only ages go on.
+    const overview = await readOverview(opened.services, { window: "1h" });
+    const response = await ask(adminKey);
+    expect(response.headers.get("content-type")).toMatch(/^application\/openmetrics-text; version=1\.0\.0/);
+    const text = await response.text();
+    expect(text.endsWith("# EOF\n")).toBe(true);
+    const samples = parse(text);
+    expect(overview.failures.length).toBeGreaterThan(0);
+    for (const { code, count } of overview.failures)
+      expect(samples.get(`atelier_failures{code="${code}",window="1h"}`)).toBe(count);
+    for (const { queue, waiting, running, slots, lastHour, window } of overview.queues) {
+      const of = (name: string) => samples.get(`${name}{queue="${queue}"}`);
+      expect([of("atelier_jobs_waiting"), of("atelier_jobs_running"), of("atelier_slots")]).toEqual([
+        waiting,
+        running,
+        slots,
+      ]);
+      expect(of("atelier_jobs_completed_last_hour")).toBe(lastHour.completed);
+      expect(of("atelier_jobs_failed_last_hour")).toBe(lastHour.failed);
+      const p95 = samples.get(`atelier_wait_seconds{queue="${queue}",quantile="0.95",window="1h"}`);
+      expect(p95).toBe(window.waitMs.p95 === null ? undefined : window.waitMs.p95 / 1_000);
+    }
+    expect(samples.get('atelier_estimate_within_ratio{window="1h"}')).toBe(overview.estimate.within);
+    const [node] = await readNodes(opened.services);
+    expect(samples.get(`atelier_node_slots{node="${node?.name}",id="${node?.id}",queue="cpu-light"}`)).toBe(
+      2,
+    );
+  });
+
+  test("O5 every family of /metrics has a type, and its unit ends its name", async () => {
+    const text = await (await ask(adminKey)).text();
+    const families = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map(([, name]) => name);
+    for (const [, name, unit] of text.matchAll(/^# UNIT (\S+) (\S+)$/gm))
+      expect(name?.endsWith(`_${unit}`)).toBe(true);
+    for (const sample of parse(text).keys()) expect(families).toContain(sample.replace(/\{.*$/, ""));
+  });
+
+  test("a name with quotes does not break the text", async () => {
+    const id = await addNode(opened.services);
+    await opened.services.db.execute(sql`update nodes set name = ${'a "b"\n\\c'} where id = ${id}`);
+    const text = await (await ask(adminKey)).text();
+    expect(text).toContain(String.raw`atelier_node_active{node="a \"b\"\n\\c",`);
+  });
+
+  test("O5 no two samples of /metrics have equal labels, also while a node restarts under its name", async () => {
+    const { services } = opened;
+    const server = { url: "http://gpu-1:8188", needs: ["comfyui/t2i_sdxl"] } as const;
+    for (const state of ["draining", "active"] as const) {
+      const nodeId = await addNode(services, { state });
+      await services.db.execute(sql`update nodes set name = 'studio' where id = ${nodeId}`);
+      await addServer(services, { nodeId, ...server });
+    }
+    const lines = (await (await ask(adminKey)).text()).split("\n");
+    const series = lines
+      .filter((line) => /^[a-z]/.test(line))
+      .map((line) => line.slice(0, line.lastIndexOf(" ")));
+    expect(series.filter((one) => one.includes('node="studio"')).length).toBeGreaterThan(8);
+    expect(new Set(series).size).toBe(series.length);
+  });
+
+  test("O2 /metrics takes at most ten statements", async () => {
+    // Safe: drizzle keeps the pool that it was given here.
+    const { $client: pool } = opened.services.db as unknown as { $client: { query(text: unknown): unknown } };
+    const query = vi.spyOn(pool, "query");
+    await ask(adminKey);
+    const read = query.mock.calls.filter(([text]) =>
+      /node_queues|job_figures|nodes|jobs/.test(JSON.stringify(text)),
+    );
+    query.mockRestore();
+    expect(read.length).toBeGreaterThan(0);
+    expect(read.length).toBeLessThanOrEqual(10);
+  });
 });
-afterAll(() => fixture.close());
 
-/** A copy of the services has no answer kept from before. */
-async function health() {
-  const response = await healthResponse({ ...fixture.services });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
+describe("health", () => {
+  let fixture: TestServices;
 
-describe("A3 health", () => {
-  test("says that no worker is alive, and that all is well once one is", async () => {
-    expect(await health()).toMatchObject({
-      status: 200,
-      body: {
-        status: "degraded",
-        database: { ok: true },
-        queue: { ok: true },
-        storage: { ok: true },
-        workers: { ok: false, active: 0 },
-      },
+  beforeAll(async () => {
+    fixture = await createTestServices();
+  });
+  afterAll(() => fixture.close());
+
+  /** A copy of the services has no answer kept from before. */
+  async function health() {
+    const response = await healthResponse({ ...fixture.services });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  describe("A3 health", () => {
+    test("says that no worker is alive, and that all is well once one is", async () => {
+      expect(await health()).toMatchObject({
+        status: 200,
+        body: {
+          status: "degraded",
+          database: { ok: true },
+          queue: { ok: true },
+          storage: { ok: true },
+          workers: { ok: false, active: 0 },
+        },
+      });
+      await fixture.services.db.insert(schema.nodes).values({
+        id: newId(),
+        name: "one",
+        hostname: "host",
+        bootId: "boot",
+        pid: 1,
+        pidStartedAt: "0",
+        capability: { cores: 1, memoryBytes: 1, gpus: [], kinds: ["upscale"], engines: ["local"] },
+      });
+      const well = await health();
+      expect(well).toMatchObject({ status: 200, body: { status: "ok", workers: { ok: true, active: 1 } } });
+      const { latencyMs } = well.body.database as { latencyMs: number };
+      expect(latencyMs).toBeGreaterThanOrEqual(0);
     });
-    await fixture.services.db.insert(schema.nodes).values({
-      id: newId(),
-      name: "one",
-      hostname: "host",
-      bootId: "boot",
-      pid: 1,
-      pidStartedAt: "0",
-      capability: { cores: 1, memoryBytes: 1, gpus: [], kinds: ["upscale"], engines: ["local"] },
+
+    test("says that the store takes nothing, leaves nothing in it, and is well when it takes files again", async () => {
+      const { env } = fixture.services;
+      const files = path.join(env.ATELIER_DATA_DIR, "files");
+      await health();
+      expect(await listObjects(fixture.services)).toEqual([]);
+      await rm(files, { recursive: true, force: true });
+      await writeFile(files, "no folder");
+      expect((await health()).body).toMatchObject({ status: "degraded", storage: { ok: false } });
+      await rm(files);
+      expect((await health()).body).toMatchObject({ storage: { ok: true } });
     });
-    const well = await health();
-    expect(well).toMatchObject({ status: 200, body: { status: "ok", workers: { ok: true, active: 1 } } });
-    const { latencyMs } = well.body.database as { latencyMs: number };
-    expect(latencyMs).toBeGreaterThanOrEqual(0);
+
+    test("counts no worker that has been silent for ten seconds", async () => {
+      const { db } = fixture.services;
+      await db.update(schema.nodes).set({ seenAt: sql`now() - interval '11 seconds'` });
+      expect((await health()).body).toMatchObject({ status: "degraded", workers: { ok: false, active: 0 } });
+      await db.update(schema.nodes).set({ seenAt: sql`now()` });
+      expect((await health()).body).toMatchObject({ status: "ok", workers: { ok: true, active: 1 } });
+    });
+
+    test("counts the servers of active workers, and is degraded once an engine has no healthy one", async () => {
+      const { services } = fixture;
+      const nodeIds = [await addNode(services), await addNode(services)];
+      const url = "http://one.example.org:8188";
+      for (const nodeId of nodeIds) await addServer(services, { nodeId, url, needs: [] });
+      await addServer(services, {
+        nodeId: await addNode(services),
+        url: "http://two.example.org:8188",
+        needs: [],
+        state: "down",
+      });
+      await addServer(services, {
+        nodeId: await addNode(services, { state: "lost" }),
+        url: "http://forgotten.example.org:8188",
+        needs: [],
+      });
+      expect((await health()).body).toMatchObject({
+        status: "ok",
+        engines: { ok: true, healthy: 1, all: 2 },
+      });
+      await services.db.update(schema.engineServers).set({ state: "down" });
+      expect(await health()).toMatchObject({
+        status: 200,
+        body: { status: "degraded", engines: { ok: false, healthy: 0, all: 2 } },
+      });
+      await services.db.delete(schema.engineServers);
+    });
+
+    test("writes one probe object for many calls, and starts no second probe while one is late", async () => {
+      const services = { ...fixture.services };
+      const put = services.disk.put.bind(services.disk);
+      const held = Promise.withResolvers<void>();
+      const writes = vi.spyOn(services.disk, "put").mockImplementation(async (...input) => {
+        await held.promise;
+        return put(...input);
+      });
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+      try {
+        const late = Promise.all(Array.from({ length: 5 }, () => healthResponse(services)));
+        await vi.advanceTimersByTimeAsync(3_000);
+        for (const answer of await late)
+          expect(await answer.json()).toMatchObject({ storage: { ok: false } });
+        const next = healthResponse(services);
+        held.resolve();
+        expect(await (await next).json()).toMatchObject({ storage: { ok: true } });
+        expect(writes).toHaveBeenCalledTimes(1);
+      } finally {
+        vi.useRealTimers();
+        writes.mockRestore();
+      }
+    });
+
+    test("is ready when the database answers", async () => {
+      const response = await readyResponse(fixture.services);
+      expect([response.status, await response.json()]).toMatchObject([200, { ready: true }]);
+    });
   });
 
-  test("says that the store takes nothing, leaves nothing in it, and is well when it takes files again", async () => {
-    const { env } = fixture.services;
-    const files = path.join(env.ATELIER_DATA_DIR, "files");
-    await health();
-    expect(await listObjects(fixture.services)).toEqual([]);
-    await rm(files, { recursive: true, force: true });
-    await writeFile(files, "no folder");
-    expect((await health()).body).toMatchObject({ status: "degraded", storage: { ok: false } });
-    await rm(files);
-    expect((await health()).body).toMatchObject({ storage: { ok: true } });
-  });
-
-  test("counts no worker that has been silent for ten seconds", async () => {
-    const { db } = fixture.services;
-    await db.update(schema.nodes).set({ seenAt: sql`now() - interval '11 seconds'` });
-    expect((await health()).body).toMatchObject({ status: "degraded", workers: { ok: false, active: 0 } });
-    await db.update(schema.nodes).set({ seenAt: sql`now()` });
-    expect((await health()).body).toMatchObject({ status: "ok", workers: { ok: true, active: 1 } });
-  });
-
-  test("counts the servers of active workers, and is degraded once an engine has no healthy one", async () => {
+  test("A3 a read-only database is not ok, and writes say that it is unavailable", async () => {
     const { services } = fixture;
-    const nodeIds = [await addNode(services), await addNode(services)];
-    const url = "http://one.example.org:8188";
-    for (const nodeId of nodeIds) await addServer(services, { nodeId, url, needs: [] });
-    await addServer(services, {
-      nodeId: await addNode(services),
-      url: "http://two.example.org:8188",
-      needs: [],
-      state: "down",
-    });
-    await addServer(services, {
-      nodeId: await addNode(services, { state: "lost" }),
-      url: "http://forgotten.example.org:8188",
-      needs: [],
-    });
-    expect((await health()).body).toMatchObject({ status: "ok", engines: { ok: true, healthy: 1, all: 2 } });
-    await services.db.update(schema.engineServers).set({ state: "down" });
-    expect(await health()).toMatchObject({
-      status: 200,
-      body: { status: "degraded", engines: { ok: false, healthy: 0, all: 2 } },
-    });
-    await services.db.delete(schema.engineServers);
-  });
-
-  test("writes one probe object for many calls, and starts no second probe while one is late", async () => {
-    const services = { ...fixture.services };
-    const put = services.disk.put.bind(services.disk);
-    const held = Promise.withResolvers<void>();
-    const writes = vi.spyOn(services.disk, "put").mockImplementation(async (...input) => {
-      await held.promise;
-      return put(...input);
-    });
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const { apiKey, browser } = await openOwner(services, "reader@example.com");
+    const name = sql.identifier(new URL(services.env.DATABASE_URL ?? "").pathname.slice(1));
+    await services.db.execute(sql`alter database ${name} set default_transaction_read_only = on`);
     try {
-      const late = Promise.all(Array.from({ length: 5 }, () => healthResponse(services)));
-      await vi.advanceTimersByTimeAsync(3_000);
-      for (const answer of await late) expect(await answer.json()).toMatchObject({ storage: { ok: false } });
-      const next = healthResponse(services);
-      held.resolve();
-      expect(await (await next).json()).toMatchObject({ storage: { ok: true } });
-      expect(writes).toHaveBeenCalledTimes(1);
+      const readOnly = await fixture.openAnother();
+      const json = { "content-type": "application/json" };
+      const http = await createHttpApp(readOnly).fetch(
+        new Request(`${testOrigin}/api/v1/jobs`, {
+          method: "POST",
+          headers: { ...json, authorization: `Bearer ${apiKey}` },
+          body: JSON.stringify({ kind: "text_to_image", params: { prompt: "a boat" }, inputs: {} }),
+        }),
+      );
+      const headers = new Headers(browser.headers);
+      headers.set("content-type", "application/json");
+      const trpc = await handleTrpc(
+        readOnly,
+        new Request(`${testOrigin}/api/trpc/apiKeys.create`, {
+          method: "POST",
+          headers,
+          body: JSON.stringify({ json: { name: "one" } }),
+        }),
+      );
+      const auth = await handleAuth(
+        readOnly,
+        new Request(`${testOrigin}/api/auth/sign-in/anonymous`, { method: "POST", headers, body: "{}" }),
+      );
+      expect([http.status, trpc.status, auth.status]).toEqual([503, 503, 503]);
+      for (const response of [http, trpc, auth])
+        expect(await response.text()).toContain("database_unavailable");
+      const answer = await healthResponse(readOnly);
+      expect([answer.status, await answer.json()]).toMatchObject([
+        503,
+        { status: "down", database: { ok: false } },
+      ]);
+      expect((await readyResponse(readOnly)).status).toBe(200);
     } finally {
-      vi.useRealTimers();
-      writes.mockRestore();
+      await services.db.execute(sql`alter database ${name} reset default_transaction_read_only`);
     }
   });
 
-  test("is ready when the database answers", async () => {
-    const response = await readyResponse(fixture.services);
-    expect([response.status, await response.json()]).toMatchObject([200, { ready: true }]);
-  });
-});
+  describe("with a database of its own and log files", () => {
+    let postgres: PrivatePostgres;
+    let own: TestServices;
+    let logDir: string;
 
-test("A3 a read-only database is not ok, and writes say that it is unavailable", async () => {
-  const { services } = fixture;
-  const { apiKey, browser } = await openOwner(services, "reader@example.com");
-  const name = sql.identifier(new URL(services.env.DATABASE_URL ?? "").pathname.slice(1));
-  await services.db.execute(sql`alter database ${name} set default_transaction_read_only = on`);
-  try {
-    const readOnly = await fixture.openAnother();
-    const json = { "content-type": "application/json" };
-    const http = await createHttpApp(readOnly).fetch(
-      new Request(`${testOrigin}/api/v1/jobs`, {
-        method: "POST",
-        headers: { ...json, authorization: `Bearer ${apiKey}` },
-        body: JSON.stringify({ kind: "text_to_image", params: { prompt: "a boat" }, inputs: {} }),
-      }),
-    );
-    const headers = new Headers(browser.headers);
-    headers.set("content-type", "application/json");
-    const trpc = await handleTrpc(
-      readOnly,
-      new Request(`${testOrigin}/api/trpc/apiKeys.create`, {
-        method: "POST",
-        headers,
-        body: JSON.stringify({ json: { name: "one" } }),
-      }),
-    );
-    const auth = await handleAuth(
-      readOnly,
-      new Request(`${testOrigin}/api/auth/sign-in/anonymous`, { method: "POST", headers, body: "{}" }),
-    );
-    expect([http.status, trpc.status, auth.status]).toEqual([503, 503, 503]);
-    for (const response of [http, trpc, auth])
-      expect(await response.text()).toContain("database_unavailable");
-    const answer = await healthResponse(readOnly);
-    expect([answer.status, await answer.json()]).toMatchObject([
-      503,
-      { status: "down", database: { ok: false } },
-    ]);
-    expect((await readyResponse(readOnly)).status).toBe(200);
-  } finally {
-    await services.db.execute(sql`alter database ${name} reset default_transaction_read_only`);
-  }
-});
+    beforeAll(async () => {
+      postgres = await startPrivatePostgres();
+      logDir = await mkdtemp(path.join(os.tmpdir(), "atelier-log-"));
+      const log = await openLog({ env: { LOG_LEVEL: "trace", ATELIER_DATA_DIR: logDir }, name: "web" });
+      own = await createTestServices({ env: { DATABASE_URL: postgres.url }, log });
+      vi.spyOn(process.stdout, "write").mockReturnValue(true);
+    });
+    afterAll(async () => {
+      vi.restoreAllMocks();
+      await own.close();
+      await postgres.destroy();
+      await rm(logDir, { recursive: true, force: true });
+    });
 
-describe("with a database of its own and log files", () => {
-  let postgres: PrivatePostgres;
-  let own: TestServices;
-  let logDir: string;
-
-  beforeAll(async () => {
-    postgres = await startPrivatePostgres();
-    logDir = await mkdtemp(path.join(os.tmpdir(), "atelier-log-"));
-    const log = await openLog({ env: { LOG_LEVEL: "trace", ATELIER_DATA_DIR: logDir }, name: "web" });
-    own = await createTestServices({ env: { DATABASE_URL: postgres.url }, log });
-    vi.spyOn(process.stdout, "write").mockReturnValue(true);
-  });
-  afterAll(async () => {
-    vi.restoreAllMocks();
-    await own.close();
-    await postgres.destroy();
-    await rm(logDir, { recursive: true, force: true });
-  });
-
-  test("A3 without a database every door says so with 503 and a code, and works again when it is back", async () => {
-    const { services } = own;
-    const { apiKey, browser } = await openOwner(services, "owner@example.com");
-    const app = createHttpApp(services);
-    const http = () =>
-      app.fetch(new Request(`${testOrigin}/api/v1/jobs`, { headers: { authorization: `Bearer ${apiKey}` } }));
-    const trpc = () =>
-      handleTrpc(services, new Request(`${testOrigin}/api/trpc/apiKeys.list`, { headers: browser.headers }));
-    const auth = () =>
-      handleAuth(services, new Request(`${testOrigin}/api/auth/get-session`, { headers: browser.headers }));
-    await postgres.kill9();
-    const down = [
-      await http(),
-      await trpc(),
-      await auth(),
-      await readyResponse(services),
-      await healthResponse({ ...services }),
-    ];
-    expect(down.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
-    const texts = await Promise.all(down.map((response) => response.text()));
-    for (const text of texts.slice(0, 3)) expect(text).toContain("database_unavailable");
-    for (const text of texts) expect(text).not.toMatch(/ECONN|node_modules|select /i);
-    await postgres.start();
-    await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
-    const up = [await http(), await trpc(), await auth()];
-    expect(up.map(({ status }) => status)).toEqual([200, 200, 200]);
-  });
-
-  test("S9 the log files hold nothing that people wrote, also when writes fail and the database is away", async () => {
-    const { services } = own;
-    const { apiKey, browser, imageId } = await openOwner(services, "canary-mail@example.com");
-    await addNode(services, { queue: "gpu-high", needs: ["comfyui/t2i_sdxl"] });
-    const trpc = (procedure: string, input: object) =>
-      handleTrpc(
-        services,
-        new Request(`${testOrigin}/api/trpc/${procedure}`, {
-          method: "POST",
-          headers: { ...Object.fromEntries(browser.headers), "content-type": "application/json" },
-          body: JSON.stringify({ json: input }),
-        }),
-      );
-    const auth = (path: string, body: object) =>
-      handleAuth(
-        services,
-        new Request(`${testOrigin}/api/auth${path}`, {
-          method: "POST",
-          headers: { ...Object.fromEntries(browser.headers), "content-type": "application/json" },
-          body: JSON.stringify(body),
-        }),
-      );
-    const submit = (key: Record<string, string>) =>
-      createHttpApp(services).fetch(
-        new Request(`${testOrigin}/api/v1/jobs?secret=canary-query`, {
-          method: "POST",
-          headers: { ...key, authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-          body: JSON.stringify({ kind: "text_to_image", params: { prompt: "canary-prompt" }, inputs: {} }),
-        }),
-      );
-    const writeAll = async () => {
-      const account = { email: "canary-new@example.com", password: "canary-password", name: "canary-name" };
-      const answers = [
-        await submit({}),
-        await submit({ "idempotency-key": "canary-idempotency" }),
-        await trpc("images.rename", { id: imageId, title: "canary-title" }),
-        await trpc("apiKeys.create", { name: "canary-key-name" }),
-        await auth("/sign-up/email", account),
+    test("A3 without a database every door says so with 503 and a code, and works again when it is back", async () => {
+      const { services } = own;
+      const { apiKey, browser } = await openOwner(services, "owner@example.com");
+      const app = createHttpApp(services);
+      const http = () =>
+        app.fetch(
+          new Request(`${testOrigin}/api/v1/jobs`, { headers: { authorization: `Bearer ${apiKey}` } }),
+        );
+      const trpc = () =>
+        handleTrpc(
+          services,
+          new Request(`${testOrigin}/api/trpc/apiKeys.list`, { headers: browser.headers }),
+        );
+      const auth = () =>
+        handleAuth(services, new Request(`${testOrigin}/api/auth/get-session`, { headers: browser.headers }));
+      await postgres.kill9();
+      const down = [
+        await http(),
+        await trpc(),
+        await auth(),
+        await readyResponse(services),
+        await healthResponse({ ...services }),
       ];
-      return answers.map(({ status }) => status);
-    };
-    const { db } = services;
-    const refused = [
-      [schema.jobs, "params ->> 'prompt'", "canary-prompt"],
-      [schema.idempotencyKeys, "key", "canary-idempotency"],
-      [schema.images, "title", "canary-title"],
-      [schema.apiKeys, "name", "canary-key-name"],
-      [schema.users, "name", "canary-name"],
-    ] as const;
-    for (const [table, column, value] of refused)
-      await db.execute(
-        sql.raw(`alter table ${getTableName(table)} add constraint never check (${column} <> '${value}')`),
-      );
-    // The accounts' library answers a failed sign-up by itself.
-    expect(await writeAll()).toEqual([500, 500, 500, 500, 422]);
-    await postgres.kill9();
-    expect(await writeAll()).toEqual([503, 503, 503, 503, 503]);
-    await postgres.start();
-    await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
-    const token = /session_token=([^.;]+)/.exec(browser.headers.get("cookie") ?? "")?.[1];
-    services.log.error("the last line");
-    const read = async (label: string) => readFile(path.join(logDir, "logs/web", `${label}.1.log`), "utf8");
-    await expect.poll(() => read("combined")).toContain("the last line");
-    await expect.poll(() => read("error")).toContain("the last line");
-    const text = (await read("combined")) + (await read("error"));
-    expect(text).toMatch(/"code":"23514"[^]*ECONNREFUSED/);
-    expect(token).toHaveLength(32);
-    expect(/canary-[a-z-]+/.exec(text)).toBeNull();
-    for (const value of [token ?? "", apiKey, testPassword]) expect(text).not.toContain(value);
+      expect(down.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+      const texts = await Promise.all(down.map((response) => response.text()));
+      for (const text of texts.slice(0, 3)) expect(text).toContain("database_unavailable");
+      for (const text of texts) expect(text).not.toMatch(/ECONN|node_modules|select /i);
+      await postgres.start();
+      await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
+      const up = [await http(), await trpc(), await auth()];
+      expect(up.map(({ status }) => status)).toEqual([200, 200, 200]);
+    });
+
+    test("S9 the log files hold nothing that people wrote, also when writes fail and the database is away", async () => {
+      const { services } = own;
+      const { apiKey, browser, imageId } = await openOwner(services, "canary-mail@example.com");
+      await addNode(services, { queue: "gpu-high", needs: ["comfyui/t2i_sdxl"] });
+      const trpc = (procedure: string, input: object) =>
+        handleTrpc(
+          services,
+          new Request(`${testOrigin}/api/trpc/${procedure}`, {
+            method: "POST",
+            headers: { ...Object.fromEntries(browser.headers), "content-type": "application/json" },
+            body: JSON.stringify({ json: input }),
+          }),
+        );
+      const auth = (path: string, body: object) =>
+        handleAuth(
+          services,
+          new Request(`${testOrigin}/api/auth${path}`, {
+            method: "POST",
+            headers: { ...Object.fromEntries(browser.headers), "content-type": "application/json" },
+            body: JSON.stringify(body),
+          }),
+        );
+      const submit = (key: Record<string, string>) =>
+        createHttpApp(services).fetch(
+          new Request(`${testOrigin}/api/v1/jobs?secret=canary-query`, {
+            method: "POST",
+            headers: { ...key, authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+            body: JSON.stringify({ kind: "text_to_image", params: { prompt: "canary-prompt" }, inputs: {} }),
+          }),
+        );
+      const writeAll = async () => {
+        const account = { email: "canary-new@example.com", password: "canary-password", name: "canary-name" };
+        const answers = [
+          await submit({}),
+          await submit({ "idempotency-key": "canary-idempotency" }),
+          await trpc("images.rename", { id: imageId, title: "canary-title" }),
+          await trpc("apiKeys.create", { name: "canary-key-name" }),
+          await auth("/sign-up/email", account),
+        ];
+        return answers.map(({ status }) => status);
+      };
+      const { db } = services;
+      const refused = [
+        [schema.jobs, "params ->> 'prompt'", "canary-prompt"],
+        [schema.idempotencyKeys, "key", "canary-idempotency"],
+        [schema.images, "title", "canary-title"],
+        [schema.apiKeys, "name", "canary-key-name"],
+        [schema.users, "name", "canary-name"],
+      ] as const;
+      for (const [table, column, value] of refused)
+        await db.execute(
+          sql.raw(`alter table ${getTableName(table)} add constraint never check (${column} <> '${value}')`),
+        );
+      // The accounts' library answers a failed sign-up by itself.
+      expect(await writeAll()).toEqual([500, 500, 500, 500, 422]);
+      await postgres.kill9();
+      expect(await writeAll()).toEqual([503, 503, 503, 503, 503]);
+      await postgres.start();
+      await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
+      const token = /session_token=([^.;]+)/.exec(browser.headers.get("cookie") ?? "")?.[1];
+      services.log.error("the last line");
+      const read = async (label: string) => readFile(path.join(logDir, "logs/web", `${label}.1.log`), "utf8");
+      await expect.poll(() => read("combined")).toContain("the last line");
+      await expect.poll(() => read("error")).toContain("the last line");
+      const text = (await read("combined")) + (await read("error"));
+      expect(text).toMatch(/"code":"23514"[^]*ECONNREFUSED/);
+      expect(token).toHaveLength(32);
+      expect(/canary-[a-z-]+/.exec(text)).toBeNull();
+      for (const value of [token ?? "", apiKey, testPassword]) expect(text).not.toContain(value);
+    });
   });
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jobKinds } from "../../engines/index.ts";
+import { jobKinds } from "../../engines.ts";
 import {
   getImage,
   listImages,
@@ -12,7 +12,7 @@ import {
 import { noteServed, openResult } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import { defineRoute } from "./route.ts";
-import { servedStream } from "./served-stream.ts";
+import { servedStream } from "./streams.ts";
 
 const imageSchema = z.object({
   id: z.uuid(),

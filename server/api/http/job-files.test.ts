@@ -10,7 +10,7 @@ import type { Hono } from "hono";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
-import { streamLimits } from "../stream-limits.ts";
+import { streamLimits } from "../requests.ts";
 import { holdStreamPlace, takeStreamPlace } from "./streams.ts";
 
 let fixture: TestServices;

@@ -1,12 +1,69 @@
 import { z } from "zod";
 import { resolveCaller } from "../../accounts/index.ts";
-import { get, streamEvents, type JobEventView } from "../../jobs/index.ts";
+import { jobKinds } from "../../engines.ts";
+import { get, type JobEventView, noteAnswer, openBundle, streamEvents } from "../../jobs/index.ts";
 import { isAppError } from "../../platform/index.ts";
-import type { Services } from "../../services/index.ts";
-import { streamLimits } from "../stream-limits.ts";
-import { boundStream } from "./bound-stream.ts";
+import { offeredWorkflows } from "../../scheduling/index.ts";
+import type { Services } from "../../services.ts";
+import { streamLimits } from "../requests.ts";
 import { defineRoute } from "./route.ts";
-import { holdStreamPlace } from "./streams.ts";
+import { boundStream, holdStreamPlace, servedStream } from "./streams.ts";
+
+export const jobBundleRoute = defineRoute({
+  method: "get",
+  path: "/jobs/{id}/bundle",
+  operationId: "getJobBundle",
+  summary: "Download all of a job as a zip",
+  description: "Inputs, mask, results, parameters, story and figures.",
+  tag: "jobs",
+  resource: "job",
+  params: z.object({ id: z.string() }),
+  responses: { 200: { description: "The zip.", contentType: "application/zip" } },
+  async handle({ services, caller, params: { id } }) {
+    const zip = await openBundle(services, { ownerId: caller.userId, id });
+    return new Response(
+      servedStream(zip, () => noteAnswer(services, id)),
+      {
+        headers: {
+          "Content-Type": "application/zip",
+          "Content-Disposition": `attachment; filename="job-${id}.zip"`,
+          "Cache-Control": "private, no-store",
+          "X-Content-Type-Options": "nosniff",
+        },
+      },
+    );
+  },
+});
+
+const workflowSchema = z.object({
+  name: z.string(),
+  title: z.string(),
+  description: z.string(),
+  kind: z.enum(jobKinds),
+  vramGib: z.number(),
+  isLive: z.boolean(),
+  missing: z
+    .array(z.string())
+    .describe("What the server lacks that is nearest to running it; empty when it is live."),
+  params: z.record(z.string(), z.unknown()),
+  inputs: z.array(z.object({ role: z.string(), required: z.boolean() })),
+});
+
+export const listWorkflows = defineRoute({
+  method: "get",
+  path: "/workflows",
+  operationId: "listWorkflows",
+  summary: "List the workflows that a job may name, those that can run now first",
+  tag: "jobs",
+  responses: {
+    200: { description: "All of them.", schema: z.object({ items: z.array(workflowSchema) }) },
+  },
+  async handle({ services }) {
+    const offered = await offeredWorkflows(services.db);
+    // Parsed, so that what is not declared is not sent.
+    return Response.json({ items: offered.map((workflow) => workflowSchema.parse(workflow)) });
+  },
+});
 
 const encoder = new TextEncoder();
 

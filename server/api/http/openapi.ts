@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Config } from "../../platform/index.ts";
-import type { HttpRoute, RouteResponse } from "./route.ts";
-import { problemSchema } from "./problem.ts";
+import { type HttpRoute, problemSchema, type RouteResponse } from "./route.ts";
 
 type Json = Record<string, unknown>;
 type Limits = Pick<Config["limits"], "apiKeyPerMinute">;

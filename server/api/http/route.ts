@@ -1,6 +1,40 @@
-import type { z } from "zod";
-import type { Caller } from "../../accounts/index.ts";
-import type { Services } from "../../services/index.ts";
+import { z } from "zod";
+import { type Caller, resolveCaller } from "../../accounts/index.ts";
+import { AppError, type ErrorCode, errorRules, toProblem } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { admitWrite } from "../requests.ts";
+
+const readMethods = new Set(["GET", "HEAD"]);
+
+/**
+ * Who sends an HTTP request. Throws `unauthorized` without a caller, and `forbidden` or `rate_limited` for a write by
+ * session that is not admitted.
+ */
+export async function requireCaller(services: Services, request: Request): Promise<Caller> {
+  const caller = await resolveCaller(services, request.headers);
+  if (!caller) throw new AppError("unauthorized");
+  if (!readMethods.has(request.method)) await admitWrite(services, request, caller);
+  return caller;
+}
+
+/** RFC 9457. The same shape in every answer that is not a success. */
+export const problemSchema = z.object({
+  type: z.literal("about:blank"),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string().describe("For people"),
+  code: z.enum(Object.keys(errorRules) as [ErrorCode, ...ErrorCode[]]).describe("For programs"),
+  errors: z
+    .array(z.object({ path: z.string(), message: z.string() }))
+    .optional()
+    .describe("The wrong fields"),
+});
+
+/** An error as `application/problem+json`. */
+export function problemResponse(error: AppError): Response {
+  const { status, headers, body } = toProblem(error);
+  return new Response(JSON.stringify(body), { status, headers });
+}
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 /** What a route's path id names; used by the generated access tests. */

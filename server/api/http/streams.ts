@@ -1,6 +1,61 @@
+import type { Readable } from "node:stream";
 import { AppError } from "../../platform/index.ts";
-import type { Services } from "../../services/index.ts";
-import { streamLimits } from "../stream-limits.ts";
+import type { Services } from "../../services.ts";
+import { streamLimits } from "../requests.ts";
+
+export interface StreamBounds {
+  /** Asked every `recheckMs`; the stream ends when it is false. */
+  isAllowed(): Promise<boolean>;
+  readonly recheckMs: number;
+  readonly lengthMs: number;
+}
+
+/** The same values until `lengthMs` are over or the caller may not read on; looked at whenever a value comes. */
+export async function* boundStream<Value>(
+  source: AsyncIterable<Value>,
+  bounds: StreamBounds,
+): AsyncGenerator<Value> {
+  const endsAtMs = performance.now() + bounds.lengthMs;
+  let recheckAtMs = performance.now() + bounds.recheckMs;
+  for await (const value of source) {
+    if (performance.now() >= endsAtMs) return;
+    if (performance.now() >= recheckAtMs) {
+      if (!(await bounds.isAllowed())) return;
+      recheckAtMs = performance.now() + bounds.recheckMs;
+    }
+    yield value;
+  }
+}
+
+/**
+ * The body of an answer; `onServed` is called when the reader asks for more after the last byte, and not when it leaves
+ * before. Nothing is read ahead of the reader, and leaving closes the source.
+ */
+export function servedStream(source: Readable, onServed: () => Promise<void>): ReadableStream<Uint8Array> {
+  // Errors reach the reader by `next`; before its first read nobody would listen.
+  source.on("error", () => undefined);
+  const pieces = source[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  let hasLeft = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (hasLeft) return;
+        if (!done) {
+          controller.enqueue(value);
+          return;
+        }
+        controller.close();
+        void onServed();
+      },
+      cancel() {
+        hasLeft = true;
+        source.destroy();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
 
 interface OpenStreams {
   readonly byUser: Map<string, number>;

@@ -1,6 +1,16 @@
 import { z } from "zod";
-import { dispatch, rering } from "../../jobs/index.ts";
-import { readNodes } from "../../monitoring/index.ts";
+import { createInvitation, invitationDays, listInvitations, revokeInvitation } from "../../accounts/index.ts";
+import {
+  cancelAny,
+  dispatch,
+  readAnyStory,
+  rering,
+  retryAny,
+  searchJobs,
+  searchJobsSchema,
+  setTier,
+} from "../../jobs/index.ts";
+import { listUsersSchema, readNodes, readOverview, readUsers, windowNames } from "../../monitoring/index.ts";
 import {
   changeNodeSettings,
   drainNode,
@@ -13,10 +23,45 @@ import {
 import { t } from "./init.ts";
 import { adminAction, adminProcedure } from "./procedures.ts";
 
+const days = z.number().int().min(invitationDays.min).max(invitationDays.max).default(invitationDays.default);
+
+const adminInvitationsRouter = t.router({
+  /** Open invitations, and whether sign-up takes them. */
+  list: adminProcedure.query(async ({ ctx }) => ({
+    signUp: ctx.services.env.SIGN_UP,
+    items: await listInvitations(ctx.services),
+  })),
+  /** The answer's `token` is shown this once. */
+  create: adminAction
+    .input(z.strictObject({ days }))
+    .mutation(({ ctx, input }) =>
+      createInvitation(ctx.services, { createdBy: ctx.caller.userId, days: input.days }),
+    ),
+  revoke: adminAction.input(z.strictObject({ id: z.uuid() })).mutation(async ({ ctx, input }) => {
+    await revokeInvitation(ctx.services, input);
+    return { id: input.id };
+  }),
+});
+
+const oneJob = z.strictObject({ id: z.string().max(64) });
+
+const adminJobsRouter = t.router({
+  search: adminProcedure.input(searchJobsSchema).query(({ ctx, input }) => searchJobs(ctx.services, input)),
+  story: adminProcedure.input(oneJob).query(({ ctx, input }) => readAnyStory(ctx.services, input)),
+  cancel: adminAction.input(oneJob).mutation(({ ctx, input }) => cancelAny(ctx.services, input)),
+  retry: adminAction.input(oneJob).mutation(({ ctx, input }) => retryAny(ctx.services, input)),
+  setTier: adminAction
+    .input(oneJob.extend({ tier: z.enum(["low", "normal", "high", "urgent"]) }))
+    .mutation(async ({ ctx, input }) => {
+      await setTier(ctx.services, input);
+      return input;
+    }),
+});
+
 const oneNode = z.strictObject({ id: z.uuid() });
 const server = z.strictObject({ url: z.string().min(1).max(2_000) });
 
-export const adminNodesRouter = t.router({
+const adminNodesRouter = t.router({
   list: adminProcedure.query(async ({ ctx }) => ({ items: await readNodes(ctx.services) })),
   drain: adminAction.input(oneNode).mutation(({ ctx, input }) => drainNode(ctx.services, input)),
   resume: adminAction.input(oneNode).mutation(async ({ ctx, input }) => {
@@ -43,4 +88,15 @@ export const adminNodesRouter = t.router({
     await resumeServer(ctx.services, input);
     return input;
   }),
+});
+
+/** What admins see and do; nobody else reaches any of it. */
+export const adminRouter = t.router({
+  overview: adminProcedure
+    .input(z.strictObject({ window: z.enum(windowNames).default("1h") }).prefault({}))
+    .query(({ ctx, input }) => readOverview(ctx.services, input)),
+  users: adminProcedure.input(listUsersSchema).query(({ ctx, input }) => readUsers(ctx.services, input)),
+  invitations: adminInvitationsRouter,
+  nodes: adminNodesRouter,
+  jobs: adminJobsRouter,
 });

@@ -1,8 +1,21 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
-import type { Services } from "../../services/index.ts";
-import { maxJsonBytes, readLimited } from "../read-limited.ts";
-import { createContext } from "./context.ts";
-import { appRouter } from "./router.ts";
+import type { Services } from "../../services.ts";
+import { maxJsonBytes, readLimited } from "../requests.ts";
+import { adminRouter } from "./admin.ts";
+import { createContext, t } from "./init.ts";
+import { jobsRouter } from "./jobs.ts";
+import { accountRouter, apiKeysRouter, imagesRouter, workflowsRouter } from "./library.ts";
+
+export const appRouter = t.router({
+  account: accountRouter,
+  admin: adminRouter,
+  apiKeys: apiKeysRouter,
+  images: imagesRouter,
+  jobs: jobsRouter,
+  workflows: workflowsRouter,
+});
+
+export type AppRouter = typeof appRouter;
 
 const trpcEndpoint = "/api/trpc";
 

@@ -1,15 +1,63 @@
 import { z } from "zod";
 import {
+  createApiKey,
+  getAccount,
+  listApiKeys,
+  maxKeyNameLength,
+  revokeApiKey,
+} from "../../accounts/index.ts";
+import {
   getImage,
   listImages,
   listImagesSchema,
+  readUsage,
   removeImages,
   renameImage,
   restoreImages,
   starImage,
 } from "../../images/index.ts";
+import { AppError, lineOfText } from "../../platform/index.ts";
+import { offeredWorkflows } from "../../scheduling/index.ts";
 import { t } from "./init.ts";
-import { memberProcedure } from "./procedures.ts";
+import { memberProcedure, publicProcedure } from "./procedures.ts";
+
+export const accountRouter = t.router({
+  /** Null without a session. */
+  me: publicProcedure.query(({ ctx }) => (ctx.caller ? getAccount(ctx.services, ctx.caller) : null)),
+  /** The space that the caller's pictures take up, and how much they may. */
+  usage: memberProcedure.query(({ ctx }) => readUsage(ctx.services, ctx.caller.userId)),
+});
+
+/** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */
+const accountProcedure = memberProcedure.use(({ ctx, next }) => {
+  if (ctx.caller.isGuest) throw new AppError("forbidden", "Make an account first; guests have no API keys.");
+  if (ctx.caller.via !== "session") throw new AppError("forbidden", "API keys are managed in the browser.");
+  return next();
+});
+
+export const apiKeysRouter = t.router({
+  list: accountProcedure.query(async ({ ctx }) => ({
+    items: await listApiKeys(ctx.services, { userId: ctx.caller.userId }),
+  })),
+  /** The answer's `key` is shown this once. */
+  create: accountProcedure
+    .input(z.strictObject({ name: lineOfText.trim().min(1).max(maxKeyNameLength) }))
+    .mutation(({ ctx, input }) =>
+      createApiKey(ctx.services, { userId: ctx.caller.userId, name: input.name }),
+    ),
+  revoke: accountProcedure.input(z.strictObject({ id: lineOfText })).mutation(async ({ ctx, input }) => {
+    await revokeApiKey(ctx.services, { userId: ctx.caller.userId, id: input.id });
+    return { id: input.id };
+  }),
+});
+
+export const workflowsRouter = t.router({
+  /** What can be chosen, those that can run now first. What the servers lack is told to those with a session alone. */
+  list: publicProcedure.query(async ({ ctx }) => {
+    const items = await offeredWorkflows(ctx.services.db);
+    return { items: ctx.caller ? items : items.map((workflow) => ({ ...workflow, missing: [] })) };
+  }),
+});
 
 const one = z.strictObject({ id: z.uuid() });
 const many = z.strictObject({ ids: z.array(z.uuid()).min(1).max(500) });

@@ -1,8 +1,75 @@
-import { AppError } from "../../platform/index.ts";
-import { admitWrite } from "../same-origin.ts";
-import { appErrorOf } from "./error-mapping.ts";
-import { t } from "./init.ts";
-import { report } from "./report.ts";
+import { resolveCaller } from "../../accounts/index.ts";
+import { AppError, ruleOf } from "../../platform/index.ts";
+import { admitWrite, streamLimits } from "../requests.ts";
+import { appErrorOf, t, toTrpcError, type TrpcContext } from "./init.ts";
+
+interface Call {
+  readonly ctx: TrpcContext;
+  readonly path: string;
+  readonly type: string;
+  readonly startedAtMs: number;
+}
+
+function log(call: Call, error: unknown): void {
+  const fields = {
+    procedure: call.path,
+    type: call.type,
+    durationMs: Math.round(performance.now() - call.startedAtMs),
+  };
+  const { log } = call.ctx.services;
+  if (error === undefined) {
+    log.info({ ...fields, code: "ok" }, "procedure call");
+    return;
+  }
+  const appError = appErrorOf(toTrpcError(error));
+  if (ruleOf(appError.code).httpStatus >= 500)
+    log.error({ ...fields, code: appError.code, err: appError.cause ?? appError }, "procedure call");
+  else log.info({ ...fields, code: appError.code }, "procedure call");
+}
+
+/** Throws when the session or key of the call has ended since. */
+async function recheck({ services, request }: TrpcContext): Promise<void> {
+  if (!(await resolveCaller(services, request.headers))) throw new AppError("unauthorized");
+}
+
+/** A generator that throws after its first value is out of reach of the middleware, so its errors are mapped here. */
+async function* watched(call: Call, source: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  let checkedAtMs = performance.now();
+  let failure: unknown;
+  try {
+    for await (const value of source) {
+      const isDue = performance.now() - checkedAtMs > streamLimits.recheckMs;
+      if (isDue) {
+        await recheck(call.ctx);
+        checkedAtMs = performance.now();
+      }
+      yield value;
+    }
+  } catch (error) {
+    failure = error;
+    throw toTrpcError(error);
+  } finally {
+    log(call, failure);
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** Maps every error to its AppError's code and writes one line per call with duration and outcome. */
+const report = t.middleware(async ({ ctx, path, type, next }) => {
+  const call: Call = { ctx, path, type, startedAtMs: performance.now() };
+  const result = await next();
+  if (!result.ok) {
+    log(call, result.error);
+    throw toTrpcError(result.error);
+  }
+  if (type === "subscription" && isAsyncIterable(result.data))
+    return { ...result, data: watched(call, result.data) };
+  log(call, undefined);
+  return result;
+});
 
 /** Anybody, also without a session; `ctx.caller` may be null. */
 export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, next }) => {

@@ -15,7 +15,7 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { EngineName, InputRole, JobKind, Need } from "../../engines/index.ts";
+import type { EngineName, InputRole, JobKind, Need } from "../../engines.ts";
 import type { ErrorCode } from "../../platform/index.ts";
 import { users } from "./accounts.ts";
 import { images } from "./images.ts";

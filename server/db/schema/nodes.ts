@@ -12,7 +12,7 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { EngineName, JobKind, Need } from "../../engines/index.ts";
+import type { EngineName, JobKind, Need } from "../../engines.ts";
 import { users } from "./accounts.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true });

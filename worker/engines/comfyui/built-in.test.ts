@@ -1,18 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
-import { readSimulatedClasses } from "@atelier/testing/workflows";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type InputRole, jobKinds, optionalInputs, requiredInputs } from "@atelier/server/engines";
+import {
+  buildGraph,
+  builtInWorkflows,
+  checkGraph,
+  type ObjectInfoByClass,
+  parseWorkflow,
+  takesInputs,
+  type Workflow,
+  workflowParams,
+} from "@atelier/server/workflows";
+import { type ComfySimulator, startComfySimulator } from "@atelier/testing/comfyui";
+import { readSimulatedClasses } from "@atelier/testing/workflows";
 import { postPrompt, uploadImage } from "./client/index.ts";
-import { jobKinds, optionalInputs, requiredInputs, type InputRole } from "@atelier/server/engines";
-import { buildGraph } from "@atelier/server/workflows";
-import { builtInWorkflows } from "@atelier/server/workflows";
-import { checkGraph } from "@atelier/server/workflows";
-import type { ObjectInfoByClass } from "@atelier/server/workflows";
-import { parseWorkflow } from "@atelier/server/workflows";
-import { takesInputs } from "@atelier/server/workflows";
-import type { Workflow } from "@atelier/server/workflows";
-import { workflowParams } from "@atelier/server/workflows";
 
 let objectInfo: ObjectInfoByClass;
 let simulator: ComfySimulator;

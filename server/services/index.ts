@@ -1,2 +1,0 @@
-export { openServices, type OpenServicesInput } from "../services.ts";
-export type { Services } from "./services.ts";
