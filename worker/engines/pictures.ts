@@ -1,9 +1,117 @@
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
-import { byteAt } from "./local/raster/cells.ts";
-import type { Grey, Mask } from "./local/raster/grid.ts";
-import type { Picture } from "./local/picture/read-picture.ts";
-import { writeSharp } from "./write-sharp.ts";
+import type { Sharp } from "sharp";
+import { AppError } from "@atelier/server/platform";
+import { byteAt, type Grey, type Mask, maskWhere, type Rgb, type Size } from "./local/raster/grid.ts";
+
+/** Reads a mask file (white = change) for a picture of `size`. Throws `mask_size`, `mask_empty`, `upload_unreadable`. */
+export async function readMask(file: string, size: Size): Promise<Mask> {
+  const { data, info } = await sharp(file, { limitInputPixels: false })
+    .flatten({ background: "#000000" })
+    .toColourspace("b-w")
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true })
+    .catch((cause: unknown) => {
+      throw new AppError("upload_unreadable", undefined, { cause });
+    });
+  if (info.width !== size.width || info.height !== size.height) {
+    const details = { mask: [info.width, info.height], picture: [size.width, size.height] };
+    throw new AppError("mask_size", undefined, { details });
+  }
+  const mask = maskWhere(size, (i) => byteAt(data, i * info.channels) >= 128);
+  if (!mask.data.includes(1)) throw new AppError("mask_empty");
+  return mask;
+}
+
+const previewSidePx = 384;
+
+/** A small JPEG of an unfinished picture. */
+export async function makePreview({ data, width, height }: Rgb): Promise<Uint8Array> {
+  return sharp(data, { raw: { width, height, channels: 3 }, limitInputPixels: false })
+    .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
+    .jpeg({ quality: 70 })
+    .toBuffer();
+}
+
+/** A decoded picture; `alpha` is there when the file has transparency. */
+export interface Picture extends Rgb {
+  readonly alpha?: Grey;
+}
+
+/** Decodes a file to 8-bit sRGB. Throws `upload_unreadable` when it is no picture. */
+export async function readPicture(file: string): Promise<Picture> {
+  const { data, info } = await decode(file);
+  const { width, height, channels } = info;
+  if (channels === 3) return { data, width, height };
+  const rgb = new Uint8Array(width * height * 3);
+  const alpha = new Uint8Array(width * height);
+  for (let i = 0; i < alpha.length; i++) {
+    rgb[i * 3] = byteAt(data, i * 4);
+    rgb[i * 3 + 1] = byteAt(data, i * 4 + 1);
+    rgb[i * 3 + 2] = byteAt(data, i * 4 + 2);
+    alpha[i] = byteAt(data, i * 4 + 3);
+  }
+  return { data: rgb, width, height, alpha: { data: alpha, width, height } };
+}
+
+async function decode(file: string) {
+  try {
+    const { data, info } = await sharp(file, { limitInputPixels: false })
+      .toColourspace("srgb")
+      .raw({ depth: "uchar" })
+      .toBuffer({ resolveWithObject: true });
+    return { data: new Uint8Array(data.buffer, data.byteOffset, data.length), info };
+  } catch (cause) {
+    throw new AppError("upload_unreadable", undefined, { cause });
+  }
+}
+
+/** A copy whose longer side is `sidePx`, transparent pixels on white: what analysis looks at. */
+export async function workCopy(picture: Picture, sidePx: number): Promise<Rgb> {
+  const flat = flatten(picture);
+  const { width, height } = picture;
+  const { data, info } = await sharp(flat, { raw: { width, height, channels: 3 }, limitInputPixels: false })
+    .resize(sidePx, sidePx, { fit: "inside" })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  return { data: new Uint8Array(data), width: info.width, height: info.height };
+}
+
+function flatten({ data, alpha }: Picture): Uint8Array {
+  if (!alpha) return data;
+  return data.map((value, i) => {
+    const share = byteAt(alpha.data, Math.floor(i / 3)) / 255;
+    return Math.round(value * share + 255 * (1 - share));
+  });
+}
+
+interface Marked {
+  /** A byte per pixel, row by row; anything but 0 is marked. */
+  readonly data: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Smallest rectangle around what is marked, in pixels. The mask must not be empty. */
+export function maskBounds({ data, width, height }: Marked) {
+  let [left, right, top, bottom] = [width, -1, height, -1];
+  for (let i = 0; i < data.length; i++) {
+    if (data[i] === 0) continue;
+    const x = i % width;
+    const y = Math.floor(i / width);
+    if (x < left) left = x;
+    if (x > right) right = x;
+    if (y < top) top = y;
+    if (y > bottom) bottom = y;
+  }
+  return { left, top, width: right - left + 1, height: bottom - top + 1 };
+}
+
+/** As `toFile`, but a full disk fails with the code of the system; the library has only a message for it. */
+export async function writeSharp(picture: Sharp, file: string): Promise<void> {
+  await writeFile(file, await picture.toBuffer());
+}
 
 /** Writes `name` into `dir` and returns the path. */
 export async function writePng(picture: Picture, dir: string, name = "result.png"): Promise<string> {

@@ -1,5 +1,5 @@
 import type { JobKind, Need } from "@atelier/server/engines";
-import { readModel, readServerConfig } from "../engines/iopaint/index.ts";
+import { readModel, readServerConfig } from "../engines/iopaint/routes.ts";
 import type { ServerAddress } from "./address.ts";
 import type { MissingByWorkflow } from "./server-state.ts";
 import { unknownFacts, type ServerProbe } from "./server-probe.ts";

@@ -1,7 +1,51 @@
 import sharp from "sharp";
-import type { Canvas } from "./canvas/plan-canvas.ts";
-import type { GreyMask } from "./canvas/read-mask.ts";
-import { writeSharp } from "../write-sharp.ts";
+import { AppError } from "@atelier/server/platform";
+import { writeSharp } from "../pictures.ts";
+import type { Canvas } from "./canvas.ts";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Region extends Size {
+  readonly left: number;
+  readonly top: number;
+}
+
+export function roundUp({ width, height }: Size, multipleOf: number): Size {
+  const up = (px: number) => Math.ceil(px / multipleOf) * multipleOf;
+  return { width: up(width), height: up(height) };
+}
+
+export function isSameSize(a: Size, b: Size): boolean {
+  return a.width === b.width && a.height === b.height;
+}
+
+/** A byte per pixel; 0: stays as it is, 255: may change. */
+export interface GreyMask extends Size {
+  readonly data: Uint8Array;
+}
+
+/** Reads a mask file for a picture of `size`. Throws `mask_size`, `mask_empty`, `upload_unreadable`. */
+export async function readMask(file: string, size: Size): Promise<GreyMask> {
+  const { data, info } = await sharp(file, { limitInputPixels: false })
+    .flatten({ background: "#000000" })
+    .toColourspace("b-w")
+    .extractChannel(0)
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true })
+    .catch((cause: unknown) => {
+      throw new AppError("upload_unreadable", undefined, { cause });
+    });
+  if (!isSameSize(info, size)) {
+    const details = { mask: [info.width, info.height], picture: [size.width, size.height] };
+    throw new AppError("mask_size", undefined, { details });
+  }
+  const mask = { data: new Uint8Array(data), width: info.width, height: info.height };
+  if (mask.data.every((value) => value === 0)) throw new AppError("mask_empty");
+  return mask;
+}
 
 interface Paste {
   /** The whole picture as it was. */

@@ -1,205 +1,248 @@
+import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { InputRole } from "@atelier/server/engines";
 import sharp from "sharp";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { requirePixels } from "./results.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { InputRole } from "@atelier/server/engines";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
+import { forwardPreviews, requirePixels } from "./results.ts";
 
-let scene: Scene;
-beforeEach(async () => {
-  scene = await openScene();
-});
-afterEach(() => scene.close());
+describe("forward previews", () => {
+  const paint = (background: string, sidePx = 64) =>
+    sharp({ create: { width: sidePx, height: sidePx, channels: 3, background } })
+      .png()
+      .toBuffer();
 
-interface Drawn {
-  readonly width: number;
-  readonly height: number;
-}
-
-/** A picture in which no two neighbours are alike. */
-async function drawPicture(role: InputRole, { width, height }: Drawn, channels: 3 | 4 = 3): Promise<string> {
-  const data = Buffer.alloc(width * height * channels);
-  for (let i = 0; i < data.length; i++) data[i] = (i * 37 + Math.floor(i / (width * channels)) * 11) % 251;
-  const file = path.join(scene.folder, role);
-  await sharp(data, { raw: { width, height, channels } }).png().toFile(file);
-  return file;
-}
-
-async function drawMask(size: Drawn, marked: { left: number; top: number } & Drawn): Promise<string> {
-  const file = path.join(scene.folder, "mask");
-  const white = { ...marked, channels: 3 as const, background: "#ffffff" };
-  const spot = await sharp({ create: white }).png().toBuffer();
-  const ground = { ...size, channels: 3 as const, background: "#000000" };
-  const picture = sharp({ create: ground }).composite([{ input: spot, left: marked.left, top: marked.top }]);
-  await picture.toColourspace("b-w").png().toFile(file);
-  return file;
-}
-
-async function readRaw(file: string) {
-  const { data, info } = await sharp(file).toColourspace("srgb").raw().toBuffer({ resolveWithObject: true });
-  return { data, width: info.width, height: info.height, channels: info.channels };
-}
-
-/** Pixels that differ, by whether the mask is black there. */
-async function differences(before: string, after: string, mask: string) {
-  const [old, made] = [await readRaw(before), await readRaw(after)];
-  expect(made).toMatchObject({ width: old.width, height: old.height, channels: old.channels });
-  const { data: share } = await sharp(mask).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
-  const count = { outside: 0, inside: 0 };
-  for (let at = 0; at < old.width * old.height; at++) {
-    const span = [at * old.channels, (at + 1) * old.channels] as const;
-    if (old.data.subarray(...span).equals(made.data.subarray(...span))) continue;
-    count[share[at] === 0 ? "outside" : "inside"] += 1;
+  async function colorOf(preview: Uint8Array): Promise<number[]> {
+    const { channels } = await sharp(preview).stats();
+    return channels.map(({ mean }) => Math.round(mean / 255));
   }
-  return count;
-}
 
-test.each([
-  ["small and of odd sides", { width: 333, height: 257 }, { left: 40, top: 50, width: 31, height: 77 }],
-  [
-    "large with a small spot",
-    { width: 2_401, height: 1_803 },
-    { left: 2_300, top: 30, width: 90, height: 60 },
-  ],
-  [
-    "large and marked all over",
-    { width: 1_999, height: 1_501 },
-    { left: 10, top: 10, width: 1_900, height: 1_400 },
-  ],
-] as const)(
-  "D1 inpainting a picture that is %s leaves every pixel outside the mask as it was",
-  async (_name, size, marked) => {
+  test("A12 a preview of many megabytes is dropped, and one that is no picture holds up none", async () => {
+    const { context, previews } = newContext();
+    const forward = forwardPreviews(context);
+    const noise = { width: 1_024, height: 1_024, channels: 3 as const };
+    const large = await sharp(randomBytes(1_024 * 1_024 * 3), { raw: noise })
+      .png()
+      .toBuffer();
+    forward(large);
+    const small = await paint("#00f");
+    forward(small);
+    await vi.waitUntil(() => previews.length > 0);
+    expect(await Promise.all(previews.map(colorOf))).toEqual([[0, 0, 1]]);
+    forward(Buffer.from("no picture"));
+    await vi.waitUntil(() => {
+      forward(small);
+      return previews.length > 1;
+    });
+  });
+});
+
+describe("results", () => {
+  let scene: Scene;
+  beforeEach(async () => {
+    scene = await openScene();
+  });
+  afterEach(() => scene.close());
+
+  interface Drawn {
+    readonly width: number;
+    readonly height: number;
+  }
+
+  /** A picture in which no two neighbours are alike. */
+  async function drawPicture(
+    role: InputRole,
+    { width, height }: Drawn,
+    channels: 3 | 4 = 3,
+  ): Promise<string> {
+    const data = Buffer.alloc(width * height * channels);
+    for (let i = 0; i < data.length; i++) data[i] = (i * 37 + Math.floor(i / (width * channels)) * 11) % 251;
+    const file = path.join(scene.folder, role);
+    await sharp(data, { raw: { width, height, channels } }).png().toFile(file);
+    return file;
+  }
+
+  async function drawMask(size: Drawn, marked: { left: number; top: number } & Drawn): Promise<string> {
+    const file = path.join(scene.folder, "mask");
+    const white = { ...marked, channels: 3 as const, background: "#ffffff" };
+    const spot = await sharp({ create: white }).png().toBuffer();
+    const ground = { ...size, channels: 3 as const, background: "#000000" };
+    const picture = sharp({ create: ground }).composite([
+      { input: spot, left: marked.left, top: marked.top },
+    ]);
+    await picture.toColourspace("b-w").png().toFile(file);
+    return file;
+  }
+
+  async function readRaw(file: string) {
+    const { data, info } = await sharp(file)
+      .toColourspace("srgb")
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    return { data, width: info.width, height: info.height, channels: info.channels };
+  }
+
+  /** Pixels that differ, by whether the mask is black there. */
+  async function differences(before: string, after: string, mask: string) {
+    const [old, made] = [await readRaw(before), await readRaw(after)];
+    expect(made).toMatchObject({ width: old.width, height: old.height, channels: old.channels });
+    const { data: share } = await sharp(mask).extractChannel(0).raw().toBuffer({ resolveWithObject: true });
+    const count = { outside: 0, inside: 0 };
+    for (let at = 0; at < old.width * old.height; at++) {
+      const span = [at * old.channels, (at + 1) * old.channels] as const;
+      if (old.data.subarray(...span).equals(made.data.subarray(...span))) continue;
+      count[share[at] === 0 ? "outside" : "inside"] += 1;
+    }
+    return count;
+  }
+
+  test.each([
+    ["small and of odd sides", { width: 333, height: 257 }, { left: 40, top: 50, width: 31, height: 77 }],
+    [
+      "large with a small spot",
+      { width: 2_401, height: 1_803 },
+      { left: 2_300, top: 30, width: 90, height: 60 },
+    ],
+    [
+      "large and marked all over",
+      { width: 1_999, height: 1_501 },
+      { left: 10, top: 10, width: 1_900, height: 1_400 },
+    ],
+  ] as const)(
+    "D1 inpainting a picture that is %s leaves every pixel outside the mask as it was",
+    async (_name, size, marked) => {
+      const server = await scene.startServer();
+      const { engine } = await scene.openEngine(server);
+      const image = await drawPicture("image", size);
+      const mask = await drawMask(size, marked);
+      const maskPath = path.join(scene.folder, "told-mask.png");
+      const task = scene.newTask({ workflow: "inpaint_any_differential", inputs: { image, mask }, maskPath });
+      const [output] = await engine.run(task, newContext().context);
+      const { outside, inside } = await differences(image, output?.path ?? "", mask);
+      expect(outside).toBe(0);
+      expect(inside).toBeGreaterThan(0.9 * marked.width * marked.height);
+      expect(await readFile(maskPath)).toEqual(await readFile(mask));
+      const sent = await sharp(path.join(scene.folder, "canvas.png")).metadata();
+      expect([sent.width % 8, sent.height % 8]).toEqual([0, 0]);
+      expect(sent.width * sent.height).toBeLessThan(1_700_000);
+    },
+  );
+
+  test("D1 an outfit change with a painted mask keeps to it, transparency included", async () => {
     const server = await scene.startServer();
     const { engine } = await scene.openEngine(server);
+    const size = { width: 400, height: 620 };
+    const person = await drawPicture("person", size, 4);
+    const garment = await drawPicture("garment", { width: 90, height: 120 });
+    const mask = await drawMask(size, { left: 100, top: 200, width: 150, height: 200 });
+    const task = scene.newTask({ workflow: "tryon_flux_fill_redux", inputs: { person, garment, mask } });
+    const [output] = await engine.run(task, newContext().context);
+    const { outside, inside } = await differences(person, output?.path ?? "", mask);
+    expect(outside).toBe(0);
+    expect(inside).toBeGreaterThan(0);
+  });
+
+  test("D1 the workflow without a model pastes into the whole picture", async () => {
+    const server = await scene.startServer({ device: { type: "cpu", vramTotalBytes: 8 * 1024 ** 3 } });
+    const { engine } = await scene.openEngine(server);
+    const size = { width: 301, height: 203 };
     const image = await drawPicture("image", size);
-    const mask = await drawMask(size, marked);
-    const maskPath = path.join(scene.folder, "told-mask.png");
-    const task = scene.newTask({ workflow: "inpaint_any_differential", inputs: { image, mask }, maskPath });
+    const reference = await drawPicture("reference", { width: 64, height: 64 });
+    const mask = await drawMask(size, { left: 20, top: 20, width: 100, height: 80 });
+    const task = scene.newTask({
+      workflow: "cpu_composite_no_model",
+      inputs: { image, reference, mask },
+      params: {},
+    });
     const [output] = await engine.run(task, newContext().context);
     const { outside, inside } = await differences(image, output?.path ?? "", mask);
     expect(outside).toBe(0);
-    expect(inside).toBeGreaterThan(0.9 * marked.width * marked.height);
-    expect(await readFile(maskPath)).toEqual(await readFile(mask));
-    const sent = await sharp(path.join(scene.folder, "canvas.png")).metadata();
-    expect([sent.width % 8, sent.height % 8]).toEqual([0, 0]);
-    expect(sent.width * sent.height).toBeLessThan(1_700_000);
-  },
-);
-
-test("D1 an outfit change with a painted mask keeps to it, transparency included", async () => {
-  const server = await scene.startServer();
-  const { engine } = await scene.openEngine(server);
-  const size = { width: 400, height: 620 };
-  const person = await drawPicture("person", size, 4);
-  const garment = await drawPicture("garment", { width: 90, height: 120 });
-  const mask = await drawMask(size, { left: 100, top: 200, width: 150, height: 200 });
-  const task = scene.newTask({ workflow: "tryon_flux_fill_redux", inputs: { person, garment, mask } });
-  const [output] = await engine.run(task, newContext().context);
-  const { outside, inside } = await differences(person, output?.path ?? "", mask);
-  expect(outside).toBe(0);
-  expect(inside).toBeGreaterThan(0);
-});
-
-test("D1 the workflow without a model pastes into the whole picture", async () => {
-  const server = await scene.startServer({ device: { type: "cpu", vramTotalBytes: 8 * 1024 ** 3 } });
-  const { engine } = await scene.openEngine(server);
-  const size = { width: 301, height: 203 };
-  const image = await drawPicture("image", size);
-  const reference = await drawPicture("reference", { width: 64, height: 64 });
-  const mask = await drawMask(size, { left: 20, top: 20, width: 100, height: 80 });
-  const task = scene.newTask({
-    workflow: "cpu_composite_no_model",
-    inputs: { image, reference, mask },
-    params: {},
+    expect(inside).toBeGreaterThan(7_000);
   });
-  const [output] = await engine.run(task, newContext().context);
-  const { outside, inside } = await differences(image, output?.path ?? "", mask);
-  expect(outside).toBe(0);
-  expect(inside).toBeGreaterThan(7_000);
-});
 
-test("D1 the workflow without a model lays a second picture of the same size in as it is", async () => {
-  const server = await scene.startServer();
-  const { engine } = await scene.openEngine(server);
-  const size = { width: 300, height: 200 };
-  const image = await drawPicture("image", size);
-  const ramp = Buffer.alloc(size.width * size.height * 3);
-  // A ramp in both directions: scaling or cutting moves every value.
-  for (let at = 0; at < size.width * size.height; at++) {
-    const [x, y] = [at % size.width, Math.trunc(at / size.width)];
-    ramp.set([Math.trunc((x * 255) / size.width), y, 0], at * 3);
-  }
-  const reference = path.join(scene.folder, "reference");
-  await sharp(ramp, { raw: { ...size, channels: 3 } })
-    .png()
-    .toFile(reference);
-  const mask = await drawMask(size, { left: 0, top: 0, ...size });
-  const task = scene.newTask({
-    workflow: "cpu_composite_no_model",
-    inputs: { image, reference, mask },
-    params: {},
+  test("D1 the workflow without a model lays a second picture of the same size in as it is", async () => {
+    const server = await scene.startServer();
+    const { engine } = await scene.openEngine(server);
+    const size = { width: 300, height: 200 };
+    const image = await drawPicture("image", size);
+    const ramp = Buffer.alloc(size.width * size.height * 3);
+    // A ramp in both directions: scaling or cutting moves every value.
+    for (let at = 0; at < size.width * size.height; at++) {
+      const [x, y] = [at % size.width, Math.trunc(at / size.width)];
+      ramp.set([Math.trunc((x * 255) / size.width), y, 0], at * 3);
+    }
+    const reference = path.join(scene.folder, "reference");
+    await sharp(ramp, { raw: { ...size, channels: 3 } })
+      .png()
+      .toFile(reference);
+    const mask = await drawMask(size, { left: 0, top: 0, ...size });
+    const task = scene.newTask({
+      workflow: "cpu_composite_no_model",
+      inputs: { image, reference, mask },
+      params: {},
+    });
+    const [output] = await engine.run(task, newContext().context);
+    const [made, wanted] = [await readRaw(output?.path ?? ""), await readRaw(reference)];
+    expect(made.data).toHaveLength(wanted.data.length);
+    const deviations = made.data.map((value, at) => Math.abs(value - (wanted.data[at] ?? 0)));
+    expect(deviations.reduce((most, each) => Math.max(most, each))).toBeLessThanOrEqual(2);
   });
-  const [output] = await engine.run(task, newContext().context);
-  const [made, wanted] = [await readRaw(output?.path ?? ""), await readRaw(reference)];
-  expect(made.data).toHaveLength(wanted.data.length);
-  const deviations = made.data.map((value, at) => Math.abs(value - (wanted.data[at] ?? 0)));
-  expect(deviations.reduce((most, each) => Math.max(most, each))).toBeLessThanOrEqual(2);
-});
 
-test.each(["upscale_hires_fix", "upscale_model"])("D1 %s doubles each side exactly", async (workflow) => {
-  const server = await scene.startServer();
-  const { engine } = await scene.openEngine(server);
-  const image = await drawPicture("image", { width: 133, height: 95 });
-  const task = scene.newTask({ workflow, inputs: { image }, params: { scale: 2, seed: 1 } });
-  const [output] = await engine.run(task, newContext().context);
-  expect(await sharp(output?.path).metadata()).toMatchObject({ width: 266, height: 190 });
-});
-
-test("D1 an outfit change without a mask sends both pictures", async () => {
-  const server = await scene.startServer();
-  const { engine } = await scene.openEngine(server);
-  const person = await drawPicture("person", { width: 120, height: 160 });
-  const garment = await drawPicture("garment", { width: 90, height: 90 });
-  const inputs = { person, garment };
-  const outputs = await engine.run(
-    scene.newTask({ workflow: "tryon_qwen_edit_2511", inputs }),
-    newContext().context,
-  );
-  expect(outputs).toHaveLength(1);
-  expect(server.stats().uploads).toBe(2);
-});
-
-test("A12 a picture that is too large for a server's proxy is another server's, and the server stays well", async () => {
-  const server = await scene.startServer();
-  const { engine, pool } = await scene.openEngine(server);
-  server.inject({ kind: "html", status: 413, path: "POST /upload" });
-  const image = await drawPicture("image", { width: 64, height: 64 });
-  const task = scene.newTask({ workflow: "upscale_model", inputs: { image } });
-  await expect(engine.run(task, newContext().context)).rejects.toMatchObject({
-    code: "request_too_large",
-    details: { server: server.url },
+  test.each(["upscale_hires_fix", "upscale_model"])("D1 %s doubles each side exactly", async (workflow) => {
+    const server = await scene.startServer();
+    const { engine } = await scene.openEngine(server);
+    const image = await drawPicture("image", { width: 133, height: 95 });
+    const task = scene.newTask({ workflow, inputs: { image }, params: { scale: 2, seed: 1 } });
+    const [output] = await engine.run(task, newContext().context);
+    expect(await sharp(output?.path).metadata()).toMatchObject({ width: 266, height: 190 });
   });
-  expect(pool.list()).toMatchObject([{ state: "healthy", lastError: null }]);
-});
 
-test("A12 a result that our own disk does not take is not the server's fault", async () => {
-  const server = await scene.startServer();
-  const { engine, pool } = await scene.openEngine(server);
-  const report = vi.spyOn(pool, "report");
-  // Nothing can be written where a folder is.
-  await mkdir(path.join(scene.folder, "result-0.png"));
-  const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
-  await expect(run).rejects.not.toHaveProperty("code");
-  expect(report).not.toHaveBeenCalled();
-});
+  test("D1 an outfit change without a mask sends both pictures", async () => {
+    const server = await scene.startServer();
+    const { engine } = await scene.openEngine(server);
+    const person = await drawPicture("person", { width: 120, height: 160 });
+    const garment = await drawPicture("garment", { width: 90, height: 90 });
+    const inputs = { person, garment };
+    const outputs = await engine.run(
+      scene.newTask({ workflow: "tryon_qwen_edit_2511", inputs }),
+      newContext().context,
+    );
+    expect(outputs).toHaveLength(1);
+    expect(server.stats().uploads).toBe(2);
+  });
 
-test("A12 a picture whose end is missing is the server's fault, one that our disk does not give is not", async () => {
-  const whole = await drawPicture("image", { width: 64, height: 64 });
-  await expect(requirePixels(whole)).resolves.toBeUndefined();
-  const bytes = await readFile(whole);
-  const cut = path.join(scene.folder, "cut");
-  await writeFile(cut, bytes.subarray(0, bytes.length / 2));
-  await expect(requirePixels(cut)).rejects.toMatchObject({ code: "engine_failed" });
-  await expect(requirePixels(`${cut}-gone`)).rejects.toMatchObject({ code: "ENOENT" });
+  test("A12 a picture that is too large for a server's proxy is another server's, and the server stays well", async () => {
+    const server = await scene.startServer();
+    const { engine, pool } = await scene.openEngine(server);
+    server.inject({ kind: "html", status: 413, path: "POST /upload" });
+    const image = await drawPicture("image", { width: 64, height: 64 });
+    const task = scene.newTask({ workflow: "upscale_model", inputs: { image } });
+    await expect(engine.run(task, newContext().context)).rejects.toMatchObject({
+      code: "request_too_large",
+      details: { server: server.url },
+    });
+    expect(pool.list()).toMatchObject([{ state: "healthy", lastError: null }]);
+  });
+
+  test("A12 a result that our own disk does not take is not the server's fault", async () => {
+    const server = await scene.startServer();
+    const { engine, pool } = await scene.openEngine(server);
+    const report = vi.spyOn(pool, "report");
+    // Nothing can be written where a folder is.
+    await mkdir(path.join(scene.folder, "result-0.png"));
+    const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
+    await expect(run).rejects.not.toHaveProperty("code");
+    expect(report).not.toHaveBeenCalled();
+  });
+
+  test("A12 a picture whose end is missing is the server's fault, one that our disk does not give is not", async () => {
+    const whole = await drawPicture("image", { width: 64, height: 64 });
+    await expect(requirePixels(whole)).resolves.toBeUndefined();
+    const bytes = await readFile(whole);
+    const cut = path.join(scene.folder, "cut");
+    await writeFile(cut, bytes.subarray(0, bytes.length / 2));
+    await expect(requirePixels(cut)).rejects.toMatchObject({ code: "engine_failed" });
+    await expect(requirePixels(`${cut}-gone`)).rejects.toMatchObject({ code: "ENOENT" });
+  });
 });

@@ -1,9 +1,43 @@
 import { access } from "node:fs/promises";
 import path from "node:path";
-import { viewImage, type ComfyServer, type OutputFile } from "./client/index.ts";
+import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { AppError } from "@atelier/server/platform";
-import sharp from "sharp";
+import type { EngineContext } from "../port.ts";
+import { type ComfyServer, type OutputFile, viewImage } from "./client/index.ts";
+
+const previewSidePx = 384;
+const limitInputPixels = 4_096 * 4_096;
+const previewFormats = new Set(["png", "jpeg", "webp"]);
+
+/** A small JPEG of what a server sent; null when that is no picture. Its bytes go to browsers, so they are made anew. */
+async function makePreview(bytes: Uint8Array): Promise<Uint8Array | null> {
+  try {
+    const picture = sharp(bytes, { limitInputPixels });
+    if (!previewFormats.has((await picture.metadata()).format)) return null;
+    return await picture
+      .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
+      .flatten({ background: "#ffffff" })
+      .jpeg({ quality: 70 })
+      .toBuffer();
+  } catch {
+    return null;
+  }
+}
+
+/** Larger ones cost more than a look at the unfinished picture is worth. */
+const mostBytes = 2 * 1024 * 1024;
+
+/** Passes on the previews of one run. */
+export function forwardPreviews({
+  signal,
+  onPreview,
+}: Pick<EngineContext, "signal" | "onPreview">): (bytes: Uint8Array) => void {
+  return (bytes) => {
+    if (bytes.byteLength > mostBytes || signal.aborted) return;
+    onPreview(() => makePreview(bytes));
+  };
+}
 
 /** Four bytes a pixel is more than a PNG of it takes. */
 const maxBytes = maxOutputPixels * 4;

@@ -1,17 +1,83 @@
 import { randomUUID } from "node:crypto";
+import { openAsBlob } from "node:fs";
 import path from "node:path";
-import { adoptPrompt, runPrompt, type OutputFile, type RunPromptInput } from "./client/index.ts";
+import sharp from "sharp";
+import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
 import { buildGraph, type Workflow } from "@atelier/server/workflows";
 import { RunStopped } from "../../runs.ts";
 import type { HeldServer } from "../../servers/index.ts";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { PreparedPictures } from "./canvas.ts";
-import { fetchPictures, requirePixels } from "./results.ts";
-import { forwardPreviews } from "./forward-previews.ts";
-import { nameRun, outputFolder } from "./name-run.ts";
-import { stageOf } from "./stages.ts";
-import { uploadPictures } from "./upload-pictures.ts";
+import {
+  adoptPrompt,
+  type ComfyServer,
+  type OutputFile,
+  runPrompt,
+  type RunPromptInput,
+  uploadImage,
+} from "./client/index.ts";
+import { fetchPictures, forwardPreviews, requirePixels } from "./results.ts";
+
+/** Of the results on a server. */
+const outputFolder = "atelier";
+
+const idChars = 8;
+const named = new RegExp(`${outputFolder}/([0-9a-f-]{36})-([0-9a-f]{${idChars}})`, "g");
+
+/** What the files of a run are called on its server, unlike those of any other run. */
+function nameRun(jobId: string, promptId: string): string {
+  return `${jobId}-${promptId.slice(0, idChars)}`;
+}
+
+/** The job that a prompt was posted for, told by the name of its results; null for prompts of others. */
+export function jobOfRun({ promptId, graph }: { promptId: string; graph: unknown }): string | null {
+  // What people wrote may look like a name: only the right one holds the start of the id.
+  for (const [, jobId, start] of (JSON.stringify(graph) ?? "").matchAll(named))
+    if (jobId && start && promptId.startsWith(start)) return jobId;
+  return null;
+}
+
+/** Every stage that a run on a ComfyUI server reports; the message catalogue `stages` names each. */
+export const comfyuiStages = ["preparing", "loading", "sampling", "tile", "decoding", "fetching"] as const;
+
+export type ComfyuiStage = (typeof comfyuiStages)[number];
+
+const stageByClass: readonly (readonly [RegExp, ComfyuiStage])[] = [
+  [/^KSampler|^SamplerCustom/, "sampling"],
+  [/UpscaleWithModel/, "tile"],
+  [/VAEDecode|SaveImage|PreviewImage/, "decoding"],
+  [/Loader/, "loading"],
+];
+
+/** The stage that a node class stands for. */
+function stageOf(nodeClass: string): ComfyuiStage {
+  return stageByClass.find(([pattern]) => pattern.test(nodeClass))?.[1] ?? "preparing";
+}
+
+/** Servers have no route that deletes files; in a folder of its own they can be cleared from time to time. */
+const subfolder = "atelier";
+
+interface Pictures {
+  readonly files: EngineTask["inputs"];
+  /** Unlike that of any other run: servers keep what they loaded by name. */
+  readonly name: string;
+}
+
+/** Gives a server the pictures of a run; their names there by role. */
+async function uploadPictures(
+  server: ComfyServer,
+  { files, name }: Pictures,
+  signal: AbortSignal,
+): Promise<Partial<Record<InputRole, string>>> {
+  const names: Partial<Record<InputRole, string>> = {};
+  for (const [role, file] of Object.entries(files) as [InputRole, string][]) {
+    const { format } = await sharp(file, { limitInputPixels: false }).metadata();
+    const upload = { image: await openAsBlob(file), name: `${name}-${role}.${format}`, subfolder };
+    names[role] = await uploadImage(server, upload, { signal });
+  }
+  return names;
+}
 
 export interface ServerRun {
   readonly task: EngineTask;

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { serveAnswers, type GivenAnswer } from "@atelier/testing/http";
 import { afterEach, expect, test } from "vitest";
-import { inpaint } from "./inpaint.ts";
+import { inpaint } from "./routes.ts";
 
 const options = { signal: new AbortController().signal, timeoutMs: 10_000 };
 const pictures = { image: Buffer.from("image"), mask: Buffer.from("mask") };

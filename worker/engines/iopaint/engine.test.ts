@@ -1,10 +1,10 @@
 import path from "node:path";
-import type { JobKind } from "@atelier/server/engines";
 import sharp from "sharp";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { JobKind } from "@atelier/server/engines";
 import type { EngineTask } from "../port.ts";
 import { drawMask, drawPicture, size } from "./fixtures/draw.ts";
-import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
+import { newContext, openScene, type Scene, until } from "./fixtures/open-scene.ts";
 
 let scene: Scene;
 beforeEach(async () => {
@@ -12,124 +12,278 @@ beforeEach(async () => {
 });
 afterEach(() => scene.close());
 
-const pixelsOf = (file: string) => sharp(file).raw().toBuffer();
-const greyOf = (file: string) => sharp(file).extractChannel(0).raw().toBuffer();
+describe("server failures", () => {
+  test.each([
+    ["gpu-out-of-memory", "gpu_out_of_memory"],
+    ["cpu-out-of-memory", "out_of_memory"],
+    ["error", "engine_failed"],
+    ["garbage", "engine_failed"],
+    ["html", "proxy_error"],
+    ["lost-answer", "server_lost"],
+  ] as const)("D8 a server's %s is the error %s", async (kind, code) => {
+    const server = await scene.startServer();
+    // A probe would use up the fault.
+    const { engine, pool } = await scene.openEngine([server], { probeMs: 60_000 });
+    server.inject({ kind });
+    const inputs = {
+      image: await drawPicture(scene.folder, "photo.jpg"),
+      mask: await drawMask(scene.folder),
+    };
+    const run = engine.run(await scene.newTask("inpaint", { inputs }), newContext().context);
+    await expect(run).rejects.toMatchObject({ code, details: { server: server.url } });
+    await until(pool, ({ jobId }) => jobId === null);
+  });
 
-test("A10 D1 D2 the kinds of a server follow from its model and plugins", async () => {
-  const servers = [
-    await scene.startServer({ model: "runwayml/stable-diffusion-inpainting", plugins: ["RemoveBG"] }),
-    await scene.startServer({ model: "cv2", plugins: ["RestoreFormer", "InteractiveSeg"] }),
-    await scene.startServer(),
-  ];
-  const { pool } = await scene.openEngine(servers);
-  expect(pool.list()).toMatchObject([
-    {
-      needs: ["iopaint/remove_background"],
-      missing: { inpaint: [expect.stringContaining("without words")] },
-    },
-    {
-      engine: "iopaint",
-      state: "healthy",
-      needs: ["iopaint/inpaint", "iopaint/restore_faces"],
-      models: ["cv2"],
-    },
-    {
-      needs: ["iopaint/inpaint", "iopaint/upscale", "iopaint/remove_background", "iopaint/restore_faces"],
-    },
-  ]);
-});
-
-test.each([
-  ["photo.jpg", 3],
-  ["clear.png", 4],
-] as const)(
-  "D1 inpaint of %s changes what is marked and not one bit outside of it",
-  async (name, channels) => {
-    const { engine, pool } = await scene.openEngine([await scene.startServer()]);
-    const [image, mask] = [await drawPicture(scene.folder, name, channels), await drawMask(scene.folder)];
-    const maskPath = path.join(scene.folder, "changed.png");
-    const task = await scene.newTask("inpaint", { inputs: { image, mask }, maskPath });
-    const { context, fractions } = newContext();
-    const [output] = await engine.run(task, context);
-    if (!output) throw new Error("no output");
-    expect(output).toMatchObject({ mime: "image/png", facts: { server: pool.list()[0]?.label } });
-    const [before, after, marked] = await Promise.all([pixelsOf(image), pixelsOf(output.path), greyOf(mask)]);
-    const counts = { inside: 0, outside: 0 };
-    expect(after.length).toBe(before.length);
-    before.forEach((value, i) => {
-      if (value !== after[i]) counts[marked[Math.floor(i / channels)] ? "inside" : "outside"] += 1;
+  test("F27 D8 a server out of memory twice rests and comes back", async () => {
+    const server = await scene.startServer();
+    const { engine, pool } = await scene.openEngine([server]);
+    server.inject({ kind: "gpu-out-of-memory", times: 2 });
+    const inputs = {
+      image: await drawPicture(scene.folder, "photo.jpg"),
+      mask: await drawMask(scene.folder),
+    };
+    for (let run = 0; run < 2; run++)
+      await expect(
+        engine.run(await scene.newTask("inpaint", { inputs }), newContext().context),
+      ).rejects.toMatchObject({
+        code: "gpu_out_of_memory",
+      });
+    expect(pool.list()[0]?.state).toBe("degraded");
+    await expect(
+      engine.run(await scene.newTask("inpaint", { inputs }), newContext().context),
+    ).rejects.toMatchObject({
+      code: "server_busy",
     });
-    expect(counts.outside).toBe(0);
-    expect(counts.inside).toBeGreaterThan(1_000);
-    expect((await greyOf(maskPath)).equals(marked)).toBe(true);
-    expect(fractions).toEqual(fractions.toSorted((a, b) => a - b));
-    expect(fractions.at(-1)).toBe(1);
-  },
-);
-
-test.each([
-  ["upscale", { scale: 2 }, { width: 240, height: 160, channels: 3 }],
-  ["upscale", { scale: 4 }, { width: 480, height: 320, channels: 3 }],
-  ["remove_background", {}, { ...size, channels: 4 }],
-  ["restore_faces", {}, { ...size, channels: 3 }],
-] as const)("D1 %s %o is made by a plugin and gives a whole picture", async (kind, params, expected) => {
-  const { engine } = await scene.openEngine([await scene.startServer()]);
-  const task = await scene.newTask(kind, {
-    params,
-    inputs: { image: await drawPicture(scene.folder, "photo.jpg") },
+    await until(pool, ({ state }) => state === "healthy");
+    await engine.run(await scene.newTask("inpaint", { inputs }), newContext().context);
   });
-  const [output] = await engine.run(task, newContext().context);
-  expect(await sharp(output?.path).metadata()).toMatchObject({ format: "png", ...expected });
+
+  test("F25 a server killed in mid-job is lost and out of rotation, and used again when it is back", async () => {
+    const server = await scene.startServer({ workMs: 60_000 });
+    const { engine, pool } = await scene.openEngine([server]);
+    const inputs = {
+      image: await drawPicture(scene.folder, "photo.jpg"),
+      mask: await drawMask(scene.folder),
+    };
+    const run = engine.run(await scene.newTask("inpaint", { inputs }), newContext().context);
+    await until(pool, ({ jobId }) => jobId !== null);
+    const [ended] = await Promise.allSettled([run, server.kill()]);
+    expect(ended).toMatchObject({ status: "rejected", reason: { code: "server_lost" } });
+    await until(pool, ({ state }) => state === "down");
+    await server.start();
+    await until(pool, ({ state, jobId }) => state === "healthy" && jobId === null);
+  });
+
+  test("F28 a server that never answers is given up at its limit", async () => {
+    const server = await scene.startServer();
+    const { engine, pool } = await scene.openEngine([server], { answerLimitMs: 400 });
+    server.inject({ kind: "hang" });
+    const inputs = {
+      image: await drawPicture(scene.folder, "photo.jpg"),
+      mask: await drawMask(scene.folder),
+    };
+    const run = engine.run(await scene.newTask("inpaint", { inputs }), newContext().context);
+    await expect(run).rejects.toMatchObject({ code: "server_lost" });
+    await until(pool, ({ jobId }) => jobId === null);
+  });
 });
 
-test("D1 faces are restored by whichever plugin the server has", async () => {
-  const server = await scene.startServer({ plugins: ["RestoreFormer"] });
-  const { engine } = await scene.openEngine([server]);
-  const task = await scene.newTask("restore_faces", {
-    inputs: { image: await drawPicture(scene.folder, "photo.jpg") },
+describe("stopped runs", () => {
+  test("D6 a cancelled run ends at once, its server stays busy until it has answered", async () => {
+    const server = await scene.startServer({ workMs: 700 });
+    const { engine, pool } = await scene.openEngine([server]);
+    const image = await drawPicture(scene.folder, "photo.jpg");
+    const cancel = new AbortController();
+    const cancelled = await scene.newTask("restore_faces", { inputs: { image } });
+    const run = engine.run(cancelled, newContext(cancel.signal).context);
+    await until(pool, () => server.stats().mostAtOnce === 1);
+    cancel.abort(new Error("cancelled"));
+    await expect(run).rejects.toThrow("cancelled");
+    expect(server.stats().plugins).toEqual({});
+    expect(pool.list()[0]?.jobId).toBe(cancelled.jobId);
+    await engine.run(await scene.newTask("restore_faces", { inputs: { image } }), newContext().context);
+    expect(server.stats()).toMatchObject({ plugins: { GFPGAN: 2 }, mostAtOnce: 1 });
   });
-  await engine.run(task, newContext().context);
-  expect(server.stats().plugins).toEqual({ RestoreFormer: 1 });
+
+  test("D6 a run that is cancelled while it waits for a server gives up its place", async () => {
+    const server = await scene.startServer();
+    const { engine, pool } = await scene.openEngine([server]);
+    const held = await pool.acquire({
+      need: "iopaint/restore_faces",
+      jobId: "other",
+      avoid: [],
+      prefer: null,
+      signal: new AbortController().signal,
+    });
+    const cancel = new AbortController();
+    const task = await scene.newTask("restore_faces", {
+      inputs: { image: await drawPicture(scene.folder, "photo.jpg") },
+    });
+    const run = engine.run(task, newContext(cancel.signal).context);
+    cancel.abort(new Error("cancelled"));
+    await expect(run).rejects.toThrow("cancelled");
+    held?.release();
+    expect(pool.list()[0]?.jobId).toBeNull();
+  });
+
+  test("F28 D6 a server that still does not answer a while after a cancel is taken for lost", async () => {
+    const server = await scene.startServer();
+    const { engine, pool } = await scene.openEngine([server], { abandonMs: 300 });
+    server.inject({ kind: "hang" });
+    const inputs = {
+      image: await drawPicture(scene.folder, "photo.jpg"),
+      mask: await drawMask(scene.folder),
+    };
+    const cancel = new AbortController();
+    const run = engine.run(await scene.newTask("inpaint", { inputs }), newContext(cancel.signal).context);
+    await until(pool, () => server.stats().mostAtOnce === 1);
+    cancel.abort(new Error("cancelled"));
+    await expect(run).rejects.toThrow("cancelled");
+    expect(pool.list()[0]?.jobId).not.toBeNull();
+    await until(pool, ({ jobId, state }) => jobId === null && state === "down");
+  });
+
+  test("A17 an engine that closes ends its requests", async () => {
+    const server = await scene.startServer({ workMs: 60_000 });
+    const { engine, pool } = await scene.openEngine([server]);
+    const inputs = {
+      image: await drawPicture(scene.folder, "photo.jpg"),
+      mask: await drawMask(scene.folder),
+    };
+    const run = engine.run(await scene.newTask("inpaint", { inputs }), newContext().context);
+    await until(pool, ({ jobId }) => jobId !== null);
+    const [ended] = await Promise.allSettled([run, engine.close()]);
+    expect(ended.status).toBe("rejected");
+    expect(pool.list()[0]).toMatchObject({ jobId: null, state: "healthy" });
+  });
 });
 
-test("D1 D2 a server has one job at once, two servers have one each", async () => {
-  const servers = [await scene.startServer({ workMs: 50 }), await scene.startServer({ workMs: 50 })];
-  const { engine } = await scene.openEngine(servers);
-  const image = await drawPicture(scene.folder, "photo.jpg");
-  const runs = Array.from({ length: 6 }, async () =>
-    engine.run(await scene.newTask("restore_faces", { inputs: { image } }), newContext().context),
+describe("engine", () => {
+  const pixelsOf = (file: string) => sharp(file).raw().toBuffer();
+  const greyOf = (file: string) => sharp(file).extractChannel(0).raw().toBuffer();
+
+  test("A10 D1 D2 the kinds of a server follow from its model and plugins", async () => {
+    const servers = [
+      await scene.startServer({ model: "runwayml/stable-diffusion-inpainting", plugins: ["RemoveBG"] }),
+      await scene.startServer({ model: "cv2", plugins: ["RestoreFormer", "InteractiveSeg"] }),
+      await scene.startServer(),
+    ];
+    const { pool } = await scene.openEngine(servers);
+    expect(pool.list()).toMatchObject([
+      {
+        needs: ["iopaint/remove_background"],
+        missing: { inpaint: [expect.stringContaining("without words")] },
+      },
+      {
+        engine: "iopaint",
+        state: "healthy",
+        needs: ["iopaint/inpaint", "iopaint/restore_faces"],
+        models: ["cv2"],
+      },
+      {
+        needs: ["iopaint/inpaint", "iopaint/upscale", "iopaint/remove_background", "iopaint/restore_faces"],
+      },
+    ]);
+  });
+
+  test.each([
+    ["photo.jpg", 3],
+    ["clear.png", 4],
+  ] as const)(
+    "D1 inpaint of %s changes what is marked and not one bit outside of it",
+    async (name, channels) => {
+      const { engine, pool } = await scene.openEngine([await scene.startServer()]);
+      const [image, mask] = [await drawPicture(scene.folder, name, channels), await drawMask(scene.folder)];
+      const maskPath = path.join(scene.folder, "changed.png");
+      const task = await scene.newTask("inpaint", { inputs: { image, mask }, maskPath });
+      const { context, fractions } = newContext();
+      const [output] = await engine.run(task, context);
+      if (!output) throw new Error("no output");
+      expect(output).toMatchObject({ mime: "image/png", facts: { server: pool.list()[0]?.label } });
+      const [before, after, marked] = await Promise.all([
+        pixelsOf(image),
+        pixelsOf(output.path),
+        greyOf(mask),
+      ]);
+      const counts = { inside: 0, outside: 0 };
+      expect(after.length).toBe(before.length);
+      before.forEach((value, i) => {
+        if (value !== after[i]) counts[marked[Math.floor(i / channels)] ? "inside" : "outside"] += 1;
+      });
+      expect(counts.outside).toBe(0);
+      expect(counts.inside).toBeGreaterThan(1_000);
+      expect((await greyOf(maskPath)).equals(marked)).toBe(true);
+      expect(fractions).toEqual(fractions.toSorted((a, b) => a - b));
+      expect(fractions.at(-1)).toBe(1);
+    },
   );
-  await Promise.all(runs);
-  expect(servers.map((server) => server.stats().mostAtOnce)).toEqual([1, 1]);
-  expect(servers.map((server) => server.stats().plugins["GFPGAN"])).toEqual([3, 3]);
-});
 
-test("D8 wrong inputs are told before a server is asked", async () => {
-  const server = await scene.startServer();
-  const { engine } = await scene.openEngine([server]);
-  const image = await drawPicture(scene.folder, "photo.jpg");
-  const mask = await drawMask(scene.folder, { width: 64, height: 64 });
-  const { context } = newContext();
-  const runs: [JobKind, EngineTask["inputs"], string][] = [
-    ["inpaint", { image, mask }, "mask_size"],
-    ["inpaint", { image }, "input_missing"],
-    ["upscale", { image: mask.replace("mask", "nothing") }, "upload_unreadable"],
-    ["text_to_image", {}, "no_engine"],
-  ];
-  for (const [kind, inputs, code] of runs)
-    await expect(engine.run(await scene.newTask(kind, { inputs }), context)).rejects.toMatchObject({ code });
-  expect(server.stats().inpaints).toBe(0);
-});
-
-test("the server is noted at the job before the request is sent, with nothing to adopt", async () => {
-  const server = await scene.startServer();
-  const { engine } = await scene.openEngine([server]);
-  const noted: unknown[] = [];
-  const { context } = newContext();
-  const inputs = { image: await drawPicture(scene.folder, "photo.jpg") };
-  await engine.run(await scene.newTask("restore_faces", { inputs }), {
-    ...context,
-    onSubmitting: async (posting) => void noted.push(posting, server.stats().mostAtOnce),
+  test.each([
+    ["upscale", { scale: 2 }, { width: 240, height: 160, channels: 3 }],
+    ["upscale", { scale: 4 }, { width: 480, height: 320, channels: 3 }],
+    ["remove_background", {}, { ...size, channels: 4 }],
+    ["restore_faces", {}, { ...size, channels: 3 }],
+  ] as const)("D1 %s %o is made by a plugin and gives a whole picture", async (kind, params, expected) => {
+    const { engine } = await scene.openEngine([await scene.startServer()]);
+    const task = await scene.newTask(kind, {
+      params,
+      inputs: { image: await drawPicture(scene.folder, "photo.jpg") },
+    });
+    const [output] = await engine.run(task, newContext().context);
+    expect(await sharp(output?.path).metadata()).toMatchObject({ format: "png", ...expected });
   });
-  expect(noted).toEqual([{ server: server.url, externalId: null }, 0]);
+
+  test("D1 faces are restored by whichever plugin the server has", async () => {
+    const server = await scene.startServer({ plugins: ["RestoreFormer"] });
+    const { engine } = await scene.openEngine([server]);
+    const task = await scene.newTask("restore_faces", {
+      inputs: { image: await drawPicture(scene.folder, "photo.jpg") },
+    });
+    await engine.run(task, newContext().context);
+    expect(server.stats().plugins).toEqual({ RestoreFormer: 1 });
+  });
+
+  test("D1 D2 a server has one job at once, two servers have one each", async () => {
+    const servers = [await scene.startServer({ workMs: 50 }), await scene.startServer({ workMs: 50 })];
+    const { engine } = await scene.openEngine(servers);
+    const image = await drawPicture(scene.folder, "photo.jpg");
+    const runs = Array.from({ length: 6 }, async () =>
+      engine.run(await scene.newTask("restore_faces", { inputs: { image } }), newContext().context),
+    );
+    await Promise.all(runs);
+    expect(servers.map((server) => server.stats().mostAtOnce)).toEqual([1, 1]);
+    expect(servers.map((server) => server.stats().plugins["GFPGAN"])).toEqual([3, 3]);
+  });
+
+  test("D8 wrong inputs are told before a server is asked", async () => {
+    const server = await scene.startServer();
+    const { engine } = await scene.openEngine([server]);
+    const image = await drawPicture(scene.folder, "photo.jpg");
+    const mask = await drawMask(scene.folder, { width: 64, height: 64 });
+    const { context } = newContext();
+    const runs: [JobKind, EngineTask["inputs"], string][] = [
+      ["inpaint", { image, mask }, "mask_size"],
+      ["inpaint", { image }, "input_missing"],
+      ["upscale", { image: mask.replace("mask", "nothing") }, "upload_unreadable"],
+      ["text_to_image", {}, "no_engine"],
+    ];
+    for (const [kind, inputs, code] of runs)
+      await expect(engine.run(await scene.newTask(kind, { inputs }), context)).rejects.toMatchObject({
+        code,
+      });
+    expect(server.stats().inpaints).toBe(0);
+  });
+
+  test("the server is noted at the job before the request is sent, with nothing to adopt", async () => {
+    const server = await scene.startServer();
+    const { engine } = await scene.openEngine([server]);
+    const noted: unknown[] = [];
+    const { context } = newContext();
+    const inputs = { image: await drawPicture(scene.folder, "photo.jpg") };
+    await engine.run(await scene.newTask("restore_faces", { inputs }), {
+      ...context,
+      onSubmitting: async (posting) => void noted.push(posting, server.stats().mostAtOnce),
+    });
+    expect(noted).toEqual([{ server: server.url, externalId: null }, 0]);
+  });
 });

@@ -1,7 +1,92 @@
-import { z } from "zod";
-import { foreignText } from "@atelier/server/platform";
-import type { CallOptions, IopaintServer } from "./iopaint-server.ts";
-import { readJson } from "./read-json.ts";
+import { z, type ZodType } from "zod";
+import { AppError, foreignText } from "@atelier/server/platform";
+import { call, type CallOptions, type IopaintServer } from "./client.ts";
+
+export type { CallOptions, IopaintServer } from "./client.ts";
+
+/** No answer is longer: a large PNG of the greatest size that a result may have. */
+const maxPictureBytes = 512 * 1024 * 1024;
+
+interface InpaintRequest {
+  readonly image: Buffer;
+  /** Grey, of the image's size; white = repaint. */
+  readonly mask: Buffer;
+}
+
+/**
+ * The picture with what is marked filled from its surroundings, in the image's format; for models that read no words.
+ * One at a time per server: others wait in line.
+ */
+export function inpaint(
+  server: IopaintServer,
+  { image, mask }: InpaintRequest,
+  options: CallOptions,
+): Promise<Buffer> {
+  const json = {
+    image: image.toString("base64"),
+    mask: mask.toString("base64"),
+    hd_strategy: "Crop",
+  };
+  return call(server, { route: "inpaint", json, maxBytes: maxPictureBytes }, options);
+}
+
+const maxBytes = 2 * 1024 * 1024;
+
+export interface JsonRoute<T> {
+  readonly route: string;
+  readonly schema: ZodType<T>;
+}
+
+/** A JSON answer. Throws `proxy_error` when it is not what an IOPaint server says. */
+async function readJson<T>(
+  server: IopaintServer,
+  { route, schema }: JsonRoute<T>,
+  options: CallOptions,
+): Promise<T> {
+  const bytes = await call(server, { route, maxBytes }, options);
+  try {
+    return schema.parse(JSON.parse(bytes.toString("utf8")));
+  } catch (cause) {
+    throw new AppError("proxy_error", undefined, { cause });
+  }
+}
+
+const modelSchema = z.object({ name: foreignText, need_prompt: z.boolean().default(false) });
+
+/** The model that inpaints. */
+interface IopaintModel {
+  readonly name: string;
+  /** False: it fills from the surroundings and reads no words. */
+  readonly needsPrompt: boolean;
+}
+
+export async function readModel(server: IopaintServer, options: CallOptions): Promise<IopaintModel> {
+  const { name, need_prompt: needsPrompt } = await readJson(
+    server,
+    { route: "model", schema: modelSchema },
+    options,
+  );
+  return { name, needsPrompt };
+}
+
+interface PluginRequest {
+  /** Such as `RealESRGAN`, `RemoveBG`, `GFPGAN`. */
+  readonly plugin: string;
+  readonly image: Buffer;
+  /** Read by plugins that enlarge. */
+  readonly scale: number;
+}
+
+/** The picture that a plugin makes of the image. Throws `node_missing` when the server does not have the plugin. */
+export function runPlugin(
+  server: IopaintServer,
+  { plugin, image, scale }: PluginRequest,
+  options: CallOptions,
+): Promise<Buffer> {
+  const json = { name: plugin, image: image.toString("base64"), clicks: [], scale };
+  const request = { route: "run_plugin_gen_image", json, maxBytes: maxPictureBytes };
+  return call(server, request, options);
+}
 
 const serverConfigSchema = z.object({
   plugins: z.array(z.object({ name: foreignText, support_gen_image: z.boolean().default(false) })),
@@ -10,7 +95,7 @@ const serverConfigSchema = z.object({
 });
 
 /** What the server was started with. */
-export interface IopaintConfig {
+interface IopaintConfig {
   /** Names of the plugins that make pictures, such as `RealESRGAN`. */
   readonly plugins: readonly string[];
   /** Models of these plugins. */

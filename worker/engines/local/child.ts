@@ -1,8 +1,58 @@
 import { Worker } from "node:worker_threads";
-import type { ChildMessage, RunMessage } from "./messages.ts";
-import { runTask } from "./run-task.ts";
-import { createRuntime, type Runtime } from "./runtime/create-runtime.ts";
-import { packError } from "./wire-error.ts";
+import type { InputRole, JobKind } from "@atelier/server/engines";
+import { AppError } from "@atelier/server/platform";
+import type { EngineOutput, EngineTask } from "../port.ts";
+import { type ChildMessage, packError, type RunMessage } from "./engine-child.ts";
+import { createRuntime, type Runtime } from "./runtime.ts";
+
+/** Every stage that a run of the local engine reports; the message catalogue `stages` names each. */
+export const localStages = [
+  "reading",
+  "loading",
+  "tile",
+  "match",
+  "pose",
+  "matte",
+  "edge",
+  "garment",
+  "clothes",
+  "warp",
+  "compose",
+  "writing",
+] as const;
+
+export type LocalStage = (typeof localStages)[number];
+
+/** What a run inside the child may use: the loaded models and the way back to the parent. */
+export interface RunContext {
+  readonly runtime: Runtime;
+  progress(fraction: number, stage: LocalStage): void;
+  preview(bytes: Uint8Array): void;
+}
+
+export type LocalRun = (task: EngineTask, context: RunContext) => Promise<readonly EngineOutput[]>;
+
+export function inputPath(task: EngineTask, role: InputRole): string {
+  const path = task.inputs[role];
+  if (!path) throw new AppError("input_missing", undefined, { details: { role } });
+  return path;
+}
+
+// Loaded on first use: a child that only enlarges pictures never loads OpenCV.
+const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
+  outfit_change: async () => (await import("./outfit/run.ts")).runOutfitChange,
+  upscale: async () => (await import("./upscale.ts")).runUpscale,
+  inpaint: async () => (await import("./inpaint/run.ts")).runInpaint,
+  remove_background: async () => (await import("./background.ts")).runRemoveBackground,
+};
+
+/** Runs one task inside the child. Throws `no_engine` for a kind that this engine does not make. */
+async function runTask(task: EngineTask, context: RunContext): Promise<readonly EngineOutput[]> {
+  const load = runs[task.kind];
+  if (!load) throw new AppError("no_engine");
+  const run = await load();
+  return run(task, context);
+}
 
 const runtimes = new Map<string, Runtime>();
 

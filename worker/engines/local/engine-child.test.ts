@@ -1,6 +1,6 @@
 import { AppError } from "@atelier/server/platform";
 import { describe, expect, it } from "vitest";
-import { packError } from "./wire-error.ts";
+import { packError } from "./engine-child.ts";
 
 function thrownBy(work: () => unknown): unknown {
   try {

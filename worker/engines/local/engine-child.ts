@@ -1,11 +1,63 @@
-import { fork, type ChildProcess } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { AppError } from "@atelier/server/platform";
-import type { EngineContext, EngineOutput } from "../port.ts";
-import type { ChildMessage, RunMessage } from "./messages.ts";
-import { unpackError } from "./wire-error.ts";
+import { AppError, type ErrorCode, isAppError, isErrorCode, isOutOfSpace } from "@atelier/server/platform";
+import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
+import type { LocalStage } from "./child.ts";
+
+/** Asks a child for one run. */
+export interface RunMessage {
+  readonly task: EngineTask;
+  readonly modelsDir: string;
+}
+
+/** An AppError on its way to the parent; `trace` is the stack of what was thrown, for the log. */
+interface WireError {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly trace?: string;
+}
+
+/** What a child says during and at the end of a run. */
+export type ChildMessage =
+  | { readonly type: "progress"; readonly fraction: number; readonly stage: LocalStage }
+  | { readonly type: "preview"; readonly bytes: Uint8Array }
+  | { readonly type: "done"; readonly outputs: readonly EngineOutput[] }
+  | { readonly type: "failed"; readonly error: WireError };
+
+/** Packs anything thrown in the child; what is not an AppError becomes `engine_failed`, a full disk `storage_unavailable`. */
+export function packError(thrown: unknown): WireError {
+  const trace = thrown instanceof Error ? thrown.stack : String(thrown);
+  const error = isAppError(thrown) ? thrown : new AppError(codeOf(thrown));
+  return {
+    code: error.code,
+    message: error.message,
+    ...(error.details && { details: error.details }),
+    ...(trace && { trace }),
+  };
+}
+
+function unpackError(wire: WireError): AppError {
+  const code = isErrorCode(wire.code) ? wire.code : "engine_failed";
+  return new AppError(code, wire.message, {
+    ...(wire.details && { details: wire.details }),
+    cause: wire.trace,
+  });
+}
+
+function codeOf(thrown: unknown): ErrorCode {
+  if (isOutOfSpace(thrown)) return "storage_unavailable";
+  return isMemoryError(thrown) ? "out_of_memory" : "engine_failed";
+}
+
+/** The runtime gives a code only where its own native parts ask for memory; for arrays it has words alone. */
+function isMemoryError(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if ("code" in thrown && thrown.code === "ERR_MEMORY_ALLOCATION_FAILED") return true;
+  return thrown instanceof RangeError && /allocation failed/i.test(thrown.message);
+}
 
 const stderrKeptChars = 2_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { executionFailure } from "./execution-failure.ts";
+import { executionFailure } from "./failures.ts";
 
 const tip =
   "This error means you ran out of memory on your GPU.\n\nTIPS: If the workflow worked before you might have accidentally set the batch_size to a large number.";

@@ -1,5 +1,102 @@
 import { z } from "zod";
-import { AppError, foreignText } from "@atelier/server/platform";
+import { AppError, type ErrorCode, foreignText } from "@atelier/server/platform";
+import type { OutputFile } from "./http.ts";
+import type { HistoryEntry } from "./routes.ts";
+
+/** Texts of torch and Python, on any device. */
+const anyMemory = /OutOfMemory|out of memory|can't allocate memory|Cannot allocate memory|ran out of memory/i;
+const mainMemory = /DefaultCPUAllocator|alloc_cpu|Cannot allocate memory/i;
+
+/** Whose memory did not suffice for a node; null when that was not the reason. */
+function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main" | null {
+  if (exceptionType === "MemoryError" || mainMemory.test(message)) return "main";
+  return anyMemory.test(exceptionType) || anyMemory.test(message) ? "gpu" : null;
+}
+
+const executionText = z.string().catch("");
+
+/** What `execution_error` says, as event and in the history. Traceback and inputs hold paths and prompts of people. */
+const schema = z.object({
+  node_type: foreignText.catch(""),
+  exception_type: executionText,
+  exception_message: executionText,
+  current_inputs: z.record(z.string(), z.unknown()).catch({}),
+});
+
+type Failure = z.infer<typeof schema>;
+
+const causeChars = 500;
+
+/** Our error for the data of an `execution_error`. Its details (node class, exception) are for admins, not for owners. */
+export function executionFailure(data: unknown): AppError {
+  const parsed = schema.safeParse(data);
+  if (!parsed.success) return new AppError("engine_failed");
+  const failure = parsed.data;
+  const cause = causeOf(failure);
+  const details = {
+    ...(failure.node_type ? { nodeClass: failure.node_type } : {}),
+    exception: foreignText.parse(cause.message),
+  };
+  return new AppError(codeOf(failure), undefined, { details, cause });
+}
+
+function codeOf({
+  exception_type: type,
+  exception_message: message,
+  node_type: nodeClass,
+}: Failure): ErrorCode {
+  const memory = exhaustedMemory(type, message);
+  if (memory) return memory === "gpu" ? "gpu_out_of_memory" : "out_of_memory";
+  if (type === "ExecutionBlocked") return "engine_blocked";
+  if (type !== "FileNotFoundError") return "engine_failed";
+  return nodeClass.startsWith("LoadImage") ? "input_missing" : "model_missing";
+}
+
+/** What people wrote may stand in the message, so it is taken out. */
+function causeOf({ exception_type, exception_message, current_inputs }: Failure): Error {
+  const written = Object.values(current_inputs)
+    .flat()
+    .filter((value) => typeof value === "string");
+  const message = written.reduce(
+    (left, value) => (value.trim().length > 3 ? left.replaceAll(value, "[input]") : left),
+    exception_message,
+  );
+  return new Error(`${exception_type}: ${message.slice(0, causeChars)}`);
+}
+
+const fileSchema = z.object({
+  filename: z.string().min(1),
+  subfolder: z.string().default(""),
+  type: z.enum(["input", "output", "temp"]),
+});
+
+/** Whether the prompt went well. */
+export function hasSucceeded({ status }: HistoryEntry): boolean {
+  return !status || status.status_str === "success";
+}
+
+/** The files that an ended prompt made, by node. Throws what the prompt failed with, `engine_interrupted` when stopped. */
+export function outputsOf(entry: HistoryEntry): OutputFile[] {
+  if (!hasSucceeded(entry)) throw failureOf(entry);
+  return Object.entries(entry.outputs).flatMap(([nodeId, output]) =>
+    Object.values(output).flatMap((value) => filesIn(value).map((file) => ({ nodeId, ...file }))),
+  );
+}
+
+/** Nodes give pictures, films and sounds under names of their own, texts too. */
+function filesIn(value: unknown): z.infer<typeof fileSchema>[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item: unknown) => {
+    const parsed = fileSchema.safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+function failureOf({ status }: HistoryEntry): AppError {
+  const messages = new Map(status?.messages);
+  if (messages.has("execution_interrupted")) return new AppError("engine_interrupted");
+  return executionFailure(messages.get("execution_error"));
+}
 
 const validationText = foreignText.catch("");
 

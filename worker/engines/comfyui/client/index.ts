@@ -1,14 +1,25 @@
 export { adoptPrompt, runPrompt, type RunPromptInput } from "./run.ts";
-export { cancelPrompt } from "./cancel-prompt.ts";
-export { deleteQueued } from "./delete-queued.ts";
-export { findPrompt, type PromptPlace } from "./find-prompt.ts";
-export { freeMemory } from "./free-memory.ts";
-export { postPrompt, type Prompt } from "./post.ts";
-export { readHistory, type HistoryEntry } from "./read-history.ts";
-export { readObjectInfo, type NodeInfo } from "./read-object-info.ts";
-export { readQueue, readQueuedPrompts, type QueuedPrompt, type ServerQueue } from "./read-queue.ts";
-export { readQueueLength } from "./read-queue-length.ts";
-export { readSystemStats, type ComfyDevice, type SystemStats } from "./read-system-stats.ts";
-export { uploadImage, type Upload } from "./upload-image.ts";
-export { viewImage, type View } from "./routes.ts";
-export type { CallOptions, ComfyServer, OutputFile, PromptGraph, ServerFile } from "./comfy-server.ts";
+export { cancelPrompt, postPrompt, type Prompt } from "./post.ts";
+export {
+  deleteQueued,
+  findPrompt,
+  type PromptPlace,
+  freeMemory,
+  readHistory,
+  type HistoryEntry,
+  readObjectInfo,
+  type NodeInfo,
+  readQueue,
+  readQueuedPrompts,
+  type QueuedPrompt,
+  type ServerQueue,
+  readQueueLength,
+  readSystemStats,
+  type ComfyDevice,
+  type SystemStats,
+  uploadImage,
+  type Upload,
+  viewImage,
+  type View,
+} from "./routes.ts";
+export type { CallOptions, ComfyServer, OutputFile, PromptGraph, ServerFile } from "./http.ts";

@@ -1,9 +1,94 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { AppError } from "@atelier/server/platform";
-import { ask, jsonOf, parseJson } from "./ask.ts";
-import type { CallOptions, ComfyServer, PromptGraph } from "./comfy-server.ts";
-import { cancelPrompt } from "./cancel-prompt.ts";
+import { AppError, isAppError } from "@atelier/server/platform";
 import { validationFailure, validationSchema } from "./failures.ts";
+import {
+  ask,
+  type CallOptions,
+  type ComfyServer,
+  jsonOf,
+  parseJson,
+  type PromptGraph,
+  requireDone,
+} from "./http.ts";
+import { deleteQueued, readQueue } from "./routes.ts";
+
+const cancelPauseMs = 200;
+/** A server forgets an interrupt that comes just before it begins with the prompt, so a prompt that goes on gets another. */
+const repeatMs = 2_000;
+
+/**
+ * Takes one prompt off the server, wherever it is there, and resolves when it waits and runs no more. Other prompts are
+ * not touched. Servers notice an interrupt between nodes and sampler steps only, so the caller's signal bounds the wait.
+ */
+export async function cancelPrompt(
+  server: ComfyServer,
+  promptId: string,
+  options: CallOptions,
+): Promise<void> {
+  let repeatAtMs = Number.NEGATIVE_INFINITY;
+  do {
+    if (performance.now() >= repeatAtMs) {
+      if (!(await stop(server, promptId, options))) return;
+      repeatAtMs = performance.now() + repeatMs;
+    } else {
+      await sleep(cancelPauseMs, undefined, { signal: options.signal });
+    }
+  } while (await isOpen(server, promptId, options));
+}
+
+/** False when there is nothing to stop. */
+async function stop(server: ComfyServer, promptId: string, options: CallOptions): Promise<boolean> {
+  if (await cancelJob(server, promptId, options)) return true;
+  await deleteQueued(server, promptId, options);
+  // Servers of early 2025 and older interrupt whatever runs, so ours must be what runs.
+  const { running } = await readQueue(server, options);
+  if (!running.includes(promptId)) return false;
+  await interrupt(server, promptId, options);
+  return true;
+}
+
+const cancelled = z.object({ cancelled: z.boolean() });
+
+/** False on servers without the route. */
+async function cancelJob(server: ComfyServer, promptId: string, options: CallOptions): Promise<boolean> {
+  const answer = await ask(server, { path: `api/jobs/${promptId}/cancel`, json: {} }, options);
+  if (answer.status === 404 || answer.status === 405) return false;
+  jsonOf(answer, cancelled);
+  return true;
+}
+
+async function interrupt(server: ComfyServer, promptId: string, options: CallOptions): Promise<void> {
+  requireDone(await ask(server, { path: "interrupt", json: { prompt_id: promptId } }, options));
+}
+
+async function isOpen(server: ComfyServer, promptId: string, options: CallOptions): Promise<boolean> {
+  const { running, pending } = await readQueue(server, options);
+  return running.includes(promptId) || pending.includes(promptId);
+}
+
+/** A server that cannot be reached is tried for this long: it may be cut off for a moment while the prompt goes on. */
+const leaveMostMs = 30_000;
+const leavePauseMs = 500;
+
+/** Takes the prompt off its server once its post is answered, as far as that can be done. Never rejects. */
+export async function leavePrompt(
+  server: ComfyServer,
+  promptId: string,
+  posted: Promise<unknown>,
+): Promise<void> {
+  await posted.catch(() => undefined);
+  const signal = AbortSignal.timeout(leaveMostMs);
+  while (!signal.aborted) {
+    try {
+      await cancelPrompt(server, promptId, { signal });
+      return;
+    } catch (error) {
+      if (!isAppError(error)) return;
+      await sleep(leavePauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+}
 
 export interface Prompt {
   readonly graph: PromptGraph;

@@ -1,13 +1,11 @@
 import { readFileSync } from "node:fs";
-import { serveAnswers } from "@atelier/testing/http";
 import { expect, test } from "vitest";
-import { createProgress } from "./create-progress.ts";
-import { findPrompt } from "./find-prompt.ts";
-import { outputsOf } from "./outputs-of.ts";
-import { parseEvent } from "./parse-event.ts";
+import { serveAnswers } from "@atelier/testing/http";
+import { outputsOf } from "./failures.ts";
 import { postPrompt } from "./post.ts";
-import { readHistory } from "./read-history.ts";
-import { readQueue } from "./read-queue.ts";
+import { findPrompt, readHistory, readQueue } from "./routes.ts";
+import { parseEvent } from "./socket.ts";
+import { createProgress } from "./watch.ts";
 
 /** What a real ComfyUI 0.8.0 said: `[seconds, message of the socket]` or `[null, note or answer]`. */
 const lines = readFileSync(

@@ -1,11 +1,7 @@
-import { serveAnswers, type GivenAnswer } from "@atelier/testing/http";
 import { afterEach, expect, test } from "vitest";
-import { freeMemory } from "./free-memory.ts";
+import { type GivenAnswer, serveAnswers } from "@atelier/testing/http";
 import { postPrompt } from "./post.ts";
-import { readObjectInfo } from "./read-object-info.ts";
-import { readQueueLength } from "./read-queue-length.ts";
-import { readSystemStats } from "./read-system-stats.ts";
-import { uploadImage } from "./upload-image.ts";
+import { freeMemory, readObjectInfo, readQueueLength, readSystemStats, uploadImage } from "./routes.ts";
 
 const { signal } = new AbortController();
 const promptId = "10ccd508-9eac-4400-a3d5-74c2224fefd7";

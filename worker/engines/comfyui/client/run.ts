@@ -1,13 +1,112 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAppError, type ErrorCode } from "@atelier/server/platform";
-import { awaitEnd } from "./await-end.ts";
-import type { ComfyServer, OutputFile } from "./comfy-server.ts";
-import { findPrompt } from "./find-prompt.ts";
-import { leavePrompt } from "./leave-prompt.ts";
-import { hasSucceeded, outputsOf } from "./outputs-of.ts";
-import { postPrompt } from "./post.ts";
+import { AppError, type ErrorCode, isAppError } from "@atelier/server/platform";
+import { hasSucceeded, outputsOf } from "./failures.ts";
+import { acceptsConnections, type ComfyServer, type OutputFile } from "./http.ts";
+import { leavePrompt, postPrompt } from "./post.ts";
+import { findPrompt, type HistoryEntry, type PromptPlace, readHistory } from "./routes.ts";
 import { PromptWatch, type WatchInput } from "./watch.ts";
-import type { HistoryEntry } from "./read-history.ts";
+
+/** What was heard of a server when it was asked for a prompt. `stalled`: it takes connections and does not answer them. */
+type Heard = PromptPlace | { readonly state: "away" | "stalled"; readonly error: AppError };
+
+/** Whether a prompt is still there, weighed from one answer of its server to the next. */
+export interface Doubts {
+  /** Throws when it is lost. `askedMs`: when the server was asked, on the monotonic clock. */
+  weigh(heard: Heard, askedMs: number): void;
+  /** True until the server says where the prompt is. */
+  any(): boolean;
+}
+
+type Doubt = "away" | "stalled" | "unknown";
+
+/** What lasts for longer than this is the end of a prompt. */
+const mostMs: Readonly<Record<Doubt, number>> = {
+  /** A server that cannot be reached is lost; so is its queue, which it keeps in memory. */
+  away: 5_000,
+  /** While it loads a large model a server may say nothing for a good while. */
+  stalled: 30_000,
+  /** A prompt that is in neither queue nor history was lost with them. */
+  unknown: 1_000,
+};
+
+function createDoubts(): Doubts {
+  let doubt: { readonly kind: Doubt; readonly sinceMs: number } | null = null;
+  return {
+    weigh(heard, askedMs) {
+      const kind = doubtIn(heard);
+      if (kind === null) {
+        doubt = null;
+        return;
+      }
+      // A server that answers again is given the time to read its own queue. One failure alone, however long it took, may
+      // be that of this process, which stood still.
+      if (doubt?.kind !== kind) {
+        doubt = { kind, sinceMs: askedMs };
+        return;
+      }
+      if (performance.now() - doubt.sinceMs > mostMs[kind])
+        throw "error" in heard ? heard.error : forgotten();
+    },
+    any: () => doubt !== null,
+  };
+}
+
+function doubtIn({ state }: Heard): Doubt | null {
+  return state === "away" || state === "stalled" || state === "unknown" ? state : null;
+}
+
+function forgotten(): AppError {
+  return new AppError("server_lost", "The server was started again and does not know the picture any more.", {
+    details: { reason: "forgotten" },
+  });
+}
+
+const askTimeoutMs = 3_000;
+const firstPauseMs = 50;
+const longestPauseMs = 500;
+/** The queue, a long answer, is read on every third of the polls that nothing but silence asked for. */
+const queueEvery = 3;
+
+interface Wait {
+  readonly promptId: string;
+  readonly watch: PromptWatch;
+  readonly signal: AbortSignal;
+}
+
+/** Waits until the history has the prompt. Throws `server_lost` when the server is gone or does not know it any more. */
+async function awaitEnd(server: ComfyServer, wait: Wait): Promise<HistoryEntry> {
+  const { watch, signal } = wait;
+  const doubts = createDoubts();
+  let pauseMs = firstPauseMs;
+  for (let round = 1; ; round++) {
+    if (!doubts.any()) await watch.quiet();
+    const isUrgent = watch.takeBreak() || watch.hasEnded || doubts.any();
+    const askedMs = performance.now();
+    const heard = await lookFor(server, wait, isUrgent || round % queueEvery === 0);
+    if (heard.state === "ended") return heard.entry;
+    if (heard.state === "running") watch.noteBegin();
+    doubts.weigh(heard, askedMs);
+    if (!watch.hasEnded && !doubts.any()) continue;
+    await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}
+
+/** An error is given back: a server that starts again or a proxy before it may answer in a moment. */
+async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole: boolean): Promise<Heard> {
+  const options = { signal, timeoutMs: askTimeoutMs };
+  try {
+    if (isWhole) return await findPrompt(server, promptId, options);
+    const entry = await readHistory(server, promptId, options);
+    // Where it is was not asked: at least it has not begun for all that is known.
+    return entry ? { state: "ended", entry } : { state: "pending" };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isAppError(error)) throw error;
+    const isStalled = error.details?.["reason"] === "timeout" && (await acceptsConnections(server));
+    return { state: isStalled ? "stalled" : "away", error };
+  }
+}
 
 export interface RunPromptInput extends WatchInput {
   /** Whether a run that is aborted for this reason stays on the server, for somebody else to adopt. Default: never. */

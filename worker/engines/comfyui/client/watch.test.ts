@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createSieve } from "./create-sieve.ts";
-import { parseEvent, type PromptEvent } from "./parse-event.ts";
+import { createSieve } from "./watch.ts";
+import { parseEvent, type PromptEvent } from "./socket.ts";
 
 const ours = "10ccd508-9eac-4400-a3d5-74c2224fefd7";
 const theirs = "20ccd508-9eac-4400-a3d5-74c2224fefd7";

@@ -1,15 +1,192 @@
 import type { CV } from "@techstark/opencv-js";
-import { byteAt, floatAt } from "../raster/cells.ts";
-import { fillHoles } from "../raster/fill-holes.ts";
-import { areaOf, maskWhere, type Mask, type Rgb } from "../raster/grid.ts";
-import { largestComponent } from "../raster/largest-component.ts";
-import { median } from "../raster/median.ts";
-import { morph } from "../raster/filters.ts";
-import { maskByCut } from "./cut-garment.ts";
-import { maskByFlood } from "./flood-ground.ts";
-import { groundDifference, shareOfBorder, type Ground } from "./ground-difference.ts";
-import { measureSymmetry } from "./measure-symmetry.ts";
-import { refuseGarment } from "./refuse-garment.ts";
+import { AppError } from "@atelier/server/platform";
+import { boxBlur, cutLabel, grabCut, morph } from "../raster/filters.ts";
+import {
+  areaOf,
+  byteAt,
+  clamp,
+  floatAt,
+  intAt,
+  invert,
+  type Mask,
+  maskWhere,
+  median,
+  resizeGrid,
+  resizeMask,
+  type Rgb,
+  rgbPlanes,
+  type Size,
+} from "../raster/grid.ts";
+import { fillHoles, largestComponent } from "../raster/shapes.ts";
+
+const workSidePx = 384;
+
+/** The garment on a busy ground: grabCut from a rectangle in the middle. */
+function maskByCut(cv: CV, picture: Rgb): { cloth: Mask; isGround: Mask } {
+  const scale = workSidePx / Math.max(picture.width, picture.height);
+  const size = { width: Math.round(picture.width * scale), height: Math.round(picture.height * scale) };
+  const labels = { ...size, data: startLabels(size) };
+  const mask = grabCut(cv, resizeGrid(cv, picture, size), { labels, iterations: 5 });
+  const cloth = resizeMask(cv, mask, picture);
+  return { cloth, isGround: invert(cloth) };
+}
+
+function startLabels({ width, height }: Size): Uint8Array {
+  return new Uint8Array(width * height).map((_value, i) => {
+    const across = Math.abs((i % width) / width - 0.5);
+    const down = Math.abs(Math.floor(i / width) / height - 0.5);
+    if (across > 0.46 || down > 0.46) return cutLabel.background;
+    if (across < 0.12 && down < 0.25) return cutLabel.foreground;
+    return across < 0.36 && down < 0.4 ? cutLabel.maybeForeground : cutLabel.maybeBackground;
+  });
+}
+
+/** How the pixels of a garment photo differ from the ground that its border shows. */
+interface Ground {
+  readonly border: Int32Array;
+  /** Of the border from its own median: small for a plain ground. */
+  readonly deviation: number;
+  /** Largest difference of a channel, 0..255. */
+  readonly difference: Float32Array;
+  /** Brighter (positive) or darker than the ground. */
+  readonly lightness: Float32Array;
+  /** Difference in tint alone. */
+  readonly tint: Float32Array;
+}
+
+const blurPx = 2;
+const borderQuantile = 0.85;
+
+function groundDifference(picture: Rgb): Ground {
+  const planes = rgbPlanes(picture).map((plane) => boxBlur(plane, blurPx, 2).data);
+  const border = borderOf(picture);
+  const offsets = planes.map((plane) => {
+    const ground = median(Array.from(border, (i) => floatAt(plane, i)));
+    return plane.map((value) => value - ground);
+  });
+  const [red, green, blue] = offsets as [Float32Array, Float32Array, Float32Array];
+  const combine = (of: (r: number, g: number, b: number) => number) =>
+    red.map((r, i) => of(r, floatAt(green, i), floatAt(blue, i)));
+  const difference = combine((r, g, b) => Math.max(Math.abs(r), Math.abs(g), Math.abs(b)));
+  const sorted = Float32Array.from(border, (i) => floatAt(difference, i)).toSorted();
+  return {
+    border,
+    difference,
+    deviation: floatAt(sorted, Math.floor(sorted.length * borderQuantile)),
+    lightness: combine((r, g, b) => (r + g + b) / 3),
+    tint: combine((r, g, b) => Math.max(r, g, b) - Math.min(r, g, b)),
+  };
+}
+
+/** Indexes one pixel inside the edge. */
+function borderOf({ width, height }: Size): Int32Array {
+  const border = new Int32Array(2 * (width + height));
+  let next = 0;
+  for (let x = 0; x < width; x++) {
+    border[next++] = width + x;
+    border[next++] = (height - 2) * width + x;
+  }
+  for (let y = 0; y < height; y++) {
+    border[next++] = y * width + 1;
+    border[next++] = y * width + width - 2;
+  }
+  return border;
+}
+
+function shareOfBorder({ border }: Ground, isSet: (index: number) => boolean): number {
+  let count = 0;
+  for (let n = 0; n < border.length; n++) if (isSet(intAt(border, n))) count++;
+  return count / border.length;
+}
+
+const tintOfCloth = 9;
+const darkestShadow = 110;
+
+/** The garment on a plain ground: what a flood from the border does not reach and what is no soft shadow. */
+function maskByFlood(cv: CV, ground: Ground, size: Size): { cloth: Mask; isGround: Mask } {
+  const tolerance = clamp(ground.deviation * 0.9, 7, 12);
+  const flooded = flood(ground, size, tolerance);
+  const rest = maskWhere(size, (i) => !byteAt(flooded, i));
+  // A shadow is a little darker than the ground without a tint; how dark counts as cloth depends on the garment.
+  const inner = morph(cv, rest, ["erode", 0.03 * size.width]);
+  const lightness: number[] = [];
+  for (let i = 0; i < rest.data.length; i += 7) {
+    if (byteAt(inner.data, i)) lightness.push(Math.abs(floatAt(ground.lightness, i)));
+  }
+  const limit =
+    lightness.length > 0 ? clamp(0.55 * median(lightness), tolerance, darkestShadow) : darkestShadow;
+  const cloth = maskWhere(size, (i) => {
+    if (!byteAt(rest.data, i)) return false;
+    const light = floatAt(ground.lightness, i);
+    return floatAt(ground.tint, i) > tintOfCloth || light > tolerance || -light > limit;
+  });
+  return { cloth, isGround: { ...size, data: flooded } };
+}
+
+function flood(ground: Ground, { width, height }: Size, tolerance: number): Uint8Array {
+  const reached = new Uint8Array(width * height);
+  const stack: number[] = [];
+  const visit = (i: number) => {
+    if (i < 0 || i >= reached.length || byteAt(reached, i)) return;
+    if (floatAt(ground.difference, i) >= tolerance) return;
+    reached[i] = 1;
+    stack.push(i);
+  };
+  for (const i of ground.border) visit(i);
+  for (let i = stack.pop(); i !== undefined; i = stack.pop()) {
+    const x = i % width;
+    if (x > 0) visit(i - 1);
+    if (x < width - 1) visit(i + 1);
+    visit(i - width);
+    visit(i + width);
+  }
+  return reached;
+}
+
+/** Overlap of a mask with its mirror image, 0..1, about the best axis near its middle. */
+function measureSymmetry(mask: Mask): number {
+  let left = mask.width;
+  let right = 0;
+  for (let i = 0; i < mask.data.length; i++) {
+    if (!byteAt(mask.data, i)) continue;
+    left = Math.min(left, i % mask.width);
+    right = Math.max(right, i % mask.width);
+  }
+  let best = 0;
+  for (let shift = -3; shift <= 3; shift++) {
+    best = Math.max(best, overlapAbout(mask, Math.round(left + right + shift * 0.04 * (right - left))));
+  }
+  return best;
+}
+
+/** `axisTwice` is the sum of the columns of a pixel and its mirror image. */
+function overlapAbout({ data, width, height }: Mask, axisTwice: number): number {
+  let both = 0;
+  let any = 0;
+  const first = Math.max(0, axisTwice - width + 1);
+  const last = Math.min(width - 1, axisTwice);
+  for (let row = 0; row < height * width; row += 2 * width) {
+    for (let x = first; x <= last; x += 2) {
+      const a = byteAt(data, row + x);
+      const b = byteAt(data, row + axisTwice - x);
+      both += a & b;
+      any += a | b;
+    }
+  }
+  return any > 0 ? both / any : 0;
+}
+
+export interface Gate {
+  /** Key of the gate, for programs. */
+  readonly gate: string;
+  readonly score: number;
+}
+
+export function refuseGarment(message: string, { gate, score }: Gate): AppError {
+  return new AppError("garment_unsuitable", message, {
+    details: { gate, score: Math.round(score * 1_000) / 1_000 },
+  });
+}
 
 interface GarmentScores {
   readonly method: "flood" | "cut";

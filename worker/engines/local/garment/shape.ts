@@ -1,10 +1,208 @@
 import type { Sides } from "../people/body.ts";
-import type { Mask, Point } from "../raster/grid.ts";
-import { findArmpit, type Armpit } from "./find-armpit.ts";
-import type { GarmentShape } from "./garment-shape.ts";
-import { readOutline, type Outline } from "./outline.ts";
-import { refuseGarment } from "./refuse-garment.ts";
-import { sleeveAxis } from "./sleeve-axis.ts";
+import { byteAt, type Mask, type Point } from "../raster/grid.ts";
+import { refuseGarment } from "./mask.ts";
+
+/** First and last column of the run of cloth around the middle column. */
+interface Run {
+  readonly left: number;
+  readonly right: number;
+}
+
+/** The middle line of a sleeve, in the plane of the garment photo. */
+export interface SleeveAxis {
+  /** Middle of the seam. */
+  readonly origin: Point;
+  /** Unit vectors along the sleeve and towards its upper edge. */
+  readonly along: Point;
+  readonly up: Point;
+  readonly length: number;
+  /** Where the cuff's upper and lower edge are, along `up`. */
+  readonly upper: number;
+  readonly lower: number;
+  readonly seamHalf: number;
+}
+
+/** Landmarks of a garment, in pixels of its photo. */
+export interface GarmentShape {
+  readonly neck: Sides<Point>;
+  /** Lowest point of the neckline; absent when nothing of the garment is below the middle of it. */
+  readonly neckMiddle: Point | undefined;
+  readonly shoulders: Sides<Point>;
+  readonly armpits: Sides<Point>;
+  readonly hem: Sides<Point>;
+  readonly sleeves: Sides<SleeveAxis> | undefined;
+  readonly hasHood: boolean;
+  /** From armpit to armpit. */
+  readonly width: number;
+  /** From armpits to hem, in widths. */
+  readonly lengthRatio: number;
+  readonly runs: readonly (Run | undefined)[];
+}
+
+/** What the landmarks are read from. */
+interface Outline {
+  readonly mask: Mask;
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+  /** Per column the first row with cloth, -1 for none. */
+  readonly tops: readonly number[];
+  readonly runs: readonly (Run | undefined)[];
+}
+
+function readOutline(mask: Mask): Outline {
+  const { data, width, height } = mask;
+  const tops = Array.from({ length: width }, () => -1);
+  let [left, right, top, bottom] = [width, 0, height, 0];
+  for (let i = 0; i < data.length; i++) {
+    if (!byteAt(data, i)) continue;
+    const x = i % width;
+    const y = Math.floor(i / width);
+    if (tops[x] === -1) tops[x] = y;
+    left = Math.min(left, x);
+    right = Math.max(right, x);
+    top = Math.min(top, y);
+    bottom = Math.max(bottom, y);
+  }
+  const middle = Math.round((left + right) / 2);
+  const runs = Array.from({ length: height }, (_row, y) => runAt(mask, middle, y));
+  return { mask, left, right, top, bottom, tops, runs };
+}
+
+function runAt({ data, width }: Mask, middle: number, y: number): Run | undefined {
+  const row = y * width;
+  if (!byteAt(data, row + middle)) return undefined;
+  let left = middle;
+  let right = middle;
+  while (left > 0 && byteAt(data, row + left - 1)) left--;
+  while (right < width - 1 && byteAt(data, row + right + 1)) right++;
+  return { left, right };
+}
+
+interface Armpit extends Point {
+  readonly hasSleeve: boolean;
+}
+
+/** Rows below this share of the height hold no armpit. */
+const lowestShare = 0.8;
+
+/**
+ * The armpit of one side (0 left, 1 right): the first row where the run in the middle jumps inwards, since a gap opens
+ * below the sleeve; failing that the first place where the outline stops moving inwards; failing that there is no sleeve.
+ */
+function findArmpit(outline: Outline, side: 0 | 1): Armpit {
+  return findJump(outline, side) ?? findWaist(outline, side) ?? sidePoint(outline, side);
+}
+
+/** How far inwards the outline is at a row, growing towards the middle; `undefined` without cloth there. */
+function inwardAt({ runs }: Outline, side: 0 | 1, y: number): number | undefined {
+  const run = runs[y];
+  if (!run) return undefined;
+  return side === 1 ? -run.right : run.left;
+}
+
+function findJump(outline: Outline, side: 0 | 1): Armpit | undefined {
+  const { top, bottom, left, right } = outline;
+  let before: number | undefined;
+  for (let y = top; y < top + lowestShare * (bottom - top); y++) {
+    const inward = inwardAt(outline, side, y);
+    if (inward === undefined) continue;
+    const isJump = before !== undefined && inward - before > 0.035 * (right - left);
+    if (isJump && y > top + 0.12 * (bottom - top)) return { x: Math.abs(inward), y, hasSleeve: true };
+    before = inward;
+  }
+  return undefined;
+}
+
+function findWaist(outline: Outline, side: 0 | 1): Armpit | undefined {
+  const { top, bottom, left, right } = outline;
+  const height = bottom - top;
+  let widest = { inward: Infinity, y: top };
+  for (let y = top; y < top + 0.6 * height; y++) {
+    const inward = inwardAt(outline, side, y) ?? Infinity;
+    if (inward < widest.inward) widest = { inward, y };
+  }
+  let best = { inward: -Infinity, y: widest.y };
+  for (let y = widest.y; y < top + lowestShare * height && y <= best.y + 0.06 * height; y++) {
+    const inward = inwardAt(outline, side, y) ?? -Infinity;
+    if (inward > best.inward) best = { inward, y };
+  }
+  if (!(best.inward - widest.inward > 0.07 * (right - left))) return undefined;
+  return { x: Math.abs(best.inward), y: best.y, hasSleeve: true };
+}
+
+function sidePoint(outline: Outline, side: 0 | 1): Armpit {
+  const { top, bottom, runs } = outline;
+  const wanted = Math.round(top + 0.3 * (bottom - top));
+  const y = runs.findIndex((run, row) => row >= wanted && run);
+  const run = runs[y];
+  if (!run) {
+    throw refuseGarment(
+      "The outline is not that of a garment. Use a photo of a top or a dress laid out flat.",
+      {
+        gate: "garment_outline",
+        score: 0,
+      },
+    );
+  }
+  return { x: side === 1 ? run.right : run.left, y, hasSleeve: false };
+}
+
+interface Seam {
+  readonly side: 0 | 1;
+  readonly shoulder: Point;
+  readonly armpit: Point;
+}
+
+/** The axis of a sleeve runs from the middle of its seam to the middle of its far end. */
+function sleeveAxis(outline: Outline, { side, shoulder, armpit }: Seam): SleeveAxis {
+  const origin = { x: (shoulder.x + armpit.x) / 2, y: (shoulder.y + armpit.y) / 2 };
+  const cloth = sleevePoints(outline, side, armpit);
+  const along = directionOf(cloth, origin);
+  const turned = { x: -along.y, y: along.x };
+  const up = turned.y > 0 ? { x: -turned.x, y: -turned.y } : turned;
+  const project = (p: Point, axis: Point) => (p.x - origin.x) * axis.x + (p.y - origin.y) * axis.y;
+  const distances = cloth.map((p) => project(p, along)).sort((a, b) => a - b);
+  const length = distances[Math.floor(distances.length * 0.985)] ?? 0;
+  const cuff = cloth
+    .filter((p) => project(p, along) > 0.8 * length && project(p, along) < 0.97 * length)
+    .map((p) => project(p, up));
+  return {
+    origin,
+    along,
+    up,
+    length,
+    upper: Math.max(...cuff),
+    lower: Math.min(...cuff),
+    seamHalf: Math.hypot(shoulder.x - armpit.x, shoulder.y - armpit.y) / 2,
+  };
+}
+
+/** Every second pixel of cloth outside the armpit; below it the torso may bulge, so its run is left out. */
+function sleevePoints(outline: Outline, side: 0 | 1, armpit: Point): Point[] {
+  const { mask, top, bottom, left, right, runs } = outline;
+  const points: Point[] = [];
+  const [from, to] = side === 1 ? [armpit.x + 1, right] : [left, armpit.x - 1];
+  for (let y = top; y <= bottom; y += 2) {
+    const run = y >= armpit.y ? runs[y] : undefined;
+    for (let x = from; x <= to; x += 2) {
+      const isTorso = run && x >= run.left && x <= run.right;
+      if (!isTorso && byteAt(mask.data, y * mask.width + x)) points.push({ x, y });
+    }
+  }
+  return points;
+}
+
+function directionOf(cloth: readonly Point[], origin: Point): Point {
+  const reach = (p: Point) => Math.hypot(p.x - origin.x, p.y - origin.y);
+  const far = cloth.reduce((most, p) => Math.max(most, reach(p)), 0);
+  const tip = cloth.filter((p) => reach(p) > 0.86 * far);
+  const mean = (of: (p: Point) => number) => tip.reduce((sum, p) => sum + of(p), 0) / tip.length;
+  const to = { x: mean((p) => p.x) - origin.x, y: mean((p) => p.y) - origin.y };
+  const length = Math.hypot(to.x, to.y);
+  return { x: to.x / length, y: to.y / length };
+}
 
 const leastTorsoShare = 0.15;
 const leastLengthRatio = 0.4;

@@ -1,9 +1,71 @@
 import sharp from "sharp";
 import { AppError } from "@atelier/server/platform";
-import { byteAt } from "../raster/cells.ts";
-import type { Mask, Rgb } from "../raster/grid.ts";
+import {
+  makePreview,
+  maskBounds,
+  type Picture,
+  readMask,
+  readPicture,
+  writeMask,
+  writePng,
+} from "../../pictures.ts";
+import { inputPath, type LocalRun, type RunContext } from "../child.ts";
+import { boxBlur, dilateDisc } from "../raster/filters.ts";
+import { areaOf, byteAt, clamp, floatAt, type Mask, planeOf, type Rgb } from "../raster/grid.ts";
 import { fillHole } from "./fill.ts";
-import type { Level } from "./level.ts";
+import type { Level } from "./patch-match.ts";
+
+interface Crop {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+const leastMarginPx = 96;
+/** Margin around the hole as a share of the hole's longer side: enough picture to copy from. */
+const marginShare = 1;
+
+/** The part of the picture that a fill of `mask` looks at. The mask must not be empty. */
+function chooseCrop(mask: Mask): Crop {
+  const hole = maskBounds(mask);
+  const margin = Math.max(leastMarginPx, Math.round(marginShare * (Math.max(hole.width, hole.height) - 1)));
+  const left = Math.max(0, hole.left - margin);
+  const top = Math.max(0, hole.top - margin);
+  return {
+    left,
+    top,
+    width: Math.min(mask.width, hole.left + hole.width + margin) - left,
+    height: Math.min(mask.height, hole.top + hole.height + margin) - top,
+  };
+}
+
+/** Cuts `crop` out of interleaved cells with `channels` per pixel. */
+function cut(cells: Uint8Array, widthPx: number, { crop, channels }: { crop: Crop; channels: number }) {
+  const part = new Uint8Array(crop.width * crop.height * channels);
+  for (let row = 0; row < crop.height; row++) {
+    const from = ((crop.top + row) * widthPx + crop.left) * channels;
+    part.set(cells.subarray(from, from + crop.width * channels), row * crop.width * channels);
+  }
+  return part;
+}
+
+const featherPx = 2;
+
+/** Writes the filled part into `picture`, faded in over the rim of the hole; pixels outside the hole are not touched. */
+function pasteFill(picture: Rgb, filled: Rgb, { crop, hole }: { crop: Crop; hole: Mask }): void {
+  const inside = boxBlur(planeOf(hole), featherPx, 1);
+  for (let i = 0; i < hole.data.length; i++) {
+    if (!byteAt(hole.data, i)) continue;
+    const share = clamp((floatAt(inside.data, i) - 0.5) * 2.5, 0, 1);
+    const x = crop.left + (i % crop.width);
+    const to = ((crop.top + Math.floor(i / crop.width)) * picture.width + x) * 3;
+    for (let c = 0; c < 3; c++) {
+      const old = byteAt(picture.data, to + c);
+      picture.data[to + c] = Math.round(old + (byteAt(filled.data, i * 3 + c) - old) * share);
+    }
+  }
+}
 
 /** The search runs on at most so many pixels; a larger part is worked on at a smaller scale. */
 const mostWorkPixels = 1_000_000;
@@ -14,7 +76,7 @@ interface FillEvents {
 }
 
 /** Returns `part` with the masked pixels filled, at its own size. Throws `bad_request` when all of it is masked. */
-export async function fillCrop(part: Rgb, hole: Mask, events: FillEvents): Promise<Rgb> {
+async function fillCrop(part: Rgb, hole: Mask, events: FillEvents): Promise<Rgb> {
   const scale = Math.min(1, Math.sqrt(mostWorkPixels / (part.width * part.height)));
   const level = scale < 1 ? await shrink(part, hole, scale) : levelOf(part, hole.data);
   const isFilled = await fillHole(level, {
@@ -56,4 +118,40 @@ async function resize({ data, width, height }: Rgb, size: { width: number; heigh
     .raw()
     .toBuffer();
   return { data: new Uint8Array(bytes), width: size.width, height: size.height };
+}
+
+const matchShare = 0.9;
+
+/**
+ * Removes what is marked and fills the place from the rest of the picture. Every pixel outside the grown mask stays as it
+ * was. Throws `mask_size`, `mask_empty`, `upload_unreadable`, `bad_request` when nearly everything is marked.
+ */
+export const runInpaint: LocalRun = async (task, context) => {
+  const startedAt = performance.now();
+  context.progress(0, "reading");
+  const picture = await readPicture(inputPath(task, "image"));
+  const marked = await readMask(inputPath(task, "mask"), picture);
+  const radiusPx = clamp(Math.round(Math.max(picture.width, picture.height) / 200), 4, 8);
+  // Grown, since people mark an object narrowly and its shadow and blur reach further.
+  const mask = dilateDisc(marked, radiusPx);
+  await removeMarked(picture, mask, context);
+  context.progress(0.95, "writing");
+  const path = await writePng(picture, task.workDir);
+  if (task.maskPath) await writeMask(mask, task.maskPath);
+  context.progress(1, "writing");
+  const timeMs = Math.round(performance.now() - startedAt);
+  return [{ path, mime: "image/png", facts: { maskPixels: areaOf(mask), radiusPx, timeMs } }];
+};
+
+async function removeMarked(picture: Picture, mask: Mask, context: RunContext): Promise<void> {
+  const crop = chooseCrop(mask);
+  const size = { width: crop.width, height: crop.height };
+  const part: Rgb = { ...size, data: cut(picture.data, picture.width, { crop, channels: 3 }) };
+  const hole: Mask = { ...size, data: cut(mask.data, mask.width, { crop, channels: 1 }) };
+  context.progress(0.03, "match");
+  const filled = await fillCrop(part, hole, {
+    onStep: (fraction) => context.progress(0.03 + fraction * (matchShare - 0.03), "match"),
+    onPicture: async (state) => context.preview(await makePreview(state)),
+  });
+  pasteFill(picture, filled, { crop, hole });
 }

@@ -1,10 +1,8 @@
-import { drawCapsule } from "../raster/draw-capsule.ts";
-import { byteAt, doubleAt, floatAt, intAt } from "../raster/cells.ts";
-import { components } from "../raster/components.ts";
-import { emptyMask, maskWhere, type Mask } from "../raster/grid.ts";
 import { morph } from "../raster/filters.ts";
-import { bodyPosition, zone, type Fit, type Painted } from "./paint.ts";
-import type { Scene } from "./scene.ts";
+import { byteAt, doubleAt, emptyMask, floatAt, intAt, type Mask, maskWhere } from "../raster/grid.ts";
+import { components, drawCapsule } from "../raster/shapes.ts";
+import { bodyPosition, type Fit, type Painted, zone } from "./paint.ts";
+import type { Scene } from "./run.ts";
 
 /** Where the garment is seen, and what stands in front of it. */
 export interface Region {

@@ -3,7 +3,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createBench, sample, type BenchRun } from "../fixtures/run-bench.ts";
 import { stripeAngle } from "../fixtures/stripe-angle.ts";
-import { drawPolygon } from "../raster/draw-polygon.ts";
+import { drawPolygon } from "../raster/shapes.ts";
 import { emptyMask } from "../raster/grid.ts";
 
 const raw = async (file: string) =>

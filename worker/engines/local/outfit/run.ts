@@ -1,16 +1,132 @@
-import { torsoPolygon } from "../people/body.ts";
-import { makePreview } from "../picture/make-preview.ts";
-import { readPicture } from "../picture/read-picture.ts";
-import { workCopy } from "../picture/work-copy.ts";
-import { writeMask, writePng } from "../../pictures.ts";
-import { areaOf, type Rgb } from "../raster/grid.ts";
-import { inputPath, type LocalRun } from "../run-context.ts";
-import { composeOutfit } from "./compose.ts";
-import { mergeOverlay } from "./merge-overlay.ts";
-import { readGarment, type Category } from "./read-garment.ts";
-import { readPerson } from "./read-person.ts";
+import type { CV } from "@techstark/opencv-js";
+import { makePreview, readPicture, workCopy, writeMask, writePng } from "../../pictures.ts";
+import { inputPath, type LocalRun, type RunContext } from "../child.ts";
+import { garmentMask, refuseGarment } from "../garment/mask.ts";
+import { garmentLandmarks, type GarmentShape } from "../garment/shape.ts";
+import { bodyFrame, type BodyFrame, drawReach, drawSkeleton, torsoPolygon } from "../people/body.ts";
+import { type Clothes, clothesMask } from "../people/masks.ts";
+import { personMatte } from "../people/matte.ts";
+import {
+  detectPose,
+  detectSelfie,
+  judgePose,
+  personScores,
+  refusePerson,
+  requireOnePerson,
+  requirePerson,
+} from "../people/pose.ts";
+import { areaOf, byteAt, emptyMask, type Mask, maskWhere, type Rgb } from "../raster/grid.ts";
+import { drawCapsule, largestComponent } from "../raster/shapes.ts";
+import { composeOutfit, mergeOverlay } from "./compose.ts";
 
 const workSidePx = 768;
+/** A garment longer than so many of its widths below the armpits is a dress. */
+const dressLengthRatio = 1.55;
+
+type Category = "auto" | "top" | "bottom" | "dress";
+
+/** Reads and measures the garment. Throws `garment_unsuitable`. */
+async function readGarment(cv: CV, file: string, category: Category) {
+  if (category === "bottom") {
+    throw refuseGarment(
+      "The preview can put on tops and dresses, not trousers or skirts. Choose a top or a dress.",
+      {
+        gate: "category",
+        score: 0,
+      },
+    );
+  }
+  const picture = await workCopy(await readPicture(file), workSidePx);
+  const { mask, cloth, scores } = garmentMask(cv, picture);
+  const shape = garmentLandmarks(mask);
+  const isLong = category === "auto" ? shape.lengthRatio > dressLengthRatio : category === "dress";
+  return {
+    garment: { picture, mask, cloth: withoutArmpits(cloth, shape), shape },
+    scores: { ...scores, lengthRatio: shape.lengthRatio },
+    isLong,
+  };
+}
+
+/** The gap below a sleeve ends in a wedge too narrow to be seen as ground: its colours are left out. */
+function withoutArmpits(cloth: Mask, { armpits, sleeves, width }: GarmentShape): Mask {
+  if (!sleeves) return cloth;
+  const wedges = emptyMask(cloth);
+  for (const armpit of armpits) {
+    drawCapsule(wedges, {
+      from: armpit,
+      to: { x: armpit.x, y: armpit.y - 0.1 * width },
+      radius: 0.025 * width,
+    });
+  }
+  return maskWhere(cloth, (i) => byteAt(cloth.data, i) === 1 && !byteAt(wedges.data, i));
+}
+
+const leastBoneAgreement = 0.7;
+const leastCoverage = 0.55;
+
+/** Finds the person and what they wear. Throws `no_person_found`, `person_unsuitable`. */
+async function readPerson(cv: CV, picture: Rgb, context: RunContext) {
+  const { runtime } = context;
+  context.progress(0.2, "pose");
+  const pose = await detectPose(runtime, picture);
+  const selfie = await detectSelfie(runtime, picture);
+  const scores = personScores(pose, selfie);
+  requirePerson(scores);
+  const frame = bodyFrame(pose);
+  judgePose(frame, picture);
+  context.progress(0.35, "matte");
+  const sighting = {
+    picture,
+    selfie,
+    skeleton: drawSkeleton(frame, picture),
+    reach: drawReach(frame, picture),
+    nearPx: 0.12 * frame.shoulderWidthPx,
+  };
+  const matte = personMatte(cv, sighting, (mask, bones) => largestComponent(cv, mask, bones).mask);
+  if (matte.boneAgreement < leastBoneAgreement) {
+    throw refusePerson(
+      "The person could not be told from the background. Use a photo on a calmer background.",
+      {
+        gate: "matte",
+        score: matte.boneAgreement,
+      },
+    );
+  }
+  const person = matte.mask;
+  await requireOnePerson({ cv, runtime }, { picture, selfie, person, frame });
+  context.progress(0.5, "clothes");
+  const clothes = clothesMask(cv, { picture, person }, frame);
+  if (clothes.coverage < leastCoverage) {
+    throw refusePerson(
+      "The clothes on the upper body could not be found. Use a photo with nothing in front of it.",
+      {
+        gate: "coverage",
+        score: clothes.coverage,
+      },
+    );
+  }
+  const facts = { ...scores, boneAgreement: matte.boneAgreement, clothesCoverage: clothes.coverage };
+  return { frame, person, clothes, scores: facts };
+}
+
+interface Garment {
+  readonly picture: Rgb;
+  readonly mask: Mask;
+  readonly cloth: Mask;
+  readonly shape: GarmentShape;
+}
+
+/** All that is known before the garment is put on; masks are at the size of `picture`. */
+export interface Scene {
+  readonly cv: CV;
+  readonly picture: Rgb;
+  readonly frame: BodyFrame;
+  readonly person: Mask;
+  readonly clothes: Clothes;
+  readonly garment: Garment;
+  /** Reaches below the hips, as a dress does. */
+  readonly isLong: boolean;
+}
 
 /**
  * Lays a garment from a product photo over a person: a composite to preview an outfit, no generated picture. Every pixel

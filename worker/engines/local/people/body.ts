@@ -1,4 +1,5 @@
-import type { Point } from "../raster/grid.ts";
+import { emptyMask, type Mask, type Point, type Size } from "../raster/grid.ts";
+import { drawCapsule, drawPolygon } from "../raster/shapes.ts";
 import type { KeyPoint, Pose } from "./pose.ts";
 
 /** What a person has on the left and on the right of the picture. */
@@ -91,4 +92,50 @@ function hipsOrGuess(
   if (Math.min(hips[0].score, hips[1].score) >= 0.12 && length >= 0.8 && length < 2.6) return found;
   const guess = usualTorsoLength * shoulderWidthPx;
   return { x: neck.x - right.y * guess, y: neck.y + right.x * guess };
+}
+
+const bothSides = [0, 1] as const;
+
+/** Thin capsules along bones that are certainly the person. */
+export function drawSkeleton(frame: BodyFrame, size: Size): Mask {
+  const mask = emptyMask(size);
+  const { at, torsoLength, shoulderWidthPx: unit } = frame;
+  drawPolygon(mask, [at(-0.4, 0.05), at(0.4, 0.05), at(0.3, torsoLength * 0.9), at(-0.3, torsoLength * 0.9)]);
+  drawCapsule(mask, { from: frame.nose, to: at(0, 0), radius: 0.1 * unit });
+  for (const side of bothSides) {
+    const [elbow, wrist, hip, knee] = limbs(frame, side);
+    if (elbow.score > 0.35) {
+      drawCapsule(mask, { from: frame.shoulders[side], to: elbow, radius: 0.06 * unit });
+      if (wrist.score > 0.35) drawCapsule(mask, { from: elbow, to: wrist, radius: 0.04 * unit });
+    }
+    if (hip.score > 0.3 && knee.score > 0.3) drawCapsule(mask, { from: hip, to: knee, radius: 0.07 * unit });
+  }
+  return mask;
+}
+
+/** All that the person can reach; what is outside is certainly not this person. */
+export function drawReach(frame: BodyFrame, size: Size): Mask {
+  const mask = emptyMask(size);
+  const { at, torsoLength, shoulderWidthPx: unit } = frame;
+  const bottom = torsoLength + 0.5;
+  drawPolygon(mask, [at(-0.85, -0.35), at(0.85, -0.35), at(0.95, bottom), at(-0.95, bottom)]);
+  drawCapsule(mask, { from: frame.nose, to: at(0, 0), radius: 0.6 * unit });
+  for (const side of bothSides) {
+    const [elbow, wrist, hip, knee] = limbs(frame, side);
+    if (elbow.score > 0.15) {
+      drawCapsule(mask, { from: frame.shoulders[side], to: elbow, radius: 0.42 * unit });
+      if (wrist.score > 0.15) drawCapsule(mask, { from: elbow, to: wrist, radius: 0.36 * unit });
+    }
+    const isKneeSeen = knee.score > 0.2;
+    const thighEnd = isKneeSeen ? knee : at(side ? 0.3 : -0.3, torsoLength + 1.2);
+    drawCapsule(mask, { from: hip, to: thighEnd, radius: 0.6 * unit });
+    if (isKneeSeen && frame.ankles[side].score > 0.2) {
+      drawCapsule(mask, { from: knee, to: frame.ankles[side], radius: 0.4 * unit });
+    }
+  }
+  return mask;
+}
+
+function limbs(frame: BodyFrame, side: 0 | 1) {
+  return [frame.elbows[side], frame.wrists[side], frame.hips[side], frame.knees[side]] as const;
 }

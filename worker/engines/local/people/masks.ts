@@ -1,18 +1,116 @@
 import type { CV } from "@techstark/opencv-js";
-import { byteAt, doubleAt, intAt } from "../raster/cells.ts";
-import { toneAt, toneDistance, type Tone } from "../raster/color.ts";
-import { components } from "../raster/components.ts";
-import { drawCapsule } from "../raster/draw-capsule.ts";
-import { drawPolygon } from "../raster/draw-polygon.ts";
-import { cutLabel, grabCut } from "../raster/grab-cut.ts";
-import { areaOf, emptyMask, maskWhere, type Grey, type Mask, type Rgb, type Size } from "../raster/grid.ts";
-import { largestComponent } from "../raster/largest-component.ts";
-import { morph } from "../raster/filters.ts";
-import { resizeGrid, resizeMask, resizeNearest } from "../raster/resize-grid.ts";
-import { torsoPolygon, type BodyFrame } from "./body.ts";
-import { drawHead, growHair, hairTone, toneOf } from "./head-masks.ts";
-import { refusePerson } from "./refuse-person.ts";
-import { skinMask } from "./skin-mask.ts";
+import { cutLabel, grabCut, morph } from "../raster/filters.ts";
+import {
+  areaOf,
+  byteAt,
+  doubleAt,
+  emptyMask,
+  type Grey,
+  intAt,
+  type Mask,
+  maskWhere,
+  medianTone,
+  resizeGrid,
+  resizeMask,
+  resizeNearest,
+  type Rgb,
+  type Size,
+  type Tone,
+  toneAt,
+  toneDistance,
+} from "../raster/grid.ts";
+import { components, drawCapsule, drawPolygon, largestComponent } from "../raster/shapes.ts";
+import { type BodyFrame, torsoPolygon } from "./body.ts";
+import { refusePerson } from "./pose.ts";
+
+const hairTolerance = { luma: 38, chroma: 12 };
+const leastTones = 30;
+
+/** A capsule over the head. */
+function drawHead(frame: BodyFrame, size: Size): Mask {
+  const mask = emptyMask(size);
+  const { nose, down, eyeDistancePx: unit } = frame;
+  drawCapsule(mask, {
+    from: { x: nose.x - down.x * unit * 0.4, y: nose.y - down.y * unit * 0.4 },
+    to: { x: nose.x + down.x * unit * 0.3, y: nose.y + down.y * unit * 0.3 },
+    radius: Math.max(unit * 2.1, 0.28 * frame.shoulderWidthPx) * 0.8,
+  });
+  return mask;
+}
+
+/** Median colour of every third pixel that is wanted; `undefined` when there are too few. */
+function toneOf(picture: Rgb, isWanted: (index: number) => boolean): Tone | undefined {
+  const tones: Tone[] = [];
+  for (let i = 0; i < picture.width * picture.height; i += 3) if (isWanted(i)) tones.push(toneAt(picture, i));
+  return medianTone(tones, leastTones);
+}
+
+export interface HairScene {
+  readonly picture: Rgb;
+  readonly person: Mask;
+  readonly skin: Mask;
+  readonly head: Mask;
+  readonly frame: BodyFrame;
+}
+
+function hairTone({ picture, person, skin, head, frame }: HairScene): Tone | undefined {
+  const browY = (frame.eyes[0].y + frame.eyes[1].y) / 2 - frame.eyeDistancePx * 0.9;
+  return toneOf(picture, (i) => {
+    const isAboveBrow = Math.floor(i / picture.width) < browY;
+    return isAboveBrow && byteAt(head.data, i) === 1 && !byteAt(skin.data, i) && byteAt(person.data, i) === 1;
+  });
+}
+
+/** Hair: grown from the head as long as it looks more like hair than like the clothes. */
+function growHair(cv: CV, scene: HairScene, tones: { hair: Tone; cloth: Tone }): Mask {
+  const { picture, person, skin, head } = scene;
+  const { width, height } = picture;
+  const hair = new Uint8Array(width * height);
+  const stack: number[] = [];
+  const toHair = (i: number) => toneDistance(toneAt(picture, i), tones.hair, hairTolerance);
+  const add = (i: number) => {
+    hair[i] = 1;
+    stack.push(i);
+  };
+  for (let i = 0; i < hair.length; i++) {
+    const isHead = byteAt(head.data, i) && byteAt(person.data, i) && !byteAt(skin.data, i);
+    if (isHead && toHair(i) < 1.3) add(i);
+  }
+  const visit = (i: number) => {
+    if (i < 0 || i >= hair.length || byteAt(hair, i) || !byteAt(person.data, i)) return;
+    const distance = toHair(i);
+    if (distance >= 1.3) return;
+    if (distance < toneDistance(toneAt(picture, i), tones.cloth, hairTolerance) * 0.7) add(i);
+  };
+  for (let i = stack.pop(); i !== undefined; i = stack.pop()) {
+    for (const next of [i - 1, i + 1, i - width, i + width]) visit(next);
+  }
+  return morph(cv, { data: hair, width, height }, ["close", 2]);
+}
+
+const tolerance = { luma: 75, chroma: 13 };
+const leastFacePixels = 20;
+
+/** Skin by its distance to the median colour of the middle of the face. Throws `person_unsuitable` without a face. */
+function skinMask(picture: Rgb, frame: BodyFrame): Mask {
+  const { nose, eyeDistancePx: unit } = frame;
+  const tones: Tone[] = [];
+  const right = Math.min(picture.width, nose.x + unit * 0.5);
+  const bottom = Math.min(picture.height, nose.y + unit * 0.35);
+  for (let y = Math.max(0, Math.round(nose.y - unit * 0.25)); y < bottom; y++) {
+    for (let x = Math.max(0, Math.round(nose.x - unit * 0.5)); x < right; x++) {
+      tones.push(toneAt(picture, y * picture.width + x));
+    }
+  }
+  const face = medianTone(tones, leastFacePixels);
+  if (!face) {
+    throw refusePerson("The face cannot be seen. Use a photo of the person from the front.", {
+      gate: "face",
+      score: tones.length,
+    });
+  }
+  return maskWhere(picture, (i) => toneDistance(toneAt(picture, i), face, tolerance) < 1);
+}
 
 const workSidePx = 512;
 const clothTolerance = { luma: 38, chroma: 10 };

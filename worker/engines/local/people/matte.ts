@@ -1,11 +1,18 @@
 import type { CV } from "@techstark/opencv-js";
-import { byteAt } from "../raster/cells.ts";
-import { fillHoles } from "../raster/fill-holes.ts";
-import { cutLabel, grabCut } from "../raster/grab-cut.ts";
-import { emptyMask, maskWhere, type Grey, type Mask, type Rgb } from "../raster/grid.ts";
-import { morph } from "../raster/filters.ts";
-import { resizeGrid, resizeMask, resizeNearest } from "../raster/resize-grid.ts";
-import type { Sighting } from "./sighting.ts";
+import { cutLabel, grabCut, morph } from "../raster/filters.ts";
+import {
+  byteAt,
+  emptyMask,
+  type Grey,
+  type Mask,
+  maskWhere,
+  resizeGrid,
+  resizeMask,
+  resizeNearest,
+  type Rgb,
+} from "../raster/grid.ts";
+import { fillHoles } from "../raster/shapes.ts";
+import type { Sighting } from "./pose.ts";
 
 const workSidePx = 448;
 const likely = 110;
