@@ -1,4 +1,4 @@
-import { parseFlags, usage } from "@atelier/worker/start-up";
+import { parseFlags, usage } from "@atelier/worker/args";
 import { run } from "./supervisor/run.ts";
 
 const { flags, problem } = parseFlags(process.argv.slice(2));

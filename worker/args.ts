@@ -1,4 +1,67 @@
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import { parseArgs } from "node:util";
+import { engines, type JobKind, jobKinds } from "@atelier/server/engines";
+import type { Env } from "@atelier/server/platform";
+
+export interface Asking {
+  readonly kinds: readonly string[];
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Ends the question as Enter does. */
+  readonly signal?: AbortSignal;
+}
+
+/** Whether there is somebody to ask and something to ask for: a terminal, no CI, and no kinds configured. */
+export function mayAsk(given: {
+  readonly isTerminal: boolean;
+  readonly ci: string | undefined;
+  readonly only: readonly string[];
+}): boolean {
+  const isCi = given.ci !== undefined && !["", "0", "false"].includes(given.ci);
+  return given.isTerminal && !isCi && given.only.length === 0;
+}
+
+/** Asks which kinds of jobs a worker shall take, by number or name, until the answer is right; empty (Enter) for all. */
+export async function askOnly({ kinds, input, output, signal }: Asking): Promise<string[]> {
+  const choices = kinds.map((kind, at) => `  ${at + 1}  ${kind}`).join("\n");
+  output.write(`Which jobs shall this worker take?\n${choices}\n`);
+  // Not in raw mode, so that Ctrl-C stays what it is.
+  const lines = createInterface({ input, terminal: false, ...(signal ? { signal } : {}) });
+  // Before the first question: lines that come earlier than the iterator are lost.
+  const answers = lines[Symbol.asyncIterator]();
+  const prompt = () => output.write("Numbers or names, separated by commas; Enter for all: ");
+  prompt();
+  try {
+    for await (const line of answers) {
+      const words = line.split(/[\s,]+/).filter(Boolean);
+      const chosen = words.map((word) => kinds.find((kind, at) => word === kind || word === String(at + 1)));
+      const known = chosen.filter((kind) => kind !== undefined);
+      if (known.length === words.length) return [...new Set(known)];
+      const unknown = words.filter((_, at) => chosen[at] === undefined);
+      output.write(`There is no ${unknown.join(", ")}. `);
+      prompt();
+    }
+    return [];
+  } finally {
+    lines.close();
+    // What was not read may keep the process alive.
+    input.pause();
+  }
+}
+
+/** The kinds that a worker with this environment could ever take; without servers those of this computer's engine. */
+export function possibleKinds(
+  env: Pick<Env, "COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS">,
+): JobKind[] {
+  const sources = [env.COMFYUI_URLS, env.COMFYUI_DISCOVERY, env.IOPAINT_URLS];
+  const hasServers = sources.some((list) => list.length > 0);
+  const known = engines.filter(({ name }) => hasServers || name === "local").flatMap(({ kinds }) => kinds);
+  return jobKinds.filter((kind) => known.includes(kind));
+}
+
+/** A worker that an admin retired ends with this code: its supervisor does not start it again. */
+export const retiredExitCode = 20;
 
 export const usage = `Usage: worker [--only KINDS] [--once [--wait SECONDS]]
 

@@ -1,217 +1,333 @@
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
-import { addNode } from "@atelier/testing/jobs";
+import { cancel, claim, handBack, type Lease, noteSubmission } from "@atelier/server/jobs";
+import { type ComfySimulator, readGraph, startComfySimulator } from "@atelier/testing/comfyui";
+import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import pg from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { followNode, type FollowInput } from "./follow-node.ts";
-import type { ServerState } from "./servers/index.ts";
-import { startOrders } from "./orders.ts";
+import { type FollowInput, followNode, startOrders, takeOffStrays } from "./duties.ts";
+import { postPrompt } from "./engines/comfyui/client/index.ts";
+import { createServerPool, createSources, type ServerPool, type ServerState } from "./servers/index.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
 
 let opened: TestServices;
-beforeAll(async () => {
-  opened = await createTestServices();
-});
 afterAll(() => opened.close());
 
-const url = "http://127.0.0.1:8188";
-const need: Need = "comfyui/t2i_sd15";
-const turns = 40;
+describe("strays", () => {
+  let owner: TestOwner;
+  let server: ComfySimulator;
+  let pool: ServerPool;
+  beforeAll(async () => {
+    opened = await createTestServices();
+    owner = await addOwner(opened.services);
+  });
+  beforeEach(async () => {
+    const { config, log } = opened.services;
+    server = await startComfySimulator();
+    pool = createServerPool({
+      sources: createSources({ COMFYUI_URLS: [server.url], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [] }),
+      workflows: () => [],
+      config: { ...config, timing: { ...config.timing, probeMs: 100 } },
+      log,
+    });
+    await pool.start();
+    onTestFinished(async () => {
+      await pool.stop();
+      await server.close();
+    });
+  });
 
-type Seen = { state: string; isOffered: boolean };
-const readSeen = `
+  async function claimJob(): Promise<Lease> {
+    const { services } = opened;
+    const nodeId = await addNode(services);
+    await addJob(services, { owner });
+    const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+    if (!job) throw new Error("the job was not claimed");
+    return { jobId: job.id, attempt: job.attempt, nodeId };
+  }
+
+  /** Posts to the server what a run of the job posts. */
+  async function postFor(jobId: string): Promise<string> {
+    const promptId = randomUUID();
+    const graph = structuredClone(readGraph("t2i_sd15"));
+    for (const { class_type, inputs } of Object.values(graph)) {
+      if (class_type === "SaveImage") inputs["filename_prefix"] = `atelier/${jobId}-${promptId.slice(0, 8)}`;
+      // Words that look like the name of another run.
+      if (class_type === "CLIPTextEncode") inputs["text"] = `atelier/${randomUUID()}-12345678 a chair`;
+    }
+    const { signal } = new AbortController();
+    await postPrompt(server, { graph, promptId, clientId: promptId }, { signal });
+    return promptId;
+  }
+
+  /** A job as a worker leaves it that stopped: at work on the server, and to be taken up again. */
+  async function leaveBehind(): Promise<{ lease: Lease; promptId: string }> {
+    const lease = await claimJob();
+    const promptId = await postFor(lease.jobId);
+    await noteSubmission(opened.services, lease, { server: server.url, externalId: promptId });
+    return { lease, promptId };
+  }
+
+  const untilQueued = (length: number) =>
+    vi.waitUntil(() => pool.list()[0]?.queueLength === length, { timeout: 10_000 });
+  const storyOf = (promptId: string) => server.prompts().find((story) => story.promptId === promptId);
+
+  test("F3 F36 a job that is cancelled while it waits to be adopted leaves nothing on its server", async () => {
+    const { services } = opened;
+    server.inject({ kind: "hang" });
+    const { lease, promptId } = await leaveBehind();
+    await handBack(services, lease);
+    await untilQueued(1);
+    await takeOffStrays(services, pool);
+    expect(storyOf(promptId)).toMatchObject({ started: 1, interrupted: 0 });
+    await cancel(services, { ownerId: owner.userId, id: lease.jobId });
+    await takeOffStrays(services, pool);
+    expect(storyOf(promptId)).toMatchObject({ interrupted: 1, finished: 0 });
+  });
+
+  test("F3 a prompt whose job was posted anew is taken off; what others posted, and what may be adopted, stays", async () => {
+    const { services } = opened;
+    server.inject({ kind: "hang" });
+    const adoptable = await leaveBehind();
+    const old = await leaveBehind();
+    await noteSubmission(services, old.lease, { server: "http://other.test", externalId: randomUUID() });
+    const foreign = [await postFor(randomUUID()), await postFor("somebody")];
+    await untilQueued(4);
+    await takeOffStrays(services, pool);
+    expect(storyOf(old.promptId)).toMatchObject({ deleted: 1, started: 0 });
+    const kept = [adoptable.promptId, ...foreign].map((id) => storyOf(id));
+    expect(kept.map((story) => [story?.deleted, story?.interrupted])).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+
+  test("F3 a server that works on nothing but this node's own job is not asked", async () => {
+    server.inject({ kind: "hang" });
+    const { lease } = await leaveBehind();
+    const { signal } = new AbortController();
+    const held = await pool.acquireHolder({
+      url: server.url,
+      jobId: lease.jobId,
+      patienceMs: 0,
+      signal,
+    });
+    await untilQueued(1);
+    await takeOffStrays(opened.services, pool);
+    expect(server.stats().requests["GET /queue"]).toBeUndefined();
+    held?.release();
+  });
+});
+
+describe("duties", () => {
+  beforeAll(async () => {
+    opened = await createTestServices();
+  });
+
+  const url = "http://127.0.0.1:8188";
+  const need: Need = "comfyui/t2i_sd15";
+  const turns = 40;
+
+  type Seen = { state: string; isOffered: boolean };
+  const readSeen = `
   select s.state, '${need}' = any(q.needs) as "isOffered"
   from engine_servers s join node_queues q on q.node_id = s.node_id`;
 
-function serverState(address: string, isUp: boolean): ServerState {
-  return {
-    url: address,
-    engine: "comfyui",
-    label: "server",
-    sources: [],
-    state: isUp ? "healthy" : "down",
-    device: "cpu",
-    deviceName: null,
-    vramTotalBytes: null,
-    vramFreeBytes: null,
-    version: null,
-    needs: [need],
-    models: [],
-    missing: {},
-    jobId: null,
-    isFree: isUp,
-    queueLength: 0,
-    lastError: null,
-    refusesConnections: false,
-    probedAt: null,
-  };
-}
-
-/** A node with one server, which goes up and down. */
-function createFickleServer(): Pick<FollowInput, "pool" | "offer"> & { turn(isUp: boolean): void } {
-  const listeners = new Set<() => void>();
-  const listen = (listener: () => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
-  let isUp = false;
-  const capability = { cores: 1, memoryBytes: 1, gpus: [], engines: [], kinds: [] };
-  const server = () => serverState(url, isUp);
-  const offers = () => (isUp ? [{ need, servers: [url] }] : []);
-  return {
-    pool: { list: () => [server()], onChange: listen },
-    offer: {
-      current: () => ({
-        capability,
-        queues: [{ queue: "cpu-light", slots: offers().length, offers: offers() }],
-        localSlots: 0,
-      }),
-      onChange: listen,
-    },
-    turn(next) {
-      isUp = next;
-      for (const listener of listeners) listener();
-    },
-  };
-}
-
-test("A10 D3 a server is seen healthy when jobs can be placed on it, and at no other moment", async () => {
-  const { services } = opened;
-  await addNode(services);
-  const [node] = await services.db.select().from(schema.nodes);
-  if (!node) throw new Error("the node is missing");
-  const fickle = createFickleServer();
-  const consumers = { follow: () => undefined, claimNow: () => undefined };
-  const loop = followNode(services, { ...fickle, incarnation: { current: () => node }, consumers });
-  const seen = new Set<string>();
-  const wrong: unknown[] = [];
-  try {
-    let isUp = true;
-    fickle.turn(isUp);
-    for (let turn = 0; turn < turns;) {
-      const [row] = (await services.db.execute<Seen>(readSeen)).rows;
-      if (!row) continue;
-      seen.add(row.state);
-      if ((row.state === "healthy") !== row.isOffered) wrong.push(row);
-      if (row.isOffered !== isUp) continue;
-      isUp = !isUp;
-      fickle.turn(isUp);
-      turn += 1;
-    }
-  } finally {
-    await loop.stop();
+  function serverState(address: string, isUp: boolean): ServerState {
+    return {
+      url: address,
+      engine: "comfyui",
+      label: "server",
+      sources: [],
+      state: isUp ? "healthy" : "down",
+      device: "cpu",
+      deviceName: null,
+      vramTotalBytes: null,
+      vramFreeBytes: null,
+      version: null,
+      needs: [need],
+      models: [],
+      missing: {},
+      jobId: null,
+      isFree: isUp,
+      queueLength: 0,
+      lastError: null,
+      refusesConnections: false,
+      probedAt: null,
+    };
   }
-  expect(wrong).toEqual([]);
-  expect(seen).toEqual(new Set(["healthy", "down"]));
-});
 
-test("D4 probes that change nothing write nothing, and a change of one server is one statement", async () => {
-  const { services } = opened;
-  await services.db.delete(schema.nodes);
-  await addNode(services);
-  const [node] = await services.db.select().from(schema.nodes);
-  if (!node) throw new Error("the node is missing");
-  const fickle = createFickleServer();
-  let servers = Array.from({ length: 10 }, (_, at) => serverState(`http://gpu-${at}:8188`, true));
-  const listeners = new Set<() => void>();
-  const pool: FollowInput["pool"] = {
-    list: () => servers,
-    onChange: (listener) => {
+  /** A node with one server, which goes up and down. */
+  function createFickleServer(): Pick<FollowInput, "pool" | "offer"> & { turn(isUp: boolean): void } {
+    const listeners = new Set<() => void>();
+    const listen = (listener: () => void) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
-    },
-  };
-  const consumers = { follow: () => undefined, claimNow: () => undefined };
-  const { offer } = fickle;
-  const loop = followNode(services, { offer, pool, consumers, incarnation: { current: () => node } });
-  const change = (next: ServerState[]) => {
-    servers = next;
-    for (const listener of listeners) listener();
-  };
-  const countDown = async () => {
-    const result = await services.db.execute<{ down: number }>(
-      "select count(*)::int as down from engine_servers where state = 'down' having count(*) >= 0",
-    );
-    return result.rows[0]?.down;
-  };
-  await vi.waitUntil(async () => (await services.db.$count(schema.engineServers)) === servers.length, 5_000);
-  const statements = vi.spyOn(pg.Client.prototype, "query");
-  const writes = () =>
-    statements.mock.calls.filter(([query]) =>
-      /insert into "engine_servers"/.test(JSON.stringify(query).replaceAll("\\", "")),
-    ).length;
-  const startedMs = performance.now();
-  for (let probe = 0; probe < 50; probe += 1) {
-    change(servers.map((server) => ({ ...server, probedAt: new Date() })));
-    await new Promise(setImmediate);
-  }
-  change(servers.map((server, at) => (at === 0 ? { ...server, state: "down" } : server)));
-  await vi.waitUntil(async () => (await countDown()) === 1, 5_000);
-  const refreshes = Math.ceil((performance.now() - startedMs) / services.config.timing.probeMs);
-  await loop.stop();
-  expect(writes()).toBeGreaterThan(0);
-  expect(writes()).toBeLessThanOrEqual(1 + refreshes);
-  statements.mockRestore();
-});
-
-const readNode = async (id: string) =>
-  (await opened.services.db.select().from(schema.nodes)).find((node) => node.id === id);
-
-async function addedNode() {
-  const node = await readNode(await addNode(opened.services));
-  if (!node) throw new Error("the node is missing");
-  return node;
-}
-
-test("F30 a node says that its disk is almost full, and takes it back when there is space", async () => {
-  const { services } = opened;
-  const { limits, timing } = services.config;
-  timing.cancelPollMs = 20;
-  const node = await addedNode();
-  const refused = { what: "a_workflow", reason: "Another node has one of this name." };
-  await services.db.update(schema.nodes).set({ problems: [refused] });
-  const problems = async () => (await readNode(node.id))?.problems;
-  const space = createSpace(services);
-  const floor = limits.minFreeBytes;
-  limits.minFreeBytes = Number.MAX_SAFE_INTEGER;
-  const watching = startSpaceWatch(services, { space, incarnation: { current: () => node } });
-  try {
-    const full = { what: "Disk space", reason: expect.stringMatching(/^Only \d+ MB are free/) };
-    await vi.waitFor(async () => expect(await problems()).toEqual([refused, full]));
-    expect(space.isEnough()).toBe(false);
-    limits.minFreeBytes = floor;
-    await vi.waitFor(async () => expect(await problems()).toEqual([refused]));
-    expect(space.isEnough()).toBe(true);
-  } finally {
-    limits.minFreeBytes = floor;
-    await watching.stop();
-  }
-});
-
-test("F30 a node without space claims nothing, and takes up its queues again when there is space", async () => {
-  const { services } = opened;
-  services.config.timing.cancelPollMs = 20;
-  const node = await addedNode();
-  let isEnough = false;
-  let isActive: boolean | null = null;
-  const orders = startOrders(services, {
-    incarnation: { current: () => node },
-    offer: { setSettings: () => undefined },
-    pool: { setDrained: () => undefined },
-    consumers: {
-      setActive(next) {
-        isActive = next;
+    };
+    let isUp = false;
+    const capability = { cores: 1, memoryBytes: 1, gpus: [], engines: [], kinds: [] };
+    const server = () => serverState(url, isUp);
+    const offers = () => (isUp ? [{ need, servers: [url] }] : []);
+    return {
+      pool: { list: () => [server()], onChange: listen },
+      offer: {
+        current: () => ({
+          capability,
+          queues: [{ queue: "cpu-light", slots: offers().length, offers: offers() }],
+          localSlots: 0,
+        }),
+        onChange: listen,
       },
-    },
-    space: { isEnough: () => isEnough },
-    onRetire: () => undefined,
-  });
-  try {
-    await vi.waitFor(() => expect(isActive).toBe(false));
-    isEnough = true;
-    await vi.waitFor(() => expect(isActive).toBe(true));
-  } finally {
-    await orders.stop();
+      turn(next) {
+        isUp = next;
+        for (const listener of listeners) listener();
+      },
+    };
   }
+
+  test("A10 D3 a server is seen healthy when jobs can be placed on it, and at no other moment", async () => {
+    const { services } = opened;
+    await addNode(services);
+    const [node] = await services.db.select().from(schema.nodes);
+    if (!node) throw new Error("the node is missing");
+    const fickle = createFickleServer();
+    const consumers = { follow: () => undefined, claimNow: () => undefined };
+    const loop = followNode(services, { ...fickle, incarnation: { current: () => node }, consumers });
+    const seen = new Set<string>();
+    const wrong: unknown[] = [];
+    try {
+      let isUp = true;
+      fickle.turn(isUp);
+      for (let turn = 0; turn < turns;) {
+        const [row] = (await services.db.execute<Seen>(readSeen)).rows;
+        if (!row) continue;
+        seen.add(row.state);
+        if ((row.state === "healthy") !== row.isOffered) wrong.push(row);
+        if (row.isOffered !== isUp) continue;
+        isUp = !isUp;
+        fickle.turn(isUp);
+        turn += 1;
+      }
+    } finally {
+      await loop.stop();
+    }
+    expect(wrong).toEqual([]);
+    expect(seen).toEqual(new Set(["healthy", "down"]));
+  });
+
+  test("D4 probes that change nothing write nothing, and a change of one server is one statement", async () => {
+    const { services } = opened;
+    await services.db.delete(schema.nodes);
+    await addNode(services);
+    const [node] = await services.db.select().from(schema.nodes);
+    if (!node) throw new Error("the node is missing");
+    const fickle = createFickleServer();
+    let servers = Array.from({ length: 10 }, (_, at) => serverState(`http://gpu-${at}:8188`, true));
+    const listeners = new Set<() => void>();
+    const pool: FollowInput["pool"] = {
+      list: () => servers,
+      onChange: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    const consumers = { follow: () => undefined, claimNow: () => undefined };
+    const { offer } = fickle;
+    const loop = followNode(services, { offer, pool, consumers, incarnation: { current: () => node } });
+    const change = (next: ServerState[]) => {
+      servers = next;
+      for (const listener of listeners) listener();
+    };
+    const countDown = async () => {
+      const result = await services.db.execute<{ down: number }>(
+        "select count(*)::int as down from engine_servers where state = 'down' having count(*) >= 0",
+      );
+      return result.rows[0]?.down;
+    };
+    await vi.waitUntil(
+      async () => (await services.db.$count(schema.engineServers)) === servers.length,
+      5_000,
+    );
+    const statements = vi.spyOn(pg.Client.prototype, "query");
+    const writes = () =>
+      statements.mock.calls.filter(([query]) =>
+        /insert into "engine_servers"/.test(JSON.stringify(query).replaceAll("\\", "")),
+      ).length;
+    const startedMs = performance.now();
+    for (let probe = 0; probe < 50; probe += 1) {
+      change(servers.map((server) => ({ ...server, probedAt: new Date() })));
+      await new Promise(setImmediate);
+    }
+    change(servers.map((server, at) => (at === 0 ? { ...server, state: "down" } : server)));
+    await vi.waitUntil(async () => (await countDown()) === 1, 5_000);
+    const refreshes = Math.ceil((performance.now() - startedMs) / services.config.timing.probeMs);
+    await loop.stop();
+    expect(writes()).toBeGreaterThan(0);
+    expect(writes()).toBeLessThanOrEqual(1 + refreshes);
+    statements.mockRestore();
+  });
+
+  const readNode = async (id: string) =>
+    (await opened.services.db.select().from(schema.nodes)).find((node) => node.id === id);
+
+  async function addedNode() {
+    const node = await readNode(await addNode(opened.services));
+    if (!node) throw new Error("the node is missing");
+    return node;
+  }
+
+  test("F30 a node says that its disk is almost full, and takes it back when there is space", async () => {
+    const { services } = opened;
+    const { limits, timing } = services.config;
+    timing.cancelPollMs = 20;
+    const node = await addedNode();
+    const refused = { what: "a_workflow", reason: "Another node has one of this name." };
+    await services.db.update(schema.nodes).set({ problems: [refused] });
+    const problems = async () => (await readNode(node.id))?.problems;
+    const space = createSpace(services);
+    const floor = limits.minFreeBytes;
+    limits.minFreeBytes = Number.MAX_SAFE_INTEGER;
+    const watching = startSpaceWatch(services, { space, incarnation: { current: () => node } });
+    try {
+      const full = { what: "Disk space", reason: expect.stringMatching(/^Only \d+ MB are free/) };
+      await vi.waitFor(async () => expect(await problems()).toEqual([refused, full]));
+      expect(space.isEnough()).toBe(false);
+      limits.minFreeBytes = floor;
+      await vi.waitFor(async () => expect(await problems()).toEqual([refused]));
+      expect(space.isEnough()).toBe(true);
+    } finally {
+      limits.minFreeBytes = floor;
+      await watching.stop();
+    }
+  });
+
+  test("F30 a node without space claims nothing, and takes up its queues again when there is space", async () => {
+    const { services } = opened;
+    services.config.timing.cancelPollMs = 20;
+    const node = await addedNode();
+    let isEnough = false;
+    let isActive: boolean | null = null;
+    const orders = startOrders(services, {
+      incarnation: { current: () => node },
+      offer: { setSettings: () => undefined },
+      pool: { setDrained: () => undefined },
+      consumers: {
+        setActive(next) {
+          isActive = next;
+        },
+      },
+      space: { isEnough: () => isEnough },
+      onRetire: () => undefined,
+    });
+    try {
+      await vi.waitFor(() => expect(isActive).toBe(false));
+      isEnough = true;
+      await vi.waitFor(() => expect(isActive).toBe(true));
+    } finally {
+      await orders.stop();
+    }
+  });
 });

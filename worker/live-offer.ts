@@ -1,9 +1,11 @@
 import type { NodeSettings } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
+import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
 import type { ServerPool } from "./servers/index.ts";
-import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
+
+export { chooseLightQueue, type NodeOffer, type QueueOffer, detectMachine, parseOnly } from "./offer.ts";
 
 /** What the node offers, kept up to date with its servers and with what an admin changes. */
 export interface LiveOffer {

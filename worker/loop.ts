@@ -1,5 +1,35 @@
 import type { Logger } from "@atelier/server/platform";
 
+/** When something last happened: decides whether a worker sweeps often or rarely (A6). */
+export interface Activity {
+  /** Something happens now; true when all was idle before. */
+  note(): boolean;
+  isIdle(): boolean;
+}
+
+export function createActivity(idleAfterMs: number): Activity {
+  let activeAtMs = performance.now();
+  const isIdle = () => performance.now() - activeAtMs > idleAfterMs;
+  return {
+    note() {
+      const wasIdle = isIdle();
+      activeAtMs = performance.now();
+      return wasIdle;
+    },
+    isIdle,
+  };
+}
+
+/** The promise, or the signal's reason as soon as it aborts; what was begun then goes on by itself. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
 /** Work that repeats until it is stopped. */
 export interface Loop {
   /** Starts the next pass now. */

@@ -1,29 +1,19 @@
 import path from "node:path";
 import {
+  type Config,
+  type Env,
   loadConfig,
+  type Logger,
   openLog,
   parseEnv,
   toAppError,
-  type Config,
-  type Env,
-  type Logger,
 } from "@atelier/server/platform";
 import { openServices } from "@atelier/server/services";
-import { endProcess } from "./end-process.ts";
+import { askOnly, type Flags, mayAsk, parseFlags, possibleKinds, retiredExitCode, usage } from "./args.ts";
 import { createLocalEngine, createServerEngines } from "./engines/index.ts";
-import { loadWorkflows } from "./load-workflows.ts";
-import { workOnce } from "./once/index.ts";
+import { workOnce } from "./once.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
-import {
-  askOnly,
-  mayAsk,
-  parseFlags,
-  possibleKinds,
-  retiredExitCode,
-  usage,
-  type Flags,
-} from "./start-up/index.ts";
-import { work, type WorkInput } from "./work.ts";
+import { endProcess, loadWorkflows, work, type WorkInput } from "./work.ts";
 
 async function main(env: Env, { once }: Flags): Promise<void> {
   const log = await openLog({ env, name: "worker" });

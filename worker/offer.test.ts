@@ -1,140 +1,153 @@
-import { type EngineName, type JobKind } from "@atelier/server/engines";
-import { parseConfig, parseEnv, type ConfigInput } from "@atelier/server/platform";
-import { builtInWorkflows } from "@atelier/server/workflows";
 import { describe, expect, test } from "vitest";
+import type { EngineName, JobKind } from "@atelier/server/engines";
+import { type ConfigInput, parseConfig, parseEnv } from "@atelier/server/platform";
+import { builtInWorkflows } from "@atelier/server/workflows";
 import type { Engine } from "./engines/index.ts";
+import { chooseLightQueue, computeOffer, type OfferInput, parseGpus, parseOnly } from "./offer.ts";
 import type { ServerState } from "./servers/index.ts";
-import { computeOffer, type OfferInput } from "./offer.ts";
-import { parseGpus } from "./offer/machine.ts";
-import { parseOnly } from "./offer/parse-only.ts";
 
-const gib = 1024 ** 3;
+describe("choose queues", () => {
+  const machine = { cores: 4, memoryBytes: 8 * 1024 ** 3, gpus: [] };
 
-function engineOf(name: EngineName, kinds: readonly JobKind[]): Engine {
-  return { name, kinds, run: () => Promise.resolve([]), close: () => Promise.resolve() };
-}
-const local = engineOf("local", ["upscale", "inpaint"]);
-const comfyui = engineOf("comfyui", ["text_to_image"]);
-
-function server(change: Partial<ServerState>): ServerState {
-  return {
-    url: "http://127.0.0.1:8188",
-    engine: "comfyui",
-    label: "127.0.0.1:8188",
-    sources: ["static"],
-    state: "healthy",
-    device: "cuda",
-    deviceName: "Card",
-    vramTotalBytes: 24 * gib,
-    vramFreeBytes: 24 * gib,
-    version: "0.8.0",
-    needs: ["comfyui/t2i_sd15"],
-    models: [],
-    missing: {},
-    jobId: null,
-    isFree: true,
-    queueLength: 0,
-    lastError: null,
-    refusesConnections: false,
-    probedAt: null,
-    ...change,
-  };
-}
-
-interface Change extends Partial<Omit<OfferInput, "config" | "env">> {
-  readonly env?: Readonly<Record<string, string>>;
-  readonly config?: ConfigInput;
-}
-
-function offerWith({ env: settings = {}, config = {}, ...change }: Change) {
-  const { env } = parseEnv(settings);
-  if (!env) throw new Error("wrong settings of the test");
-  const engines = change.engines ?? [local, comfyui];
-  return computeOffer({
-    env,
-    config: parseConfig(config),
-    machine: { cores: 4, memoryBytes: 8 * gib, gpus: [] },
-    engines,
-    workflows: builtInWorkflows,
-    servers: [],
-    settings: {},
-    only: parseOnly(env, engines),
-    ...change,
-  });
-}
-
-const needsOn = (offer: ReturnType<typeof offerWith>, queue: string) =>
-  offer.queues.find((one) => one.queue === queue)?.offers.map(({ need }) => need);
-
-describe("A9 what a worker offers", () => {
-  test("is all that its engines can do, or only the kinds that it is narrowed to", () => {
-    expect(needsOn(offerWith({}), "cpu-light")).toEqual(["local/upscale", "local/inpaint"]);
-    expect(needsOn(offerWith({ env: { WORKER_ONLY: "upscale" } }), "cpu-light")).toEqual(["local/upscale"]);
-    expect(offerWith({ env: { WORKER_ONLY: "upscale" } }).capability.kinds).toEqual(["upscale"]);
-  });
-
-  test("is as many jobs at once as it is told to", () => {
-    expect(offerWith({ env: { WORKER_CPU_SLOTS: "3" } }).queues).toMatchObject([{ slots: 3 }]);
-  });
-
-  test("never is a kind that no engine here can run: it is refused by name", () => {
-    expect(() => offerWith({ env: { WORKER_ONLY: "upscale,edit" } })).toThrow(/edit.*Known: /);
+  test("D3 a machine's lightest queue is the one that asks for the least of those that it satisfies", () => {
+    const queues = { light: { minCores: 1 }, middle: { minCores: 2 }, cards: { minVramGib: 8 } };
+    expect(chooseLightQueue(parseConfig({ queues }), machine)).toBe("light");
+    const demanding = { "large-memory": { minMemoryGib: 64 }, cores: { minCores: 4 } };
+    expect(chooseLightQueue(parseConfig({ queues: demanding }), machine)).toBe("cores");
+    expect(chooseLightQueue(parseConfig({ queues: { first: {}, last: {} } }), machine)).toBe("last");
+    expect(chooseLightQueue(parseConfig({ queues: { cards: { minVramGib: 8 } } }), machine)).toBeNull();
   });
 });
 
-describe("D3 D4 queues by capability", () => {
-  test("a node with cards subscribes to one class of cards, that of its best server, and to one CPU class", () => {
-    const servers = [server({}), server({ url: "http://b", vramTotalBytes: 6 * gib })];
-    const offer = offerWith({ servers });
-    expect(offer.queues.map(({ queue, slots }) => [queue, slots])).toEqual([
-      ["gpu-high", 2],
-      ["cpu-light", 2],
-    ]);
-    const medium = offerWith({ servers: [server({ vramTotalBytes: 6 * gib })] });
-    expect(medium.queues[0]?.queue).toBe("gpu-medium");
+describe("offer", () => {
+  const gib = 1024 ** 3;
+
+  function engineOf(name: EngineName, kinds: readonly JobKind[]): Engine {
+    return { name, kinds, run: () => Promise.resolve([]), close: () => Promise.resolve() };
+  }
+  const local = engineOf("local", ["upscale", "inpaint"]);
+  const comfyui = engineOf("comfyui", ["text_to_image"]);
+
+  function server(change: Partial<ServerState>): ServerState {
+    return {
+      url: "http://127.0.0.1:8188",
+      engine: "comfyui",
+      label: "127.0.0.1:8188",
+      sources: ["static"],
+      state: "healthy",
+      device: "cuda",
+      deviceName: "Card",
+      vramTotalBytes: 24 * gib,
+      vramFreeBytes: 24 * gib,
+      version: "0.8.0",
+      needs: ["comfyui/t2i_sd15"],
+      models: [],
+      missing: {},
+      jobId: null,
+      isFree: true,
+      queueLength: 0,
+      lastError: null,
+      refusesConnections: false,
+      probedAt: null,
+      ...change,
+    };
+  }
+
+  interface Change extends Partial<Omit<OfferInput, "config" | "env">> {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly config?: ConfigInput;
+  }
+
+  function offerWith({ env: settings = {}, config = {}, ...change }: Change) {
+    const { env } = parseEnv(settings);
+    if (!env) throw new Error("wrong settings of the test");
+    const engines = change.engines ?? [local, comfyui];
+    return computeOffer({
+      env,
+      config: parseConfig(config),
+      machine: { cores: 4, memoryBytes: 8 * gib, gpus: [] },
+      engines,
+      workflows: builtInWorkflows,
+      servers: [],
+      settings: {},
+      only: parseOnly(env, engines),
+      ...change,
+    });
+  }
+
+  const needsOn = (offer: ReturnType<typeof offerWith>, queue: string) =>
+    offer.queues.find((one) => one.queue === queue)?.offers.map(({ need }) => need);
+
+  describe("A9 what a worker offers", () => {
+    test("is all that its engines can do, or only the kinds that it is narrowed to", () => {
+      expect(needsOn(offerWith({}), "cpu-light")).toEqual(["local/upscale", "local/inpaint"]);
+      expect(needsOn(offerWith({ env: { WORKER_ONLY: "upscale" } }), "cpu-light")).toEqual(["local/upscale"]);
+      expect(offerWith({ env: { WORKER_ONLY: "upscale" } }).capability.kinds).toEqual(["upscale"]);
+    });
+
+    test("is as many jobs at once as it is told to", () => {
+      expect(offerWith({ env: { WORKER_CPU_SLOTS: "3" } }).queues).toMatchObject([{ slots: 3 }]);
+    });
+
+    test("never is a kind that no engine here can run: it is refused by name", () => {
+      expect(() => offerWith({ env: { WORKER_ONLY: "upscale,edit" } })).toThrow(/edit.*Known: /);
+    });
   });
 
-  test("a larger machine serves the more demanding CPU class", () => {
-    const offer = offerWith({ machine: { cores: 16, memoryBytes: 32 * gib, gpus: [] } });
-    expect(offer.queues).toMatchObject([{ queue: "cpu-intensive", slots: 8 }]);
-  });
+  describe("D3 D4 queues by capability", () => {
+    test("a node with cards subscribes to one class of cards, that of its best server, and to one CPU class", () => {
+      const servers = [server({}), server({ url: "http://b", vramTotalBytes: 6 * gib })];
+      const offer = offerWith({ servers });
+      expect(offer.queues.map(({ queue, slots }) => [queue, slots])).toEqual([
+        ["gpu-high", 2],
+        ["cpu-light", 2],
+      ]);
+      const medium = offerWith({ servers: [server({ vramTotalBytes: 6 * gib })] });
+      expect(medium.queues[0]?.queue).toBe("gpu-medium");
+    });
 
-  test("a server without a card serves the CPU class", () => {
-    const offer = offerWith({ servers: [server({ device: "cpu" })] });
-    expect(needsOn(offer, "cpu-light")).toContain("comfyui/t2i_sd15");
-    expect(offer.queues).toMatchObject([{ queue: "cpu-light", slots: 3 }]);
-  });
+    test("a larger machine serves the more demanding CPU class", () => {
+      const offer = offerWith({ machine: { cores: 16, memoryBytes: 32 * gib, gpus: [] } });
+      expect(offer.queues).toMatchObject([{ queue: "cpu-intensive", slots: 8 }]);
+    });
 
-  test("A10 without a usable server the queue of cards stays but offers nothing", () => {
-    const offer = offerWith({ servers: [server({ state: "down" })] });
-    expect(offer.queues[0]).toEqual({ queue: "gpu-high", slots: 0, offers: [] });
-  });
+    test("a server without a card serves the CPU class", () => {
+      const offer = offerWith({ servers: [server({ device: "cpu" })] });
+      expect(needsOn(offer, "cpu-light")).toContain("comfyui/t2i_sd15");
+      expect(offer.queues).toMatchObject([{ queue: "cpu-light", slots: 3 }]);
+    });
 
-  test("A10 a server that only ends its job takes no place away from the others, and offers nothing", () => {
-    const servers = [server({ state: "draining", jobId: "one" }), server({ url: "http://127.0.0.1:8189" })];
-    const [cards] = offerWith({ servers }).queues;
-    expect(cards).toMatchObject({ slots: 2, offers: [{ servers: ["http://127.0.0.1:8189"] }] });
-    const [idle] = offerWith({ servers: [server({ state: "draining" })] }).queues;
-    expect(idle).toMatchObject({ slots: 0, offers: [] });
-  });
+    test("A10 without a usable server the queue of cards stays but offers nothing", () => {
+      const offer = offerWith({ servers: [server({ state: "down" })] });
+      expect(offer.queues[0]).toEqual({ queue: "gpu-high", slots: 0, offers: [] });
+    });
 
-  test("a queue may ask for models and narrow to kinds", () => {
-    const queues = { flux: { minVramGib: 8, models: ["flux.safetensors"] }, cpu: { kinds: ["inpaint"] } };
-    expect(needsOn(offerWith({ config: { queues }, servers: [server({})] }), "flux")).toEqual([]);
-    const fitting = offerWith({ config: { queues }, servers: [server({ models: ["flux.safetensors"] })] });
-    expect(needsOn(fitting, "flux")).toEqual(["comfyui/t2i_sd15"]);
-    expect(needsOn(fitting, "cpu")).toEqual(["local/inpaint"]);
-  });
+    test("A10 a server that only ends its job takes no place away from the others, and offers nothing", () => {
+      const servers = [server({ state: "draining", jobId: "one" }), server({ url: "http://127.0.0.1:8189" })];
+      const [cards] = offerWith({ servers }).queues;
+      expect(cards).toMatchObject({ slots: 2, offers: [{ servers: ["http://127.0.0.1:8189"] }] });
+      const [idle] = offerWith({ servers: [server({ state: "draining" })] }).queues;
+      expect(idle).toMatchObject({ slots: 0, offers: [] });
+    });
 
-  test("an admin changes slots and kinds of a node", () => {
-    const offer = offerWith({ settings: { slots: { "cpu-light": 7 }, kinds: ["inpaint"] } });
-    expect(offer.queues).toMatchObject([{ slots: 7, offers: [{ need: "local/inpaint" }] }]);
-  });
+    test("a queue may ask for models and narrow to kinds", () => {
+      const queues = { flux: { minVramGib: 8, models: ["flux.safetensors"] }, cpu: { kinds: ["inpaint"] } };
+      expect(needsOn(offerWith({ config: { queues }, servers: [server({})] }), "flux")).toEqual([]);
+      const fitting = offerWith({ config: { queues }, servers: [server({ models: ["flux.safetensors"] })] });
+      expect(needsOn(fitting, "flux")).toEqual(["comfyui/t2i_sd15"]);
+      expect(needsOn(fitting, "cpu")).toEqual(["local/inpaint"]);
+    });
 
-  test("the cards of the machine are read from nvidia-smi", () => {
-    expect(parseGpus("NVIDIA GeForce RTX 4090, 24564\nTesla T4, 15360\n\nrubbish\n")).toEqual([
-      { name: "NVIDIA GeForce RTX 4090", vramBytes: 24564 * 1024 ** 2 },
-      { name: "Tesla T4", vramBytes: 15360 * 1024 ** 2 },
-    ]);
+    test("an admin changes slots and kinds of a node", () => {
+      const offer = offerWith({ settings: { slots: { "cpu-light": 7 }, kinds: ["inpaint"] } });
+      expect(offer.queues).toMatchObject([{ slots: 7, offers: [{ need: "local/inpaint" }] }]);
+    });
+
+    test("the cards of the machine are read from nvidia-smi", () => {
+      expect(parseGpus("NVIDIA GeForce RTX 4090, 24564\nTesla T4, 15360\n\nrubbish\n")).toEqual([
+        { name: "NVIDIA GeForce RTX 4090", vramBytes: 24564 * 1024 ** 2 },
+        { name: "Tesla T4", vramBytes: 15360 * 1024 ** 2 },
+      ]);
+    });
   });
 });

@@ -1,16 +1,53 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
-import type { Engine } from "./engines/index.ts";
-import { enter } from "./enter.ts";
-import { leave } from "./leave.ts";
 import { startWatchOver } from "./duties.ts";
-import { createMutex } from "./mutex.ts";
-import { createRuns } from "./runs.ts";
+import type { Engine } from "./engines/index.ts";
+import { chooseLightQueue, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
+import { enter, leave } from "./presence.ts";
+import { createRuns, type Runs } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
-import { onceStopped, type StopWait } from "./stop-signal.ts";
-import { openLightOffer } from "./once/open-light-offer.ts";
-import { takeOne } from "./once/take-one.ts";
+import { createServerPool } from "./servers/index.ts";
+import { createMutex, onceStopped, type StopWait } from "./work.ts";
+
+/** What a node without a long life offers: one job of the lightest CPU queue, by this computer's engine; no servers. */
+async function openLightOffer(
+  { env, config, log }: Services,
+  engines: readonly Engine[],
+  runs: Runs,
+): Promise<LiveOffer> {
+  const machine = await detectMachine();
+  const queue = chooseLightQueue(config, machine);
+  const needs = queue === null ? undefined : config.queues[queue];
+  if (queue === null || !needs) throw new AppError("internal", "No CPU queue takes this machine.");
+  return createLiveOffer({
+    env: { ...env, WORKER_CPU_SLOTS: 1 },
+    config: { ...config, queues: { [queue]: needs } },
+    engines,
+    pool: createServerPool({ sources: [], workflows: () => [], config, log }),
+    workflows: [],
+    machine,
+    only: parseOnly(env, engines),
+    runs,
+  });
+}
+
+/** Runs that take one job alone: the door shuts with its claim. `taken` resolves then. */
+function takeOne(runs: Runs): { readonly runs: Runs; readonly taken: Promise<void> } {
+  const { promise: taken, resolve } = Promise.withResolvers<void>();
+  return {
+    taken,
+    runs: {
+      ...runs,
+      add(place, work) {
+        runs.close();
+        resolve();
+        return runs.add(place, work);
+      },
+    },
+  };
+}
 
 export interface WorkOnceInput {
   /** Those that need no servers. */

@@ -19,7 +19,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
-import { createMutex } from "./mutex.ts";
+import { createMutex } from "./work.ts";
 import { runJob } from "./run-job.ts";
 import { createRuns } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";

@@ -1,29 +1,65 @@
-import { discardOutput, storeOutput, type StoredOutput } from "@atelier/server/images";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDatabaseAway } from "@atelier/server/db";
+import type { InputRole } from "@atelier/server/engines";
+import { discardOutput, readOriginalTo, type StoredOutput, storeOutput } from "@atelier/server/images";
 import {
   complete,
   confirmCancel,
   fail,
   handBack,
-  noteSubmission,
-  start,
   type Job,
   type Lease,
+  loadInputImages,
+  noteSubmission,
+  start,
 } from "@atelier/server/jobs";
 import { countRun } from "@atelier/server/nodes";
-import { isDatabaseAway } from "@atelier/server/db";
 import { AppError, toAppError } from "@atelier/server/platform";
+import { findWorkflow } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
-import type { Engine, EngineOutput } from "./engines/index.ts";
-import { fetchInputs } from "./fetch-inputs.ts";
-import { persist } from "./persist.ts";
-import { createRunClock } from "./run-clock.ts";
-import { taskOf } from "./task-of.ts";
+import type { Engine, EngineOutput, EngineTask } from "./engines/index.ts";
 import { createReport } from "./report.ts";
-import { RunStopped } from "./runs.ts";
+import { createRunClock, RunStopped } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
 
-export interface RunInput {
+/** Copies the job's pictures into the work folder; gives the path of each by role. Throws `input_missing`. */
+async function fetchInputs(
+  services: Services,
+  job: Job,
+  workDir: string,
+): Promise<Partial<Record<InputRole, string>>> {
+  const inputs: Partial<Record<InputRole, string>> = {};
+  for (const [role, image] of await loadInputImages(services, job.id)) {
+    const file = path.join(workDir, role);
+    await readOriginalTo(services, image, file);
+    inputs[role] = file;
+  }
+  return inputs;
+}
+
+const patienceMs = 30_000;
+const pauseMs = 500;
+
+/**
+ * Repeats a write while the database is away, so that minutes of an engine's work are not lost to a restart of it.
+ * The write must be idempotent: a lost answer may hide a commit. Rejects with the signal's reason when aborted.
+ */
+async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDatabaseAway(error) || performance.now() > endMs) throw error;
+    }
+    await sleep(pauseMs);
+    signal.throwIfAborted();
+  }
+}
+
+interface RunInput {
   readonly job: Job;
   readonly lease: Lease;
   /** Null when none of this worker's engines is the job's. */
@@ -169,4 +205,26 @@ function classify(error: unknown): AppError {
 
 function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === "TimeoutError";
+}
+
+/** The task of a claimed job; throws `workflow_unknown` when its workflow is published nowhere any more. */
+async function taskOf(
+  services: Pick<Services, "db">,
+  { job, otherServers }: Pick<RunInput, "job" | "otherServers">,
+  files: Pick<EngineTask, "inputs" | "workDir">,
+): Promise<EngineTask> {
+  const { workflow: name, server, externalId } = job;
+  const workflow = name === null ? null : await findWorkflow(services.db, name);
+  if (name !== null && !workflow) throw new AppError("workflow_unknown", `The workflow "${name}" is gone.`);
+  return {
+    jobId: job.id,
+    kind: job.kind,
+    attempt: job.attempt,
+    need: job.need,
+    workflow,
+    avoid: [...job.avoid, ...otherServers],
+    submission: server !== null && externalId !== null ? { server, externalId } : null,
+    params: job.params,
+    ...files,
+  };
 }

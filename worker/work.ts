@@ -1,23 +1,102 @@
+import type { NodeProblem } from "@atelier/server/db";
+import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
+import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
 import { consume, type ConsumeInput } from "./claims.ts";
-import { startLoops } from "./duties.ts";
-import { enter } from "./enter.ts";
-import { followNode } from "./follow-node.ts";
-import { openWorkerHttp } from "./http/index.ts";
-import { leave } from "./leave.ts";
-import { createMutex } from "./mutex.ts";
-import { createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./offer/index.ts";
-import { startAwaiting, startOrders, startRepublishing } from "./orders.ts";
+import {
+  followNode,
+  startAwaiting,
+  startLoops,
+  startOrders,
+  startRepublishing,
+  startStrays,
+} from "./duties.ts";
+import type { Engine } from "./engines/index.ts";
+import { openWorkerHttp } from "./http/server.ts";
+import { createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
+import { enter, leave } from "./presence.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
+import type { ServerPool } from "./servers/index.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
-import { onceStopped, type StopCause } from "./stop-signal.ts";
-import { startStrays } from "./strays.ts";
-import type { WorkInput } from "./work-input.ts";
 
-export { endProcess } from "./end-process.ts";
-export { loadWorkflows } from "./load-workflows.ts";
-export type { WorkInput } from "./work-input.ts";
+const lingerMs = 2_000;
+
+/**
+ * For the end of a process that has closed all of its own: it ends by itself, or after two seconds although something
+ * still waits. That was seen once after PostgreSQL had refused connections; what waited is not known.
+ */
+export function endProcess(): void {
+  setTimeout(() => process.exit(), lingerMs).unref();
+}
+
+export interface LoadedWorkflows {
+  readonly workflows: readonly Workflow[];
+  /** What was refused of the operator's folder, and why. */
+  readonly problems: readonly NodeProblem[];
+}
+
+/** Built-in workflows and those of the operator's folder; a bad one is refused and the others keep working. */
+export async function loadWorkflows({
+  WORKFLOWS_DIR: dir,
+}: Pick<Env, "WORKFLOWS_DIR">): Promise<LoadedWorkflows> {
+  if (dir === undefined) return { workflows: builtInWorkflows, problems: [] };
+  const own = await readWorkflowFolder(dir);
+  return {
+    workflows: [...builtInWorkflows, ...own.workflows],
+    problems: own.problems.map(({ name, reason }) => ({ what: name, reason })),
+  };
+}
+
+/** Runs one piece of work at a time, in the order of the calls. */
+export function createMutex(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work, work);
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+/** Who wants the process to end: a signal, or an admin who retires its node. */
+type StopCause = NodeJS.Signals | "retired";
+
+/** Waits for the first word that the process should stop. */
+export interface StopWait {
+  /** Resolves with who asked first. */
+  readonly requested: Promise<StopCause>;
+  /** Resolves with the first signal: from then on the grace time runs. */
+  readonly signalled: Promise<NodeJS.Signals>;
+  retire(): void;
+}
+
+/** SIGINT and SIGTERM ask the process to stop, and so does `retire`; a second signal ends it at once. */
+export function onceStopped(): StopWait {
+  const signalled = Promise.withResolvers<NodeJS.Signals>();
+  const retired = Promise.withResolvers<"retired">();
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    signalled.resolve(signal);
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return {
+    requested: Promise.race([signalled.promise, retired.promise]),
+    signalled: signalled.promise,
+    retire: () => retired.resolve("retired"),
+  };
+}
+
+export interface WorkInput {
+  readonly engines: readonly Engine[];
+  readonly pool: ServerPool;
+  /** Built-in ones and those of this node's own folder. */
+  readonly workflows: readonly Workflow[];
+  /** What was not taken of that folder. */
+  readonly problems: readonly NodeProblem[];
+}
 
 /**
  * Runs until SIGINT, SIGTERM or an admin's word; then takes nothing new, ends or hands back its jobs and leaves in order

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { retiredExitCode } from "@atelier/worker/start-up";
+import { retiredExitCode } from "@atelier/worker/args";
 import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
 import type { ChildSpec } from "./child.ts";
 import type { Role } from "./role.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { checkPort, runChecks, type CheckResult } from "@atelier/server/doctor";
 import { inspectEnv, isLoopback, loadConfig, type Env } from "@atelier/server/platform";
-import { possibleKinds } from "@atelier/worker/start-up";
+import { possibleKinds } from "@atelier/worker/args";
 import { isRole, servingRoles, type Role } from "./role.ts";
 import type { PreflightReport, Settings } from "./settings.ts";
 import { findLiveSupervisor } from "./state-file.ts";

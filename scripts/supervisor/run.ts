@@ -3,7 +3,7 @@ import path from "node:path";
 import { openPostgres, type EmbeddedPostgres } from "../embedded/postgres.ts";
 import { readOrCreateSecret } from "../embedded/secrets.ts";
 import { announce } from "./announce.ts";
-import { askOnly, mayAsk, toArgs, type Flags } from "@atelier/worker/start-up";
+import { askOnly, mayAsk, toArgs, type Flags } from "@atelier/worker/args";
 import type { ChildSpec } from "./child.ts";
 import { childrenOf, rootDir } from "./children-of.ts";
 import { runStep } from "./run-step.ts";

@@ -1,7 +1,7 @@
 import { schema } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
 import { changeNodeSettings, retireNode } from "@atelier/server/nodes";
-import { retiredExitCode } from "@atelier/worker/start-up";
+import { retiredExitCode } from "@atelier/worker/args";
 import { desc, eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { addJob, readJob, readStory, testQueue, until } from "../jobs/index.ts";

@@ -2,7 +2,7 @@ import { loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices } from "@atelier/server/services";
 import { createServerEngines } from "@atelier/worker/engines";
 import { createServerPool, createSources } from "@atelier/worker/servers";
-import { retiredExitCode } from "@atelier/worker/start-up";
+import { retiredExitCode } from "@atelier/worker/args";
 import { endProcess, loadWorkflows, work } from "@atelier/worker/work";
 import pino from "pino";
 import { dieOn } from "./die-on.ts";

@@ -1,12 +1,42 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { isDatabaseAway } from "@atelier/server/db";
 import { AppError, ruleOf, toAppError, toProblem } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import type { Answer, Call } from "./call.ts";
-import { checkToken } from "./check-token.ts";
-import { routes } from "./routes.ts";
-import type { WorkerView } from "./worker-view.ts";
+import {
+  type Answer,
+  type Call,
+  createImageFromPrompt,
+  type Handle,
+  readHealth,
+  readStatus,
+  sendResult,
+} from "./handlers.ts";
+import type { WorkerView } from "./server.ts";
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/** Throws `unauthorized` unless the header bears the token. Digests are compared, so that not even the length shows. */
+function checkToken(authorization: string | undefined, token: string): void {
+  const [, given = ""] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
+  if (!timingSafeEqual(digest(given), digest(token)))
+    throw new AppError("unauthorized", "Send the worker's token as a bearer.");
+}
+
+interface Route {
+  readonly method: "GET" | "POST";
+  /** Its first group is the id. */
+  readonly path: RegExp;
+  readonly handle: Handle;
+}
+
+const routes: readonly Route[] = [
+  { method: "POST", path: /^\/CreateImageFromPrompt$/, handle: createImageFromPrompt },
+  { method: "GET", path: /^\/status\/([^/]+)$/, handle: readStatus },
+  { method: "GET", path: /^\/result\/([^/]+)$/, handle: sendResult },
+  { method: "GET", path: /^\/health$/, handle: readHealth },
+];
 
 export interface Asked {
   readonly services: Services;

@@ -1,8 +1,155 @@
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { z } from "zod";
+import { workerAccount } from "@atelier/server/accounts";
+import {
+  get,
+  type JobView,
+  kindParams,
+  noteAnswer,
+  noteServed,
+  openResult,
+  submit,
+} from "@atelier/server/jobs";
 import { readOrders } from "@atelier/server/nodes";
-import { newId } from "@atelier/server/platform";
+import { AppError, issuesOf, lineOfText, newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import type { Answer, Call } from "./call.ts";
-import type { WorkerView } from "./worker-view.ts";
+import type { WorkerView } from "./server.ts";
+
+/** A request whose sender is known. */
+export interface Call {
+  readonly services: Services;
+  /** Null while the worker starts. */
+  readonly worker: WorkerView | null;
+  readonly request: IncomingMessage;
+  /** What the route's pattern took out of the path. */
+  readonly id: string;
+  readonly query: URLSearchParams;
+}
+
+/** What is sent back: JSON, or a stream. */
+export type Answer =
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: unknown }
+  | {
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly stream: Readable;
+      /** Called after the last byte. */
+      readonly onSent: () => Promise<void>;
+    };
+
+export type Handle = (call: Call) => Promise<Answer>;
+
+/** Far above two of the longest prompts. */
+export const maxBodyBytes = 65_536;
+
+/** The JSON body of a request. Throws `bad_request`, and `request_too_large` without reading on. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  if (!request.headers["content-type"]?.startsWith("application/json"))
+    throw new AppError("bad_request", "Send the body as application/json.");
+  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("request_too_large");
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  // The request stays open when the loop is left, so that the refusal can still be read.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBodyBytes) throw new AppError("request_too_large");
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch (cause) {
+    throw new AppError("bad_request", "The body is not valid JSON.", { cause });
+  }
+}
+
+const bodySchema = kindParams.text_to_image.extend({
+  workflow: z.string().max(100).optional(),
+  retention: z.enum(["keep", "ephemeral"]).optional(),
+});
+const keySchema = lineOfText.min(1).max(200).optional();
+
+function parse<Value>(schema: z.ZodType<Value>, value: unknown): Value {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new AppError("bad_request", z.prettifyError(result.error), {
+    details: { issues: issuesOf(result.error) },
+  });
+}
+
+/** POST /CreateImageFromPrompt: stores the job and answers at once; its first failure is final (A14). */
+export async function createImageFromPrompt({ services, request }: Call): Promise<Answer> {
+  const { workflow, retention, ...params } = parse(bodySchema, await readJson(request));
+  const key = parse(keySchema, request.headers["idempotency-key"]);
+  const account = await workerAccount(services);
+  const { id } = await submit(
+    services,
+    { kind: "text_to_image", params, workflow, retention },
+    {
+      submitter: { userId: account.id, isGuest: false },
+      once: true,
+      ...(key === undefined ? {} : { idempotencyKey: key }),
+    },
+  );
+  return { status: 202, headers: { location: `/status/${id}` }, json: { status: "accepted", job_id: id } };
+}
+
+/** GET /status/{job_id}: a job that came to any worker directly; others' jobs are not known here. */
+export async function readStatus({ services, id }: Call): Promise<Answer> {
+  const account = await workerAccount(services);
+  const job = await get(services, { ownerId: account.id, id });
+  // A job without a result is answered in full by this; one with a result when its file was sent.
+  if (job.status === "failed" || job.status === "cancelled") await noteAnswer(services, job.id);
+  return { status: 200, headers: { "cache-control": "no-store" }, json: toStatus(job) };
+}
+
+function toStatus({ id, outputs, ...job }: JobView) {
+  const { status, progress, stage, error, workflow, params, queue, node, server } = job;
+  const results = outputs.map(({ imageId, widthPx, heightPx }, position) => {
+    const url = `/result/${id}${position > 0 ? `?position=${position}` : ""}`;
+    return { imageId, widthPx, heightPx, url };
+  });
+  return {
+    job_id: id,
+    status,
+    progress,
+    stage,
+    error,
+    outputs: results,
+    workflow,
+    params,
+    queue,
+    node,
+    server,
+    estimate: job.estimate,
+    createdAt: job.createdAt,
+    startedAt: job.startedAt,
+    endedAt: job.endedAt,
+  };
+}
+
+/** GET /result/{job_id}: the picture of a completed job. Throws `conflict` while there is none to come or not yet. */
+export async function sendResult({ services, id, query }: Call): Promise<Answer> {
+  const { id: ownerId } = await workerAccount(services);
+  const job = await get(services, { ownerId, id });
+  const output = job.outputs[Number(query.get("position") ?? 0)];
+  if (!output) throw missing(job);
+  const { imageId } = output;
+  const { headers, open } = await openResult(services, { id: imageId, ownerId });
+  // Without an If-None-Match there always is something to open.
+  if (!open) throw new AppError("not_found");
+  return { status: 200, headers, stream: await open(), onSent: () => noteServed(services, imageId) };
+}
+
+function missing({ status, error }: JobView): AppError {
+  if (status === "completed") return new AppError("not_found", "The job has no such picture, or no longer.");
+  if (status === "failed")
+    return new AppError("conflict", `The job has failed: ${error?.message ?? "for an unknown reason."}`);
+  return new AppError(
+    "conflict",
+    status === "cancelled" ? "The job was cancelled." : "The job is not done yet.",
+  );
+}
 
 /** A part that answers later than this counts as away. */
 const probeTimeoutMs = 3_000;

@@ -7,8 +7,8 @@ import { addJob, addOwner, readJob, until, type TestOwner } from "@atelier/testi
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { openWorkerHttp } from "./index.ts";
-import { maxBodyBytes } from "./read-json.ts";
+import { openWorkerHttp } from "./server.ts";
+import { maxBodyBytes } from "./handlers.ts";
 
 const token = "a-token-of-the-worker";
 const waiting = { timeout: 30_000, interval: 50 };

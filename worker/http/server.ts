@@ -2,7 +2,20 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import type { WorkerView } from "./worker-view.ts";
+import type { LiveOffer } from "../live-offer.ts";
+import type { Incarnation } from "../presence.ts";
+import type { Runs } from "../runs.ts";
+import type { ServerPool } from "../servers/index.ts";
+import type { Space } from "../space.ts";
+
+/** The parts of the worker that its health tells of. */
+export interface WorkerView {
+  readonly incarnation: Incarnation;
+  readonly offer: LiveOffer;
+  readonly runs: Runs;
+  readonly pool: ServerPool;
+  readonly space: Space;
+}
 
 const limits = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
 /** A client that takes no byte for this long is left. */

@@ -1,5 +1,5 @@
+import { describe, expect, test } from "vitest";
 import { builtInWorkflows } from "@atelier/server/workflows";
-import { expect, test } from "vitest";
 import {
   acquire,
   ask,
@@ -13,133 +13,363 @@ import {
   until,
   untilState,
 } from "./fixtures/pool-scene.ts";
+import type { HeldServer } from "./index.ts";
 
 endAfterEach();
 
-test("A10 D4 a probe tells what a server is and which workflows it can run, and what the others lack", async () => {
-  const big = await startServer({ queueLength: 3 });
-  const small = await startServer({ device: { type: "cuda", vramGib: 8 } });
-  const slow = await startServer({ device: { type: "cpu", vramGib: 8 }, files: [] });
-  const { pool } = await openPool([listed(big.url), listed(small.url), listed(slow.url)]);
-  const [first, second, third] = pool.list();
-  expect(first).toMatchObject({
-    url: big.url,
-    engine: "comfyui",
-    label: big.url.slice("http://".length),
-    sources: ["test"],
-    state: "healthy",
-    device: "cuda",
-    deviceName: "cuda card",
-    vramTotalBytes: 24 * 2 ** 30,
-    vramFreeBytes: 12 * 2 ** 30,
-    version: "0.8.0",
-    queueLength: 3,
-    jobId: null,
-    lastError: null,
+describe("create server pool health", () => {
+  test("F25 A10 a server that was killed is out of rotation and back when it answers again", async () => {
+    const [a, b] = [await startServer(), await startServer()];
+    const { pool } = await openPool([listed(a.url), listed(b.url)]);
+    await a.kill();
+    await untilState(pool, a, "down");
+    expect(pool.list()[0]?.lastError).toBeTruthy();
+    const held = await acquire(pool);
+    expect(held.url).toBe(b.url);
+    await b.kill();
+    await untilState(pool, b, "down");
+    expect(await pool.acquire(ask())).toBeNull();
+    await a.restart();
+    await untilState(pool, a, "healthy");
+    expect(pool.list()[0]?.lastError).toBeNull();
+    expect((await acquire(pool)).url).toBe(a.url);
   });
-  expect(first?.needs).toContain("comfyui/t2i_sdxl");
-  expect(first?.models.length).toBeGreaterThan(3);
-  expect(second?.needs).toContain("comfyui/t2i_sd15");
-  expect(second?.missing["t2i_flux1_checkpoint_fp8"]).toEqual([
-    expect.stringMatching(/^\d+ GiB of VRAM \(it has 8\.0\)$/),
-  ]);
-  // A CPU is never short of VRAM, but this one has no models.
-  expect(third?.needs).toEqual(["comfyui/cpu_composite_no_model"]);
-  expect(third?.missing["t2i_sd15"]).toEqual([
-    expect.stringMatching(/^model \S+ \(CheckpointLoaderSimple\.ckpt_name\)$/),
-  ]);
+
+  test("F25 A10 a server that a run lost is out at once, whoever waits for it is told, and it is asked again soon", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)], { probeMs: 60_000 });
+    const held = await acquire(pool);
+    const waiting = pool.acquire(ask());
+    pool.report(server.url, error("server_lost"), "comfyui/t2i_sd15");
+    expect(stateOf(pool, server)).toBe("down");
+    expect(await waiting).toBeNull();
+    held.release();
+    await untilState(pool, server, "healthy");
+    await acquire(pool);
+  });
+
+  test("A10 a server that never answers is down, but not while it works on our job", async () => {
+    const [a, b] = [await startServer(), await startServer()];
+    const { pool } = await openPool([listed(a.url), listed(b.url)], { probeTimeoutMs: 1_000 });
+    const held = await acquire(pool);
+    [a.isHanging, b.isHanging] = [true, true];
+    await untilState(pool, b, "down");
+    expect([held.url, stateOf(pool, a)]).toEqual([a.url, "healthy"]);
+    held.release();
+    await untilState(pool, a, "down");
+  });
+
+  test("A10 a server that is away at the start is found when it comes", async () => {
+    const server = await startServer();
+    await server.kill();
+    const { pool } = await openPool([listed(server.url)]);
+    expect(stateOf(pool, server)).toBe("down");
+    expect(await pool.acquire(ask())).toBeNull();
+    await server.restart();
+    await untilState(pool, server, "healthy");
+    expect(pool.list()[0]?.needs).toContain("comfyui/t2i_sd15");
+  });
+
+  test("F27 a server out of memory frees it before the next job, rests after several in a row and comes back", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    for (const expected of ["healthy", "degraded"] as const) {
+      const held = await acquire(pool);
+      const waiting = expected === "healthy" ? pool.acquire(ask()) : null;
+      const freed = routes(server, "/free").length;
+      pool.report(held.url, error("gpu_out_of_memory"), "comfyui/t2i_sd15");
+      held.release();
+      expect(stateOf(pool, server)).toBe(expected);
+      (await waiting)?.release();
+      await until(pool, () => routes(server, "/free").length === freed + 1);
+    }
+    expect(await pool.acquire(ask())).toBeNull();
+    expect(pool.list()[0]?.lastError).toBeTruthy();
+    await untilState(pool, server, "healthy");
+    expect(routes(server, "/free")).toHaveLength(2);
+    // It is on probation: one more and it rests again, a good run clears it.
+    pool.report((await acquire(pool)).url, error("out_of_memory"), "comfyui/t2i_sd15");
+    expect(stateOf(pool, server)).toBe("degraded");
+    await untilState(pool, server, "healthy");
+    pool.report(server.url, "ok", "comfyui/t2i_sd15");
+    pool.report(server.url, error("gpu_out_of_memory"), "comfyui/t2i_sd15");
+    expect(stateOf(pool, server)).toBe("healthy");
+  });
+
+  test("F27 a server that refuses to be freed takes jobs again all the same", async () => {
+    const server = await startServer({ freeStatus: 405 });
+    const { pool } = await openPool([listed(server.url)]);
+    pool.report(server.url, error("gpu_out_of_memory"), "comfyui/t2i_sd15");
+    (await acquire(pool)).release();
+    expect(routes(server, "/free")).toHaveLength(1);
+  });
+
+  test("F27 a server on which runs of two workflows fail rests too; a job that is itself at fault changes nothing", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    for (const code of ["graph_invalid", "engine_blocked", "input_missing", "engine_interrupted"] as const)
+      for (let run = 0; run < 5; run++) pool.report(server.url, error(code), "comfyui/t2i_sd15");
+    expect(stateOf(pool, server)).toBe("healthy");
+    for (const need of ["comfyui/t2i_sd15", "comfyui/t2i_sdxl"] as const)
+      for (let run = 0; run < 3; run++) pool.report(server.url, error("engine_failed"), need);
+    expect(stateOf(pool, server)).toBe("degraded");
+    await untilState(pool, server, "healthy");
+  });
+
+  test("F27 a workflow whose runs fail rests alone, and is offered again after a while", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    const [failing, other] = ["comfyui/t2i_sd15", "comfyui/t2i_sdxl"] as const;
+    const isOffered = () => pool.list()[0]?.needs.includes(failing);
+    for (let run = 0; run < 3; run++) {
+      expect(isOffered()).toBe(true);
+      pool.report(server.url, error("engine_failed"), failing);
+    }
+    expect(isOffered()).toBe(false);
+    expect(pool.list()[0]?.missing["t2i_sd15"]).toEqual([
+      expect.stringContaining("could not make the picture"),
+    ]);
+    expect(stateOf(pool, server)).toBe("healthy");
+    expect(await pool.acquire(ask({ need: failing }))).toBeNull();
+    (await acquire(pool, { need: other })).release();
+    await until(pool, () => isOffered() === true);
+    (await acquire(pool, { need: failing })).release();
+  });
 });
 
-test("A10 nodes and models are asked for once per version; the light probe goes on", async () => {
-  const server = await startServer();
-  const { pool } = await openPool([listed(server.url)]);
-  const classes = new Set(builtInWorkflows.flatMap((workflow) => workflow.classes));
-  expect(routes(server, "/object_info")).toHaveLength(classes.size);
-  expect(routes(server, "/object_info").map(({ route }) => route)).not.toContain("/object_info");
-  const before = routes(server, "/system_stats").length;
-  await until(pool, () => routes(server, "/system_stats").length >= before + 3);
-  expect(routes(server, "/object_info")).toHaveLength(classes.size);
-  [server.version, server.files] = ["0.9.0", []];
-  await until(pool, ([state]) => state?.version === "0.9.0");
-  expect(pool.list()[0]?.needs).toEqual(["comfyui/cpu_composite_no_model"]);
-  expect(routes(server, "/object_info")).toHaveLength(2 * classes.size);
+describe("create server pool turns", () => {
+  const holder = { jobId: "holds", patienceMs: 30_000, signal: new AbortController().signal };
+
+  test("A10 servers are taken in turn, one job on each at once, those with the shortest queue first", async () => {
+    const [a, b, c] = [await startServer(), await startServer(), await startServer({ queueLength: 2 })];
+    const { pool } = await openPool([listed(a.url), listed(b.url), listed(c.url)], { probeMs: 60_000 });
+    const given: string[] = [];
+    for (let run = 0; run < 4; run++) {
+      const held = await acquire(pool);
+      given.push(held.url);
+      held.release();
+    }
+    expect(given).toEqual([a.url, b.url, a.url, b.url]);
+    const held = [await acquire(pool), await acquire(pool), await acquire(pool, { jobId: "third" })];
+    expect(held.map(({ url }) => url)).toEqual([a.url, b.url, c.url]);
+    expect(pool.list().map(({ jobId }) => jobId)).toEqual(["job", "job", "third"]);
+  });
+
+  test("A10 a server of twice the weight is taken twice as often, a backup only where no other is free", async () => {
+    const [a, b, c] = [await startServer(), await startServer(), await startServer()];
+    const { pool } = await openPool([
+      listed(a.url, { isBackup: true }),
+      listed(b.url),
+      listed(c.url, { weight: 2 }),
+    ]);
+    const given: string[] = [];
+    for (let run = 0; run < 9; run++) {
+      const held = await acquire(pool);
+      given.push(held.url);
+      held.release();
+    }
+    expect([b, c].map(({ url }) => given.filter((each) => each === url).length)).toEqual([3, 6]);
+    const held = [await acquire(pool), await acquire(pool), await acquire(pool)];
+    expect(held.at(-1)?.url).toBe(a.url);
+  });
+
+  test("A10 the preferred server is given where it is free, an avoided one never", async () => {
+    const [a, b] = [await startServer(), await startServer()];
+    const { pool } = await openPool([listed(a.url), listed(b.url)]);
+    const preferred = await acquire(pool, { prefer: b.url });
+    expect(preferred.url).toBe(b.url);
+    expect((await acquire(pool, { prefer: b.url })).url).toBe(a.url);
+    expect(await pool.acquire(ask({ avoid: [a.url, b.url], prefer: b.url }))).toBeNull();
+    const waiting = pool.acquire(ask({ avoid: [a.url] }));
+    preferred.release();
+    expect((await waiting)?.url).toBe(b.url);
+  });
+
+  test("A10 whoever waits for a busy server gets it first come, first served; an abort gives up the place", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    const held = await acquire(pool, { jobId: "one" });
+    const leaver = new AbortController();
+    const order: string[] = [];
+    const waitFor = async (jobId: string, signal = new AbortController().signal) => {
+      const got = await acquire(pool, { jobId, signal });
+      order.push(jobId);
+      got.release();
+    };
+    const left = waitFor("two", leaver.signal);
+    const rest = [waitFor("three"), waitFor("four")];
+    leaver.abort(new Error("cancelled"));
+    await expect(left).rejects.toThrow("cancelled");
+    held.release();
+    held.release();
+    await Promise.all(rest);
+    expect(order).toEqual(["three", "four"]);
+    await expect(pool.acquire(ask({ signal: AbortSignal.abort(new Error("late")) }))).rejects.toThrow("late");
+  });
+
+  test("F3 the server that has a job's work is given to it although it is drained, before whoever waits to begin", async () => {
+    const [at, other] = [await startServer(), await startServer()];
+    const { pool } = await openPool([listed(at.url), listed(other.url)]);
+    const [first, second] = [await acquire(pool), await acquire(pool)];
+    const order: string[] = [];
+    const take = async (jobId: string, asked: Promise<HeldServer | null>) => {
+      const held = await asked;
+      order.push(`${jobId} ${held?.url}`);
+      held?.release();
+    };
+    const begins = take("begins", pool.acquire(ask({ jobId: "begins" })));
+    const holds = take("holds", pool.acquireHolder({ ...holder, url: first.url }));
+    first.release();
+    await Promise.all([begins, holds]);
+    expect(order).toEqual([`holds ${first.url}`, `begins ${first.url}`]);
+    pool.setDrained(new Set([first.url]));
+    expect(await pool.acquire(ask({ avoid: [second.url] }))).toBeNull();
+    expect((await pool.acquireHolder({ ...holder, url: first.url }))?.url).toBe(first.url);
+  });
+
+  test("F3 a server that is away is waited for as long as the job is patient, one that is not known not at all", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    await server.kill();
+    await untilState(pool, server, "down");
+    expect(await pool.acquireHolder({ ...holder, url: server.url, patienceMs: 50 })).toBeNull();
+    expect(await pool.acquireHolder({ ...holder, url: "http://127.0.0.1:1" })).toBeNull();
+    const waiting = pool.acquireHolder({ ...holder, url: server.url });
+    await server.restart();
+    expect((await waiting)?.url).toBe(server.url);
+    const leaver = new AbortController();
+    const left = pool.acquireHolder({ ...holder, url: server.url, signal: leaver.signal });
+    leaver.abort(new Error("cancelled"));
+    await expect(left).rejects.toThrow("cancelled");
+  });
 });
 
-test("A10 a model that a run missed is looked for again", async () => {
-  const server = await startServer();
-  const { pool } = await openPool([listed(server.url)], { probeMs: 60_000 });
-  server.files = [];
-  pool.report(server.url, error("model_missing"), "comfyui/t2i_sd15");
-  await until(pool, ([state]) => state?.needs.includes("comfyui/t2i_sd15") === false);
-  expect(stateOf(pool, server)).toBe("healthy");
-  expect(await pool.acquire(ask())).toBeNull();
-});
+describe("pool", () => {
+  test("A10 D4 a probe tells what a server is and which workflows it can run, and what the others lack", async () => {
+    const big = await startServer({ queueLength: 3 });
+    const small = await startServer({ device: { type: "cuda", vramGib: 8 } });
+    const slow = await startServer({ device: { type: "cpu", vramGib: 8 }, files: [] });
+    const { pool } = await openPool([listed(big.url), listed(small.url), listed(slow.url)]);
+    const [first, second, third] = pool.list();
+    expect(first).toMatchObject({
+      url: big.url,
+      engine: "comfyui",
+      label: big.url.slice("http://".length),
+      sources: ["test"],
+      state: "healthy",
+      device: "cuda",
+      deviceName: "cuda card",
+      vramTotalBytes: 24 * 2 ** 30,
+      vramFreeBytes: 12 * 2 ** 30,
+      version: "0.8.0",
+      queueLength: 3,
+      jobId: null,
+      lastError: null,
+    });
+    expect(first?.needs).toContain("comfyui/t2i_sdxl");
+    expect(first?.models.length).toBeGreaterThan(3);
+    expect(second?.needs).toContain("comfyui/t2i_sd15");
+    expect(second?.missing["t2i_flux1_checkpoint_fp8"]).toEqual([
+      expect.stringMatching(/^\d+ GiB of VRAM \(it has 8\.0\)$/),
+    ]);
+    // A CPU is never short of VRAM, but this one has no models.
+    expect(third?.needs).toEqual(["comfyui/cpu_composite_no_model"]);
+    expect(third?.missing["t2i_sd15"]).toEqual([
+      expect.stringMatching(/^model \S+ \(CheckpointLoaderSimple\.ckpt_name\)$/),
+    ]);
+  });
 
-test("A10 changes of the list while running: a new server is used, one that vanished ends its job and is forgotten", async () => {
-  const [a, b] = [await startServer(), await startServer()];
-  const { pool, list } = await openPool([listed(a.url)]);
-  const held = await acquire(pool);
-  list.servers = [listed(b.url)];
-  await untilState(pool, b, "healthy");
-  expect(stateOf(pool, a)).toBe("draining");
-  expect(pool.list().map(({ sources }) => sources)).toEqual([[], ["test"]]);
-  const next = await acquire(pool);
-  expect(next.url).toBe(b.url);
-  const waiting = pool.acquire(ask());
-  held.release();
-  expect(stateOf(pool, a)).toBeUndefined();
-  next.release();
-  expect((await waiting)?.url).toBe(b.url);
-  const probesOfB = (count: number) => {
-    const before = routes(b, "/system_stats").length;
-    return until(pool, () => routes(b, "/system_stats").length >= before + count);
-  };
-  // What was on its way to it may arrive yet.
-  await probesOfB(3);
-  const asked = a.asked.length;
-  await probesOfB(3);
-  expect(a.asked.length).toBe(asked);
-});
+  test("A10 nodes and models are asked for once per version; the light probe goes on", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    const classes = new Set(builtInWorkflows.flatMap((workflow) => workflow.classes));
+    expect(routes(server, "/object_info")).toHaveLength(classes.size);
+    expect(routes(server, "/object_info").map(({ route }) => route)).not.toContain("/object_info");
+    const before = routes(server, "/system_stats").length;
+    await until(pool, () => routes(server, "/system_stats").length >= before + 3);
+    expect(routes(server, "/object_info")).toHaveLength(classes.size);
+    [server.version, server.files] = ["0.9.0", []];
+    await until(pool, ([state]) => state?.version === "0.9.0");
+    expect(pool.list()[0]?.needs).toEqual(["comfyui/cpu_composite_no_model"]);
+    expect(routes(server, "/object_info")).toHaveLength(2 * classes.size);
+  });
 
-test("A10 a server that vanished and came back while its job ran is used again", async () => {
-  const server = await startServer();
-  const { pool, list } = await openPool([listed(server.url)]);
-  const held = await acquire(pool);
-  list.servers = [];
-  await untilState(pool, server, "draining");
-  expect(await pool.acquire(ask())).toBeNull();
-  list.servers = [listed(server.url)];
-  await untilState(pool, server, "healthy");
-  held.release();
-  (await acquire(pool)).release();
-});
+  test("A10 a model that a run missed is looked for again", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)], { probeMs: 60_000 });
+    server.files = [];
+    pool.report(server.url, error("model_missing"), "comfyui/t2i_sd15");
+    await until(pool, ([state]) => state?.needs.includes("comfyui/t2i_sd15") === false);
+    expect(stateOf(pool, server)).toBe("healthy");
+    expect(await pool.acquire(ask())).toBeNull();
+  });
 
-test("A10 a server that its source or the admin drains takes nothing new and is kept", async () => {
-  const [a, b] = [await startServer(), await startServer()];
-  const { pool, list } = await openPool([listed(a.url, { isDrained: true }), listed(b.url)]);
-  expect([a, b].map((server) => stateOf(pool, server))).toEqual(["draining", "healthy"]);
-  pool.setDrained(new Set([b.url]));
-  expect(await pool.acquire(ask())).toBeNull();
-  list.servers = [listed(a.url), listed(b.url)];
-  await untilState(pool, a, "healthy");
-  expect((await acquire(pool)).url).toBe(a.url);
-  pool.setDrained(new Set());
-  expect(stateOf(pool, b)).toBe("healthy");
-});
+  test("A10 changes of the list while running: a new server is used, one that vanished ends its job and is forgotten", async () => {
+    const [a, b] = [await startServer(), await startServer()];
+    const { pool, list } = await openPool([listed(a.url)]);
+    const held = await acquire(pool);
+    list.servers = [listed(b.url)];
+    await untilState(pool, b, "healthy");
+    expect(stateOf(pool, a)).toBe("draining");
+    expect(pool.list().map(({ sources }) => sources)).toEqual([[], ["test"]]);
+    const next = await acquire(pool);
+    expect(next.url).toBe(b.url);
+    const waiting = pool.acquire(ask());
+    held.release();
+    expect(stateOf(pool, a)).toBeUndefined();
+    next.release();
+    expect((await waiting)?.url).toBe(b.url);
+    const probesOfB = (count: number) => {
+      const before = routes(b, "/system_stats").length;
+      return until(pool, () => routes(b, "/system_stats").length >= before + count);
+    };
+    // What was on its way to it may arrive yet.
+    await probesOfB(3);
+    const asked = a.asked.length;
+    await probesOfB(3);
+    expect(a.asked.length).toBe(asked);
+  });
 
-test("A10 credentials of the address are sent with every probe", async () => {
-  const server = await startServer();
-  await openPool([listed(server.url.replace("//", "//me:secret@"))]);
-  const expected = `Basic ${Buffer.from("me:secret").toString("base64")}`;
-  expect(server.asked.every(({ authorization }) => authorization === expected)).toBe(true);
-});
+  test("A10 a server that vanished and came back while its job ran is used again", async () => {
+    const server = await startServer();
+    const { pool, list } = await openPool([listed(server.url)]);
+    const held = await acquire(pool);
+    list.servers = [];
+    await untilState(pool, server, "draining");
+    expect(await pool.acquire(ask())).toBeNull();
+    list.servers = [listed(server.url)];
+    await untilState(pool, server, "healthy");
+    held.release();
+    (await acquire(pool)).release();
+  });
 
-test("A17 a pool that stops sends away whoever waits and asks no server any more", async () => {
-  const server = await startServer();
-  const { pool } = await openPool([listed(server.url)]);
-  await acquire(pool);
-  const waiting = pool.acquire(ask());
-  await pool.stop();
-  expect(await waiting).toBeNull();
-  expect(await pool.acquire(ask())).toBeNull();
+  test("A10 a server that its source or the admin drains takes nothing new and is kept", async () => {
+    const [a, b] = [await startServer(), await startServer()];
+    const { pool, list } = await openPool([listed(a.url, { isDrained: true }), listed(b.url)]);
+    expect([a, b].map((server) => stateOf(pool, server))).toEqual(["draining", "healthy"]);
+    pool.setDrained(new Set([b.url]));
+    expect(await pool.acquire(ask())).toBeNull();
+    list.servers = [listed(a.url), listed(b.url)];
+    await untilState(pool, a, "healthy");
+    expect((await acquire(pool)).url).toBe(a.url);
+    pool.setDrained(new Set());
+    expect(stateOf(pool, b)).toBe("healthy");
+  });
+
+  test("A10 credentials of the address are sent with every probe", async () => {
+    const server = await startServer();
+    await openPool([listed(server.url.replace("//", "//me:secret@"))]);
+    const expected = `Basic ${Buffer.from("me:secret").toString("base64")}`;
+    expect(server.asked.every(({ authorization }) => authorization === expected)).toBe(true);
+  });
+
+  test("A17 a pool that stops sends away whoever waits and asks no server any more", async () => {
+    const server = await startServer();
+    const { pool } = await openPool([listed(server.url)]);
+    await acquire(pool);
+    const waiting = pool.acquire(ask());
+    await pool.stop();
+    expect(await waiting).toBeNull();
+    expect(await pool.acquire(ask())).toBeNull();
+  });
 });

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { createRoster } from "./roster.ts";
 import { startStandIn } from "./fixtures/stand-in.ts";
 import { parseAddress } from "./address.ts";
-import type { ListedServer, Source } from "./sources/source.ts";
+import type { ListedServer, Source } from "./sources/http.ts";
 
 const timing = { probeMs: 100, probeTimeoutMs: 10_000, discoverMs: 50, objectInfoMs: 60_000 };
 

@@ -1,14 +1,12 @@
 import type { Need } from "@atelier/server/engines";
 import type { Config, Logger } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
-import { startLoop, type Loop } from "../loop.ts";
-import { createDiscovery } from "./discovery.ts";
-import { createProbe } from "./create-probe.ts";
-import type { FoundServer } from "./merge-lists.ts";
-import { newEntry, type ServerEntry } from "./server-entry.ts";
-import type { ServerProbe } from "./server-probe.ts";
-import type { Source } from "./sources/source.ts";
-import { watchServer, type ServerWatch } from "./watch.ts";
+import { type Loop, startLoop } from "../loop.ts";
+import { createDiscovery, type FoundServer } from "./discovery.ts";
+import { newEntry, type ServerEntry } from "./entry.ts";
+import { createProbe, type ServerProbe } from "./probes.ts";
+import type { Source } from "./sources/http.ts";
+import { type ServerWatch, watchServer } from "./watch.ts";
 
 export interface RosterInput {
   readonly sources: readonly Source[];

@@ -1,8 +1,7 @@
-import { isAppError, toAppError, type Logger } from "@atelier/server/platform";
-import { startLoop, type Loop } from "../loop.ts";
-import { noteAnswer, noteSilence } from "./entry.ts";
-import { conditionOf, type ServerEntry } from "./server-entry.ts";
-import type { ServerProbe } from "./server-probe.ts";
+import { isAppError, type Logger, toAppError } from "@atelier/server/platform";
+import { type Loop, startLoop } from "../loop.ts";
+import { conditionOf, noteAnswer, noteSilence, type ServerEntry } from "./entry.ts";
+import type { ServerProbe } from "./probes.ts";
 
 export interface WatchInput {
   readonly entry: ServerEntry;

@@ -1,7 +1,12 @@
+import { lookup } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import { AppError } from "@atelier/server/platform";
+import { parseAddress } from "../address.ts";
+import type { ListedServer, Source } from "./http.ts";
 
 /** One `server` line of an upstream. */
-export interface UpstreamServer {
+interface UpstreamServer {
   readonly upstream: string;
   /** A name or an address; IPv6 in brackets. */
   readonly host: string;
@@ -77,4 +82,75 @@ function weightOf(options: readonly string[]): number {
 
 function broken(): AppError {
   return new AppError("bad_request", "The nginx file ends in the middle of a block.");
+}
+
+/**
+ * The addresses behind a name, when there are several; else the name itself, which outlives a change of its address.
+ * `known` holds what earlier look-ups gave: it is used when the name cannot be looked up now.
+ */
+async function resolveHost(host: string, known: Map<string, readonly string[]>): Promise<readonly string[]> {
+  if (host.startsWith("[") || isIP(host)) return [host];
+  const found = await lookup(host, { all: true }).catch(() => null);
+  if (!found) return known.get(host) ?? [host];
+  const hosts = several(found) ?? [host];
+  known.set(host, hosts);
+  return hosts;
+}
+
+/** One machine may have an address of each family: those of the first family alone are counted. */
+function several(found: readonly { address: string; family: number }[]): string[] | null {
+  const family = found.some((each) => each.family === 4) ? 4 : 6;
+  const addresses = [
+    ...new Set(found.filter((each) => each.family === family).map(({ address }) => address)),
+  ].toSorted();
+  if (addresses.length < 2) return null;
+  return addresses.map((address) => (family === 6 ? `[${address}]` : address));
+}
+
+export interface NginxFile {
+  readonly file: string;
+  /** Null: every upstream of the file. */
+  readonly upstream: string | null;
+  readonly scheme: "http" | "https";
+  /** Path before the routes of each server, such as `/comfy`. */
+  readonly prefix: string;
+}
+
+/** The servers of an upstream in an nginx file that both can read. A name that stands for several addresses is several servers. */
+export function createNginxFileSource(config: NginxFile): Source {
+  const { file, upstream } = config;
+  const known = new Map<string, readonly string[]>();
+  return {
+    name: `nginx:${file}${upstream ? `#${upstream}` : ""}`,
+    async read() {
+      const servers = choose(parseUpstreams(await readText(file)), config);
+      const lists = await Promise.all(
+        servers.map(async (server) => {
+          const hosts = await resolveHost(server.host, known);
+          return hosts.map((host) => toListed({ ...server, host }, config));
+        }),
+      );
+      return lists.flat();
+    },
+  };
+}
+
+function choose(servers: UpstreamServer[], { file, upstream }: NginxFile): UpstreamServer[] {
+  const chosen = upstream ? servers.filter((server) => server.upstream === upstream) : servers;
+  // nginx itself refuses an upstream without servers, so this is a wrong name or a file that is being changed.
+  if (chosen.length === 0)
+    throw new AppError("not_found", `There is no server of upstream ${upstream ?? "(any)"} in ${file}.`);
+  return chosen;
+}
+
+function toListed(server: UpstreamServer, { scheme, prefix }: NginxFile): ListedServer {
+  const { host, port, weight, isBackup, isDrained } = server;
+  const address = parseAddress(`${scheme}://${host}:${port}${prefix}`);
+  return { ...address, engine: "comfyui", weight, isBackup, isDrained };
+}
+
+async function readText(file: string): Promise<string> {
+  return readFile(file, "utf8").catch((cause: unknown) => {
+    throw new AppError("not_found", `The file ${file} cannot be read.`, { cause });
+  });
 }

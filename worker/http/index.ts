@@ -1,1 +1,0 @@
-export { openWorkerHttp } from "./server.ts";

@@ -1,1 +1,0 @@
-export { workOnce } from "../once.ts";
