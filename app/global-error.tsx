@@ -1,6 +1,6 @@
 "use client";
 import messages from "../messages/en.json" with { type: "json" };
-import { buttonStyle } from "./ui/button-style.ts";
+import { buttonStyle } from "./ui/button.tsx";
 import "./styles.css";
 
 interface Props {

@@ -3,10 +3,8 @@ import { getLocale, getMessages, getTranslations } from "next-intl/server";
 import { cookies } from "next/headers";
 import type { ReactNode } from "react";
 import { AppFrame } from "./frame/frame.tsx";
-import { createCookie } from "./frame/create-cookie.ts";
-import { Providers } from "./frame/providers.tsx";
+import { createCookie, Providers, readTheme, themeCookie } from "./frame/providers.tsx";
 import { letsGuestsIn, sessionCookie } from "./server/lets-guests-in.ts";
-import { readTheme, themeCookie } from "./frame/theme.ts";
 import "./styles.css";
 
 export async function generateMetadata(): Promise<Metadata> {

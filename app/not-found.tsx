@@ -1,6 +1,6 @@
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { buttonStyle } from "./ui/button-style.ts";
+import { buttonStyle } from "./ui/button.tsx";
 import { EmptyState } from "./ui/display.tsx";
 
 export default function NotFound() {

@@ -1,6 +1,6 @@
 import { useTranslations } from "next-intl";
 import { Suspense } from "react";
-import { PageHeader } from "./frame/page-header.tsx";
+import { PageHeader } from "./frame/frame.tsx";
 import { Studio } from "./studio/studio.tsx";
 
 export default function StudioPage() {

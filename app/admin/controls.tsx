@@ -1,10 +1,66 @@
 "use client";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
-import { Button } from "../ui/button.tsx";
-import { Spinner } from "../ui/spinner.tsx";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { useFailureToast } from "../client/failures.ts";
+import { useSearchFilter } from "../frame/filters.tsx";
+import { Button, cx, Spinner } from "../ui/button.tsx";
+import { inputStyle } from "../ui/fields.tsx";
 
-interface Props {
+interface SelectFilterProps {
+  /** Its name in the address. */
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+}
+
+/** A filter of few values that lives in the address. */
+export function SelectFilter({ name, label, options }: SelectFilterProps) {
+  const t = useTranslations("admin.jobs");
+  const { params, set } = useSearchFilter();
+  const value = params.get(name) ?? "";
+  const isKnown = value === "" || options.some((option) => option.value === value);
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => set(name, event.target.value)}
+      className={cx(inputStyle, "h-9! w-full px-2!", value === "" ? "text-quiet!" : "border-ink!")}
+    >
+      <option value="">{`${label}: ${t("any").toLowerCase()}`}</option>
+      {isKnown ? null : <option value={value}>{value}</option>}
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Goes to what the address names after its `#`: it comes later than the page, and may be folded away. */
+export function useAddressTarget(): void {
+  useEffect(() => {
+    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    if (target === null) return;
+    target.closest("details")?.setAttribute("open", "");
+    target.scrollIntoView();
+    target.focus({ preventScroll: true });
+  }, []);
+}
+
+/** Something an admin does; what the pages show is asked for again at once. */
+export function useAdminAction<Input = void>(act: (input: Input) => Promise<unknown>) {
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  return useMutation({
+    mutationFn: act,
+    onError,
+    onSettled: () => queries.invalidateQueries({ queryKey: ["admin"] }),
+  });
+}
+
+interface ConfirmButtonProps {
   /** The accessible name of the button: the verb with its object. */
   readonly label: string;
   /** What follows from it; asked in place, before it is done. */
@@ -16,7 +72,14 @@ interface Props {
 }
 
 /** A button that asks where it stands; Escape or "No" takes it back. */
-export function ConfirmButton({ label, question, confirm, isPending, onConfirm, children }: Props) {
+export function ConfirmButton({
+  label,
+  question,
+  confirm,
+  isPending,
+  onConfirm,
+  children,
+}: ConfirmButtonProps) {
   const t = useTranslations("admin.confirm");
   const [asks, setAsks] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);

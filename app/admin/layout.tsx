@@ -1,6 +1,5 @@
-import type { ReactNode } from "react";
-import { Suspense } from "react";
-import { AdminGate } from "./admin-gate.tsx";
+import { type ReactNode, Suspense } from "react";
+import { AdminGate } from "./live.tsx";
 
 export default function AdminLayout({ children }: { readonly children: ReactNode }) {
   return (

@@ -1,11 +1,106 @@
 "use client";
-import type { UseQueryResult } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
+import Link from "next/link";
+import { usePathname } from "next/navigation";
 import type { ReactNode } from "react";
-import { LoadFailed } from "../frame/load-failed.tsx";
-import { Button } from "../ui/button.tsx";
-import { cx } from "../ui/cx.ts";
-import { Loading } from "./parts/loading.tsx";
+import type { FigureWindow } from "@atelier/server/monitoring";
+import { api } from "../client/api.ts";
+import { useMe, useMeFailure } from "../client/queries.ts";
+import { useSearchFilter } from "../frame/filters.tsx";
+import { LoadFailed } from "../frame/providers.tsx";
+import { Button, cx } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { Segmented } from "../ui/fields.tsx";
+import { Loading } from "./parts.tsx";
+
+const pages = [
+  { key: "overview", href: "/admin" },
+  { key: "queues", href: "/admin/queues" },
+  { key: "nodes", href: "/admin/nodes" },
+  { key: "jobs", href: "/admin/jobs" },
+  { key: "users", href: "/admin/users" },
+] as const;
+
+function AdminNav() {
+  const t = useTranslations("admin");
+  const pathname = usePathname();
+  const isHere = (href: string) => (href === "/admin" ? pathname === href : pathname.startsWith(href));
+  return (
+    <nav
+      aria-label={t("navigation")}
+      className="no-scrollbar overflow-x-auto border-b border-line px-4 pt-3 sm:px-6 wide:px-8 wide:pt-5"
+    >
+      <ul className="flex gap-5">
+        {pages.map(({ key, href }) => (
+          <li key={key} className="shrink-0">
+            <Link
+              href={href}
+              aria-current={isHere(href) ? "page" : undefined}
+              className="-mb-px flex h-10 items-center border-b-2 border-transparent text-sm text-quiet transition-colors duration-120 hover:text-ink aria-[current=page]:border-ink aria-[current=page]:font-medium aria-[current=page]:text-ink"
+            >
+              {t(`pages.${key}`)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** Shows the pages to admins; the server refuses everybody else in any case. */
+export function AdminGate({ children }: { readonly children: ReactNode }) {
+  const t = useTranslations("admin");
+  const me = useMe();
+  const { error, retry } = useMeFailure();
+  if (me === undefined) return error === null ? null : <LoadFailed error={error} onRetry={retry} />;
+  if (me?.isAdmin !== true) return <EmptyState title={t("notAdminTitle")} text={t("notAdminText")} />;
+  return (
+    <>
+      <AdminNav />
+      {children}
+    </>
+  );
+}
+
+const againMs = 2_000;
+
+/** What an admin page shows, asked for again every two seconds while somebody looks. */
+export function useLiveQuery<T>(queryKey: readonly unknown[], queryFn: () => Promise<T>) {
+  return useQuery({
+    queryKey: ["admin", ...queryKey],
+    queryFn,
+    refetchInterval: againMs,
+    staleTime: 0,
+    // Another window of time: the figures stay until the new ones are there.
+    placeholderData: keepPreviousData,
+  });
+}
+
+const names = ["1h", "24h", "7d"] as const satisfies readonly FigureWindow[];
+
+/** The window of time of the address; an hour without one. */
+export function useWindow(): FigureWindow {
+  const { params } = useSearchFilter();
+  return names.find((name) => name === params.get("window")) ?? "1h";
+}
+
+export function WindowChoice() {
+  const t = useTranslations("admin");
+  const { set } = useSearchFilter();
+  return (
+    <Segmented
+      label={t("window")}
+      value={useWindow()}
+      options={names.map((value) => ({ value, label: t(`windows.${value}`) }))}
+      onChange={(value) => set("window", value === "1h" ? null : value)}
+    />
+  );
+}
+
+export function useOverview(window: FigureWindow) {
+  return useLiveQuery(["overview", window], () => api.admin.overview.query({ window }));
+}
 
 interface Props<T> {
   readonly query: UseQueryResult<T>;

@@ -1,10 +1,82 @@
 "use client";
-import type { Attention } from "@atelier/server/monitoring";
 import { CircleCheck, TriangleAlert } from "lucide-react";
-import { useTranslations } from "next-intl";
+import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { Panel } from "./parts/panel.tsx";
-import { formatAge } from "./parts/span.ts";
+import type { Attention, Overview } from "@atelier/server/monitoring";
+import { useFailureText } from "../client/failures.ts";
+import { LiveData, useOverview, useWindow } from "./live.tsx";
+import { formatAge, formatSpan, Panel, Sparkline, Times } from "./parts.tsx";
+import { QueueTable } from "./queue-table.tsx";
+
+/** How well the waiting times that people were told came true. */
+function EstimatePanel({ overview: { estimate, window } }: { readonly overview: Overview }) {
+  const t = useTranslations("admin.figures");
+  const admin = useTranslations("admin");
+  const format = useFormatter();
+  const { told, within, medianErrorMs } = estimate;
+  const inWindow = admin(`inWindows.${window}`);
+  return (
+    <Panel title={t("estimate")}>
+      {within === null ? (
+        <p className="text-xs text-quiet">{t("noEstimate", { window: inWindow })}</p>
+      ) : (
+        <dl className="tabular flex flex-col gap-4 text-xs">
+          <div className="flex flex-col-reverse">
+            <dt className="text-quiet">
+              {t("within")}
+              <span className="block">{t("told", { count: told, window: inWindow })}</span>
+            </dt>
+            <dd className="text-lg">
+              {format.number(within, { style: "percent", maximumFractionDigits: 1 })}
+            </dd>
+          </div>
+          <div className="flex flex-col-reverse">
+            <dt className="text-quiet">{t("error")}</dt>
+            <dd className="text-lg">{medianErrorMs === null ? "–" : formatSpan(medianErrorMs)}</dd>
+          </div>
+        </dl>
+      )}
+    </Panel>
+  );
+}
+
+/** Why jobs failed, the most frequent cause first, each with the way to its jobs. */
+function FailuresPanel({ overview: { failures, window } }: { readonly overview: Overview }) {
+  const t = useTranslations("admin.figures");
+  const admin = useTranslations("admin");
+  const textOf = useFailureText();
+  const most = Math.max(1, ...failures.map(({ count }) => count));
+  return (
+    <Panel title={t("failures")}>
+      {failures.length === 0 ? (
+        <p className="text-xs text-quiet">{t("noFailures", { window: admin(`inWindows.${window}`) })}</p>
+      ) : (
+        <ul className="flex flex-col gap-2.5">
+          {failures.map(({ code, count }) => (
+            <li key={code}>
+              <Link
+                href={`/admin/jobs?status=failed&code=${code}`}
+                title={textOf({ code, message: "" }).title}
+                className="block text-xs underline-offset-4 hover:underline"
+              >
+                <span className="tabular flex justify-between gap-4">
+                  <span className="truncate">{code.replaceAll("_", " ")}</span>
+                  {count}
+                </span>
+                <span aria-hidden className="mt-1 block h-[3px] rounded-full bg-line">
+                  <span
+                    className="block h-full rounded-full bg-fail"
+                    style={{ width: `${(count / most) * 100}%` }}
+                  />
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
 
 function useSentence(): (item: Attention) => string {
   const t = useTranslations("admin.attention");
@@ -34,7 +106,7 @@ function hrefOf(item: Attention): string {
 const keyOf = (item: Attention): string => JSON.stringify({ ...item, ms: 0, waiting: 0 });
 
 /** What needs somebody, each with the way there. */
-export function AttentionList({ items }: { readonly items: readonly Attention[] }) {
+function AttentionList({ items }: { readonly items: readonly Attention[] }) {
   const t = useTranslations("admin.attention");
   const sentence = useSentence();
   if (items.length === 0) {
@@ -66,5 +138,73 @@ export function AttentionList({ items }: { readonly items: readonly Attention[] 
         ))}
       </ul>
     </Panel>
+  );
+}
+
+const minuteMs = 60_000;
+
+/** What ended over the window, of all queues. */
+function ThroughputPanel({ overview }: { readonly overview: Overview }) {
+  const t = useTranslations("admin.figures");
+  const queues = useTranslations("admin.queues");
+  const admin = useTranslations("admin");
+  const format = useFormatter();
+  const { series, all, window } = overview;
+  const time = (at: Date) =>
+    format.dateTime(at, {
+      ...(window === "7d" ? { weekday: "short" as const } : {}),
+      hour: "2-digit",
+      minute: "2-digit",
+    });
+  const start = Date.parse(series.from);
+  const label = t("chart", {
+    completed: all.completed,
+    failed: all.failed,
+    window: admin(`inWindows.${window}`),
+  });
+  return (
+    <Panel title={t("throughput")} aside={t(`perStep.${series.stepMs === minuteMs ? "minute" : "hour"}`)}>
+      <Sparkline completed={series.completed} failed={series.failed} label={label} className="h-28 w-full" />
+      <p className="tabular mt-1.5 flex justify-between text-xs text-quiet">
+        <time dateTime={series.from}>{time(new Date(start))}</time>
+        <span>{time(new Date(start + series.stepMs * series.completed.length))}</span>
+      </p>
+      <dl className="tabular mt-4 grid grid-cols-2 gap-x-6 gap-y-3 text-xs sm:grid-cols-5 wide:max-xl:grid-cols-3">
+        {(
+          [
+            [queues("completed"), all.completed],
+            [queues("failed"), all.failed],
+            [queues("cancelled"), all.cancelled],
+            [queues("wait"), <Times key="wait" times={all.waitMs} />],
+            [queues("run"), <Times key="run" times={all.runMs} />],
+          ] as const
+        ).map(([name, value]) => (
+          <div key={name}>
+            <dt className="text-quiet">{name}</dt>
+            <dd className="mt-0.5 text-sm whitespace-nowrap">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
+
+/** The state of everything on one page: who waits longest comes first. */
+export function OverviewFigures() {
+  const query = useOverview(useWindow());
+  return (
+    <LiveData query={query}>
+      {(data) => (
+        <div className="flex flex-col gap-9">
+          <AttentionList items={data.attention} />
+          <QueueTable overview={data} />
+          <div className="grid gap-x-12 gap-y-9 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)]">
+            <ThroughputPanel overview={data} />
+            <FailuresPanel overview={data} />
+            <EstimatePanel overview={data} />
+          </div>
+        </div>
+      )}
+    </LiveData>
   );
 }

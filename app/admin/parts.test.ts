@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatAge, formatSpan } from "./parts/span.ts";
+import { formatAge, formatSpan } from "./parts.tsx";
 
 test.each([
   [0, "0.0 s", "0 s"],

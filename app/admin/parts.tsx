@@ -1,4 +1,171 @@
-interface Props {
+"use client";
+import { Ban, CircleAlert, CircleCheck, Clock, LoaderCircle, type LucideIcon } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type ReactNode, useCallback, useId } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import type { Times as Figures } from "@atelier/server/monitoring";
+import { cx } from "../ui/button.tsx";
+
+export type Tone = "ok" | "warn" | "fail" | "info" | "quiet";
+
+const tones: Record<Tone, string> = {
+  ok: "text-ok",
+  warn: "text-warn",
+  fail: "text-fail",
+  info: "text-info",
+  quiet: "text-quiet",
+};
+
+interface StateChipProps {
+  readonly icon: LucideIcon;
+  readonly tone: Tone;
+  readonly children: string;
+  readonly spins?: boolean;
+}
+
+/** A state as a word with an icon; the colour only helps. */
+export function StateChip({ icon: Icon, tone, children, spins = false }: StateChipProps) {
+  return (
+    <span
+      className={cx(
+        "inline-flex h-6 max-w-full items-center gap-1.5 rounded-full border border-line bg-surface px-2 text-xs font-medium whitespace-nowrap",
+        tones[tone],
+      )}
+    >
+      <Icon
+        aria-hidden
+        className={cx("size-3.5 shrink-0", spins && "animate-spin motion-reduce:animate-none")}
+        strokeWidth={2}
+      />
+      <span className="truncate">{children}</span>
+    </span>
+  );
+}
+
+const looks: Record<JobView["status"], readonly [LucideIcon, Tone]> = {
+  pending: [Clock, "quiet"],
+  queued: [Clock, "quiet"],
+  waiting_for_engine: [LoaderCircle, "info"],
+  processing: [LoaderCircle, "info"],
+  completed: [CircleCheck, "ok"],
+  failed: [CircleAlert, "fail"],
+  cancelled: [Ban, "quiet"],
+};
+
+interface JobStatusChipProps {
+  readonly status: JobView["status"];
+  readonly isCancelling?: boolean;
+}
+
+export function JobStatusChip({ status, isCancelling = false }: JobStatusChipProps) {
+  const t = useTranslations("jobs");
+  const [icon, tone] = looks[status];
+  const isOpen = tone === "info" || status === "pending" || status === "queued";
+  return (
+    <StateChip icon={icon} tone={tone} spins={tone === "info"}>
+      {isCancelling && isOpen ? t("cancelling") : t(`status.${status}`)}
+    </StateChip>
+  );
+}
+
+function rounded(_name: string, value: unknown): unknown {
+  return typeof value === "number" && !Number.isInteger(value) ? Number(value.toFixed(3)) : value;
+}
+
+/** A value as it is stored. */
+export function Json({ value }: { readonly value: unknown }) {
+  return (
+    <pre
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="tabular mt-2 max-h-80 overflow-auto rounded-control bg-well p-3 text-xs break-words whitespace-pre-wrap"
+    >
+      {JSON.stringify(value, rounded, 2)}
+    </pre>
+  );
+}
+
+/** Stands where figures will be, for as long as none have come. */
+export function Loading() {
+  return (
+    <div aria-busy className="flex flex-col gap-3">
+      {[64, 40, 52, 36, 48].map((width) => (
+        <div key={width} className="h-4 rounded-control bg-well" style={{ width: `${width}%` }} />
+      ))}
+    </div>
+  );
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly aside?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A topic of a page under its heading. */
+export function Panel({ title, aside, children }: PanelProps) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id} className="min-w-0">
+      <div className="mb-3 flex min-h-6 flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
+        <h2 id={id} className="text-sm font-medium">
+          {title}
+        </h2>
+        {aside === undefined ? null : <div className="tabular text-xs text-quiet">{aside}</div>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const two = (ms: number, big: number, [bigUnit, small, smallUnit]: readonly [string, number, string]) => {
+  const rest = Math.floor((ms % big) / small);
+  return `${Math.floor(ms / big)} ${bigUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ""}`;
+};
+
+/** A length of time in words: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
+export function formatSpan(ms: number): string {
+  const known = Math.max(0, ms);
+  if (known < 9_950) return `${(known / second).toFixed(1)} s`;
+  if (known < minute) return `${Math.floor(known / second)} s`;
+  if (known < hour) return two(known, minute, ["min", second, "s"]);
+  if (known < day) return two(known, hour, ["h", minute, "min"]);
+  return two(known, day, ["d", hour, "h"]);
+}
+
+/** As `formatSpan`, in the largest unit alone. */
+export function formatAge(ms: number): string {
+  const known = Math.max(0, ms);
+  if (known < minute) return `${Math.floor(known / second)} s`;
+  if (known < hour) return `${Math.floor(known / minute)} min`;
+  if (known < 2 * day) return `${Math.floor(known / hour)} h`;
+  return `${Math.floor(known / day)} d`;
+}
+
+/** Median and 95th percentile of a time. */
+export function Times({ times: { p50, p95 } }: { readonly times: Figures }) {
+  if (p50 === null || p95 === null) return <span className="text-quiet">–</span>;
+  return (
+    <>
+      {formatSpan(p50)}
+      <span className="text-quiet"> / </span>
+      {formatSpan(p95)}
+    </>
+  );
+}
+
+/** An age as words: `4 s ago`; a dash for nothing. */
+export function useAgo(): (ms: number | null) => string {
+  const t = useTranslations("admin");
+  return useCallback((ms) => (ms === null ? t("none") : t("ago", { span: formatAge(ms) })), [t]);
+}
+
+interface SparklineProps {
   readonly completed: readonly number[];
   readonly failed: readonly number[];
   /** What the picture says, in words. */
@@ -10,7 +177,7 @@ const height = 32;
 const gap = 0.3;
 
 /** Bars over time: done in ink, failed on top in the colour of failures. Its figures stand in words beside it. */
-export function Sparkline({ completed, failed, label, className }: Props) {
+export function Sparkline({ completed, failed, label, className }: SparklineProps) {
   const most = Math.max(1, ...completed.map((count, at) => count + (failed[at] ?? 0)));
   const y = (count: number) => (count / most) * (height - 1);
   return (

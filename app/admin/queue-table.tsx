@@ -1,11 +1,9 @@
 "use client";
-import type { Overview, QueueFigures } from "@atelier/server/monitoring";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { Sparkline } from "./parts.tsx";
-import { formatSpan } from "./parts/span.ts";
+import type { Overview, QueueFigures } from "@atelier/server/monitoring";
+import { formatSpan, Sparkline, Times } from "./parts.tsx";
 import { Cell, columnWithRoom, Row, Table } from "./table.tsx";
-import { Times } from "./parts/times.tsx";
 
 type Words = ReturnType<typeof useTranslations<"admin.queues">>;
 

@@ -1,7 +1,31 @@
-import type { AppRouter } from "@atelier/server/api";
+import { QueryClient } from "@tanstack/react-query";
 import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from "@trpc/client";
 import superjson from "superjson";
-import { sessionFetch } from "../data/session-fetch.ts";
+import type { AppRouter } from "@atelier/server/api";
+import { failureOf } from "./failures.ts";
+import { forgetSession, sessionFetch } from "./session.ts";
+
+/** 128 random bits in hex; `crypto.randomUUID` is missing over plain http on a LAN address. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function retryOnce(failures: number, error: unknown): boolean {
+  const { code } = failureOf(error);
+  if (code === "unauthorized") forgetSession();
+  return failures < 1 && code !== "not_found" && code !== "bad_request";
+}
+
+/** Queries are tried twice and hold for 30 s; the live stream renews those of jobs, some others ask again by a timer. */
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: 30_000, refetchOnWindowFocus: false, retry: retryOnce },
+      mutations: { retry: false },
+    },
+  });
+}
 
 const url = "/api/trpc";
 

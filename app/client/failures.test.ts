@@ -1,14 +1,28 @@
-import { expect, test } from "vitest";
-import { hasOwnAdvice } from "../data/has-own-advice.ts";
+import { describe, expect, test } from "vitest";
+import { failureOf, hasOwnAdvice } from "./failures.ts";
+import { SignedOut } from "./session.ts";
 
-const message = "The garment is cut off by the edge of its photo. Use a photo that shows all of it.";
-
-test("a refused picture is advised on in the engine's own words", () => {
-  expect(hasOwnAdvice({ code: "garment_unsuitable", message })).toBe(true);
-  expect(hasOwnAdvice({ code: "person_unsuitable", message })).toBe(true);
+describe("failure", () => {
+  test("a failure keeps its code, whether the server told it or the client wrapped it; the rest counts as offline", () => {
+    const told = { message: "Wait.", data: { appCode: "rate_limited" } };
+    const wrapped = new Error("You are signed out.", { cause: new SignedOut() });
+    const codes = [told, wrapped, new TypeError("Failed to fetch"), null].map(
+      (error) => failureOf(error).code,
+    );
+    expect(codes).toEqual(["rate_limited", "unauthorized", "offline", "offline"]);
+  });
 });
 
-test("other failures, and those without words, are advised on by their code", () => {
-  expect(hasOwnAdvice({ code: "engine_crashed", message: "exit code 137" })).toBe(false);
-  expect(hasOwnAdvice({ code: "person_unsuitable", message: "" })).toBe(false);
+describe("failures", () => {
+  const message = "The garment is cut off by the edge of its photo. Use a photo that shows all of it.";
+
+  test("a refused picture is advised on in the engine's own words", () => {
+    expect(hasOwnAdvice({ code: "garment_unsuitable", message })).toBe(true);
+    expect(hasOwnAdvice({ code: "person_unsuitable", message })).toBe(true);
+  });
+
+  test("other failures, and those without words, are advised on by their code", () => {
+    expect(hasOwnAdvice({ code: "engine_crashed", message: "exit code 137" })).toBe(false);
+    expect(hasOwnAdvice({ code: "person_unsuitable", message: "" })).toBe(false);
+  });
 });

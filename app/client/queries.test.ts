@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askAgain, mayAskForMore } from "../data/may-ask-for-more.ts";
+import { askAgain, mayAskForMore } from "./queries.ts";
 
 const ready = { hasNextPage: true, isFetching: false, isFetchNextPageError: false };
 

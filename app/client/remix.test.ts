@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { remixHref } from "../data/remix-href.ts";
+import { remixHref } from "./remix.ts";
 
 const inputs = [{ role: "image", imageId: "source" }] as const;
 

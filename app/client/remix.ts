@@ -1,7 +1,64 @@
 "use client";
+import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "next/navigation";
 import { useEffect, useRef } from "react";
-import { useRemixJob } from "../data/use-remix-job.ts";
+import type { JobView } from "@atelier/server/jobs";
+import { api } from "./api.ts";
+import { useFailureToast } from "./failures.ts";
+import { keys, useImage } from "./queries.ts";
+
+export type Variant = "original" | "preview" | "thumbnail";
+
+/** Where a picture's file is. */
+export function imageUrl(id: string, variant: Variant): string {
+  return `/api/v1/images/${id}/file?variant=${variant}`;
+}
+
+export function downloadUrl(id: string): string {
+  return `${imageUrl(id, "original")}&download=1`;
+}
+
+/** Where a picture of a job is made anew: the page for its kind, filled in as it was. null where the page has nothing to fill in. */
+export function remixHref(
+  imageId: string,
+  { kind, inputs, params }: Pick<JobView, "kind" | "inputs" | "params">,
+): string | null {
+  switch (kind) {
+    case "text_to_image":
+      return `/create?remix=${imageId}`;
+    case "outfit_change":
+      return `/?remix=${imageId}`;
+    case "remove_background":
+    case "restore_faces":
+      return null;
+    case "edit":
+    case "inpaint":
+    case "upscale": {
+      const isBare = kind === "inpaint" && (params.prompt ?? "") === "";
+      if (isBare) return null;
+      const source = inputs.find(({ role }) => role === "image");
+      return source === undefined ? null : `/edit/${source.imageId}?remix=${imageId}`;
+    }
+  }
+}
+
+/** The job that made the picture which shall be made anew; says so when it cannot be found. */
+export function useRemixJob(imageId: string | null) {
+  const showFailure = useFailureToast();
+  const image = useImage(imageId);
+  const jobId = image.data?.jobId ?? null;
+  const job = useQuery({
+    queryKey: keys.job(jobId ?? ""),
+    queryFn: () => api.jobs.get.query({ id: jobId ?? "" }),
+    enabled: jobId !== null,
+    staleTime: Infinity,
+  });
+  const error = image.error ?? job.error;
+  useEffect(() => {
+    if (error !== null) showFailure(error);
+  }, [error, showFailure]);
+  return { job: jobId === null ? undefined : job.data, isUnknown: error !== null };
+}
 
 type RemixJob = NonNullable<ReturnType<typeof useRemixJob>["job"]>;
 

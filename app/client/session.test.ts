@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { settleSession } from "../data/settle-session.ts";
+import { settleSession } from "./session.ts";
 
 const refused = { data: null, error: { status: 503 } };
 const nobody = { data: null, error: null };

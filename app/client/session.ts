@@ -1,6 +1,51 @@
-import { announceSignOut } from "../live/account-change.ts";
-import { authClient } from "../data/auth-client.ts";
-import { settleSession } from "../data/settle-session.ts";
+import { anonymousClient } from "better-auth/client/plugins";
+import { createAuthClient } from "better-auth/react";
+import { announceSignOut } from "../live/channel.ts";
+
+export const authClient = createAuthClient({ plugins: [anonymousClient()] });
+
+/** The person of this page was signed out elsewhere. */
+export class SignedOut extends Error {
+  readonly code = "unauthorized";
+
+  constructor() {
+    super("You are signed out.");
+    this.name = "SignedOut";
+  }
+}
+
+interface Answer {
+  readonly data: unknown;
+  readonly error: unknown;
+}
+
+interface Ways {
+  readonly getSession: () => Promise<Answer>;
+  readonly enterAsGuest: () => Promise<Answer>;
+  readonly goToSignIn: () => void;
+}
+
+/** Whether the studio is for accounts alone. */
+function isClosedToGuests(error: unknown): boolean {
+  return typeof error === "object" && error !== null && Reflect.get(error, "code") === "GUESTS_CLOSED";
+}
+
+/** Makes sure that there is a session. Only somebody without an account becomes a guest; throws when it cannot be known. */
+export async function settleSession(hadAccount: boolean, ways: Ways): Promise<void> {
+  const session = await ways.getSession();
+  if (session.error !== null) throw session.error;
+  if (session.data !== null) return;
+  if (hadAccount) {
+    ways.goToSignIn();
+    throw new SignedOut();
+  }
+  const entered = await ways.enterAsGuest();
+  if (isClosedToGuests(entered.error)) {
+    ways.goToSignIn();
+    throw new SignedOut();
+  }
+  if (entered.error !== null) throw entered.error;
+}
 
 let ready: Promise<void> | null = null;
 let hadAccount = false;
@@ -42,4 +87,14 @@ export function forgetSession(): void {
 /** The page came with a session cookie, so nothing needs to be asked before the first call. */
 export function trustSession(): void {
   ready ??= Promise.resolve();
+}
+
+/** `fetch` with a session: whoever has none becomes a guest first, and a session that is over is settled once more. */
+export async function sessionFetch(input: RequestInfo | URL | string, init?: RequestInit): Promise<Response> {
+  await ensureGuest();
+  const response = await fetch(input, init);
+  if (response.status !== 401) return response;
+  forgetSession();
+  await ensureGuest();
+  return fetch(input, init);
 }

@@ -1,4 +1,98 @@
-import { newId } from "../data/new-id.ts";
+"use client";
+import { useMutation, useQueries, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { useSettled } from "../ui/hooks.ts";
+import { api, newId } from "./api.ts";
+import { failureOf, useFailureToast } from "./failures.ts";
+import { keys } from "./queries.ts";
+
+interface Prepared {
+  readonly input: string;
+  readonly key: string;
+}
+
+/** One idempotency key per prepared request: it stays the same until the request is settled. */
+export function createRequestKey() {
+  let prepared: Prepared | null = null;
+  return {
+    keyFor(input: object): string {
+      const text = JSON.stringify(input);
+      if (prepared?.input !== text) prepared = { input: text, key: newId() };
+      return prepared.key;
+    },
+    /** The work was taken on; the same input from now on asks for new work. */
+    settle(key: string): void {
+      if (prepared?.key === key) prepared = null;
+    },
+  };
+}
+
+/** A request as JSON whose words are a stand-in: they say nothing about time, and addresses of requests are logged. */
+export function textWithoutWords(request: SubmitInput): string {
+  // Some workflows must have words, so that some stay some.
+  const isWords = (name: string, value: unknown) =>
+    (name === "prompt" || name === "negativePrompt") && value !== "";
+  return JSON.stringify(request, (name, value: unknown) => (isWords(name, value) ? "…" : value));
+}
+
+const quietMs = 400;
+const askAgainMs = 10_000;
+
+/** What would become of a request now; undefined until it is known. null asks nothing. */
+export function useEstimate(request: SubmitInput | null) {
+  // Text, so that an equal request is the same value.
+  const text = useSettled(request === null ? null : textWithoutWords(request), quietMs);
+  // It was made of a request two lines above.
+  const asked = text === null ? null : (JSON.parse(text) as SubmitInput);
+  const { data } = useQuery({
+    queryKey: keys.estimate(asked),
+    queryFn: () => (asked === null ? null : api.jobs.estimate.query(asked)),
+    enabled: asked !== null,
+    staleTime: askAgainMs,
+    refetchInterval: askAgainMs,
+    placeholderData: (before) => before,
+    retry: false,
+  });
+  return asked === null ? undefined : (data ?? undefined);
+}
+
+const staleMs = 60_000;
+
+/** How long each of several requests would run, ms; null where nothing is known of it. */
+export function useRunTimes(requests: readonly (SubmitInput | null)[]) {
+  return useQueries({
+    queries: requests.map((request) => ({
+      queryKey: keys.estimate(request),
+      queryFn: () => (request === null ? null : api.jobs.estimate.query(request)),
+      enabled: request !== null,
+      staleTime: staleMs,
+      retry: false,
+    })),
+    combine: (answers) =>
+      answers.map(({ data }) => (data?.isPossible === true && data.runs > 0 ? data.runMs : null)),
+  });
+}
+
+/** Starts a job; a second click while the first is under way, or after a lost answer, repeats the request, not the work. */
+export function useSubmit(onSubmitted?: (jobId: string) => void) {
+  const showFailure = useFailureToast();
+  const [requestKey] = useState(createRequestKey);
+  return useMutation({
+    mutationFn: async (input: SubmitInput) => {
+      const idempotencyKey = requestKey.keyFor(input);
+      const job = await api.jobs.submit.mutate({ ...input, idempotencyKey });
+      requestKey.settle(idempotencyKey);
+      return job;
+    },
+    onSuccess: (job) => onSubmitted?.(job.id),
+    onError: (error, input) => {
+      // The job that an earlier try made is gone: the key would be refused for ever.
+      if (failureOf(error).code === "conflict") requestKey.settle(requestKey.keyFor(input));
+      showFailure(error);
+    },
+  });
+}
 
 interface Batch {
   readonly text: string;

@@ -1,18 +1,138 @@
 "use client";
+import { CircleAlert } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type ReactNode, useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { useCallback } from "react";
-import { useWorkflowsQuery } from "../data/use-workflows.ts";
-import { LoadFailed } from "../frame/load-failed.tsx";
-import { createForm } from "./form/form-store.ts";
-import { requestsOf } from "./requests.ts";
-import { useForm } from "./form/use-form.ts";
-import { SettingsPanel } from "./settings.tsx";
-import { PromptCard } from "./prompt-card.tsx";
+import { type OfferedWorkflow, useCapability, useWorkflows, useWorkflowsQuery } from "../client/queries.ts";
+import { useEstimate } from "../client/submit.ts";
+import { LoadFailed } from "../frame/providers.tsx";
+import { RunButton } from "../frame/run-button.tsx";
+import { useTimeText } from "../jobs/waiting-text.ts";
+import { createForm, useForm } from "./form.ts";
+import { type CreateRequest, requestOf, requestsOf, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
-import { useChosen } from "./use-chosen.ts";
-import { useCreateRun } from "./run.ts";
-import { useCreations } from "./use-creations.ts";
-import { useCreateRemix } from "./use-create-remix.ts";
+import { useCreateRun, useCreations } from "./run.ts";
+import { SettingsPanel } from "./settings.tsx";
+
+interface EstimateLineProps {
+  /** null while there is nothing to ask about. */
+  readonly request: CreateRequest | null;
+  readonly count: number;
+}
+
+/** The words and the seed say nothing about time: typing must not ask anew. */
+function timeRequest(request: CreateRequest | null): CreateRequest | null {
+  if (request === null) return null;
+  const { seed: _seed, negativePrompt: _negative, ...params } = request.params;
+  return { ...request, params: { ...params, prompt: "-" } };
+}
+
+function Warning({ children }: { readonly children: ReactNode }) {
+  return (
+    <p className="flex min-w-0 items-start gap-1.5 text-xs text-warn">
+      <CircleAlert className="mt-px size-4 shrink-0" aria-hidden />
+      <span>{children}</span>
+    </p>
+  );
+}
+
+/** When it would start and how long it would take, or why not. */
+function EstimateLine({ request, count }: EstimateLineProps) {
+  const t = useTranslations("create");
+  const { starts, runs } = useTimeText();
+  const answer = useEstimate(timeRequest(request));
+  if (answer === undefined) return <p className="h-[18px]" />;
+  if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
+  if (!answer.isLive) return <Warning>{t("away")}</Warning>;
+  const times = { starts: starts(answer.waitMs), runs: runs(answer.runMs), count };
+  return (
+    <p className="tabular text-xs text-quiet">{t(answer.runs === 0 ? "estimateGuess" : "estimate", times)}</p>
+  );
+}
+
+const mostCharacters = 4_000;
+
+interface PromptCardProps {
+  readonly chosen: OfferedWorkflow | undefined;
+  /** Of a batch that started partly, those that did not; else null. */
+  readonly left: number | null;
+  readonly canMake: boolean;
+  readonly isBusy: boolean;
+  readonly onMake: () => void;
+}
+
+/** The words, large, and the one thing to do with them. */
+function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) {
+  const t = useTranslations("create");
+  const form = useForm();
+  const takesNegative = chosen?.params.negativePrompt !== undefined;
+  return (
+    <section
+      aria-label={t("words")}
+      className="flex flex-col rounded-card border border-edge/70 bg-surface transition-colors duration-120 focus-within:border-ink"
+    >
+      <textarea
+        aria-label={t("prompt")}
+        placeholder={t("promptHint")}
+        value={form.prompt}
+        maxLength={mostCharacters}
+        rows={3}
+        onChange={(event) => createForm.set({ prompt: event.target.value })}
+        className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
+      />
+      {takesNegative ? (
+        <label className="mx-4 flex items-baseline gap-3 border-t border-line py-2.5 sm:mx-5">
+          <span className="shrink-0 text-xs text-quiet">{t("negativePrompt")}</span>
+          <textarea
+            value={form.negativePrompt}
+            placeholder={t("negativePromptHint")}
+            maxLength={mostCharacters}
+            rows={1}
+            onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
+            className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"
+          />
+        </label>
+      ) : null}
+      <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
+        <EstimateLine
+          request={chosen === undefined ? null : requestOf({ ...form, count: 1 }, chosen)}
+          count={form.count}
+        />
+        <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
+          {left === null ? t("make", { count: form.count }) : t("makeOthers", { count: left })}
+        </RunButton>
+      </div>
+    </section>
+  );
+}
+
+interface Choice {
+  readonly offered: readonly OfferedWorkflow[] | undefined;
+  /** The one that was chosen, else the best that can run now. */
+  readonly chosen: OfferedWorkflow | undefined;
+  readonly canMake: boolean;
+  /** Why nothing can make pictures; null when something can. */
+  readonly reason: string | null;
+}
+
+const unknown = { available: true, reason: null } as const;
+
+/** What the pictures are made with. */
+function useChosen(): Choice {
+  const form = useForm();
+  const offered = useWorkflows("text_to_image");
+  const { available, reason } = useCapability("text_to_image") ?? unknown;
+  const chosen = offered?.find(({ name }) => name === form.workflow) ?? offered?.[0];
+  // The workflows are asked for again and again: a server that was just connected counts at once.
+  const isLive = offered?.some((workflow) => workflow.isLive) ?? false;
+  const isPossible = isLive || available;
+  return {
+    offered,
+    chosen,
+    canMake: chosen !== undefined && isPossible && form.prompt.trim() !== "",
+    reason: isPossible ? null : reason,
+  };
+}
 
 function lastSeedOf(jobs: readonly JobView[] | undefined): number | null {
   const seeds = jobs?.map(({ params }) => params.seed).filter((seed) => typeof seed === "number");

@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
-import { emptyForm } from "./form/create-form.ts";
-import { formOfJob } from "./form/form-of-job.ts";
-import { countUp, requestsOf } from "./requests.ts";
-import { sizeForAspect, sizeOf } from "./form/size-of.ts";
-import { readForm } from "./form.ts";
-import { settingOf, within } from "./form/within.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
+import { emptyForm, readForm } from "./form.ts";
+import { countUp, formOfJob, requestsOf, settingOf, sizeForAspect, sizeOf, within } from "./requests.ts";
 
 const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
 const workflow: OfferedWorkflow = {

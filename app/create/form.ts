@@ -1,5 +1,45 @@
-import { aspects, type CreateForm, emptyForm, mostPictures, type OwnSettings } from "./form/create-form.ts";
-import { draftKeys, readDraft, writeDraft } from "../live/forget-drafts.ts";
+"use client";
+import { useSyncExternalStore } from "react";
+import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
+
+export const aspects = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16"] as const;
+export type Aspect = (typeof aspects)[number];
+
+/** What was set for one workflow; what is missing is the workflow's default. */
+export interface OwnSettings {
+  readonly steps?: number;
+  readonly guidance?: number;
+}
+
+/** What stands in the form; it survives a reload. */
+export interface CreateForm {
+  readonly prompt: string;
+  readonly negativePrompt: string;
+  /** null: the best that can run now. */
+  readonly workflow: string | null;
+  /** null: `width` and `height` count. */
+  readonly aspect: Aspect | null;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly count: number;
+  /** null: drawn anew for each picture. */
+  readonly seed: number | null;
+  readonly settings: Readonly<Record<string, OwnSettings>>;
+}
+
+export const mostPictures = 8;
+
+export const emptyForm: CreateForm = {
+  prompt: "",
+  negativePrompt: "",
+  workflow: null,
+  aspect: "1:1",
+  widthPx: 1_024,
+  heightPx: 1_024,
+  count: 1,
+  seed: null,
+  settings: {},
+};
 
 const storageKey = draftKeys.create;
 
@@ -48,10 +88,39 @@ export function readForm(text: string | null): CreateForm {
   };
 }
 
-export function readStored(): CreateForm {
+function readStored(): CreateForm {
   return readForm(readDraft(storageKey));
 }
 
-export function writeStored(form: CreateForm): void {
+function writeStored(form: CreateForm): void {
   writeDraft(storageKey, JSON.stringify(form));
+}
+
+const listeners = new Set<() => void>();
+let form: CreateForm | null = null;
+
+/** The form of the page, one for the tab; kept in the browser. */
+export const createForm = {
+  get: (): CreateForm => {
+    form ??= typeof window === "undefined" ? emptyForm : readStored();
+    return form;
+  },
+  set: (changes: Partial<CreateForm>): void => {
+    form = { ...createForm.get(), ...changes };
+    writeStored(form);
+    for (const listener of listeners) listener();
+  },
+  /** Settings of one workflow; undefined goes back to its default. */
+  setFor: (workflow: string, changes: { [Name in keyof OwnSettings]: number | undefined }): void => {
+    const { settings } = createForm.get();
+    createForm.set({ settings: { ...settings, [workflow]: { ...settings[workflow], ...changes } } });
+  },
+  watch: (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+};
+
+export function useForm(): CreateForm {
+  return useSyncExternalStore(createForm.watch, createForm.get, () => emptyForm);
 }

@@ -1,8 +1,126 @@
-import type { SubmitInput } from "@atelier/server/jobs";
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
-import type { CreateForm } from "./form/create-form.ts";
-import { sizeOf } from "./form/size-of.ts";
-import { settingOf } from "./form/within.ts";
+"use client";
+import { useTranslations } from "next-intl";
+import { useCallback } from "react";
+import type { JobView, SubmitInput } from "@atelier/server/jobs";
+import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
+import { useRemix } from "../client/remix.ts";
+import { toastWithUndo } from "../ui/toasts.tsx";
+import { type Aspect, aspects, createForm, type CreateForm, type OwnSettings } from "./form.ts";
+
+/** The nearest number that a setting of a workflow accepts. */
+export function within(value: number, param: OfferedParam): number {
+  const step = param.multipleOf ?? (param.type === "integer" ? 1 : 0);
+  const min = param.min ?? 0;
+  const max = param.max ?? Number.MAX_SAFE_INTEGER;
+  const bounded = Math.min(max, Math.max(min, value));
+  if (step === 0) return bounded;
+  const lowest = Math.ceil(min / step) * step;
+  const highest = Math.floor(max / step) * step;
+  return Math.min(highest, Math.max(lowest, Math.round(bounded / step) * step));
+}
+
+/** A number that was set, within the range; else the workflow's own. Undefined where it has none. */
+export function settingOf(param: OfferedParam | undefined, own: number | undefined): number | undefined {
+  if (param === undefined || param.type === "text" || param.type === "seed") return undefined;
+  if (own !== undefined) return within(own, param);
+  return typeof param.default === "number" ? param.default : undefined;
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+type Sized = Pick<OfferedWorkflow, "params">;
+
+/** Width by height. */
+export function ratioOf(aspect: Aspect): number {
+  const [width = 1, height = 1] = aspect.split(":").map(Number);
+  return width / height;
+}
+
+/** As many pixels as the workflow likes best, in these proportions; null where it takes no size. */
+export function sizeForAspect({ params }: Sized, aspect: Aspect): Size | null {
+  const width = settingOf(params.width, undefined);
+  const height = settingOf(params.height, undefined);
+  if (params.width === undefined || params.height === undefined) return null;
+  const pixels = (width ?? 1_024) * (height ?? 1_024);
+  const ratio = ratioOf(aspect);
+  return {
+    width: within(Math.sqrt(pixels * ratio), params.width),
+    height: within(Math.sqrt(pixels / ratio), params.height),
+  };
+}
+
+/** The size that the form asks this workflow for. */
+export function sizeOf(
+  form: Pick<CreateForm, "aspect" | "widthPx" | "heightPx">,
+  workflow: Sized,
+): Size | null {
+  if (form.aspect !== null) return sizeForAspect(workflow, form.aspect);
+  const { width, height } = workflow.params;
+  if (width === undefined || height === undefined) return null;
+  return { width: within(form.widthPx, width), height: within(form.heightPx, height) };
+}
+
+const numberIn = (value: unknown) => (typeof value === "number" ? value : undefined);
+const textIn = (value: unknown) => (typeof value === "string" ? value : "");
+
+function aspectOf(width: number, height: number, workflow: OfferedWorkflow | undefined) {
+  if (workflow === undefined) return null;
+  return (
+    aspects.find((aspect) => {
+      const size = sizeForAspect(workflow, aspect);
+      return size?.width === width && size.height === height;
+    }) ?? null
+  );
+}
+
+type Made = Pick<JobView, "params" | "workflow">;
+
+/** What the form must say to make the picture of a job again. */
+export function formOfJob(
+  { params, workflow }: Made,
+  { settings }: Pick<CreateForm, "settings">,
+  offered: readonly OfferedWorkflow[],
+): Partial<CreateForm> {
+  const steps = numberIn(params.steps);
+  const guidance = numberIn(params.guidance);
+  const own: OwnSettings = {
+    ...(steps === undefined ? {} : { steps }),
+    ...(guidance === undefined ? {} : { guidance }),
+  };
+  const width = numberIn(params.width);
+  const height = numberIn(params.height);
+  const known = offered.find(({ name }) => name === workflow);
+  return {
+    prompt: textIn(params.prompt),
+    negativePrompt: textIn(params.negativePrompt),
+    workflow,
+    ...(width === undefined || height === undefined
+      ? {}
+      : { widthPx: width, heightPx: height, aspect: aspectOf(width, height, known) }),
+    count: 1,
+    seed: numberIn(params.seed) ?? null,
+    settings: workflow === null ? settings : { ...settings, [workflow]: own },
+  };
+}
+
+/** Fills the form as it was for the picture that the address names. */
+export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined): void {
+  const t = useTranslations("create");
+  const take = useCallback(
+    (job: Pick<JobView, "params" | "workflow">) => {
+      if (offered === undefined) return;
+      const former = createForm.get();
+      createForm.set(formOfJob(job, former, offered));
+      if (former.prompt.trim() === "") return;
+      toastWithUndo({ title: t("remixed"), undoLabel: t("undo"), onUndo: () => createForm.set(former) });
+    },
+    [offered, t],
+  );
+  useRemix(offered === undefined ? null : take);
+}
 
 export type CreateRequest = Extract<SubmitInput, { kind: "text_to_image" }>;
 

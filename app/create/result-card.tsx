@@ -1,17 +1,178 @@
 "use client";
-import type { JobView } from "@atelier/server/jobs";
-import { Download, Maximize2, Pencil, Repeat2 } from "lucide-react";
+import { CircleAlert, Download, Maximize2, Pencil, Repeat2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
-import { downloadUrl } from "../data/image-url.ts";
-import { useSubmit } from "../data/use-submit.ts";
-import { useUpscaleOffer } from "../pictures/use-upscale-offer.ts";
-import { IconButton } from "../ui/icon-button.tsx";
-import { toastDone } from "../ui/toasts.ts";
-import { sizeOfJob } from "./results/size-of-job.ts";
+import { memo, useState, ViewTransition } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { downloadUrl } from "../client/remix.ts";
+import { useSubmit } from "../client/submit.ts";
+import type { Sized } from "../gallery/layout-rows.ts";
+import { DowngradeNote, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
+import { type JobNow, retryHelps, useJobFailureText, useJobNow } from "../jobs/text.ts";
+import { useWaitingText } from "../jobs/waiting-text.ts";
+import { hasEnded } from "../live/store.ts";
+import { useUpscaleOffer } from "../pictures/actions.tsx";
+import { AiBadge, Picture } from "../pictures/picture.tsx";
+import { BorderProgress } from "../studio/result.tsx";
+import { Button, cx, IconButton } from "../ui/button.tsx";
+import { toastDone } from "../ui/toasts.tsx";
+
+interface CardFailedProps {
+  readonly job: JobView;
+  readonly onDismiss: (jobId: string) => void;
+}
+
+/** Why there is no picture, and what to do. */
+function CardFailed({ job, onDismiss }: CardFailedProps) {
+  const t = useTranslations("create");
+  const textOf = useJobFailureText();
+  const retry = useRetryJob(job.id, () => onDismiss(job.id));
+  if (job.error === null) return null;
+  const { title, advice } = textOf(job.error);
+  return (
+    <div
+      role="alert"
+      className="flex size-full flex-col items-center justify-center gap-1.5 overflow-y-auto rounded-card border border-line bg-well p-4 text-center"
+    >
+      <CircleAlert className="size-5 shrink-0 text-fail" aria-hidden />
+      <p className="text-sm font-medium">{title}</p>
+      <p className="text-xs text-quiet">{advice}</p>
+      {retryHelps(job.error.code) ? (
+        <Button size="small" className="mt-2" disabled={retry.isPending} onClick={() => retry.mutate()}>
+          {t("retry")}
+        </Button>
+      ) : null}
+      <IconButton
+        label={t("dismiss")}
+        onClick={() => onDismiss(job.id)}
+        className="absolute! top-1.5 right-1.5"
+      >
+        <X aria-hidden />
+      </IconButton>
+    </div>
+  );
+}
+
+interface CardPictureProps {
+  readonly job: JobView;
+  readonly isOpen: boolean;
+  readonly onOpen: (imageId: string) => void;
+}
+
+const freshMs = 5_000;
+
+/** A picture that was just made develops from its preview; one that hung here before does not. */
+function useIsFresh({ endedAt }: JobView): boolean {
+  const [isFresh] = useState(() => endedAt !== null && Date.now() - Date.parse(endedAt) < freshMs);
+  return isFresh;
+}
+
+function CardPicture({ job, isOpen, onOpen }: CardPictureProps) {
+  const t = useTranslations("create");
+  const isFresh = useIsFresh(job);
+  const [output] = job.outputs;
+  if (output === undefined) return null;
+  const { imageId, thumbhash } = output;
+  const name = typeof job.params.prompt === "string" ? job.params.prompt : "";
+  const picture = (
+    <Picture
+      imageId={imageId}
+      variant="preview"
+      thumbhash={thumbhash}
+      alt=""
+      className={cx("size-full", isFresh && "animate-develop")}
+    />
+  );
+  return (
+    <>
+      <button
+        type="button"
+        data-tile={imageId}
+        aria-label={t("open", { name })}
+        onClick={() => onOpen(imageId)}
+        className="relative block size-full overflow-hidden rounded-card bg-well"
+      >
+        {isOpen ? (
+          picture
+        ) : (
+          <ViewTransition name={`picture-${imageId}`} share="picture" default="none">
+            {picture}
+          </ViewTransition>
+        )}
+      </button>
+      <span className="pointer-events-none absolute right-1.5 bottom-1.5">
+        <AiBadge />
+      </span>
+    </>
+  );
+}
+
+interface CardWordsProps {
+  readonly job: JobView;
+  readonly now: JobNow;
+}
+
+/** In the middle of an empty frame; over a preview it keeps to the lower edge. */
+function CardWords({ job, now }: CardWordsProps) {
+  const waiting = useWaitingText(job);
+  const isOver = now.preview !== null;
+  const percent = now.progress === null ? null : `${Math.round(now.progress * 100)} %`;
+  return (
+    <div
+      className={cx(
+        "tabular flex max-w-[calc(100%-16px)] flex-col items-center text-center text-xs",
+        isOver ? "absolute bottom-3 rounded-card bg-black/70 px-3 py-1 text-white" : "relative",
+      )}
+    >
+      <p role="status" className={cx("font-medium", waiting?.isAway && "text-warn")}>
+        {waiting?.place ?? now.text}
+      </p>
+      <p className={cx("empty:hidden", isOver ? "text-white/80" : "text-quiet")}>
+        {waiting?.start ?? percent}
+      </p>
+    </div>
+  );
+}
+
+/** A picture that develops in its frame, or waits for its turn. */
+function CardRunning({ job }: { readonly job: JobView }) {
+  const t = useTranslations("create");
+  const now = useJobNow(job);
+  const cancel = useCancelJob(job.id);
+  return (
+    <div className="relative flex size-full items-center justify-center overflow-hidden rounded-card bg-well">
+      {now.preview === null ? null : (
+        <img src={now.preview} alt={t("previewAlt")} className="absolute inset-0 size-full object-cover" />
+      )}
+      {job.status === "processing" ? <BorderProgress value={now.progress} label={t("progress")} /> : null}
+      <CardWords job={job} now={now} />
+      <IconButton
+        label={t("cancel")}
+        disabled={job.cancelRequested || cancel.isPending}
+        onClick={() => cancel.mutate()}
+        className={cx(
+          "absolute! top-1.5 right-1.5",
+          now.preview !== null && "bg-black/55! text-white! hover:bg-black/80!",
+        )}
+      >
+        <X aria-hidden />
+      </IconButton>
+    </div>
+  );
+}
+
+const unknown = 1_024;
+const numberOr = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);
+
+/** How large a job's picture is, or will be: it keeps its place when it is done. */
+export function sizeOfJob({ params, outputs }: Pick<JobView, "params" | "outputs">): Sized {
+  const [output] = outputs;
+  if (output !== undefined) return output;
+  return { widthPx: numberOr(params.width, unknown), heightPx: numberOr(params.height, unknown) };
+}
 
 /** What can be done with a finished picture. */
-export function CardActions({ job }: { readonly job: JobView }) {
+function CardActions({ job }: { readonly job: JobView }) {
   const t = useTranslations("create");
   const pictures = useTranslations("pictures");
   const router = useRouter();
@@ -40,3 +201,33 @@ export function CardActions({ job }: { readonly job: JobView }) {
     </div>
   );
 }
+
+interface ResultCardProps {
+  readonly job: JobView;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  /** Its picture stands in the viewer now. */
+  readonly isOpen: boolean;
+  readonly onOpen: (imageId: string) => void;
+  readonly onDismiss: (jobId: string) => void;
+}
+
+/** One picture: waiting, developing, done, or why there is none; drawn anew only when this job changes. */
+export const ResultCard = memo(function ResultCard(props: ResultCardProps) {
+  const { job, widthPx, heightPx, isOpen, onOpen, onDismiss } = props;
+  const prompt = typeof job.params.prompt === "string" ? job.params.prompt : "";
+  return (
+    <li className="flex min-w-0 shrink-0 flex-col gap-1" style={{ width: widthPx }}>
+      <div className="relative w-full" style={{ height: heightPx }}>
+        {hasEnded(job) ? null : <CardRunning job={job} />}
+        {job.status === "failed" ? <CardFailed job={job} onDismiss={onDismiss} /> : null}
+        {job.status === "completed" ? <CardPicture job={job} isOpen={isOpen} onOpen={onOpen} /> : null}
+      </div>
+      <p title={prompt} className="truncate text-xs text-quiet">
+        {prompt}
+      </p>
+      <DowngradeNote job={job} />
+      {job.status === "completed" ? <CardActions job={job} /> : null}
+    </li>
+  );
+});

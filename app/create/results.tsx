@@ -1,22 +1,115 @@
 "use client";
-import type { JobView } from "@atelier/server/jobs";
+import { Plug } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCallback, useMemo, useState } from "react";
-import { askAgain, mayAskForMore } from "../data/may-ask-for-more.ts";
-import { LoadFailed } from "../frame/load-failed.tsx";
+import Link from "next/link";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import type { ImageView } from "@atelier/server/images";
+import type { JobView } from "@atelier/server/jobs";
+import { askAgain, mayAskForMore } from "../client/queries.ts";
+import { LoadFailed } from "../frame/providers.tsx";
+import { useGalleryImages } from "../gallery/gallery.tsx";
 import { justify } from "../gallery/layout-rows.ts";
-import { useViewerAddress } from "../gallery/viewer/use-viewer-address.ts";
-import { Viewer } from "../gallery/viewer/viewer.tsx";
-import { useBoxSize } from "../ui/use-box-size.ts";
-import { useNearEnd } from "../ui/hooks.ts";
-import type { useCreations } from "./use-creations.ts";
-import { NothingCanMake } from "./results/nothing-can-make.tsx";
-import { NothingYet } from "./results/nothing-yet.tsx";
-import { ResultCard } from "./results/result-card.tsx";
-import { sizeOfJob } from "./results/size-of-job.ts";
-import { useShownImages } from "./results/use-shown-images.ts";
+import { useViewerAddress, Viewer } from "../gallery/viewer/viewer.tsx";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { useBoxSize, useNearEnd } from "../ui/hooks.ts";
+import { createForm, useForm } from "./form.ts";
+import { ResultCard, sizeOfJob } from "./result-card.tsx";
+import type { useCreations } from "./run.ts";
 
-interface Props {
+interface NothingCanMakeProps {
+  readonly reason: string;
+  readonly hasPictures: boolean;
+}
+
+/** Nothing can make pictures now: what to connect, and what works without it. */
+function NothingCanMake({ reason, hasPictures }: NothingCanMakeProps) {
+  const t = useTranslations("create");
+  return (
+    <div
+      className={`flex flex-col gap-4 rounded-card border border-line bg-well p-5 sm:flex-row sm:gap-5 sm:p-6 ${hasPictures ? "mb-8" : ""}`}
+    >
+      <Plug className="size-6 shrink-0 text-quiet" strokeWidth={1.5} aria-hidden />
+      <div className="flex min-w-0 flex-col gap-3">
+        <h2 className="display text-lg">{t("nothingTitle")}</h2>
+        <p className="measure text-sm text-quiet">{reason}</p>
+        <p className="measure text-sm">{t("nothingHow")}</p>
+        <code
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+          tabIndex={0}
+          className="overflow-x-auto rounded-control border border-line bg-surface px-3 py-2 font-mono text-xs whitespace-nowrap"
+        >
+          COMFYUI_URLS=http://127.0.0.1:8188
+        </code>
+        <p className="measure text-sm text-quiet">{t("nothingMeanwhile")}</p>
+        <div className="flex flex-wrap gap-2">
+          <Link href="/" className={buttonStyle("plain", "small")}>
+            {t("toStudio")}
+          </Link>
+          <Link href="/gallery" className={buttonStyle("quiet", "small")}>
+            {t("toGallery")}
+          </Link>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const ideas = ["lighthouse", "kitchen", "fox"] as const;
+
+/** Before the first picture: a few words to start from. */
+function NothingYet() {
+  const t = useTranslations("create");
+  const prompt = useForm().prompt.trim();
+  // Own words are never written over.
+  const isOwn = prompt !== "" && ideas.every((idea) => t(`ideas.${idea}.prompt`) !== prompt);
+  if (isOwn) return null;
+  return (
+    <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
+      {ideas.map((idea) => (
+        <Button key={idea} size="small" onClick={() => createForm.set({ prompt: t(`ideas.${idea}.prompt`) })}>
+          {t(`ideas.${idea}.name`)}
+        </Button>
+      ))}
+    </EmptyState>
+  );
+}
+
+const imageFilters = { kind: "text_to_image" } as const;
+const noJobs: readonly JobView[] = [];
+
+/** The viewer goes from picture to picture as they hang here. */
+function inGridOrder(jobs: readonly JobView[], images: readonly ImageView[]): readonly ImageView[] {
+  const imageById = new Map(images.map((image) => [image.id, image]));
+  return jobs.flatMap(({ outputs }) => outputs.flatMap(({ imageId }) => imageById.get(imageId) ?? []));
+}
+
+interface Shown {
+  readonly jobs: readonly JobView[] | undefined;
+  readonly creations: ReturnType<typeof useCreations>;
+  /** The picture in the viewer. */
+  readonly openId: string | null;
+}
+
+/** The pictures that the viewer goes through; while it is open, more are fetched before it comes to their end. */
+function useShownImages({ jobs = noJobs, creations, openId }: Shown): readonly ImageView[] {
+  const query = useGalleryImages(imageFilters);
+  const { images } = query;
+  const shown = useMemo(() => inGridOrder(jobs, images ?? []), [images, jobs]);
+  const lastId = jobs.findLast(({ outputs }) => outputs.length > 0)?.outputs[0]?.imageId;
+  const isLastKnown = shown.at(-1)?.id === lastId;
+  const needsImages = openId !== null && !isLastKnown && mayAskForMore(query);
+  const needsJobs = openId !== null && openId === lastId && mayAskForMore(creations);
+  useEffect(() => {
+    if (needsImages) void query.fetchNextPage();
+  }, [needsImages, query]);
+  useEffect(() => {
+    if (needsJobs) void creations.fetchNextPage();
+  }, [creations, needsJobs]);
+  return shown;
+}
+
+interface ResultsProps {
   readonly creations: ReturnType<typeof useCreations>;
   /** Why nothing can make pictures; null when something can. */
   readonly reason: string | null;
@@ -47,7 +140,7 @@ function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
 }
 
 /** The pictures made here, newest first, each in the frame in which it developed. */
-export function Results({ creations, reason }: Props) {
+export function Results({ creations, reason }: ResultsProps) {
   const t = useTranslations("create");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());

@@ -1,14 +1,44 @@
 "use client";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
+import { useMemo, useState } from "react";
+import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { failureOf } from "../client/failures.ts";
-import { keys } from "../data/keys.ts";
-import { useFailureText } from "../data/use-failure-text.ts";
-import { toastFailure } from "../ui/toasts.ts";
+import { failureOf, useFailureText } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
 import { createBatchKeys } from "../client/submit.ts";
+import { withLive } from "../jobs/jobs-list.tsx";
+import { useLiveJobs } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
+import { toastFailure } from "../ui/toasts.tsx";
 import type { CreateRequest } from "./requests.ts";
+
+const filters = { kind: "text_to_image" } as const;
+const pageSize = 30;
+
+/** What failed is shown to who saw it run; later it stands in the jobs. */
+function isShown(job: JobView, live: readonly JobView[]): boolean {
+  if (!hasEnded(job)) return true;
+  if (job.status === "completed") return job.outputs.length > 0;
+  return job.status === "failed" && live.some(({ id }) => id === job.id);
+}
+
+/** Pictures from words, made and in the making, newest first. */
+export function useCreations() {
+  const live = useLiveJobs();
+  const query = useInfiniteQuery({
+    queryKey: keys.jobList(filters),
+    queryFn: ({ pageParam }) =>
+      api.jobs.list.query({ ...filters, cursor: pageParam ?? undefined, limit: pageSize }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+  });
+  const jobs = useMemo(() => {
+    const loaded = query.data?.pages.flatMap((page) => page.items);
+    return loaded && withLive(loaded, live, filters).filter((job) => isShown(job, live));
+  }, [live, query.data]);
+  return { ...query, jobs };
+}
 
 /** Says what went wrong, and first how many started if some did. */
 function useBatchFailureToast() {

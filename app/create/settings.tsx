@@ -1,20 +1,134 @@
 "use client";
-import { SlidersHorizontal } from "lucide-react";
+import { Dices, History, SlidersHorizontal } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
-import { cx } from "../ui/cx.ts";
-import { mostPictures } from "./form/create-form.ts";
-import { createForm } from "./form/form-store.ts";
-import { sizeOf } from "./form/size-of.ts";
-import { useForm } from "./form/use-form.ts";
-import { settingOf } from "./form/within.ts";
-import { NumberSetting } from "./panel/number-setting.tsx";
-import { SeedChoice } from "./panel/seed-choice.tsx";
+import { useLacksText } from "../client/failures.ts";
+import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
+import { cx, IconButton } from "../ui/button.tsx";
+import { NumberInput, Segmented, Slider } from "../ui/fields.tsx";
+import { Select } from "../ui/select.tsx";
+import { createForm, mostPictures, useForm } from "./form.ts";
+import { settingOf, sizeOf, within } from "./requests.ts";
 import { SizeChoice } from "./size-choice.tsx";
-import { WorkflowChoice } from "./panel/workflow-choice.tsx";
 
-interface Props {
+interface NumberSettingProps {
+  readonly label: string;
+  readonly param: OfferedParam;
+  readonly value: number;
+  readonly onChange: (value: number) => void;
+}
+
+/** A number of a range: to slide, or to type. */
+function NumberSetting({ label, param, value, onChange }: NumberSettingProps) {
+  const step = param.multipleOf ?? (param.type === "integer" ? 1 : 0.1);
+  const take = (next: number) => onChange(within(Number(next.toFixed(2)), param));
+  return (
+    <div className="flex flex-col gap-0.5">
+      <div className="flex items-center justify-between gap-3">
+        <span aria-hidden className="text-xs font-medium">
+          {label}
+        </span>
+        <NumberInput
+          label={label}
+          value={value}
+          onChange={take}
+          className="h-7! w-16! px-2! text-right text-xs!"
+        />
+      </div>
+      <Slider
+        label={label}
+        value={value}
+        min={param.min ?? 0}
+        max={param.max ?? 100}
+        step={step}
+        onChange={take}
+      />
+    </div>
+  );
+}
+
+/** Short enough to read out; the range goes further. */
+const largestDrawn = 1_000_000_000;
+
+const draw = () => Math.floor(Math.random() * largestDrawn);
+const bounded = (seed: number) => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(seed)));
+
+interface SeedChoiceProps {
+  /** Of the picture made last. */
+  readonly lastSeed: number | null;
+}
+
+/** Another picture each time, or the same again. */
+function SeedChoice({ lastSeed }: SeedChoiceProps) {
+  const t = useTranslations("create");
+  const { seed, count } = useForm();
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex items-center justify-between gap-2">
+        <span className="text-xs font-medium">{t("seed")}</span>
+        <Segmented
+          label={t("seed")}
+          value={seed === null ? "random" : "fixed"}
+          onChange={(next) => createForm.set({ seed: next === "random" ? null : (lastSeed ?? draw()) })}
+          options={[
+            { value: "random", label: t("seedRandom") },
+            { value: "fixed", label: t("seedFixed") },
+          ]}
+        />
+      </div>
+      {seed === null ? null : (
+        <div className="flex items-center gap-1">
+          <NumberInput
+            label={t("seedNumber")}
+            value={seed}
+            onChange={(next) => createForm.set({ seed: bounded(next) })}
+            className="h-9! min-w-0 text-xs!"
+          />
+          <IconButton label={t("seedDraw")} onClick={() => createForm.set({ seed: draw() })}>
+            <Dices aria-hidden />
+          </IconButton>
+          <IconButton
+            label={t("seedReuse")}
+            disabled={lastSeed === null}
+            onClick={() => lastSeed !== null && createForm.set({ seed: lastSeed })}
+          >
+            <History aria-hidden />
+          </IconButton>
+        </div>
+      )}
+      {seed !== null && count > 1 ? <p className="text-xs text-quiet">{t("seedCounts")}</p> : null}
+    </div>
+  );
+}
+
+interface WorkflowChoiceProps {
+  readonly chosen: OfferedWorkflow;
+  readonly offered: readonly OfferedWorkflow[];
+}
+
+/** Those that can run now come first; the others say what is missing. */
+function WorkflowChoice({ chosen, offered }: WorkflowChoiceProps) {
+  const t = useTranslations("create");
+  const lacksText = useLacksText();
+  return (
+    <div className="flex flex-col gap-1.5">
+      <Select
+        label={t("workflow")}
+        value={chosen.name}
+        onChange={(workflow) => createForm.set({ workflow })}
+        options={offered.map((workflow) => ({
+          value: workflow.name,
+          title: workflow.title,
+          description: workflow.description,
+          warning: lacksText(workflow),
+        }))}
+      />
+      <p className="text-xs text-quiet">{chosen.description}</p>
+    </div>
+  );
+}
+
+interface SettingsPanelProps {
   readonly chosen: OfferedWorkflow;
   readonly offered: readonly OfferedWorkflow[];
   readonly lastSeed: number | null;
@@ -22,7 +136,7 @@ interface Props {
 
 const countParam = { type: "integer", min: 1, max: mostPictures } as const;
 
-function DrawingSettings({ chosen }: Pick<Props, "chosen">) {
+function DrawingSettings({ chosen }: Pick<SettingsPanelProps, "chosen">) {
   const t = useTranslations("create");
   const own = useForm().settings[chosen.name];
   return (["steps", "guidance"] as const).map((name) => {
@@ -42,7 +156,7 @@ function DrawingSettings({ chosen }: Pick<Props, "chosen">) {
 }
 
 /** Everything besides the words; on a phone it folds away. */
-export function SettingsPanel({ chosen, offered, lastSeed }: Props) {
+export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps) {
   const t = useTranslations("create");
   const form = useForm();
   const [isOpen, setOpen] = useState(false);

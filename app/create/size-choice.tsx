@@ -2,12 +2,10 @@
 import { Radio } from "@base-ui/react/radio";
 import { RadioGroup } from "@base-ui/react/radio-group";
 import { useTranslations } from "next-intl";
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
 import { NumberInput } from "../ui/fields.tsx";
-import { type Aspect, aspects } from "./form/create-form.ts";
-import { createForm } from "./form/form-store.ts";
-import { ratioOf, sizeOf } from "./form/size-of.ts";
-import { useForm } from "./form/use-form.ts";
+import { type Aspect, aspects, createForm, useForm } from "./form.ts";
+import { ratioOf, sizeOf } from "./requests.ts";
 
 const longestEdgePx = 18;
 

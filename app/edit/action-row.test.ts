@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
 import { findForScale, findForWords } from "./action-row.tsx";
 
 const base: OfferedWorkflow = {

@@ -1,4 +1,55 @@
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
+"use client";
+import type { ReactNode } from "react";
+import type { ImageView } from "@atelier/server/images";
+import type { OfferedWorkflow } from "../client/queries.ts";
+import type { Stroke } from "./mask.ts";
+
+/** What every action of the panel gets. */
+export interface ActionProps {
+  readonly image: ImageView;
+  /** Another job of this session runs. */
+  readonly isBusy: boolean;
+  /** `spent` are the marks that went with it. */
+  readonly onJob: (jobId: string, spent?: readonly Stroke[]) => void;
+}
+
+interface ActionRowProps {
+  /** What it does, or why it cannot be done. */
+  readonly hint: string | null;
+  readonly children: ReactNode;
+}
+
+export function ActionRow({ hint, children }: ActionRowProps) {
+  return (
+    <div className="flex flex-col gap-1.5 [&>button]:w-full">
+      {children}
+      {hint === null ? null : <p className="tabular text-xs text-quiet">{hint}</p>}
+    </div>
+  );
+}
+
+interface WordsFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+const mostCharacters = 2_000;
+
+export function WordsField({ label, hint, value, onChange }: WordsFieldProps) {
+  return (
+    <textarea
+      aria-label={label}
+      placeholder={hint}
+      value={value}
+      rows={2}
+      maxLength={mostCharacters}
+      onChange={(event) => onChange(event.target.value)}
+      className="field-sizing-content max-h-40 min-h-15 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"
+    />
+  );
+}
 
 /** The best live workflow that takes words and exactly these pictures. */
 export function findForWords(

@@ -1,18 +1,153 @@
 "use client";
+import { ArrowLeft, Columns2, Download } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect } from "react";
-import { LoadFailed } from "../frame/load-failed.tsx";
-import { useImage } from "../data/use-image.ts";
-import { CompareStage } from "./compare-stage.tsx";
-import { EditHeader } from "./edit-header.tsx";
-import { HistoryStrip } from "./history-strip.tsx";
-import { EditPanel } from "./panel/edit-panel.tsx";
+import Link from "next/link";
+import { useCallback, useEffect, useState } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { useImage } from "../client/queries.ts";
+import { downloadUrl, imageUrl } from "../client/remix.ts";
+import { LoadFailed } from "../frame/providers.tsx";
+import { CompareSlider } from "../pictures/compare-slider.tsx";
+import { AiBadge, useImageName } from "../pictures/picture.tsx";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { fitBox, useBoxSize } from "../ui/hooks.ts";
+import { EditPanel } from "./panel.tsx";
+import { useEditKeys, useEditor, useEditRun } from "./session.ts";
 import { EditStage } from "./stage.tsx";
 import { ToolColumn } from "./tools.tsx";
-import { useEditKeys } from "./use-edit-keys.ts";
-import { useEditRun } from "./session.ts";
-import { useEditor } from "./use-editor.ts";
-import { useVersions } from "./use-versions.ts";
+
+interface Props {
+  readonly image: ImageView;
+  readonly baseId: string;
+}
+
+/** Two versions over each other. */
+function CompareStage({ image, baseId }: Props) {
+  const t = useTranslations("edit");
+  const [box, setBox] = useState<HTMLDivElement | null>(null);
+  const size = fitBox(useBoxSize(box), image);
+  return (
+    <div className="min-h-0 min-w-0 flex-1 p-6">
+      <div ref={setBox} className="flex size-full items-center justify-center">
+        <div style={size}>
+          <CompareSlider
+            beforeUrl={imageUrl(baseId, "preview")}
+            afterUrl={imageUrl(image.id, "preview")}
+            afterAlt={t("pictureAlt")}
+            className="checker size-full"
+          />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function EditHeader({ image }: { readonly image: ImageView }) {
+  const t = useTranslations("edit");
+  const pictures = useTranslations("pictures");
+  const name = useImageName()(image);
+  return (
+    <header className="flex h-14 shrink-0 items-center gap-2 border-b border-line px-2 sm:px-3">
+      <Link href="/gallery" className={buttonStyle("quiet", "small")}>
+        <ArrowLeft aria-hidden />
+        {t("back")}
+      </Link>
+      <p className="min-w-0 flex-1 truncate text-center text-xs text-quiet max-sm:hidden">
+        {name}
+        <span className="tabular ml-3">
+          {pictures("size", { width: image.widthPx, height: image.heightPx })}
+        </span>
+      </p>
+      <span className="flex-1 sm:hidden" />
+      {image.kind === null ? null : <AiBadge />}
+      <a href={downloadUrl(image.id)} download className={buttonStyle("quiet", "small")}>
+        <Download aria-hidden />
+        {t("download")}
+      </a>
+    </header>
+  );
+}
+
+interface Versions {
+  readonly ids: readonly string[];
+  readonly currentId: string;
+  /** The version on the left while two are compared; null otherwise. */
+  readonly baseId: string | null;
+}
+
+function withId(ids: readonly string[], id: string): readonly string[] {
+  return ids.includes(id) ? ids : [...ids, id];
+}
+
+/** The picture and what became of it in this session, oldest first. */
+function useVersions(firstId: string) {
+  const [versions, setVersions] = useState<Versions>({ ids: [firstId], currentId: firstId, baseId: null });
+  const add = useCallback((id: string) => setVersions((now) => ({ ...now, ids: withId(now.ids, id) })), []);
+  /** Adds it, too, when it is not there yet. */
+  const show = useCallback(
+    (id: string) => setVersions(({ ids }) => ({ ids: withId(ids, id), currentId: id, baseId: null })),
+    [],
+  );
+  /** While comparing, a click on a version puts it on the left. */
+  const choose = useCallback(
+    (id: string) =>
+      setVersions((now) => {
+        if (now.baseId === null) return { ...now, currentId: id };
+        return id === now.currentId ? now : { ...now, baseId: id };
+      }),
+    [],
+  );
+  const toggleCompare = useCallback(
+    () =>
+      setVersions((now) => {
+        if (now.baseId !== null) return { ...now, baseId: null };
+        const at = now.ids.indexOf(now.currentId);
+        return { ...now, baseId: now.ids[at - 1] ?? now.ids[at + 1] ?? null };
+      }),
+    [],
+  );
+  return { ...versions, add, show, choose, toggleCompare };
+}
+
+export type VersionHistory = ReturnType<typeof useVersions>;
+
+/** Every version of this session; two can be laid over each other. */
+function HistoryStrip({ versions }: { readonly versions: VersionHistory }) {
+  const t = useTranslations("edit");
+  const { ids, currentId, baseId, choose, toggleCompare } = versions;
+  if (ids.length < 2) return null;
+  return (
+    <div className="flex h-[76px] shrink-0 items-center gap-3 border-t border-line px-3">
+      <ol aria-label={t("versions")} className="no-scrollbar flex min-w-0 flex-1 gap-2 overflow-x-auto p-1">
+        {ids.map((id, index) => (
+          <li key={id}>
+            <button
+              type="button"
+              aria-label={t("version", { number: index + 1 })}
+              aria-current={id === currentId ? "true" : undefined}
+              aria-pressed={baseId === null ? undefined : id === baseId}
+              onClick={() => choose(id)}
+              className="relative block size-13 overflow-hidden rounded-control ring-1 ring-line transition duration-120 hover:ring-ink aria-[current=true]:ring-2 aria-[current=true]:ring-accent aria-pressed:ring-2 aria-pressed:ring-ink"
+            >
+              <img src={imageUrl(id, "thumbnail")} alt="" className="size-full object-cover" />
+              <span
+                aria-hidden
+                className="tabular absolute right-0.5 bottom-0.5 rounded-[3px] bg-black/65 px-1 text-[11px] leading-4 text-white"
+              >
+                {index + 1}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ol>
+      {baseId === null ? null : <p className="hidden text-xs text-quiet sm:block">{t("compareHint")}</p>}
+      <Button size="small" aria-pressed={baseId !== null} onClick={toggleCompare}>
+        <Columns2 aria-hidden />
+        {t(baseId === null ? "compare" : "stopComparing")}
+      </Button>
+    </div>
+  );
+}
 
 const room =
   "stage room -mb-36 flex h-dvh flex-col pb-[calc(57px+env(safe-area-inset-bottom))] wide:-mb-16 wide:pb-0";

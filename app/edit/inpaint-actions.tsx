@@ -1,14 +1,15 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
 import { useMutation } from "@tanstack/react-query";
-import { useRef } from "react";
-import { api } from "../client/api.ts";
-import { newId } from "../data/new-id.ts";
-import { failureOf } from "../client/failures.ts";
-import { useFailureToast } from "../data/use-failure-toast.ts";
-import type { Stroke } from "./mask/stroke.ts";
-import { uploadMask } from "./mask/upload-mask.ts";
-import type { ActionProps } from "./panel/action-row.tsx";
+import { Eraser, PaintbrushVertical } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useRef, useState } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { api, newId } from "../client/api.ts";
+import { failureOf, useFailureToast } from "../client/failures.ts";
+import { useCapability, useWorkflows } from "../client/queries.ts";
+import { Button } from "../ui/button.tsx";
+import { type ActionProps, ActionRow, findForWords, WordsField } from "./action-row.tsx";
+import { hasPaint, type Stroke, type StrokeHistory, uploadMask } from "./mask.ts";
 
 export interface InpaintWish {
   readonly strokes: readonly Stroke[];
@@ -39,7 +40,7 @@ export function isSame(
 }
 
 /** Sends the marked area and starts the work; the same wish sent again after a lost answer is the same request. */
-export function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
+function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
   const showFailure = useFailureToast();
   const prepared = useRef<Prepared | null>(null);
   return useMutation({
@@ -67,4 +68,55 @@ export function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
       showFailure(error);
     },
   });
+}
+
+interface RemoveActionProps extends ActionProps {
+  readonly history: StrokeHistory;
+}
+
+export function RemoveAction({ image, history, isBusy, onJob }: RemoveActionProps) {
+  const t = useTranslations("edit");
+  const remove = useInpaint(image, onJob);
+  const capability = useCapability("inpaint");
+  const isMarked = hasPaint(history);
+  return (
+    <ActionRow hint={capability?.reason ?? (isMarked ? null : t("removeHint"))}>
+      <Button
+        look="primary"
+        disabled={isBusy || remove.isPending || !isMarked || capability?.available === false}
+        onClick={() => remove.mutate({ strokes: history.strokes })}
+      >
+        <Eraser aria-hidden />
+        {t("removeObject")}
+      </Button>
+    </ActionRow>
+  );
+}
+
+interface RepaintActionProps extends ActionProps {
+  readonly history: StrokeHistory;
+  readonly words: string;
+}
+
+/** Paints what the words say where it is marked; there when a live workflow can. */
+export function RepaintAction({ image, history, isBusy, onJob, words: first }: RepaintActionProps) {
+  const t = useTranslations("edit");
+  const inpaint = useInpaint(image, onJob);
+  const [words, setWords] = useState(first);
+  const workflow = findForWords(useWorkflows("inpaint"), ["image", "mask"]);
+  if (workflow === undefined) return null;
+  const isMarked = hasPaint(history);
+  const prompt = words.trim();
+  return (
+    <ActionRow hint={isMarked ? null : t(first === "" ? "repaintHint" : "repaintAgainHint")}>
+      <WordsField label={t("repaintWords")} hint={t("repaintWordsHint")} value={words} onChange={setWords} />
+      <Button
+        disabled={isBusy || inpaint.isPending || !isMarked || prompt === ""}
+        onClick={() => inpaint.mutate({ strokes: history.strokes, workflow: workflow.name, prompt })}
+      >
+        <PaintbrushVertical aria-hidden />
+        {t("repaint")}
+      </Button>
+    </ActionRow>
+  );
 }

@@ -1,53 +1,94 @@
-import { expect, test } from "vitest";
-import { emptyHistory, hasPaint, stepHistory } from "./mask.ts";
-import type { Stroke } from "./mask/stroke.ts";
+import { crc32, inflateSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { emptyHistory, encodeGreyPng, hasPaint, stepHistory, type Stroke } from "./mask.ts";
 
-const stroke = (sizePx: number, mode: Stroke["mode"] = "paint"): Stroke => ({
-  mode,
-  sizePx,
-  points: [{ x: 1, y: 1 }],
+describe("grey png", () => {
+  interface Chunk {
+    readonly type: string;
+    readonly data: Buffer;
+  }
+
+  function* readChunks(png: Buffer): Generator<Chunk> {
+    for (let at = 8; at < png.length;) {
+      const length = png.readUInt32BE(at);
+      const body = png.subarray(at + 4, at + 8 + length);
+      expect(png.readUInt32BE(at + 8 + length)).toBe(crc32(body));
+      yield { type: body.toString("latin1", 0, 4), data: body.subarray(4) };
+      at += length + 12;
+    }
+  }
+
+  test("a mask is a grey 8-bit PNG that reads back bit for bit", async () => {
+    const widthPx = 37;
+    const heightPx = 23;
+    const pixels = Uint8Array.from({ length: widthPx * heightPx }, (_, index) => (index * 31) % 256);
+    const bands = [pixels.slice(0, widthPx * 10), pixels.slice(widthPx * 10)];
+    const blob = await encodeGreyPng(widthPx, heightPx, bands);
+    const [header, body, end] = [...readChunks(Buffer.from(await blob.arrayBuffer()))];
+
+    expect([header?.type, body?.type, end?.type]).toEqual(["IHDR", "IDAT", "IEND"]);
+    expect([header?.data.readUInt32BE(0), header?.data.readUInt32BE(4)]).toEqual([widthPx, heightPx]);
+    expect([...(header?.data.subarray(8) ?? [])]).toEqual([8, 0, 0, 0, 0]);
+
+    const rows = inflateSync(body?.data ?? Buffer.alloc(0));
+    for (let row = 0; row < heightPx; row += 1) {
+      const at = row * (widthPx + 1);
+      expect(rows[at]).toBe(0);
+      expect([...rows.subarray(at + 1, at + 1 + widthPx)]).toEqual([
+        ...pixels.subarray(row * widthPx, (row + 1) * widthPx),
+      ]);
+    }
+  });
 });
 
-test("undo takes strokes back in order and redo brings them again", () => {
-  let history = stepHistory(emptyHistory, { type: "add", stroke: stroke(1) });
-  history = stepHistory(history, { type: "add", stroke: stroke(2) });
-  history = stepHistory(stepHistory(history, { type: "undo" }), { type: "undo" });
-  expect(history.strokes).toEqual([]);
-  history = stepHistory(history, { type: "redo" });
-  expect(history.strokes.map(({ sizePx }) => sizePx)).toEqual([1]);
-});
+describe("mask", () => {
+  const stroke = (sizePx: number, mode: Stroke["mode"] = "paint"): Stroke => ({
+    mode,
+    sizePx,
+    points: [{ x: 1, y: 1 }],
+  });
 
-test("a new stroke ends what could be redone", () => {
-  let history = stepHistory(emptyHistory, { type: "add", stroke: stroke(1) });
-  history = stepHistory(stepHistory(history, { type: "undo" }), { type: "add", stroke: stroke(3) });
-  expect(stepHistory(history, { type: "redo" })).toBe(history);
-});
+  test("undo takes strokes back in order and redo brings them again", () => {
+    let history = stepHistory(emptyHistory, { type: "add", stroke: stroke(1) });
+    history = stepHistory(history, { type: "add", stroke: stroke(2) });
+    history = stepHistory(stepHistory(history, { type: "undo" }), { type: "undo" });
+    expect(history.strokes).toEqual([]);
+    history = stepHistory(history, { type: "redo" });
+    expect(history.strokes.map(({ sizePx }) => sizePx)).toEqual([1]);
+  });
 
-test("erasing alone marks nothing", () => {
-  expect(hasPaint(stepHistory(emptyHistory, { type: "add", stroke: stroke(4, "erase") }))).toBe(false);
-});
+  test("a new stroke ends what could be redone", () => {
+    let history = stepHistory(emptyHistory, { type: "add", stroke: stroke(1) });
+    history = stepHistory(stepHistory(history, { type: "undo" }), { type: "add", stroke: stroke(3) });
+    expect(stepHistory(history, { type: "redo" })).toBe(history);
+  });
 
-const line = (mode: Stroke["mode"], sizePx: number, ...points: Stroke["points"]): Stroke => ({
-  mode,
-  sizePx,
-  points,
-});
-const from = { x: 10, y: 10 };
-const to = { x: 200, y: 80 };
+  test("erasing alone marks nothing", () => {
+    expect(hasPaint(stepHistory(emptyHistory, { type: "add", stroke: stroke(4, "erase") }))).toBe(false);
+  });
 
-test("paint that was erased in full marks nothing, and marks again once it is painted over", () => {
-  const painted = line("paint", 20, from, to);
-  const erased = [painted, line("erase", 20, to, from)];
-  expect(hasPaint({ strokes: erased })).toBe(false);
-  expect(hasPaint({ strokes: [painted, line("erase", 400, { x: 100, y: 50 })] })).toBe(false);
-  expect(hasPaint({ strokes: [...erased, painted] })).toBe(true);
-});
+  const line = (mode: Stroke["mode"], sizePx: number, ...points: Stroke["points"]): Stroke => ({
+    mode,
+    sizePx,
+    points,
+  });
+  const from = { x: 10, y: 10 };
+  const to = { x: 200, y: 80 };
 
-test("paint that was erased in part, beside or before it was made still marks", () => {
-  const painted = line("paint", 20, from, to);
-  const half = { x: 105, y: 45 };
-  expect(hasPaint({ strokes: [painted, line("erase", 20, from, half)] })).toBe(true);
-  expect(hasPaint({ strokes: [painted, line("erase", 12, from, to)] })).toBe(true);
-  expect(hasPaint({ strokes: [painted, line("erase", 60, { x: 300, y: 300 })] })).toBe(true);
-  expect(hasPaint({ strokes: [line("erase", 400, half), painted] })).toBe(true);
+  test("paint that was erased in full marks nothing, and marks again once it is painted over", () => {
+    const painted = line("paint", 20, from, to);
+    const erased = [painted, line("erase", 20, to, from)];
+    expect(hasPaint({ strokes: erased })).toBe(false);
+    expect(hasPaint({ strokes: [painted, line("erase", 400, { x: 100, y: 50 })] })).toBe(false);
+    expect(hasPaint({ strokes: [...erased, painted] })).toBe(true);
+  });
+
+  test("paint that was erased in part, beside or before it was made still marks", () => {
+    const painted = line("paint", 20, from, to);
+    const half = { x: 105, y: 45 };
+    expect(hasPaint({ strokes: [painted, line("erase", 20, from, half)] })).toBe(true);
+    expect(hasPaint({ strokes: [painted, line("erase", 12, from, to)] })).toBe(true);
+    expect(hasPaint({ strokes: [painted, line("erase", 60, { x: 300, y: 300 })] })).toBe(true);
+    expect(hasPaint({ strokes: [line("erase", 400, half), painted] })).toBe(true);
+  });
 });

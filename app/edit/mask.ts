@@ -1,4 +1,144 @@
-import type { Point, Stroke } from "./mask/stroke.ts";
+import type { ImageView } from "@atelier/server/images";
+import { sendFile } from "../uploads/store.ts";
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** One movement of the brush or eraser, in px of the picture. A single point is a dot. */
+export interface Stroke {
+  readonly mode: "paint" | "erase";
+  readonly sizePx: number;
+  readonly points: readonly Point[];
+}
+
+type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+
+/** Draws a stroke in the context's present transform; erasing clears what lies below. */
+export function drawStroke(context: Context, { mode, sizePx, points }: Stroke, colour: string): void {
+  const [first, ...rest] = points;
+  if (first === undefined) return;
+  context.globalCompositeOperation = mode === "paint" ? "source-over" : "destination-out";
+  context.fillStyle = colour;
+  context.strokeStyle = colour;
+  context.lineWidth = sizePx;
+  context.lineCap = "round";
+  context.lineJoin = "round";
+  // A canvas draws no line without length, so a single touch needs its dot.
+  context.beginPath();
+  context.arc(first.x, first.y, sizePx / 2, 0, 2 * Math.PI);
+  context.fill();
+  context.beginPath();
+  context.moveTo(first.x, first.y);
+  for (const point of rest) context.lineTo(point.x, point.y);
+  context.stroke();
+}
+
+const signature = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index;
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = (crcTable[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+function chunk(type: string, data: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(data.length + 12);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, data.length);
+  bytes.set(new TextEncoder().encode(type), 4);
+  bytes.set(data, 8);
+  view.setUint32(data.length + 8, crc32(bytes.subarray(4, data.length + 8)));
+  return bytes;
+}
+
+function header(widthPx: number, heightPx: number): Uint8Array {
+  const data = new Uint8Array(13);
+  const view = new DataView(data.buffer);
+  view.setUint32(0, widthPx);
+  view.setUint32(4, heightPx);
+  // Eight bits per pixel, grey without alpha.
+  data.set([8, 0, 0, 0, 0], 8);
+  return data;
+}
+
+/** Rows of grey bytes, from the top, as many at a time as the caller likes. */
+export type GreyRows = Iterable<Uint8Array<ArrayBuffer>>;
+
+/** Each row of a PNG starts with a byte that names its filter: none. */
+function withFilterBytes(rows: Uint8Array, widthPx: number): Uint8Array<ArrayBuffer> {
+  const count = rows.length / widthPx;
+  const bytes = new Uint8Array(rows.length + count);
+  for (let row = 0; row < count; row += 1) {
+    bytes.set(rows.subarray(row * widthPx, (row + 1) * widthPx), row * (widthPx + 1) + 1);
+  }
+  return bytes;
+}
+
+/** A grey 8-bit PNG. A canvas can only write RGBA: four times the memory, and not what a mask is. */
+export async function encodeGreyPng(widthPx: number, heightPx: number, rows: GreyRows): Promise<Blob> {
+  const zlib = new CompressionStream("deflate");
+  const compressed = new Response(zlib.readable).arrayBuffer();
+  const writer = zlib.writable.getWriter();
+  for (const band of rows) await writer.write(withFilterBytes(band, widthPx));
+  await writer.close();
+  const parts = [
+    chunk("IHDR", header(widthPx, heightPx)),
+    chunk("IDAT", new Uint8Array(await compressed)),
+    chunk("IEND", new Uint8Array()),
+  ];
+  return new Blob([signature, ...parts], { type: "image/png" });
+}
+
+/** Rows drawn at a time: a canvas of 50 megapixels would take 200 MB. */
+const bandRows = 256;
+
+interface Size {
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+function* greyBands(
+  strokes: readonly Stroke[],
+  { widthPx, heightPx }: Size,
+): Generator<Uint8Array<ArrayBuffer>> {
+  for (let top = 0; top < heightPx; top += bandRows) {
+    const rows = Math.min(bandRows, heightPx - top);
+    const context = new OffscreenCanvas(widthPx, rows).getContext("2d", { willReadFrequently: true });
+    if (context === null) throw new Error("The browser gave no canvas.");
+    context.translate(0, -top);
+    for (const stroke of strokes) drawStroke(context, stroke, "#fff");
+    const { data } = context.getImageData(0, 0, widthPx, rows);
+    const grey = new Uint8Array(widthPx * rows);
+    // White on nothing: the alpha is the mask.
+    for (let index = 0; index < grey.length; index += 1)
+      grey[index] = (data[index * 4 + 3] ?? 0) > 127 ? 255 : 0;
+    yield grey;
+  }
+}
+
+/** The strokes as a grey PNG at the picture's own size; white is what changes. */
+function exportMask(strokes: readonly Stroke[], size: Size): Promise<Blob> {
+  return encodeGreyPng(size.widthPx, size.heightPx, greyBands(strokes, size));
+}
+
+/** Sends what is marked on a picture; resolves with the mask's id, rejects with the failure. */
+export async function uploadMask(
+  image: Pick<ImageView, "widthPx" | "heightPx">,
+  strokes: readonly Stroke[],
+): Promise<string> {
+  const file = await exportMask(strokes, image);
+  const sent = await sendFile({ file, name: "mask.png", role: "mask", signal: new AbortController().signal });
+  if (!sent.ok) throw sent.failure;
+  return sent.image.id;
+}
 
 export interface StrokeHistory {
   readonly strokes: readonly Stroke[];

@@ -1,17 +1,123 @@
 "use client";
-import { ImagePlus, Wand, X } from "lucide-react";
+import { ImagePlus, Maximize2, ScanFace, Scissors, Wand, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
-import { useSubmit } from "../data/use-submit.ts";
-import { useWorkflows } from "../data/use-workflows.ts";
+import { useCallback, useState } from "react";
+import { useCapability, useWorkflows } from "../client/queries.ts";
+import { useSubmit } from "../client/submit.ts";
+import { useUpscaleOffer } from "../pictures/actions.tsx";
 import { Picture } from "../pictures/picture.tsx";
-import { Button } from "../ui/button.tsx";
-import { IconButton } from "../ui/icon-button.tsx";
-import { useFilePicker } from "../uploads/use-file-picker.ts";
-import { findForWords } from "./action-row.tsx";
-import { WordsField } from "./words/words-field.tsx";
-import { type ActionProps, ActionRow } from "./panel/action-row.tsx";
-import { useReference } from "./panel/use-reference.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Segmented } from "../ui/fields.tsx";
+import { useFilePicker } from "../uploads/drop.tsx";
+import { addUpload, dropUpload, useUpload } from "../uploads/store.ts";
+import { type ActionProps, ActionRow, findForScale, findForWords, WordsField } from "./action-row.tsx";
+
+export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
+  const t = useTranslations("edit");
+  const submit = useSubmit(onJob);
+  const capability = useCapability("remove_background");
+  return (
+    <ActionRow hint={capability?.reason ?? t("cutOutHint")}>
+      <Button
+        disabled={isBusy || submit.isPending || capability?.available === false}
+        onClick={() => submit.mutate({ kind: "remove_background", inputs: { image: image.id } })}
+      >
+        <Scissors aria-hidden />
+        {t("cutOut")}
+      </Button>
+    </ActionRow>
+  );
+}
+
+/** There once something was connected that can do it. */
+export function RestoreFacesAction({ image, isBusy, onJob }: ActionProps) {
+  const t = useTranslations("edit");
+  const submit = useSubmit(onJob);
+  const capability = useCapability("restore_faces");
+  if (capability?.available !== true) return null;
+  return (
+    <ActionRow hint={capability.reason ?? t("restoreFacesHint")}>
+      <Button
+        disabled={isBusy || submit.isPending}
+        onClick={() => submit.mutate({ kind: "restore_faces", inputs: { image: image.id } })}
+      >
+        <ScanFace aria-hidden />
+        {t("restoreFaces")}
+      </Button>
+    </ActionRow>
+  );
+}
+
+/** Whether anything live can enlarge fourfold, and the workflow that does unless another engine is nearer. */
+function useFourfold() {
+  const workflow = findForScale(useWorkflows("upscale"), 4);
+  const hasIopaint = useCapability("upscale")?.engines.includes("iopaint") ?? false;
+  return { isThere: hasIopaint || workflow !== undefined, workflow };
+}
+
+export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { readonly start: 2 | 4 }) {
+  const t = useTranslations("edit");
+  const submit = useSubmit(onJob);
+  const [wished, setWished] = useState<2 | 4>(start);
+  const fourfold = useFourfold();
+  const scale = fourfold.isThere ? wished : 2;
+  const offer = useUpscaleOffer(image, scale);
+  const workflow = scale === 4 ? fourfold.workflow : undefined;
+  const upscale = () =>
+    submit.mutate({
+      kind: "upscale",
+      ...(workflow === undefined ? {} : { workflow: workflow.name }),
+      params: { scale },
+      inputs: { image: image.id },
+    });
+  return (
+    <ActionRow hint={offer.reason ?? t("upscaleTo", { size: offer.size })}>
+      <div className="flex gap-2">
+        <Button
+          className="min-w-0 flex-1"
+          disabled={isBusy || submit.isPending || !offer.isPossible}
+          onClick={upscale}
+        >
+          <Maximize2 aria-hidden />
+          {t("upscale", { scale })}
+        </Button>
+        {fourfold.isThere ? (
+          <Segmented
+            label={t("upscaleBy")}
+            value={String(scale)}
+            onChange={(next) => setWished(next === "4" ? 4 : 2)}
+            options={[
+              { value: "2", label: "×2" },
+              { value: "4", label: "×4" },
+            ]}
+          />
+        ) : null}
+      </div>
+    </ActionRow>
+  );
+}
+
+/** The second picture of a change by words: there, on its way up, or none. */
+function useReference(startId: string | null) {
+  const [imageId, setImageId] = useState(startId);
+  const [uploadId, setUploadId] = useState<string | null>(null);
+  const state = useUpload(uploadId)?.state;
+  const put = useCallback(
+    (files: readonly File[]) => {
+      const [file] = files;
+      if (file === undefined) return;
+      if (uploadId !== null) dropUpload(uploadId);
+      const id = addUpload(file, (image) => {
+        dropUpload(id);
+        setImageId(image.id);
+      });
+      setUploadId(id);
+    },
+    [uploadId],
+  );
+  const clear = useCallback(() => setImageId(null), []);
+  return { imageId, isSending: state === "waiting" || state === "sending", put, clear };
+}
 
 export interface ChangeStart {
   readonly words: string;

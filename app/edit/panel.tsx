@@ -1,21 +1,44 @@
 "use client";
-import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { useJobFailureText } from "../jobs/use-job-failure-text.ts";
-import { useCancelJob, useRetryJob } from "../jobs/use-job-actions.ts";
-import { JobStateLine } from "../jobs/job-state-line.tsx";
-import { retryHelps } from "../jobs/retry-helps.ts";
-import { hasEnded } from "../live/live-state.ts";
+import type { ImageView } from "@atelier/server/images";
+import type { JobView } from "@atelier/server/jobs";
+import { JobStateLine, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
+import { retryHelps, shownKind, useJobFailureText } from "../jobs/text.ts";
+import { useJob } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
 import { Button } from "../ui/button.tsx";
-import { shownKind } from "../jobs/shown-kind.ts";
+import type { ActionProps } from "./action-row.tsx";
+import { RemoveAction, RepaintAction } from "./inpaint-actions.tsx";
+import { ChangeAction, CutOutAction, RestoreFacesAction, UpscaleAction } from "./other-actions.tsx";
+import { type EditorSession, type EditRun, useEditRemix } from "./session.ts";
+import { BrushOptions } from "./tools.tsx";
 
-interface Props {
+interface EditActionsProps extends ActionProps {
+  readonly session: EditorSession;
+}
+
+function EditActions({ session, ...rest }: EditActionsProps) {
+  const t = useTranslations("edit");
+  const start = useEditRemix();
+  return (
+    <section aria-label={t("actions")} className="flex flex-col gap-4">
+      <RemoveAction history={session.history} {...rest} />
+      <RepaintAction key={`repaint ${start.key}`} history={session.history} words={start.repaint} {...rest} />
+      <ChangeAction key={`change ${start.key}`} start={start.change} {...rest} />
+      <UpscaleAction key={`upscale ${start.key}`} start={start.scale} {...rest} />
+      <CutOutAction {...rest} />
+      <RestoreFacesAction {...rest} />
+    </section>
+  );
+}
+
+interface EditJobProps {
   readonly job: JobView;
   readonly onRetried: (jobId: string) => void;
 }
 
 /** The job of this session: how far it is, or why there is no result. */
-export function EditJob({ job, onRetried }: Props) {
+function EditJob({ job, onRetried }: EditJobProps) {
   const t = useTranslations("jobs");
   const textOf = useJobFailureText();
   const cancel = useCancelJob(job.id);
@@ -45,5 +68,27 @@ export function EditJob({ job, onRetried }: Props) {
         </Button>
       ) : null}
     </section>
+  );
+}
+
+interface EditPanelProps {
+  readonly image: ImageView;
+  readonly session: EditorSession;
+  readonly run: EditRun;
+}
+
+export function EditPanel({ image, session, run }: EditPanelProps) {
+  const t = useTranslations("edit");
+  const { job } = useJob(run.jobId);
+  const isRunning = run.jobId !== null && (job === undefined || !hasEnded(job));
+  return (
+    <aside
+      aria-label={t("actions")}
+      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:border-t wide:w-[264px] wide:border-l"
+    >
+      <BrushOptions session={session} />
+      <EditActions image={image} session={session} isBusy={isRunning} onJob={run.start} />
+      {job === undefined ? null : <EditJob job={job} onRetried={run.startAgain} />}
+    </aside>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { hasUnspentMarks } from "./mask/has-unspent-marks.ts";
-import type { Stroke } from "./mask/stroke.ts";
+import { hasUnspentMarks } from "./session.ts";
+import type { Stroke } from "./mask.ts";
 
 const first: Stroke = { mode: "paint", sizePx: 10, points: [{ x: 1, y: 1 }] };
 const second: Stroke = { mode: "paint", sizePx: 10, points: [{ x: 2, y: 2 }] };

@@ -1,9 +1,122 @@
 "use client";
-import { useCallback, useEffect, useRef, useState } from "react";
-import { useJob } from "../live/use-job.ts";
-import { hasUnspentMarks } from "./mask/has-unspent-marks.ts";
-import type { Stroke } from "./mask/stroke.ts";
-import type { VersionHistory } from "./use-versions.ts";
+import { useSearchParams } from "next/navigation";
+import { useCallback, useEffect, useReducer, useRef, useState } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { useRemixJob } from "../client/remix.ts";
+import { isTyping } from "../frame/run-button.tsx";
+import { useJob } from "../live/hooks.tsx";
+import type { VersionHistory } from "./editor.tsx";
+import { emptyHistory, stepHistory, type Stroke, type StrokeHistory } from "./mask.ts";
+
+/** Whether something is marked that no job was given: it would be lost when another version comes in front. */
+export function hasUnspentMarks(strokes: readonly Stroke[], spent: readonly Stroke[]): boolean {
+  return strokes.some((stroke) => !spent.includes(stroke));
+}
+
+export type Tool = "pan" | "brush" | "eraser";
+
+export const brushLimits = { min: 4, max: 400 } as const;
+
+export interface Brush {
+  readonly tool: Tool;
+  /** Diameter in CSS px of the screen at 100 %, in px of the picture. */
+  readonly sizePx: number;
+}
+
+function boundSize(sizePx: number): number {
+  return Math.round(Math.min(brushLimits.max, Math.max(brushLimits.min, sizePx)));
+}
+
+/** Tool, size and strokes of one session at the picture, from where an earlier one ended. */
+export function useEditor(before: StrokeHistory = emptyHistory) {
+  const [tool, setTool] = useState<Tool>("brush");
+  const [sizePx, setSize] = useState(48);
+  const [history, step] = useReducer(stepHistory, before);
+  return {
+    brush: { tool, sizePx } satisfies Brush,
+    setTool,
+    setSize: (size: number) => setSize(boundSize(size)),
+    growBrush: () => setSize((size) => boundSize(size * 1.2 + 1)),
+    shrinkBrush: () => setSize((size) => boundSize(size / 1.2 - 1)),
+    history,
+    step,
+  };
+}
+
+export type EditorSession = ReturnType<typeof useEditor>;
+
+/** `b`, `Shift+z`, `Control+z`: the same with caps lock; brackets need Shift on some keyboards, so it counts for letters alone. */
+function nameOf(event: KeyboardEvent): string {
+  const control = event.ctrlKey || event.metaKey ? "Control+" : "";
+  const isLetter = /^[a-z]$/i.test(event.key);
+  return `${control}${isLetter && event.shiftKey ? "Shift+" : ""}${event.key.toLowerCase()}`;
+}
+
+/** Keys of the tools; zooming and painting belong to the stage. */
+export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSession): void {
+  useEffect(() => {
+    const keys: Record<string, () => void> = {
+      v: () => setTool("pan"),
+      b: () => setTool("brush"),
+      e: () => setTool("eraser"),
+      "[": shrinkBrush,
+      "]": growBrush,
+      z: () => step({ type: "undo" }),
+      "Shift+z": () => step({ type: "redo" }),
+      "Control+z": () => step({ type: "undo" }),
+      "Control+Shift+z": () => step({ type: "redo" }),
+      "Control+y": () => step({ type: "redo" }),
+    };
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event)) return;
+      const act = keys[nameOf(event)];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [growBrush, setTool, shrinkBrush, step]);
+}
+
+export interface EditStart {
+  /** Another start is another form. */
+  readonly key: string;
+  readonly repaint: string;
+  /** How many times larger. */
+  readonly scale: 2 | 4;
+  readonly change: { readonly words: string; readonly referenceId: string | null };
+}
+
+const nothing: EditStart = {
+  key: "new",
+  scale: 2,
+  repaint: "",
+  change: { words: "", referenceId: null },
+};
+
+function startOf({
+  id,
+  kind,
+  params,
+  inputs,
+}: Pick<JobView, "id" | "kind" | "params" | "inputs">): EditStart {
+  const prompt = typeof params.prompt === "string" ? params.prompt : "";
+  const reference = inputs.find(({ role }) => role === "reference")?.imageId ?? null;
+  return {
+    key: id,
+    scale: kind === "upscale" && params.scale === 4 ? 4 : 2,
+    repaint: kind === "inpaint" ? prompt : "",
+    change: { words: kind === "edit" ? prompt : "", referenceId: reference },
+  };
+}
+
+/** What the forms of the editor begin with: the words and the reference of the picture that the address names. */
+export function useEditRemix(): EditStart {
+  const imageId = useSearchParams().get("remix");
+  const { job } = useRemixJob(imageId);
+  return job === undefined ? nothing : startOf(job);
+}
 
 interface Run {
   readonly jobId: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitView, toPicture, zoomView } from "./stage/view.ts";
+import { fitView, toPicture, zoomView } from "./stage-input.ts";
 
 const stage = { width: 800, height: 600 };
 

@@ -1,11 +1,159 @@
 "use client";
-import { type PointerEvent, useRef, useState } from "react";
-import type { Point, Stroke } from "./mask/stroke.ts";
-import type { Brush } from "./use-editor.ts";
-import { toPicture } from "./stage/view.ts";
-import type { StageView } from "./stage/use-view.ts";
+import { type KeyboardEvent, type PointerEvent, useCallback, useEffect, useRef, useState } from "react";
+import { useBoxSize } from "../ui/hooks.ts";
+import type { Point, Stroke } from "./mask.ts";
+import type { Brush } from "./session.ts";
 
-interface Options {
+/** Where the picture lies on the stage: a picture px is `scale` CSS px, its corner at (x, y). */
+interface View {
+  readonly scale: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const smallest = 0.02;
+const largest = 16;
+const marginPx = 24;
+
+/** The whole picture, in the middle, at most twice its size. */
+export function fitView(stage: Size, picture: Size): View {
+  const room = {
+    width: Math.max(1, stage.width - marginPx * 2),
+    height: Math.max(1, stage.height - marginPx * 2),
+  };
+  const scale = Math.min(room.width / picture.width, room.height / picture.height, 2);
+  return {
+    scale,
+    x: (stage.width - picture.width * scale) / 2,
+    y: (stage.height - picture.height * scale) / 2,
+  };
+}
+
+/** Zooms so that what lies under `at` stays there. */
+export function zoomView(view: View, at: Point, factor: number): View {
+  const scale = Math.min(largest, Math.max(smallest, view.scale * factor));
+  const grown = scale / view.scale;
+  return { scale, x: at.x - (at.x - view.x) * grown, y: at.y - (at.y - view.y) * grown };
+}
+
+function panView(view: View, dx: number, dy: number): View {
+  return { ...view, x: view.x + dx, y: view.y + dy };
+}
+
+/** A point of the stage in px of the picture. */
+export function toPicture(view: View, at: Point): Point {
+  return { x: (at.x - view.x) / view.scale, y: (at.y - view.y) / view.scale };
+}
+
+interface BoxSize {
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+/** The view of a stage; fitted until somebody moves it. */
+export function useView(stage: HTMLElement | null, picture: BoxSize) {
+  const size = useBoxSize(stage);
+  const [moved, setMoved] = useState<View | null>(null);
+  const fitted = fitView(size, { width: picture.widthPx, height: picture.heightPx });
+  const view = moved ?? fitted;
+
+  const zoom = useCallback(
+    (factor: number, at?: Point) => {
+      const middle = { x: size.width / 2, y: size.height / 2 };
+      setMoved((before) => zoomView(before ?? fitted, at ?? middle, factor));
+    },
+    [fitted, size.height, size.width],
+  );
+  const pan = useCallback(
+    (dx: number, dy: number) => setMoved((before) => panView(before ?? fitted, dx, dy)),
+    [fitted],
+  );
+  const fit = useCallback(() => setMoved(null), []);
+
+  useEffect(() => {
+    if (stage === null) return undefined;
+    const wheel = (event: WheelEvent) => {
+      event.preventDefault();
+      const box = stage.getBoundingClientRect();
+      zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), {
+        x: event.clientX - box.left,
+        y: event.clientY - box.top,
+      });
+    };
+    // React listens passively to the wheel, which could not keep the page from scrolling.
+    stage.addEventListener("wheel", wheel, { passive: false });
+    return () => stage.removeEventListener("wheel", wheel);
+  }, [stage, zoom]);
+  return { view, zoom, pan, fit };
+}
+
+export type StageView = ReturnType<typeof useView>;
+
+interface UseStageKeysOptions {
+  readonly stage: StageView;
+  readonly brush: Brush;
+  readonly picture: { readonly widthPx: number; readonly heightPx: number };
+  readonly onStroke: (stroke: Stroke) => void;
+}
+
+const directions: Record<string, Point> = {
+  ArrowLeft: { x: -1, y: 0 },
+  ArrowRight: { x: 1, y: 0 },
+  ArrowUp: { x: 0, y: -1 },
+  ArrowDown: { x: 0, y: 1 },
+};
+const panStepPx = 48;
+const bound = (value: number, most: number) => Math.min(most, Math.max(0, value));
+
+/** Painting, panning and zooming without a pointer; `cursor` is where the keyboard's brush stands, in px of the picture. */
+export function useStageKeys({ stage, brush, picture, onStroke }: UseStageKeysOptions) {
+  const [cursor, setCursor] = useState<Point | null>(null);
+  const [isPanning, setPanning] = useState(false);
+
+  function moveCursor({ x, y }: Point, stepPx: number): void {
+    setCursor((before) => {
+      const from = before ?? { x: picture.widthPx / 2, y: picture.heightPx / 2 };
+      return {
+        x: bound(from.x + x * stepPx, picture.widthPx),
+        y: bound(from.y + y * stepPx, picture.heightPx),
+      };
+    });
+  }
+  function stamp(): void {
+    if (cursor === null || brush.tool === "pan") return;
+    onStroke({ mode: brush.tool === "eraser" ? "erase" : "paint", sizePx: brush.sizePx, points: [cursor] });
+  }
+  function act(event: KeyboardEvent): boolean {
+    const direction = directions[event.key];
+    if (direction !== undefined) {
+      if (brush.tool === "pan") stage.pan(-direction.x * panStepPx, -direction.y * panStepPx);
+      else moveCursor(direction, event.shiftKey ? brush.sizePx * 2 : Math.max(2, brush.sizePx / 3));
+      return true;
+    }
+    if (event.key === "Enter" || (event.key === " " && cursor !== null)) stamp();
+    else if (event.key === " ") setPanning(true);
+    else if (event.key === "+" || event.key === "=") stage.zoom(1.25);
+    else if (event.key === "-") stage.zoom(0.8);
+    else if (event.key === "0") stage.fit();
+    else return false;
+    return true;
+  }
+  const handlers = {
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (act(event)) event.preventDefault();
+    },
+    onKeyUp: (event: KeyboardEvent) => event.key === " " && setPanning(false),
+  };
+  return { handlers, cursor, isPanning, hideCursor: () => setCursor(null) };
+}
+
+interface UseStagePointersOptions {
   readonly stage: StageView;
   readonly brush: Brush;
   readonly isPanning: boolean;
@@ -24,7 +172,14 @@ const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y +
 const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
 
 /** One pointer paints or pans, two pinch. */
-export function useStagePointers({ stage, brush, isPanning, onDraw, onDrop, onStroke }: Options) {
+export function useStagePointers({
+  stage,
+  brush,
+  isPanning,
+  onDraw,
+  onDrop,
+  onStroke,
+}: UseStagePointersOptions) {
   const fingers = useRef(new Map<number, Point>());
   const stroke = useRef<Stroke | null>(null);
   const [hover, setHover] = useState<Point | null>(null);

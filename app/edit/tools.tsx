@@ -1,8 +1,39 @@
 "use client";
 import { Brush, Eraser, Hand, type LucideIcon, Redo2, Undo2 } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { IconButton } from "../ui/icon-button.tsx";
-import type { EditorSession, Tool } from "./use-editor.ts";
+import { Button, IconButton, Kbd } from "../ui/button.tsx";
+import { Slider } from "../ui/fields.tsx";
+import { brushLimits, type EditorSession, type Tool } from "./session.ts";
+
+export function BrushOptions({ session }: { readonly session: EditorSession }) {
+  const t = useTranslations("edit");
+  const { brush, setSize, history, step } = session;
+  return (
+    <section aria-labelledby="brush-options" className="flex flex-col gap-1">
+      <div className="flex items-center justify-between">
+        <h2 id="brush-options" className="text-xs font-medium">
+          {t("brushSize")}
+        </h2>
+        <span className="tabular flex items-center gap-2 text-xs text-quiet">
+          <span className="hidden sm:pointer-fine:inline">
+            <Kbd keys="[ ]" />
+          </span>
+          {`${brush.sizePx} px`}
+        </span>
+      </div>
+      <Slider label={t("brushSize")} value={brush.sizePx} {...brushLimits} onChange={setSize} />
+      <Button
+        look="quiet"
+        size="small"
+        className="-ml-2.5 self-start"
+        disabled={history.strokes.length === 0}
+        onClick={() => step({ type: "clear" })}
+      >
+        {t("clearMask")}
+      </Button>
+    </section>
+  );
+}
 
 const tools: readonly { readonly tool: Tool; readonly keys: string; readonly icon: LucideIcon }[] = [
   { tool: "pan", keys: "v", icon: Hand },

@@ -1,9 +1,58 @@
 "use client";
 import { Search } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
-import { useSearchFilter } from "./use-search-filter.ts";
-import { cx } from "../ui/cx.ts";
-import { inputStyle } from "../ui/input-style.ts";
+import { useSearchParams } from "next/navigation";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { cx } from "../ui/button.tsx";
+import { Chip } from "../ui/display.tsx";
+import { inputStyle } from "../ui/fields.tsx";
+
+/** Filters live in the address: they survive a reload and can be sent to somebody. */
+export function useSearchFilter() {
+  const params = useSearchParams();
+  const set = useCallback((name: string, value: string | null) => {
+    const next = new URLSearchParams(window.location.search);
+    if (value === null || value === "") next.delete(name);
+    else next.set(name, value);
+    const query = next.toString();
+    window.history.replaceState(null, "", query === "" ? window.location.pathname : `?${query}`);
+  }, []);
+  return { params, set };
+}
+
+/** A line of filters; on a phone it scrolls sideways by itself. */
+export function FilterChips({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <div
+      role="group"
+      aria-label={label}
+      className="no-scrollbar -mx-4 flex gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:px-0.5"
+    >
+      {children}
+    </div>
+  );
+}
+
+interface FilterChipProps {
+  /** Its name in the address. */
+  readonly name: string;
+  readonly value: string;
+  readonly pressed: boolean;
+  readonly children: ReactNode;
+}
+
+/** Sets the filter in the address, or takes it out when it is set. */
+export function FilterChip({ name, value, pressed, children }: FilterChipProps) {
+  const { set } = useSearchFilter();
+  return (
+    <Chip pressed={pressed} onPress={() => set(name, pressed ? null : value)}>
+      {children}
+    </Chip>
+  );
+}
+
+export function FilterDivider() {
+  return <span aria-hidden className="mx-1.5 w-px shrink-0 self-stretch bg-line" />;
+}
 
 interface Props {
   /** Its name in the address. */

@@ -1,23 +1,131 @@
+"use client";
+import { CircleUserRound } from "lucide-react";
 import { useTranslations } from "next-intl";
+import Link from "next/link";
 import { type ReactNode, Suspense } from "react";
+import { useMe } from "../client/queries.ts";
 import { JobsDock } from "../jobs/dock.tsx";
 import { LiveConnection } from "../live/hooks.tsx";
 import { Toaster } from "../ui/toasts.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
-import { Announcer } from "./announcer.tsx";
-import { BottomTabs } from "./bottom-tabs.tsx";
-import { ConnectionNotice } from "./connection-notice.tsx";
-import { Shortcuts } from "./shortcuts.tsx";
-import { SideNav } from "./side-nav.tsx";
+import { useNavItems } from "./nav-items.ts";
+import { Announcer, ConnectionNotice } from "./providers.tsx";
+import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
-interface Props {
+/** Who uses the studio; a guest is led to making an account. */
+function AccountLink() {
+  const t = useTranslations("frame");
+  const me = useMe();
+  const isGuest = me?.isGuest ?? true;
+  return (
+    <Link
+      href={isGuest ? "/sign-in" : "/settings"}
+      className="flex h-9 min-w-0 flex-1 items-center gap-3 rounded-control px-2 text-sm text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink"
+    >
+      <CircleUserRound className="size-[18px] shrink-0" strokeWidth={1.75} aria-hidden />
+      <span className="truncate">{isGuest ? t("signIn") : me?.name}</span>
+    </Link>
+  );
+}
+
+function BottomTabs({ hadCreate }: { readonly hadCreate: boolean }) {
+  const t = useTranslations("frame");
+  const items = useNavItems(hadCreate);
+  return (
+    <nav
+      aria-label={t("navigation")}
+      className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-paper/92 pb-[env(safe-area-inset-bottom)] backdrop-blur-md wide:hidden"
+    >
+      <ul className="mx-auto flex max-w-[480px]">
+        {items.map((item) => (
+          <li key={item.key} className="flex-1">
+            <Link
+              href={item.href}
+              aria-current={item.isCurrent ? "page" : undefined}
+              className="flex h-14 flex-col items-center justify-center gap-1 text-[11px] font-medium text-quiet aria-[current=page]:text-ink"
+            >
+              <item.icon className="size-5" strokeWidth={1.75} aria-hidden />
+              {t(`pages.${item.key}`)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** The mark: an A that is an easel. */
+function Logo() {
+  return (
+    <span className="flex items-center gap-2.5">
+      <svg viewBox="0 0 24 24" className="size-6" fill="none" aria-hidden>
+        <path
+          d="M4.5 21 12 3.5 19.5 21M7.6 15.2h8.8M12 15.2V21"
+          stroke="currentColor"
+          strokeWidth="1.7"
+          strokeLinecap="square"
+        />
+      </svg>
+      <span className="font-serif text-lg leading-none tracking-tight">Atelier</span>
+    </span>
+  );
+}
+
+interface PageHeaderProps {
+  readonly title: string;
+  readonly children?: ReactNode;
+}
+
+export function PageHeader({ title, children }: PageHeaderProps) {
+  return (
+    <header className="flex min-h-16 flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 pt-4 pb-3 sm:px-6 wide:px-8 wide:pt-6 wide:pb-4">
+      <h1 className="text-xl">{title}</h1>
+      {children === undefined ? null : <div className="flex flex-wrap items-center gap-2">{children}</div>}
+    </header>
+  );
+}
+
+function SideNav({ hadCreate }: { readonly hadCreate: boolean }) {
+  const t = useTranslations("frame");
+  const items = useNavItems(hadCreate);
+  return (
+    <nav
+      aria-label={t("navigation")}
+      className="fixed inset-y-0 left-0 z-20 hidden w-[200px] flex-col border-r border-line bg-paper px-3 py-5 wide:flex"
+    >
+      <Link href="/" className="mb-7 self-start rounded-control px-2" aria-label={t("home")}>
+        <Logo />
+      </Link>
+      <ul className="flex flex-col gap-0.5">
+        {items.map((item) => (
+          <li key={item.key}>
+            <Link
+              href={item.href}
+              aria-current={item.isCurrent ? "page" : undefined}
+              className="flex h-9 items-center gap-3 rounded-control px-2 text-sm text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink"
+            >
+              <item.icon className="size-[18px]" strokeWidth={1.75} aria-hidden />
+              {t(`pages.${item.key}`)}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div className="mt-auto flex items-center gap-1">
+        <AccountLink />
+        <ShortcutsButton />
+      </div>
+    </nav>
+  );
+}
+
+interface AppFrameProps {
   /** Whether pictures could be made from words when this browser was last here. */
   readonly hadCreate: boolean;
   readonly children: ReactNode;
 }
 
 /** What stands around every page: ways, live notices, jobs, toasts. */
-export function AppFrame({ hadCreate, children }: Props) {
+export function AppFrame({ hadCreate, children }: AppFrameProps) {
   const t = useTranslations("frame");
   return (
     <>

@@ -1,6 +1,12 @@
+"use client";
 import { Gauge, Images, ListChecks, type LucideIcon, Settings2, Shirt, WandSparkles } from "lucide-react";
+import { usePathname } from "next/navigation";
+import { useEffect } from "react";
+import { useCapability, useMe } from "../client/queries.ts";
+import { useIsHydrated } from "../ui/hooks.ts";
+import { rememberCreate } from "./providers.tsx";
 
-export interface NavItem {
+interface NavItem {
   readonly key: "studio" | "create" | "gallery" | "jobs" | "settings" | "admin";
   readonly href: string;
   /** Pressed after `g`. */
@@ -19,6 +25,28 @@ export const navItems: readonly NavItem[] = [
   { key: "admin", href: "/admin", goKey: "a", icon: Gauge, isForAdmins: true },
 ];
 
-export function isCurrent(item: NavItem, pathname: string): boolean {
+function isCurrent(item: NavItem, pathname: string): boolean {
   return item.href === "/" ? pathname === "/" : pathname.startsWith(item.href);
+}
+
+export interface CurrentNavItem extends NavItem {
+  readonly isCurrent: boolean;
+}
+
+/** The ways that lead somewhere: to making pictures from words only when something could since yesterday, or from there. */
+export function useNavItems(hadCreate: boolean): readonly CurrentNavItem[] {
+  const pathname = usePathname();
+  const isHydrated = useIsHydrated();
+  const canCreate = useCapability("text_to_image")?.available;
+  const me = useMe();
+  // The server knows neither: what is known before the frame comes alive must not change its first drawing.
+  const isAdmin = isHydrated && me?.isAdmin === true;
+  const hasCreate = (isHydrated ? canCreate : undefined) ?? hadCreate;
+  useEffect(() => {
+    if (canCreate !== undefined) rememberCreate(canCreate);
+  }, [canCreate]);
+  return navItems
+    .map((item) => ({ ...item, isCurrent: isCurrent(item, pathname) }))
+    .filter((item) => item.key !== "create" || hasCreate || item.isCurrent)
+    .filter((item) => item.isForAdmins !== true || isAdmin);
 }

@@ -2,13 +2,97 @@
 import { Toast } from "@base-ui/react/toast";
 import { Tooltip } from "@base-ui/react/tooltip";
 import { QueryClientProvider } from "@tanstack/react-query";
-import { type Locale, type Messages, NextIntlClientProvider } from "next-intl";
-import { type ReactNode, useState } from "react";
+import { WifiOff } from "lucide-react";
+import { type Locale, type Messages, NextIntlClientProvider, useTranslations } from "next-intl";
+import { type ReactNode, useEffect, useState } from "react";
+import { createQueryClient } from "../client/api.ts";
+import { failureOf, useFailureText } from "../client/failures.ts";
 import { trustSession } from "../client/session.ts";
-import { createQueryClient } from "../data/query-client.ts";
-import { toasts } from "../ui/toasts.ts";
+import { shownKind } from "../jobs/text.ts";
+import { useConnection } from "../live/hooks.tsx";
+import { live } from "../live/store.ts";
+import { Button } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { toasts } from "../ui/toasts.tsx";
 
-interface Props {
+/** Makes the same words a new text, since a screen reader speaks only of what changed. */
+const unheard = "\u00a0";
+
+/** Tells screen readers how a job ended. */
+export function Announcer() {
+  const t = useTranslations("jobs");
+  const [text, setText] = useState("");
+  useEffect(
+    () =>
+      live.onEnd((job) => {
+        const status = job.status === "completed" || job.status === "failed" ? job.status : "cancelled";
+        const next = t(`announce.${status}`, { kind: t(`kinds.${shownKind(job)}`) });
+        setText((shown) => (shown === next ? next + unheard : next));
+      }),
+    [t],
+  );
+  return (
+    <p aria-live="polite" className="sr-only">
+      {text}
+    </p>
+  );
+}
+
+/** Says that live updates are interrupted; the store waits three seconds before it calls it so. */
+export function ConnectionNotice() {
+  const t = useTranslations("frame");
+  const connection = useConnection();
+  return (
+    <div role="status" className="pointer-events-none fixed inset-x-0 top-3 z-60 flex justify-center">
+      {connection === "reconnecting" ? (
+        <p className="flex items-center gap-2 rounded-full bg-raised px-4 py-2 text-xs font-medium shadow-float">
+          <WifiOff className="size-4 text-warn" aria-hidden />
+          {t("reconnecting")}
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+/** Remembers that pictures can be made from words, so that the server draws the way there from the first byte. */
+export const createCookie = "atelier-create";
+
+export function rememberCreate(isThere: boolean): void {
+  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
+  document.cookie = `${createCookie}=1; path=/; max-age=${isThere ? 31_536_000 : 0}; samesite=lax`;
+}
+
+interface LoadFailedProps {
+  readonly error: unknown;
+  readonly onRetry: () => void;
+}
+
+export function LoadFailed({ error, onRetry }: LoadFailedProps) {
+  const t = useTranslations("common");
+  const { title, advice } = useFailureText()(failureOf(error));
+  return (
+    <EmptyState title={title} text={advice}>
+      <Button onClick={onRetry}>{t("tryAgain")}</Button>
+    </EmptyState>
+  );
+}
+
+export const themeCookie = "atelier-theme";
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+export function readTheme(value: string | undefined): Theme {
+  return themes.find((theme) => theme === value) ?? "system";
+}
+
+/** Applies a theme at once; the cookie lets the server draw the next page in it from its first byte. */
+export function applyTheme(theme: Theme): void {
+  document.documentElement.dataset.theme = theme;
+  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
+  document.cookie = `${themeCookie}=${theme}; path=/; max-age=31536000; samesite=lax`;
+}
+
+interface ProvidersProps {
   readonly locale: Locale;
   readonly messages: Messages;
   readonly hasSession: boolean;
@@ -20,7 +104,7 @@ function prepare(hasSession: boolean) {
   return createQueryClient();
 }
 
-export function Providers({ locale, messages, hasSession, children }: Props) {
+export function Providers({ locale, messages, hasSession, children }: ProvidersProps) {
   const [queryClient] = useState(() => prepare(hasSession));
   return (
     <NextIntlClientProvider

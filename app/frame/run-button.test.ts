@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRunKey } from "./shortcuts/is-run-key.ts";
+import { isRunKey } from "./run-button.tsx";
 
 const enter = { key: "Enter", ctrlKey: false, metaKey: false, repeat: false };
 

@@ -1,9 +1,44 @@
 "use client";
-import type { ReactNode } from "react";
-import { Button } from "../ui/button.tsx";
-import { Kbd } from "../ui/kbd.tsx";
-import { Spinner } from "../ui/spinner.tsx";
-import { useRunKey } from "./shortcuts/use-run-key.ts";
+import { type ReactNode, useEffect } from "react";
+import { Button, Kbd, Spinner } from "../ui/button.tsx";
+
+/** A toast is a dialog too, but not modal; one that closes is done with; the viewer is a page of its own. */
+const modalDialogs = ["dialog", "alertdialog"]
+  .map((role) => `[role=${role}]:not([aria-modal=false], [data-closed], [data-viewer])`)
+  .join(", ");
+
+/** Whether a modal dialog stands before the page, whose keys then rest. */
+function isBehindDialog(): boolean {
+  return document.querySelector(modalDialogs) !== null;
+}
+
+type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "repeat">;
+
+/** Ctrl+Enter or Cmd+Enter, pressed anew; a key that is held down asks once. */
+export function isRunKey({ key, ctrlKey, metaKey, repeat }: KeyPress): boolean {
+  return key === "Enter" && (ctrlKey || metaKey) && !repeat;
+}
+
+/** Whether keys belong to a text field or an open dialog rather than to the page. */
+export function isTyping(event: KeyboardEvent): boolean {
+  if (isBehindDialog()) return true;
+  const { target } = event;
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || target.closest("input, textarea, select, [role=menu]") !== null;
+}
+
+/** Ctrl+Enter or Cmd+Enter does the one thing of the page, also while typing. */
+function useRunKey(canStart: boolean, onRun: () => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (!isRunKey(event) || isBehindDialog()) return;
+      event.preventDefault();
+      if (canStart) onRun();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [canStart, onRun]);
+}
 
 interface Props {
   readonly canRun: boolean;

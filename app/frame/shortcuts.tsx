@@ -1,13 +1,117 @@
 "use client";
+import { Keyboard } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useLayoutEffect, useSyncExternalStore } from "react";
-import { useMe } from "../data/use-me.ts";
+import { useMe } from "../client/queries.ts";
+import { IconButton, Kbd } from "../ui/button.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { navItems } from "./nav-items.ts";
-import { isTyping } from "./shortcuts/is-typing.ts";
-import { ShortcutTable } from "./shortcuts/shortcut-table.tsx";
-import { shortcutsOpen } from "./shortcuts/shortcuts-open.ts";
+import { isTyping } from "./run-button.tsx";
+
+/** Every shortcut, for the dialog and the settings page. `keys` in the notation of `aria-keyshortcuts`. */
+const shortcutGroups = [
+  {
+    key: "everywhere",
+    items: [
+      { key: "help", keys: "?" },
+      { key: "search", keys: "/" },
+      { key: "goStudio", keys: "g s" },
+      { key: "goCreate", keys: "g c" },
+      { key: "goGallery", keys: "g g" },
+      { key: "goJobs", keys: "g j" },
+      { key: "goSettings", keys: "g e" },
+      { key: "goAdmin", keys: "g a" },
+      { key: "close", keys: "Escape" },
+    ],
+  },
+  {
+    key: "studio",
+    items: [
+      { key: "run", keys: "Control+Enter" },
+      { key: "original", keys: "Space" },
+    ],
+  },
+  {
+    key: "gallery",
+    items: [
+      { key: "move", keys: "ArrowLeft ArrowRight" },
+      { key: "select", keys: "x" },
+      { key: "selectAll", keys: "Control+A" },
+      { key: "star", keys: "s" },
+      { key: "remove", keys: "Delete" },
+    ],
+  },
+  {
+    key: "edit",
+    items: [
+      { key: "pan", keys: "v" },
+      { key: "brush", keys: "b" },
+      { key: "eraser", keys: "e" },
+      { key: "size", keys: "[ ]" },
+      { key: "zoom", keys: "+ - 0" },
+      { key: "undo", keys: "Control+Z" },
+      { key: "redo", keys: "Shift+Control+Z" },
+      { key: "paint", keys: "Enter" },
+    ],
+  },
+] as const;
+
+export function ShortcutTable() {
+  const t = useTranslations("shortcuts");
+  const isAdmin = useMe()?.isAdmin === true;
+  return (
+    <div className="grid gap-x-10 gap-y-6 sm:grid-cols-2">
+      {shortcutGroups.map((group) => (
+        <section key={group.key} aria-labelledby={`shortcuts-${group.key}`}>
+          <h3 id={`shortcuts-${group.key}`} className="mb-2 text-xs font-medium text-quiet">
+            {t(`groups.${group.key}`)}
+          </h3>
+          <dl>
+            {group.items
+              .filter((item) => isAdmin || item.key !== "goAdmin")
+              .map((item) => (
+                <div key={item.key} className="flex h-8 items-center justify-between gap-4 text-xs">
+                  <dt>{t(`actions.${item.key}`)}</dt>
+                  <dd>
+                    <span className="sr-only">{item.keys}</span>
+                    <Kbd keys={item.keys} />
+                  </dd>
+                </div>
+              ))}
+          </dl>
+        </section>
+      ))}
+    </div>
+  );
+}
+
+type Listener = () => void;
+
+let isOpen = false;
+const listeners = new Set<Listener>();
+
+/** Whether the dialog of shortcuts is open; a store, so that keys and buttons anywhere can open it. */
+const shortcutsOpen = {
+  get: () => isOpen,
+  set: (open: boolean) => {
+    isOpen = open;
+    for (const listener of listeners) listener();
+  },
+  watch: (listener: Listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+};
+
+export function ShortcutsButton() {
+  const t = useTranslations("shortcuts");
+  return (
+    <IconButton label={t("title")} keys="?" side="top" onClick={() => shortcutsOpen.set(true)}>
+      <Keyboard strokeWidth={1.75} aria-hidden />
+    </IconButton>
+  );
+}
 
 const goWithinMs = 1_200;
 

@@ -1,22 +1,131 @@
 "use client";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { Star, Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
+import Link from "next/link";
 import { useMemo } from "react";
-import { askAgain } from "../data/may-ask-for-more.ts";
-import { LoadFailed } from "../frame/load-failed.tsx";
-import { PageHeader } from "../frame/page-header.tsx";
-import { useSearchFilter } from "../frame/use-search-filter.ts";
-import { FilterBar } from "./filter-bar.tsx";
-import { GalleryEmpty } from "./gallery-empty.tsx";
-import { readGalleryFilters } from "./gallery-filters.ts";
-import { GallerySearch } from "./gallery-search.tsx";
-import { SelectionBar } from "./selection-bar.tsx";
-import { Sheet } from "./sheet.tsx";
-import { SheetSkeleton } from "./sheet-skeleton.tsx";
-import { UploadButton } from "./upload-button.tsx";
-import { useGalleryImages } from "./use-gallery-images.ts";
-import { useSelection } from "./selection.tsx";
-import { Viewer } from "./viewer/viewer.tsx";
-import { useViewerAddress } from "./viewer/use-viewer-address.ts";
+import type { JobKind } from "@atelier/server/engines";
+import { api } from "../client/api.ts";
+import { askAgain, keys } from "../client/queries.ts";
+import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../frame/filters.tsx";
+import { PageHeader } from "../frame/frame.tsx";
+import { LoadFailed } from "../frame/providers.tsx";
+import { jobKindOrder, readKind } from "../jobs/text.ts";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { useFilePicker, useUploadBatch } from "../uploads/drop.tsx";
+import { SelectionBar, useSelection } from "./selection.tsx";
+import { Sheet, SheetSkeleton } from "./sheet.tsx";
+import { useViewerAddress, Viewer } from "./viewer/viewer.tsx";
+
+const roleFilters = ["upload", "result"] as const;
+
+interface GalleryFilters {
+  readonly role?: (typeof roleFilters)[number];
+  readonly kind?: JobKind;
+  readonly starred?: boolean;
+  readonly search?: string;
+}
+
+/** Reads the filters of the address; what it does not know is left out. */
+function readGalleryFilters(params: URLSearchParams): GalleryFilters {
+  const search = params.get("search") ?? "";
+  return {
+    role: roleFilters.find((role) => role === params.get("role")),
+    kind: readKind(params.get("kind")),
+    starred: params.get("starred") === "1" ? true : undefined,
+    search: search === "" ? undefined : search,
+  };
+}
+
+function isFiltered(filters: GalleryFilters): boolean {
+  return Object.values(filters).some((value) => value !== undefined);
+}
+
+function FilterBar({ filters }: { readonly filters: GalleryFilters }) {
+  const t = useTranslations("gallery");
+  const jobs = useTranslations("jobs");
+  return (
+    <FilterChips label={t("filters")}>
+      <FilterChip name="starred" value="1" pressed={filters.starred === true}>
+        <Star aria-hidden />
+        {t("starred")}
+      </FilterChip>
+      {roleFilters.map((role) => (
+        <FilterChip key={role} name="role" value={role} pressed={filters.role === role}>
+          {t(`roles.${role}`)}
+        </FilterChip>
+      ))}
+      <FilterDivider />
+      {jobKindOrder.map((kind) => (
+        <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
+          {jobs(`kinds.${kind}`)}
+        </FilterChip>
+      ))}
+    </FilterChips>
+  );
+}
+
+function UploadButton() {
+  const t = useTranslations("uploads");
+  const pick = useFilePicker(useUploadBatch());
+  return (
+    <Button onClick={() => pick({ multiple: true })}>
+      <Upload aria-hidden />
+      {t("upload")}
+    </Button>
+  );
+}
+
+function GalleryEmpty({ filters }: { readonly filters: GalleryFilters }) {
+  const t = useTranslations("gallery");
+  if (isFiltered(filters)) {
+    return (
+      <EmptyState title={t("nothingFoundTitle")} text={t("nothingFoundText")}>
+        <Link href="/gallery" className={buttonStyle("plain")}>
+          {t("showAll")}
+        </Link>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
+      <UploadButton />
+      <Link href="/" className={buttonStyle("quiet")}>
+        {t("emptyAction")}
+      </Link>
+    </EmptyState>
+  );
+}
+
+function GallerySearch() {
+  const t = useTranslations("gallery");
+  return (
+    <TextFilter
+      name="search"
+      label={t("search")}
+      placeholder={t("searchHint")}
+      isSearch
+      className="w-40 sm:w-56"
+    />
+  );
+}
+
+const pageSize = 100;
+
+/** The pictures that match, newest first, page after page. */
+export function useGalleryImages(filters: GalleryFilters) {
+  const query = useInfiniteQuery({
+    queryKey: keys.imageList(filters),
+    queryFn: ({ pageParam }) =>
+      api.images.list.query({ ...filters, cursor: pageParam ?? undefined, limit: pageSize }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+  });
+  const images = useMemo(() => query.data?.pages.flatMap((page) => page.items), [query.data]);
+  return { ...query, images };
+}
 
 export function Gallery() {
   const t = useTranslations("frame");

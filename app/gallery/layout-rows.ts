@@ -1,3 +1,5 @@
+import type { ImageView } from "@atelier/server/images";
+
 export interface Sized {
   readonly widthPx: number;
   readonly heightPx: number;
@@ -10,7 +12,7 @@ export interface Row<Item> {
   readonly widthsPx: readonly number[];
 }
 
-export interface JustifyOptions {
+interface JustifyOptions {
   readonly widthPx: number;
   readonly targetHeightPx: number;
   readonly gapPx: number;
@@ -50,4 +52,40 @@ export function justify<Item extends Sized>(
   }
   if (row.length > 0) rows.push(toRow(row, rows.at(-1)?.heightPx ?? targetHeightPx));
   return rows;
+}
+
+/** One line of the virtual list: the head of a day, or a row of its pictures. */
+export type SheetLine =
+  | { readonly type: "day"; readonly day: string; readonly heightPx: number }
+  | ({ readonly type: "row"; readonly key: string } & Row<ImageView>);
+
+const dayHeightPx = 52;
+
+/** Local calendar day, `2026-11-21`. */
+export function dayOf(iso: string): string {
+  const date = new Date(iso);
+  const pad = (value: number) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+}
+
+function groupByDay(images: readonly ImageView[]): Map<string, ImageView[]> {
+  const days = new Map<string, ImageView[]>();
+  for (const image of images) {
+    const day = dayOf(image.createdAt);
+    const group = days.get(day);
+    if (group === undefined) days.set(day, [image]);
+    else group.push(image);
+  }
+  return days;
+}
+
+export function sheetLines(images: readonly ImageView[], options: JustifyOptions): SheetLine[] {
+  return [...groupByDay(images)].flatMap(([day, group]) => [
+    { type: "day", day, heightPx: dayHeightPx } satisfies SheetLine,
+    ...justify(group, options).map((row): SheetLine => ({
+      type: "row",
+      key: row.items[0]?.id ?? day,
+      ...row,
+    })),
+  ]);
 }

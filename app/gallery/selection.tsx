@@ -1,11 +1,29 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
+import { Star, Trash2, X } from "lucide-react";
+import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { isTyping } from "../frame/shortcuts/is-typing.ts";
-import { useRemoveImages } from "../pictures/actions.tsx";
-import { useStar } from "../pictures/use-star.ts";
-import { keepShown } from "./keep-shown.ts";
-import { rangeBetween } from "./range-between.ts";
+import type { ImageView } from "@atelier/server/images";
+import { isTyping } from "../frame/run-button.tsx";
+import { useRemoveImages, useStar } from "../pictures/actions.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
+
+/** The chosen ids less those of pictures that are not shown; the same set when all are. */
+export function keepShown(
+  chosen: ReadonlySet<string>,
+  images: readonly { readonly id: string }[],
+): ReadonlySet<string> {
+  if (chosen.size === 0) return chosen;
+  const kept = new Set(images.map((image) => image.id).filter((id) => chosen.has(id)));
+  return kept.size === chosen.size ? chosen : kept;
+}
+
+/** Ids from one to the other, both included, in the order of the list; just the second when the first is gone. */
+export function rangeBetween(items: readonly { readonly id: string }[], from: string, to: string): string[] {
+  const start = items.findIndex((item) => item.id === from);
+  const end = items.findIndex((item) => item.id === to);
+  if (start === -1 || end === -1) return [to];
+  return items.slice(Math.min(start, end), Math.max(start, end) + 1).map((item) => item.id);
+}
 
 export interface Selection {
   readonly ids: ReadonlySet<string>;
@@ -93,4 +111,34 @@ export function useSelection(images: readonly ImageView[], isInFront: boolean): 
     return () => window.removeEventListener("keydown", press);
   }, [images, isInFront, removeImages, selection, toggle]);
   return selection;
+}
+
+export function SelectionBar({ selection }: { readonly selection: Selection }) {
+  const t = useTranslations("gallery");
+  const count = selection.ids.size;
+  if (count === 0) return null;
+  const allStarred = selection.images.every((image) => image.starred);
+  return (
+    <div
+      role="toolbar"
+      data-selection-bar
+      aria-label={t("selection")}
+      className="stage fixed bottom-[calc(68px+env(safe-area-inset-bottom))] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pr-2 pl-5 shadow-float wide:bottom-5"
+    >
+      <p role="status" className="tabular mr-3 text-xs font-medium whitespace-nowrap">
+        {t("selected", { count })}
+      </p>
+      <Button look="quiet" size="small" onClick={selection.star}>
+        <Star aria-hidden />
+        {t(allStarred ? "unstarSelected" : "starSelected")}
+      </Button>
+      <Button look="quiet" size="small" onClick={selection.remove}>
+        <Trash2 aria-hidden />
+        {t("removeSelected")}
+      </Button>
+      <IconButton label={t("clearSelection")} side="top" onClick={selection.clear}>
+        <X aria-hidden />
+      </IconButton>
+    </div>
+  );
 }

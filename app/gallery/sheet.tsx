@@ -1,16 +1,79 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useTranslations } from "next-intl";
+import { useFormatter, useTranslations } from "next-intl";
 import { useEffect, useMemo, useState } from "react";
-import { useBoxSize } from "../ui/use-box-size.ts";
-import { DayHeader } from "./day-header.tsx";
-import { type MoreQuery, mayAskForMore } from "../data/may-ask-for-more.ts";
-import { SheetRow } from "./sheet-row.tsx";
-import { sheetLines } from "./sheet-lines.ts";
+import type { ImageView } from "@atelier/server/images";
+import { mayAskForMore, type MoreQuery } from "../client/queries.ts";
+import { useBoxSize } from "../ui/hooks.ts";
+import { dayOf, type Row, sheetLines } from "./layout-rows.ts";
 import type { Selection } from "./selection.tsx";
+import { Tile } from "./tile.tsx";
 
-interface Props {
+const dayMs = 86_400_000;
+
+function DayHeader({ day }: { readonly day: string }) {
+  const t = useTranslations("gallery");
+  const format = useFormatter();
+  const [now] = useState(() => Date.now());
+  const today = dayOf(new Date(now).toISOString());
+  const yesterday = dayOf(new Date(now - dayMs).toISOString());
+  const date = new Date(`${day}T12:00:00`);
+  const sameYear = day.slice(0, 4) === today.slice(0, 4);
+  const words = format.dateTime(date, {
+    weekday: "long",
+    day: "numeric",
+    month: "long",
+    year: sameYear ? undefined : "numeric",
+  });
+  return (
+    <h2 className="flex h-full items-end gap-2 pb-2.5 text-sm">
+      {day === today ? <span className="font-medium">{t("today")}</span> : null}
+      {day === yesterday ? <span className="font-medium">{t("yesterday")}</span> : null}
+      <span className={day === today || day === yesterday ? "text-quiet" : "font-medium"}>{words}</span>
+    </h2>
+  );
+}
+
+interface SheetRowProps {
+  readonly row: Row<ImageView>;
+  readonly gapPx: number;
+  readonly selection: Selection;
+  readonly openId: string | null;
+  readonly onOpen: (id: string) => void;
+}
+
+function SheetRow({ row, gapPx, selection, openId, onOpen }: SheetRowProps) {
+  return (
+    <div className="flex h-full" style={{ gap: gapPx }}>
+      {row.items.map((image, index) => (
+        <Tile
+          key={image.id}
+          image={image}
+          widthPx={row.widthsPx[index] ?? 0}
+          isSelected={selection.ids.has(image.id)}
+          isSelecting={selection.ids.size > 0}
+          isOpen={image.id === openId}
+          onToggle={selection.toggle}
+          onOpen={onOpen}
+        />
+      ))}
+    </div>
+  );
+}
+
+const widths = [180, 240, 130, 200, 160, 260, 150, 210, 190, 140];
+
+export function SheetSkeleton() {
+  return (
+    <div aria-hidden className="mt-12 flex flex-wrap gap-1">
+      {widths.map((width) => (
+        <span key={width} className="h-52 animate-breathe bg-well" style={{ flex: `1 1 ${width}px` }} />
+      ))}
+    </div>
+  );
+}
+
+interface SheetProps {
   readonly images: readonly ImageView[];
   readonly selection: Selection;
   readonly openId: string | null;
@@ -22,7 +85,7 @@ const gapPx = 4;
 const linesAhead = 6;
 
 /** The contact sheet: only the rows near the view are in the document. */
-export function Sheet({ images, selection, openId, onOpen, query }: Props) {
+export function Sheet({ images, selection, openId, onOpen, query }: SheetProps) {
   const t = useTranslations("gallery");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const { width } = useBoxSize(element);

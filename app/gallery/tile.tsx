@@ -1,13 +1,43 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { memo, type MouseEvent, ViewTransition } from "react";
-import { AiBadge } from "../pictures/ai-badge.tsx";
-import { useImageName } from "../pictures/use-image-name.ts";
-import { Picture } from "../pictures/picture.tsx";
-import { cx } from "../ui/cx.ts";
-import { moveBetweenTiles } from "./move-between-tiles.ts";
+import { type KeyboardEvent, memo, type MouseEvent, ViewTransition } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
+import { cx } from "../ui/button.tsx";
+
+const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
+
+interface Placed {
+  readonly tile: HTMLElement;
+  readonly box: DOMRect;
+}
+
+function nearestInRow(from: DOMRect, others: readonly Placed[], isBelow: boolean): HTMLElement | undefined {
+  const beyond = others.filter(({ box }) =>
+    isBelow ? box.top > from.bottom - 4 : box.bottom < from.top + 4,
+  );
+  const distance = ({ box }: Placed) =>
+    Math.abs(box.top - from.top) * 10 + Math.abs(box.left + box.width / 2 - from.left - from.width / 2);
+  return beyond.toSorted((a, b) => distance(a) - distance(b))[0]?.tile;
+}
+
+/** Arrow keys go from picture to picture; up and down to the one that lies nearest. */
+function moveBetweenTiles(event: KeyboardEvent<HTMLElement>): void {
+  const tiles = [...document.querySelectorAll<HTMLElement>("[data-tile]")];
+  const here = event.currentTarget;
+  const step = steps[event.key];
+  let next: HTMLElement | undefined;
+  if (step !== undefined) next = tiles[tiles.indexOf(here) + step];
+  else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    const others = tiles.map((tile) => ({ tile, box: tile.getBoundingClientRect() }));
+    next = nearestInRow(here.getBoundingClientRect(), others, event.key === "ArrowDown");
+  }
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
 
 interface Props {
   readonly image: ImageView;

@@ -1,15 +1,115 @@
 "use client";
-import { ChevronDown } from "lucide-react";
+import { ChevronDown, CircleAlert, ListChecks, RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { useState } from "react";
-import { hasEnded } from "../live/live-state.ts";
-import { useLiveJobs } from "../live/use-live-jobs.ts";
-import { IconButton } from "../ui/icon-button.tsx";
-import { useUploads } from "../uploads/use-uploads.ts";
-import { DockPill } from "./dock/dock-pill.tsx";
-import { DockRow } from "./dock/dock-row.tsx";
-import { UploadRow } from "./dock/upload-row.tsx";
+import { memo, useState } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { useFailureText } from "../client/failures.ts";
+import { useLiveJobs } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
+import { IconButton, Spinner } from "../ui/button.tsx";
+import { Progress } from "../ui/display.tsx";
+import { dropUpload, retryUpload, type Upload, useUploads } from "../uploads/store.ts";
+import { JobAction, JobStateLine, JobThumbnail } from "./parts.tsx";
+import { jobHref, shownKind, wordsOf } from "./text.ts";
+
+interface Props {
+  readonly openCount: number;
+  readonly uploads: readonly Upload[];
+  readonly onOpen: () => void;
+}
+
+function usePillText(openCount: number, uploads: readonly Upload[]): string {
+  const t = useTranslations("jobs");
+  const failed = uploads.filter((upload) => upload.state === "failed").length;
+  if (failed > 0) return t("pill.uploadsFailed", { count: failed });
+  if (uploads.length > 0) return t("pill.uploading", { count: uploads.length });
+  return openCount > 0 ? t("pill.running", { count: openCount }) : t("pill.idle");
+}
+
+function DockPill({ openCount, uploads, onOpen }: Props) {
+  const t = useTranslations("jobs");
+  const text = usePillText(openCount, uploads);
+  const hasFailed = uploads.some((upload) => upload.state === "failed");
+  const isBusy = openCount > 0 || uploads.some((upload) => upload.state === "sending");
+  return (
+    <button
+      type="button"
+      onClick={onOpen}
+      aria-expanded={false}
+      aria-label={t("openTray", { state: text })}
+      className="fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] z-40 flex h-10 items-center gap-2 rounded-full bg-raised px-4 text-xs font-medium shadow-float transition-colors duration-120 hover:bg-hover max-wide:in-[:root:has(.room)]:top-16 max-wide:in-[:root:has(.room)]:bottom-auto max-wide:in-[:root:has([data-selection-bar])]:bottom-[calc(128px+env(safe-area-inset-bottom))] wide:right-5 wide:bottom-5"
+    >
+      {hasFailed ? <CircleAlert className="size-4 text-fail" aria-hidden /> : null}
+      {!hasFailed && isBusy ? <Spinner /> : null}
+      {!hasFailed && !isBusy ? <ListChecks className="size-4 text-quiet" aria-hidden /> : null}
+      {text}
+    </button>
+  );
+}
+
+/** One job of the tray; drawn anew only when this job changes. */
+const DockRow = memo(function DockRow({ job }: { readonly job: JobView }) {
+  const t = useTranslations("jobs");
+  const { prompt } = wordsOf(job.params);
+  return (
+    <li className="flex items-center gap-3 px-3 py-2">
+      <Link href={jobHref(job)} className="flex min-w-0 flex-1 items-center gap-3 rounded-control">
+        <JobThumbnail job={job} size="small" />
+        <span className="flex min-w-0 flex-1 flex-col gap-0.5">
+          <span className="truncate text-xs font-medium">
+            {t(`kinds.${shownKind(job)}`)}
+            {prompt === "" ? null : <span className="ml-1.5 font-normal text-quiet">{prompt}</span>}
+          </span>
+          <JobStateLine job={job} />
+        </span>
+      </Link>
+      <JobAction job={job} />
+    </li>
+  );
+});
+
+/** One file on its way up, with cancel, or with the reason why it did not get there. */
+function UploadRow({ upload }: { readonly upload: Upload }) {
+  const t = useTranslations("uploads");
+  const textOf = useFailureText();
+  const failure = upload.failure === null ? null : textOf(upload.failure);
+  const name = upload.file.name;
+  return (
+    <li className="flex items-center gap-3 px-3 py-2">
+      {failure === null ? (
+        <img
+          src={upload.previewUrl}
+          alt=""
+          className="size-10 shrink-0 rounded-control bg-well object-cover"
+        />
+      ) : (
+        <span className="flex size-10 shrink-0 items-center justify-center rounded-control bg-well">
+          <CircleAlert className="size-4 text-fail" aria-hidden />
+        </span>
+      )}
+      <div className="flex min-w-0 flex-1 flex-col gap-1">
+        <p className="truncate text-xs font-medium">{name}</p>
+        {failure === null ? (
+          <Progress value={upload.progress} label={t("progressOf", { name })} />
+        ) : (
+          <p className="text-xs text-fail">{`${failure.title}. ${failure.advice}`}</p>
+        )}
+      </div>
+      {upload.state === "failed" && !upload.failure?.code.startsWith("upload_") ? (
+        <IconButton label={t("retryNamed", { name })} onClick={() => retryUpload(upload.id)}>
+          <RotateCcw aria-hidden />
+        </IconButton>
+      ) : null}
+      <IconButton
+        label={t(upload.state === "failed" ? "dismissNamed" : "cancelNamed", { name })}
+        onClick={() => dropUpload(upload.id)}
+      >
+        <X aria-hidden />
+      </IconButton>
+    </li>
+  );
+}
 
 const rowsShown = 20;
 

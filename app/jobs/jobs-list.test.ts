@@ -1,6 +1,6 @@
 import type { JobView } from "@atelier/server/jobs";
 import { expect, test } from "vitest";
-import { withLive } from "./list/with-live.ts";
+import { withLive } from "./jobs-list.tsx";
 
 function job(id: string, revision: number, status: JobView["status"]): JobView {
   return { id, revision, status, kind: "upscale" } as JobView;

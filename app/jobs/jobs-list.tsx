@@ -2,21 +2,77 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
+import type { JobKind } from "@atelier/server/engines";
+import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { keys } from "../data/keys.ts";
-import { askAgain, mayAskForMore } from "../data/may-ask-for-more.ts";
-import { LoadFailed } from "../frame/load-failed.tsx";
-import { useSearchFilter } from "../frame/use-search-filter.ts";
-import { useLiveJobs } from "../live/use-live-jobs.ts";
-import { buttonStyle } from "../ui/button-style.ts";
+import { askAgain, keys, mayAskForMore } from "../client/queries.ts";
+import { FilterChip, FilterChips, FilterDivider, useSearchFilter } from "../frame/filters.tsx";
+import { LoadFailed } from "../frame/providers.tsx";
+import { useLiveJobs } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
+import { buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useNearEnd } from "../ui/hooks.ts";
-import { useLine } from "./line/use-line.ts";
-import { WaitingLine } from "./waiting-line.tsx";
-import { readJobFilters } from "./list/job-filters.ts";
-import { JobFilterBar } from "./list/job-filter-bar.tsx";
 import { JobListRow } from "./parts.tsx";
-import { withLive } from "./list/with-live.ts";
+import { jobKindOrder, readKind } from "./text.ts";
+import { useLine, WaitingLine } from "./waiting-line.tsx";
+
+const statusFilters = ["open", "completed", "failed", "cancelled"] as const;
+
+interface JobFilters {
+  readonly status?: (typeof statusFilters)[number];
+  readonly kind?: JobKind;
+}
+
+/** Reads the filters of the address; what it does not know is left out. */
+function readJobFilters(params: URLSearchParams): JobFilters {
+  return {
+    status: statusFilters.find((status) => status === params.get("status")),
+    kind: readKind(params.get("kind")),
+  };
+}
+
+function JobFilterBar({ filters }: { readonly filters: JobFilters }) {
+  const t = useTranslations("jobs");
+  return (
+    <div className="mb-3">
+      <FilterChips label={t("filters")}>
+        {statusFilters.map((status) => (
+          <FilterChip key={status} name="status" value={status} pressed={filters.status === status}>
+            {t(`filter.${status}`)}
+          </FilterChip>
+        ))}
+        <FilterDivider />
+        {jobKindOrder.map((kind) => (
+          <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
+            {t(`kinds.${kind}`)}
+          </FilterChip>
+        ))}
+      </FilterChips>
+    </div>
+  );
+}
+
+function matches(job: JobView, { status, kind }: JobFilters): boolean {
+  if (kind !== undefined && job.kind !== kind) return false;
+  if (status === undefined) return true;
+  return status === "open" ? !hasEnded(job) : job.status === status;
+}
+
+/** A loaded list brought up to date by what the stream told since: newer states, new jobs on top. */
+export function withLive(
+  loaded: readonly JobView[],
+  live: readonly JobView[],
+  filters: JobFilters,
+): readonly JobView[] {
+  const byId = new Map(loaded.map((job) => [job.id, job]));
+  const newest = loaded[0]?.id ?? "";
+  for (const job of live) {
+    const known = byId.get(job.id);
+    if (known === undefined ? job.id > newest : known.revision < job.revision) byId.set(job.id, job);
+  }
+  return [...byId.values()].filter((job) => matches(job, filters)).sort((a, b) => (a.id < b.id ? 1 : -1));
+}
 
 export function JobsList() {
   const t = useTranslations("jobs");

@@ -1,24 +1,205 @@
 "use client";
-import type { JobView } from "@atelier/server/jobs";
+import { useMutation } from "@tanstack/react-query";
+import {
+  ArrowDownWideNarrow,
+  Ban,
+  CircleAlert,
+  CircleCheck,
+  Clock,
+  LoaderCircle,
+  type LucideIcon,
+  RotateCcw,
+  WandSparkles,
+  X,
+} from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { memo, type ReactNode } from "react";
-import { cx } from "../ui/cx.ts";
-import { JobAction } from "./job-action.tsx";
-import { JobStateLine } from "./job-state-line.tsx";
-import { JobThumbnail } from "./job-thumbnail.tsx";
-import { wordsOf } from "./text.ts";
-import { useEngineName } from "./use-engine-name.ts";
-import { shownKind } from "./shown-kind.ts";
+import type { JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { hasEnded } from "../live/store.ts";
+import { Picture } from "../pictures/picture.tsx";
+import { cx, IconButton } from "../ui/button.tsx";
+import { Progress } from "../ui/display.tsx";
+import {
+  formatSeconds,
+  retryHelps,
+  shownKind,
+  useElapsedSeconds,
+  useEngineName,
+  useJobFailureText,
+  useJobNow,
+  wordsOf,
+} from "./text.ts";
+import { useWaitingText, type WaitingText } from "./waiting-text.ts";
 
-interface Props {
+/** Says that a job runs, or ran, in a slower or simpler place than it was meant for, and why. */
+export function DowngradeNote({ job }: { readonly job: JobView }) {
+  const t = useTranslations("placement");
+  const engineName = useEngineName();
+  const { downgrade, chosen } = job.placement ?? {};
+  if (downgrade === undefined || chosen === undefined) return null;
+  const reasonKey = downgrade.reason as "gpu_out_of_memory";
+  const reason = t.has(`reasons.${reasonKey}`) ? t(`reasons.${reasonKey}`) : t("reasons.other");
+  const isSameWork = downgrade.from === chosen.need;
+  return (
+    <p className="flex items-start gap-1.5 text-xs text-warn">
+      <ArrowDownWideNarrow className="mt-px size-4 shrink-0" aria-hidden />
+      <span>
+        {isSameWork
+          ? t("downgradeQueue", { queue: chosen.queue, reason })
+          : t("downgradeEngine", { engine: engineName(job.engine), reason })}
+      </span>
+    </p>
+  );
+}
+
+export function useCancelJob(id: string) {
+  const onError = useFailureToast();
+  return useMutation({ mutationFn: () => api.jobs.cancel.mutate({ id }), onError });
+}
+
+/** A retry is a new job; `onRetried` gets its id. */
+export function useRetryJob(id: string, onRetried?: (jobId: string) => void) {
+  const onError = useFailureToast();
+  return useMutation({
+    mutationFn: () => api.jobs.retry.mutate({ id }),
+    onSuccess: (job) => onRetried?.(job.id),
+    onError,
+  });
+}
+
+/** Cancel while it runs; retry when that can help. */
+export function JobAction({ job }: { readonly job: JobView }) {
+  const t = useTranslations("jobs");
+  const cancel = useCancelJob(job.id);
+  const retry = useRetryJob(job.id);
+  const name = t(`kinds.${shownKind(job)}`);
+  if (!hasEnded(job)) {
+    return (
+      <IconButton
+        label={t("cancelNamed", { name })}
+        disabled={job.cancelRequested || cancel.isPending}
+        onClick={() => cancel.mutate()}
+      >
+        <X aria-hidden />
+      </IconButton>
+    );
+  }
+  if (job.status === "completed" || (job.error !== null && !retryHelps(job.error.code))) return null;
+  return (
+    <IconButton label={t("retryNamed", { name })} disabled={retry.isPending} onClick={() => retry.mutate()}>
+      <RotateCcw aria-hidden />
+    </IconButton>
+  );
+}
+
+interface Look {
+  readonly icon: LucideIcon;
+  readonly style: string;
+}
+
+const looks: Record<JobView["status"], Look> = {
+  pending: { icon: Clock, style: "text-quiet" },
+  queued: { icon: Clock, style: "text-quiet" },
+  waiting_for_engine: { icon: LoaderCircle, style: "text-info" },
+  processing: { icon: LoaderCircle, style: "text-info" },
+  completed: { icon: CircleCheck, style: "text-ok" },
+  failed: { icon: CircleAlert, style: "text-fail" },
+  cancelled: { icon: Ban, style: "text-quiet" },
+};
+
+/** Always stands beside the words for the same status. */
+function StatusIcon({ status }: { readonly status: JobView["status"] }) {
+  const { icon: Icon, style } = looks[status];
+  const spins = status === "processing" || status === "waiting_for_engine";
+  return (
+    <Icon
+      aria-hidden
+      className={cx("size-4 shrink-0", style, spins && "animate-spin motion-reduce:animate-none")}
+    />
+  );
+}
+
+function useStateText(job: JobView, waiting: WaitingText | null): string {
+  const t = useTranslations("jobs");
+  const textOf = useJobFailureText();
+  const now = useJobNow(job);
+  if (waiting !== null) return [waiting.place, waiting.start].filter((part) => part !== null).join(" · ");
+  if (job.status === "failed" && job.error !== null) return textOf(job.error).title;
+  return hasEnded(job) ? t(`status.${job.status}`) : now.text;
+}
+
+/** A job's state in one line, and its progress as another while it runs. */
+export function JobStateLine({ job }: { readonly job: JobView }) {
+  const t = useTranslations("jobs");
+  const waiting = useWaitingText(job);
+  const text = useStateText(job, waiting);
+  const { progress } = useJobNow(job);
+  const seconds = useElapsedSeconds(job.startedAt ?? job.createdAt, job.endedAt);
+  const isOpen = !hasEnded(job);
+  return (
+    <div className="flex min-w-0 flex-col gap-1.5">
+      <p className="flex min-w-0 items-center gap-1.5 text-xs text-quiet">
+        <StatusIcon status={job.status} />
+        <span className="truncate">{text}</span>
+        <span className="tabular ml-auto shrink-0 pl-2">
+          {isOpen && progress !== null ? `${Math.round(progress * 100)} % · ` : null}
+          {/* Of a job that waits it counts when it starts. */}
+          {waiting === null ? formatSeconds(seconds) : null}
+        </span>
+      </p>
+      {isOpen && job.status === "processing" ? (
+        <Progress value={progress} label={t("progressOf", { kind: t(`kinds.${shownKind(job)}`) })} />
+      ) : null}
+    </div>
+  );
+}
+
+interface JobThumbnailProps {
+  readonly job: JobView;
+  readonly size: "small" | "medium";
+}
+
+const sizes = { small: "size-10", medium: "size-14" };
+const order = ["person", "image", "garment"];
+
+/** The result, or the picture that it starts from. */
+export function JobThumbnail({ job, size }: JobThumbnailProps) {
+  const [output] = job.outputs;
+  const input = order
+    .map((role) => job.inputs.find((candidate) => candidate.role === role))
+    .find((found) => found !== undefined);
+  const imageId = output?.imageId ?? input?.imageId;
+  return (
+    <span
+      className={`flex shrink-0 items-center justify-center overflow-hidden rounded-control bg-well ${sizes[size]}`}
+    >
+      {imageId === undefined ? (
+        <WandSparkles className="size-4 text-edge" strokeWidth={1.5} aria-hidden />
+      ) : (
+        <Picture
+          key={imageId}
+          imageId={imageId}
+          variant="thumbnail"
+          thumbhash={output?.thumbhash}
+          alt=""
+          className="size-full"
+        />
+      )}
+    </span>
+  );
+}
+
+interface JobListRowProps {
   readonly job: JobView;
   readonly className?: string;
   /** What moves the row, before all else in it. */
   readonly handle?: ReactNode;
 }
 
-export const JobListRow = memo(function JobListRow({ job, className, handle }: Props) {
+export const JobListRow = memo(function JobListRow({ job, className, handle }: JobListRowProps) {
   const t = useTranslations("jobs");
   const format = useFormatter();
   const engineName = useEngineName();

@@ -1,9 +1,63 @@
-import type { JobView } from "@atelier/server/jobs";
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
-import { Facts, type Fact } from "../ui/facts.tsx";
-import { useEngineName } from "./use-engine-name.ts";
+import Link from "next/link";
+import { useEffect } from "react";
+import type { JobEventType, JobEventView, JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { keys } from "../client/queries.ts";
+import { PageHeader } from "../frame/frame.tsx";
+import { LoadFailed } from "../frame/providers.tsx";
+import { useJob } from "../live/hooks.tsx";
+import { Picture } from "../pictures/picture.tsx";
+import { buttonStyle } from "../ui/button.tsx";
+import { type Fact, Facts } from "../ui/display.tsx";
+import { JobAction, JobStateLine } from "./parts.tsx";
+import { JobParams, StoryPlacement } from "./placement.tsx";
+import { shownKind, useEngineName, useJobFailureText } from "./text.ts";
 
-interface Props {
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Host and port of an address. */
+function hostOf(address: unknown): string {
+  return text(address).replace(/^https?:\/\//, "");
+}
+
+/** One event as a sentence. */
+function EventText({ event }: { readonly event: JobEventView }) {
+  const t = useTranslations("story.events");
+  const stages = useTranslations("stages");
+  const textOf = useJobFailureText();
+  const { data, type } = event;
+  if (type === "progress") {
+    const stage = text(data.stage) as "reading";
+    const percent = typeof data.progress === "number" ? Math.round(data.progress * 100) : 0;
+    return (
+      <p className="text-sm text-quiet">
+        {t("progress", { percent, stage: stages.has(stage) ? stages(stage) : stage })}
+      </p>
+    );
+  }
+  if (type === "failed" || type === "requeued") {
+    const next = `next.${text(data.next)}` as "next.other_server";
+    const { title, advice } = textOf({ code: text(data.code) as "internal", message: text(data.message) });
+    return (
+      <>
+        <p className="text-sm">{t(type)}</p>
+        {t.has(next) ? <p className="text-sm">{t(next)}</p> : null}
+        {text(data.code) === "" ? null : <p className="text-xs text-quiet">{`${title}. ${advice}`}</p>}
+      </>
+    );
+  }
+  if (type === "posted") return <p className="text-sm">{t(type, { server: hostOf(data.server) })}</p>;
+  // A cast that holds for every type that is written: one without words does not compile.
+  const key = type as JobEventType;
+  return <p className="text-sm">{t.has(key) ? t(key) : type.replaceAll("_", " ")}</p>;
+}
+
+interface StoryFactsProps {
   readonly job: JobView;
   readonly facts: Readonly<Record<string, unknown>> | null;
 }
@@ -13,7 +67,7 @@ function rounded(_name: string, value: unknown): unknown {
 }
 
 /** Where and how it ran, as a quiet table. */
-export function StoryFacts({ job, facts }: Props) {
+function StoryFacts({ job, facts }: StoryFactsProps) {
   const t = useTranslations("story");
   const format = useFormatter();
   const engineName = useEngineName();
@@ -49,5 +103,125 @@ export function StoryFacts({ job, facts }: Props) {
         </details>
       )}
     </section>
+  );
+}
+
+function StoryPictures({ job }: { readonly job: JobView }) {
+  const t = useTranslations("story");
+  const pictures = [
+    ...job.inputs.filter((input) => input.role !== "mask").map(({ role, imageId }) => ({ role, imageId })),
+    ...job.outputs.map(({ imageId }) => ({ role: "result" as const, imageId })),
+  ];
+  return (
+    <ul className="flex flex-wrap gap-4 max-sm:grid max-sm:grid-cols-3 max-sm:gap-3">
+      {pictures.map(({ role, imageId }) => (
+        <li key={`${role}-${imageId}`} className="flex flex-col gap-1.5">
+          <Link
+            href={`/gallery?image=${imageId}`}
+            className="block h-40 overflow-hidden max-sm:h-auto rounded-card bg-well"
+          >
+            <Picture
+              imageId={imageId}
+              variant="thumbnail"
+              alt={t(`roles.${role}`)}
+              fit="contain"
+              className="h-full w-auto max-sm:h-auto max-sm:w-full"
+            />
+          </Link>
+          <span aria-hidden className="text-xs text-quiet">
+            {t(`roles.${role}`)}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface StoryTimelineProps {
+  readonly events: readonly JobEventView[];
+  readonly job: JobView;
+}
+
+function secondsBetween(from: string, to: string): string {
+  return ((Date.parse(to) - Date.parse(from)) / 1_000).toFixed(1);
+}
+
+/** The job's events, oldest first, each with the time since the start. */
+function StoryTimeline({ events, job }: StoryTimelineProps) {
+  const t = useTranslations("story");
+  const format = useFormatter();
+  return (
+    <section aria-labelledby="story-timeline">
+      <h2 id="story-timeline" className="mb-4 text-sm font-medium">
+        {t("timeline")}
+      </h2>
+      <ol className="flex flex-col">
+        {events.map((event) => (
+          <li
+            key={event.revision}
+            className="relative flex gap-4 pb-5 pl-6 last:pb-0 before:absolute before:top-[7px] before:left-0 before:size-[7px] before:rounded-full before:bg-edge after:absolute after:top-[18px] after:bottom-[-3px] after:left-[3px] after:w-px after:bg-line last:before:bg-ink last:after:hidden"
+          >
+            <span className="min-w-0 flex-1">
+              <EventText event={event} />
+            </span>
+            <time
+              dateTime={event.at}
+              title={format.dateTime(new Date(event.at), { dateStyle: "medium", timeStyle: "medium" })}
+              className="tabular shrink-0 text-xs text-quiet"
+            >
+              {t("after", { seconds: secondsBetween(job.createdAt, event.at) })}
+            </time>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** A job with its events; asked for again whenever the stream tells of a newer revision. */
+function useStory(id: string) {
+  const queries = useQueryClient();
+  const query = useQuery({
+    queryKey: keys.job(id),
+    queryFn: () => api.jobs.get.query({ id }),
+    staleTime: Infinity,
+  });
+  const { job } = useJob(id);
+  const knownRevision = query.data?.revision ?? 0;
+  const isBehind = job !== undefined && job.revision > knownRevision;
+  useEffect(() => {
+    if (isBehind) void queries.invalidateQueries({ queryKey: keys.job(id) });
+  }, [id, isBehind, job?.revision, queries]);
+  return { ...query, job: job ?? query.data };
+}
+
+/** All that happened to one job, in plain words. */
+export function JobStory({ id }: { readonly id: string }) {
+  const t = useTranslations("story");
+  const jobs = useTranslations("jobs");
+  const { data, job, isError, error, refetch } = useStory(id);
+  if (isError && job === undefined) return <LoadFailed error={error} onRetry={() => void refetch()} />;
+  if (job === undefined) return <PageHeader title={t("title")} />;
+  return (
+    <>
+      <PageHeader title={jobs(`kinds.${shownKind(job)}`)}>
+        <JobAction job={job} />
+        <Link href="/jobs" className={buttonStyle("plain", "small")}>
+          {t("back")}
+        </Link>
+      </PageHeader>
+      <div className="grid gap-x-12 gap-y-8 px-4 sm:px-6 wide:grid-cols-[minmax(0,720px)_320px] xl:gap-x-20 wide:px-8">
+        <div className="flex min-w-0 flex-col gap-8">
+          <JobStateLine job={job} />
+          <StoryPictures job={job} />
+          <StoryPlacement job={job} />
+          <StoryTimeline events={data?.events ?? []} job={job} />
+        </div>
+        <div className="min-w-0">
+          <StoryFacts job={job} facts={data?.facts ?? null} />
+          <JobParams job={job} />
+        </div>
+      </div>
+    </>
   );
 }

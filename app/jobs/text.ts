@@ -1,3 +1,159 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { useCallback, useEffect, useState } from "react";
+import type { JobKind } from "@atelier/server/engines";
+import type { JobView } from "@atelier/server/jobs";
+import { type Failure, type FailureText, useFailureText } from "../client/failures.ts";
+import { useAllWorkflows } from "../client/queries.ts";
+import { useProgress } from "../live/hooks.tsx";
+
+/** `7 s`, `1:05 min`, `2:03:09 h`. */
+export function formatSeconds(seconds: number): string {
+  const pad = (value: number) => String(value).padStart(2, "0");
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}:${pad(seconds % 60)} min`;
+  return `${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(seconds % 60)} h`;
+}
+
+/** Where a job leads: to its result when there is one, else to its story. */
+export function jobHref(job: JobView): string {
+  const imageId = job.outputs[0]?.imageId;
+  return imageId === undefined ? `/jobs/${job.id}` : `/gallery?image=${imageId}`;
+}
+
+/** The kinds in the order in which filters offer them. */
+export const jobKindOrder = [
+  "outfit_change",
+  "text_to_image",
+  "edit",
+  "inpaint",
+  "upscale",
+  "remove_background",
+  "restore_faces",
+] as const satisfies readonly JobKind[];
+
+/** The kind that a text names; undefined for any other text. */
+export function readKind(text: string | null): JobKind | undefined {
+  return jobKindOrder.find((kind) => kind === text);
+}
+
+/** Refusals of a picture stay refusals however often they are tried. */
+const finalCodes: ReadonlySet<string> = new Set([
+  "no_person_found",
+  "person_unsuitable",
+  "garment_unsuitable",
+  "input_missing",
+  "mask_empty",
+  "mask_size",
+  "output_too_large",
+  "consent_required",
+  "upload_unreadable",
+  "bad_request",
+  "workflow_params",
+  "workflow_unknown",
+  "graph_invalid",
+  "engine_blocked",
+]);
+
+export function retryHelps(code: string): boolean {
+  return !finalCodes.has(code);
+}
+
+interface Asked {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** As what a job is named: retouching with words repaints, without words it takes something away. */
+export function shownKind({ kind, params }: Asked): JobKind | "removal" | "repainting" {
+  if (kind !== "inpaint") return kind;
+  return typeof params.prompt === "string" && params.prompt !== "" ? "repainting" : "removal";
+}
+
+export interface JobNow {
+  /** What happens at the moment, in words. */
+  readonly text: string;
+  /** 0..1; null while the job waits. */
+  readonly progress: number | null;
+  readonly preview: string | null;
+}
+
+/** A job's present state: live progress where there is some, else what its row says. */
+export function useJobNow(job: JobView): JobNow {
+  const t = useTranslations("jobs");
+  const stages = useTranslations("stages");
+  const live = useProgress(job.id);
+  const preview = live?.preview ?? null;
+  if (job.cancelRequested) return { text: t("cancelling"), progress: job.progress, preview };
+  const stage = (live?.stage ?? job.stage ?? "") as "reading";
+  if (job.status !== "processing") return { text: t(`status.${job.status}`), progress: null, preview };
+  return {
+    text: stages.has(stage) ? stages(stage) : t("status.processing"),
+    progress: Math.max(live?.progress ?? 0, job.progress),
+    preview,
+  };
+}
+
+/** Whole seconds since a moment, counted on while something runs. */
+export function useElapsedSeconds(sinceIso: string, untilIso: string | null): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    if (untilIso !== null) return undefined;
+    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [untilIso]);
+  const endMs = untilIso === null ? nowMs : Date.parse(untilIso);
+  return Math.max(0, Math.floor((endMs - Date.parse(sinceIso)) / 1_000));
+}
+
+/** What an engine is called in words; its own name when there are none. */
+export function useEngineName(): (engine: string) => string {
+  const t = useTranslations("engines");
+  return useCallback(
+    (engine) => {
+      const key = engine as "local";
+      return t.has(key) ? t(key) : engine;
+    },
+    [t],
+  );
+}
+
+/** Words for why a job failed. A bad request is none of the page's: the engine says what it cannot do. */
+export function useJobFailureText(): (failure: Failure) => FailureText {
+  const t = useTranslations("jobs");
+  const textOf = useFailureText();
+  return useCallback(
+    (failure) =>
+      failure.code === "bad_request" && failure.message !== ""
+        ? { title: t("refused"), advice: failure.message }
+        : textOf(failure),
+    [t, textOf],
+  );
+}
+
+/** What a workflow is called; its name when nobody offers it any more. */
+export function useWorkflowTitle(): (name: string) => string {
+  const workflows = useAllWorkflows();
+  return useCallback(
+    (name) => workflows?.find((workflow) => workflow.name === name)?.title ?? name,
+    [workflows],
+  );
+}
+
+/** What runs a job, in words: `ComfyUI, Z-Image Turbo`, `This computer`. */
+export function useNeedName(): (need: string) => string {
+  const engineName = useEngineName();
+  const titleOf = useWorkflowTitle();
+  return useCallback(
+    (need) => {
+      const [engine = "", what = ""] = need.split("/");
+      return engine === "comfyui" ? `${engineName(engine)}, ${titleOf(what)}` : engineName(engine);
+    },
+    [engineName, titleOf],
+  );
+}
+
 type Params = Readonly<Record<string, unknown>>;
 
 /** Settings as people read them, in this order; words and the consent stand elsewhere. */

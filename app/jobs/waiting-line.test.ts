@@ -1,16 +1,29 @@
-import { expect, test } from "vitest";
-import { moved, nextInLine } from "./line/moved.ts";
+import { describe, expect, test } from "vitest";
+import { moved, nextInLine, placeAt } from "./waiting-line.tsx";
 
-test("D8 an item goes to another place and the others close up", () => {
-  expect(moved(["a", "b", "c"], 0, 2)).toEqual(["b", "c", "a"]);
-  expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
-  expect(moved(["a"], 3, 0)).toEqual(["a"]);
+describe("place at", () => {
+  test("D8 a row is dragged to any place, the first and the last too", () => {
+    const middles = [10, 30, 50];
+    expect(placeAt(middles, 0, 2)).toBe(0);
+    expect(placeAt(middles, 40, 0)).toBe(1);
+    expect(placeAt(middles, 60, 0)).toBe(2);
+    expect(placeAt(middles, 31, 1)).toBe(1);
+    expect(placeAt(middles, 29, 1)).toBe(1);
+  });
 });
 
-test("D8 a job is put before the next one of its own line", () => {
-  const job = (id: string, queue: string) => ({ id, queue, tier: "normal" });
-  const jobs = [job("a", "gpu"), job("b", "cpu"), job("c", "gpu")];
-  expect(nextInLine(jobs, "a")).toBe("c");
-  expect(nextInLine(jobs, "b")).toBeNull();
-  expect(nextInLine([...jobs, { ...job("d", "cpu"), tier: "high" }], "b")).toBeNull();
+describe("waiting line", () => {
+  test("D8 an item goes to another place and the others close up", () => {
+    expect(moved(["a", "b", "c"], 0, 2)).toEqual(["b", "c", "a"]);
+    expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+    expect(moved(["a"], 3, 0)).toEqual(["a"]);
+  });
+
+  test("D8 a job is put before the next one of its own line", () => {
+    const job = (id: string, queue: string) => ({ id, queue, tier: "normal" });
+    const jobs = [job("a", "gpu"), job("b", "cpu"), job("c", "gpu")];
+    expect(nextInLine(jobs, "a")).toBe("c");
+    expect(nextInLine(jobs, "b")).toBeNull();
+    expect(nextInLine([...jobs, { ...job("d", "cpu"), tier: "high" }], "b")).toBeNull();
+  });
 });

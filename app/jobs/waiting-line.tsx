@@ -1,13 +1,137 @@
 "use client";
-import type { JobView } from "@atelier/server/jobs";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { GripVertical } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type KeyboardEvent, useState } from "react";
-import { cx } from "../ui/cx.ts";
-import { IconButton } from "../ui/icon-button.tsx";
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { useLiveJobs } from "../live/hooks.tsx";
+import { cx, IconButton } from "../ui/button.tsx";
 import { JobListRow } from "./parts.tsx";
-import { useDrag } from "./line/use-drag.ts";
-import { shownKind } from "./shown-kind.ts";
+import { shownKind } from "./text.ts";
+import { useWaiting } from "./waiting-text.ts";
+
+/** The list with one of its items at another place. */
+export function moved<Item>(items: readonly Item[], from: number, to: number): readonly Item[] {
+  const item = items[from];
+  if (item === undefined) return items;
+  const others = items.filter((_, index) => index !== from);
+  return [...others.slice(0, to), item, ...others.slice(to)];
+}
+
+interface InLine {
+  readonly id: string;
+  readonly queue: string;
+  readonly tier: string;
+}
+
+/** The job of the same line that comes after this one; null at its end. */
+export function nextInLine(jobs: readonly InLine[], id: string): string | null {
+  const at = jobs.findIndex((job) => job.id === id);
+  const own = jobs[at];
+  const after = jobs.slice(at + 1).find(({ queue, tier }) => queue === own?.queue && tier === own.tier);
+  return after?.id ?? null;
+}
+
+/** The place at which a dragged row would come to lie, by the middles of all rows in px. */
+export function placeAt(middles: readonly number[], y: number, dragged: number): number {
+  return middles.filter((middle, index) => index !== dragged && middle < y).length;
+}
+
+interface Drag {
+  readonly id: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Held {
+  readonly id: string;
+  readonly y: number;
+}
+
+function middlesOf(list: HTMLElement): readonly number[] {
+  return [...list.children].map((row) => {
+    const box = row.getBoundingClientRect();
+    return box.top + box.height / 2;
+  });
+}
+
+/** Drags a row by its handle, with a mouse or a finger. The line moves on meanwhile, so a row is held by its id. */
+function useDrag(ids: readonly string[], onMove: (from: number, to: number) => void) {
+  const list = useRef<HTMLUListElement>(null);
+  const [drag, setDrag] = useState<Drag | null>(null);
+  const place = ({ id, y }: Held) => {
+    const from = ids.indexOf(id);
+    if (from === -1 || list.current === null) return null;
+    return { id, from, to: placeAt(middlesOf(list.current), y, from) };
+  };
+  const handlersFor = (id: string) => ({
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button !== 0) return;
+      event.currentTarget.setPointerCapture(event.pointerId);
+      setDrag(place({ id, y: event.clientY }));
+    },
+    onPointerMove: (event: PointerEvent) => {
+      if (drag?.id === id) setDrag(place({ id, y: event.clientY }));
+    },
+    onPointerUp: (event: PointerEvent) => {
+      const end = drag?.id === id ? place({ id, y: event.clientY }) : null;
+      if (end !== null) onMove(end.from, end.to);
+      setDrag(null);
+    },
+    onPointerCancel: () => setDrag(null),
+  });
+  return { list, drag, handlersFor };
+}
+
+type Waiting = Awaited<ReturnType<typeof api.jobs.waiting.query>>;
+
+/** Fewer cannot be reordered. */
+const leastInLine = 2;
+
+/** The own jobs whose order can still change, as they will be served; empty when there is nothing to reorder. */
+export function useLine() {
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  const live = useLiveJobs();
+  const { items: waiting, total } = useWaiting();
+  const all = waiting.flatMap(({ id }): JobView[] => {
+    const job = live.find((one) => one.id === id);
+    return job?.status === "pending" && !job.cancelRequested ? [job] : [];
+  });
+  const jobs = all.length < leastInLine ? [] : all;
+  const { mutate } = useMutation({
+    mutationFn: (input: { id: string; before: string | null }) => api.jobs.moveInLine.mutate(input),
+    onError: showFailure,
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.waiting }),
+  });
+  const unshown = total - waiting.length;
+  /** False where it may not go. */
+  function move(from: number, to: number): boolean {
+    const job = jobs[from];
+    if (job === undefined || to === from || to < 0 || to >= jobs.length) return false;
+    const next = moved(jobs, from, to);
+    const before = nextInLine(next, job.id);
+    // Before none means behind those, too, that are not shown.
+    if (before === null && unshown > 0) return false;
+    const places = new Map(next.map(({ id }, index) => [id, index]));
+    // Shown at once; the server's answer comes with the next look at the line.
+    void queries.cancelQueries({ queryKey: keys.waiting });
+    queries.setQueryData<Waiting>(
+      keys.waiting,
+      (data) =>
+        data && {
+          ...data,
+          items: data.items.toSorted((a, b) => (places.get(a.id) ?? -1) - (places.get(b.id) ?? -1)),
+        },
+    );
+    mutate({ id: job.id, before });
+    return true;
+  }
+  return { jobs, total: jobs.length + unshown, move };
+}
 
 interface Props {
   readonly jobs: readonly JobView[];

@@ -1,5 +1,14 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { useCallback } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { keys } from "../client/queries.ts";
+import { useLiveJobs } from "../live/hooks.tsx";
+
 /** A time as people say it. */
-export interface RoundTime {
+interface RoundTime {
   readonly value: number;
   readonly unit: "seconds" | "minutes" | "hours";
 }
@@ -38,4 +47,75 @@ export function spanOf([lowMs, highMs]: readonly [number, number]): Span | null 
   const low = roundTime(lowMs, Math.floor);
   const high = roundTime(Math.max(lowMs, highMs), Math.ceil);
   return { low, high, isOne: low.value === high.value && low.unit === high.unit };
+}
+
+type Range = readonly [low: number, high: number];
+
+/** Ranges in ms as words: `about 20 s`, `8 to 15 s`, `40 s to 2 min`. */
+export function useTimeText() {
+  const t = useTranslations("waiting");
+  const time = useCallback(({ value, unit }: RoundTime) => t(`units.${unit}`, { value }), [t]);
+  const range = useCallback(
+    (given: Range): string | null => {
+      const span = spanOf(given);
+      if (span === null) return null;
+      const high = time(span.high);
+      if (span.isOne) return t("about", { time: high });
+      const low = span.low.unit === span.high.unit ? String(span.low.value) : time(span.low);
+      return t("between", { low, high });
+    },
+    [t, time],
+  );
+  const starts = useCallback(
+    (waitMs: Range) => {
+      const text = range(waitMs);
+      return text === null ? t("now") : t("starts", { time: text });
+    },
+    [range, t],
+  );
+  const runs = useCallback(
+    (runMs: Range) => t("runs", { time: range(runMs) ?? range([1_000, 1_000]) ?? "" }),
+    [range, t],
+  );
+  return { starts, runs };
+}
+
+const askAgainMs = 3_000;
+
+function isWaiting({ status }: Pick<JobView, "status">): boolean {
+  return status === "pending" || status === "queued";
+}
+
+const none = { items: [], total: 0 } as const;
+
+/** The own waiting jobs in the order in which they are served; asked for only while one waits. */
+export function useWaiting() {
+  const waits = useLiveJobs().some(isWaiting);
+  const { data } = useQuery({
+    queryKey: keys.waiting,
+    queryFn: () => api.jobs.waiting.query(),
+    enabled: waits,
+    staleTime: askAgainMs,
+    refetchInterval: askAgainMs,
+  });
+  return waits ? (data ?? none) : none;
+}
+
+export interface WaitingText {
+  /** Its place in the line, or that what can do it is away. */
+  readonly place: string;
+  /** When it starts; null while that cannot be known. */
+  readonly start: string | null;
+  readonly isAway: boolean;
+}
+
+/** What is known of a job that waits; null when it does not, or nothing is known yet. */
+export function useWaitingText(job: JobView): WaitingText | null {
+  const t = useTranslations("waiting");
+  const { starts } = useTimeText();
+  const found = useWaiting().items.find(({ id }) => id === job.id);
+  if (found === undefined || !isWaiting(job) || job.cancelRequested) return null;
+  if (!found.isLive)
+    return { place: t(job.engine === "local" ? "workerAway" : "serverAway"), start: null, isAway: true };
+  return { place: t("place", { count: found.position }), start: starts(found.waitMs), isAway: false };
 }

@@ -1,5 +1,5 @@
 import type { JobsUpdate } from "@atelier/server/jobs";
-import type { Connection, LiveState } from "./live-state.ts";
+import type { Connection, LiveState } from "./store.ts";
 
 /** What tabs of one browser say to each other. */
 export type TabMessage =
@@ -14,7 +14,7 @@ export interface TabChannel {
   readonly close: () => void;
 }
 
-export const channelName = "atelier-live";
+const channelName = "atelier-live";
 
 export function openChannel(onMessage: (message: TabMessage) => void): TabChannel {
   const channel = new BroadcastChannel(channelName);
@@ -23,4 +23,58 @@ export function openChannel(onMessage: (message: TabMessage) => void): TabChanne
     send: (message) => channel.postMessage(message),
     close: () => channel.close(),
   };
+}
+
+/** Under which the pages keep what was written and chosen. */
+export const draftKeys = { create: "atelier-create", studio: "atelier-studio" } as const;
+
+/** What a page kept; null where the browser blocks its storage. */
+export function readDraft(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps what a page holds. In a full or blocked storage nothing is kept, and the page goes on with what it holds. */
+export function writeDraft(key: string, text: string): void {
+  try {
+    localStorage.setItem(key, text);
+  } catch {
+    // The draft lives as long as the tab.
+  }
+}
+
+/** What one person wrote is not for the next one at this browser. */
+export function forgetDrafts(storage: Pick<Storage, "removeItem">): void {
+  for (const key of Object.values(draftKeys)) storage.removeItem(key);
+}
+
+let isOnItsWay = false;
+
+/** The session is over: whoever signs in next finds nothing of this person. */
+export function announceSignOut(): void {
+  if (isOnItsWay) return;
+  try {
+    forgetDrafts(localStorage);
+  } catch {
+    // A blocked storage holds no drafts, and the sign-out goes on.
+  }
+  announceAccountChange("/sign-in");
+}
+
+/** Another account is used in this browser now: every tab loads anew, so that nothing of the former one is shown. */
+export function announceAccountChange(goTo: string): void {
+  if (isOnItsWay) return;
+  isOnItsWay = true;
+  const channel = new BroadcastChannel(channelName);
+  channel.postMessage({ type: "account-changed" } satisfies TabMessage);
+  channel.close();
+  window.location.assign(goTo);
+}
+
+/** Loads this tab anew. The tab that announced hears itself too, and a reload would keep it where it is. */
+export function followAccountChange(): void {
+  if (!isOnItsWay) window.location.reload();
 }

@@ -1,12 +1,48 @@
 "use client";
-import { useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
-import { keys } from "../data/keys.ts";
-import { followAccountChange } from "./account-change.ts";
-import { live } from "./live.ts";
-import { openJobStream } from "./open-job-stream.ts";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useSyncExternalStore } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { keys } from "../client/queries.ts";
+import { followAccountChange } from "./channel.ts";
+import { type Connection, live } from "./store.ts";
+import { openJobStream } from "./stream.ts";
 import { startLive } from "./tabs.ts";
-import { useConnection } from "./use-live-jobs.ts";
+
+const nothing = () => undefined;
+
+/** One job as it changes; asked for once when the stream has not told of it. */
+export function useJob(id: string | null) {
+  const watch = useCallback((listener: () => void) => live.watchJob(id ?? "", listener), [id]);
+  const job = useSyncExternalStore(watch, () => live.job(id ?? ""), nothing);
+  const { data, isError } = useQuery({
+    queryKey: keys.job(id ?? ""),
+    queryFn: () => api.jobs.get.query({ id: id ?? "" }),
+    enabled: id !== null && job === undefined,
+    staleTime: Infinity,
+  });
+  useEffect(() => {
+    if (data !== undefined) live.put(data);
+  }, [data]);
+  return { job, isMissing: isError && job === undefined };
+}
+
+/** What the engine says about a running job; undefined before its first word. */
+export function useProgress(id: string) {
+  const watch = useCallback((listener: () => void) => live.watchJob(id, listener), [id]);
+  return useSyncExternalStore(watch, () => live.progress(id), nothing);
+}
+
+const none: readonly JobView[] = [];
+
+/** Jobs that are open or ended while this browser watched; newest first. */
+export function useLiveJobs(): readonly JobView[] {
+  return useSyncExternalStore(live.watchList, live.list, () => none);
+}
+
+export function useConnection(): Connection {
+  return useSyncExternalStore(live.watchList, live.connection, () => "connecting");
+}
 
 /** Keeps the live stream for as long as the page stands, and freshens what an ended job changed or an outage broke. */
 export function LiveConnection() {

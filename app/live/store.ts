@@ -1,14 +1,117 @@
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
-import { createJobTable } from "./job-table.ts";
-import { createListeners, createListenersById } from "./listeners.ts";
-import {
-  hasEnded,
-  type Connection,
-  type LiveProgress,
-  type LiveState,
-  type ProgressUpdate,
-} from "./live-state.ts";
-import { createProgressTable } from "./progress-table.ts";
+
+/** What a row of a list shows of a job; the rest is told to the watchers of that job alone. */
+function rowOf({ status, cancelRequested, error, outputs }: JobView): string {
+  return JSON.stringify([status, cancelRequested, error, outputs]);
+}
+
+function changesRow(known: JobView | undefined, job: JobView): boolean {
+  return known === undefined || rowOf(known) !== rowOf(job);
+}
+
+export interface Acceptance {
+  readonly known: JobView | undefined;
+  readonly changesRow: boolean;
+}
+
+/** The newest state of each job. */
+function createJobTable() {
+  const jobById = new Map<string, JobView>();
+  let list: readonly JobView[] = [];
+  return {
+    /** null when the job is known as new or newer. */
+    accept(job: JobView): Acceptance | null {
+      const known = jobById.get(job.id);
+      if (known !== undefined && known.revision >= job.revision) return null;
+      jobById.set(job.id, job);
+      return { known, changesRow: changesRow(known, job) };
+    },
+    get: (id: string) => jobById.get(id),
+    all: (): readonly JobView[] => [...jobById.values()],
+    /** Newest first, as of the last `relist`. */
+    list: () => list,
+    relist() {
+      list = [...jobById.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
+    },
+  };
+}
+
+/** A set of listeners that are told the same. */
+function createListeners<Told extends readonly unknown[]>() {
+  const listeners = new Set<(...told: Told) => void>();
+  return {
+    tell: (...told: Told) => {
+      for (const listener of listeners) listener(...told);
+    },
+    watch: (listener: (...told: Told) => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** Listeners that each wait for one id. */
+function createListenersById() {
+  const listenersById = new Map<string, Set<() => void>>();
+  return {
+    tell: (id: string) => {
+      for (const listener of listenersById.get(id) ?? []) listener();
+    },
+    watch: (id: string, listener: () => void) => {
+      const listeners = listenersById.get(id) ?? new Set();
+      listenersById.set(id, listeners.add(listener));
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) listenersById.delete(id);
+      };
+    },
+  };
+}
+
+/** What the engine said last about a running try. */
+interface LiveProgress {
+  readonly attempt: number;
+  readonly progress: number;
+  readonly stage: string;
+  readonly preview: string | null;
+}
+
+export type Connection = "connecting" | "live" | "reconnecting";
+
+/** Everything one tab knows, in a shape that can be sent to another tab. */
+export interface LiveState {
+  readonly jobs: readonly JobView[];
+  readonly progress: readonly (readonly [string, LiveProgress])[];
+  readonly connection: Connection;
+  /** Time of the last update; where a new stream resumes. */
+  readonly at: string | null;
+}
+
+type ProgressUpdate = Extract<JobsUpdate, { type: "progress" }>;
+
+const endedStatuses: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+
+export function hasEnded(job: Pick<JobView, "status">): boolean {
+  return endedStatuses.has(job.status);
+}
+
+/** What the engines said last about running tries. */
+function createProgressTable() {
+  const progressById = new Map<string, LiveProgress>();
+  return {
+    /** False when the update is of an earlier try, or of a job that ended or is not known. */
+    accept({ jobId, attempt, progress, stage, preview }: ProgressUpdate, job: JobView | undefined): boolean {
+      if (job === undefined || hasEnded(job) || attempt < job.attempt) return false;
+      const known = progressById.get(jobId);
+      const lastPreview = known?.attempt === attempt ? known.preview : null;
+      progressById.set(jobId, { attempt, progress, stage, preview: preview ?? lastPreview });
+      return true;
+    },
+    drop: (jobId: string) => progressById.delete(jobId),
+    get: (jobId: string) => progressById.get(jobId),
+    entries: (): LiveState["progress"] => [...progressById],
+  };
+}
 
 type Listener = () => void;
 type EndListener = (job: JobView) => void;
@@ -100,3 +203,6 @@ export function createLiveStore(): LiveStore {
     onEnd: endListeners.watch,
   };
 }
+
+/** The one store of a tab. */
+export const live = createLiveStore();

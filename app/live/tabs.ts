@@ -1,9 +1,53 @@
 import { openChannel, type TabChannel, type TabMessage } from "./channel.ts";
-import { lead } from "./lead.ts";
 import type { LiveStore } from "./store.ts";
-import type { OpenStream } from "./stream.ts";
+import { keepStream, type OpenStream } from "./stream.ts";
 
-interface Options {
+/** A short break is nobody's concern; a longer one is shown. */
+const breakShownAfterMs = 3_000;
+
+interface LeadOptions {
+  readonly store: LiveStore;
+  readonly channel: TabChannel;
+  readonly open: OpenStream;
+}
+
+/** What the leading tab does: holds the stream and shares all it hears. */
+function lead({ store, channel, open }: LeadOptions): () => void {
+  let breakTimer: ReturnType<typeof setTimeout> | undefined;
+
+  function share(connection: "live" | "reconnecting"): void {
+    store.setConnection(connection);
+    channel.send({ type: "connection", connection });
+  }
+  function noteBreak(): void {
+    breakTimer ??= setTimeout(() => share("reconnecting"), breakShownAfterMs);
+  }
+  function noteLife(): void {
+    clearTimeout(breakTimer);
+    breakTimer = undefined;
+    if (store.connection() !== "live") share("live");
+  }
+
+  // A page that has just opened has lost nothing yet.
+  if (store.connection() !== "connecting") noteBreak();
+  const close = keepStream({
+    open,
+    since: () => store.state().at,
+    onOpen: noteLife,
+    onLost: noteBreak,
+    onUpdate: (update) => {
+      noteLife();
+      store.apply(update);
+      channel.send({ type: "update", update });
+    },
+  });
+  return () => {
+    clearTimeout(breakTimer);
+    close();
+  };
+}
+
+interface StartLiveOptions {
   readonly store: LiveStore;
   readonly open: OpenStream;
   readonly onAccountChange: () => void;
@@ -39,7 +83,7 @@ function hear(
   }
 }
 
-function leadAlone({ store, open, onAccountChange }: Options): () => void {
+function leadAlone({ store, open, onAccountChange }: StartLiveOptions): () => void {
   const channel = openChannel((message) => {
     if (message.type === "account-changed") onAccountChange();
   });
@@ -51,7 +95,7 @@ function leadAlone({ store, open, onAccountChange }: Options): () => void {
   };
 }
 
-function leadInTurn({ store, open, onAccountChange }: Options, locks: LockManager): () => void {
+function leadInTurn({ store, open, onAccountChange }: StartLiveOptions, locks: LockManager): () => void {
   const leaving = new AbortController();
   let leading = false;
   const channel = openChannel((message) => {
@@ -78,6 +122,6 @@ function leadInTurn({ store, open, onAccountChange }: Options, locks: LockManage
 }
 
 /** Joins the tabs of this browser: one leads and holds the stream, the others listen and wait for the lock. */
-export function startLive(options: Options): () => void {
+export function startLive(options: StartLiveOptions): () => void {
   return options.locks === undefined ? leadAlone(options) : leadInTurn(options, options.locks);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callFor, chunksOf, idsPerCall } from "./chunks-of.ts";
+import { callFor, chunksOf, idsPerCall } from "./actions.tsx";
 
 test("a list is cut into pieces that hold everything once, in order", () => {
   expect(chunksOf([1, 2, 3, 4, 5], 2)).toEqual([[1, 2], [3, 4], [5]]);

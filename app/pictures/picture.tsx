@@ -1,8 +1,53 @@
 "use client";
-import { useState } from "react";
-import { imageUrl, type Variant } from "../data/image-url.ts";
-import { cx } from "../ui/cx.ts";
-import { thumbhashUrl } from "./thumbhash-url.ts";
+import { useFormatter, useTranslations } from "next-intl";
+import { useCallback, useState } from "react";
+import { thumbHashToDataURL } from "thumbhash";
+import type { ImageView } from "@atelier/server/images";
+import { imageUrl, type Variant } from "../client/remix.ts";
+import { cx } from "../ui/button.tsx";
+
+/** Marks a picture that an engine made. */
+export function AiBadge() {
+  const t = useTranslations("pictures");
+  return (
+    <span className="inline-flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] font-semibold tracking-wide text-white">
+      <span aria-hidden>{t("aiBadge")}</span>
+      <span className="sr-only">{t("aiBadgeLong")}</span>
+    </span>
+  );
+}
+
+const known = new Map<string, string>();
+
+/** data: URL of a blurred picture, decoded once per hash. */
+function thumbhashUrl(thumbhash: string): string {
+  const found = known.get(thumbhash);
+  if (found !== undefined) return found;
+  const url = thumbHashToDataURL(Uint8Array.from(atob(thumbhash), (sign) => sign.charCodeAt(0)));
+  known.set(thumbhash, url);
+  return url;
+}
+
+/** What a picture is called: its title, else what it is and when it came. */
+export function useImageName(): (image: ImageView) => string {
+  const t = useTranslations("pictures");
+  const jobs = useTranslations("jobs");
+  const format = useFormatter();
+  return useCallback(
+    (image) => {
+      if (image.title !== "") return image.title;
+      const time = format.dateTime(new Date(image.createdAt), {
+        day: "numeric",
+        month: "long",
+        hour: "2-digit",
+        minute: "2-digit",
+        second: "2-digit",
+      });
+      return t("name", { what: image.kind === null ? t("upload") : jobs(`kinds.${image.kind}`), time });
+    },
+    [format, jobs, t],
+  );
+}
 
 interface Props {
   readonly imageId: string;

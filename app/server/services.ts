@@ -1,9 +1,9 @@
 import "server-only";
+import { withDrainedBody } from "@atelier/server/api";
 import { keepNodeWatch } from "@atelier/server/nodes";
 import { loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
-import { ConfigurationError } from "./configuration-error.ts";
-import { startFailureLine } from "./start-failure.ts";
+import { ConfigurationError, startFailureLine, startFailureResponse } from "./start-failure.ts";
 
 declare global {
   /** On globalThis, because hot reload makes this module anew and each copy would open its own connections. */
@@ -37,4 +37,35 @@ export function getServices(): Promise<Services> {
     throw error;
   });
   return globalThis.atelierServices;
+}
+
+type Answer = (services: Services, request: Request) => Promise<Response> | Response;
+
+/** For an answer that a browser shows as a page, such as the API's documentation: styles and pictures, no scripts. */
+const apiPolicy = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function withPolicy(response: Response): Response {
+  const { headers } = response;
+  if (!headers.has("content-security-policy")) headers.set("content-security-policy", apiPolicy);
+  return response;
+}
+
+/** A route handler over the services; while they cannot be opened it answers 503. */
+export function withServices(answer: Answer): (request: Request) => Promise<Response> {
+  return async (request) => {
+    let services: Services;
+    try {
+      services = await getServices();
+    } catch (error) {
+      return withPolicy(startFailureResponse(error));
+    }
+    return withPolicy(await answer(services, withDrainedBody(request)));
+  };
 }

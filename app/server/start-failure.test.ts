@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ConfigurationError } from "./configuration-error.ts";
-import { startFailureLine, startFailureResponse } from "./start-failure.ts";
+import { ConfigurationError, startFailureLine, startFailureResponse } from "./start-failure.ts";
 
 test("a wrong configuration is answered with what is wrong", async () => {
   const missing = new ConfigurationError([{ name: "AUTH_SECRET", message: "is not set" }]);

@@ -1,13 +1,80 @@
 "use client";
-import { useTranslations } from "next-intl";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useFormatter, useTranslations } from "next-intl";
+import Link from "next/link";
 import { type FormEvent, useState } from "react";
-import { minPasswordLength, useAuthError } from "../sign-in/use-auth-error.ts";
-import { Button } from "../ui/button.tsx";
-import { Field } from "../ui/field.tsx";
-import { toastDone } from "../ui/toasts.ts";
-import { useChangePassword } from "./account/use-change-password.ts";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { authClient } from "../client/session.ts";
+import { announceSignOut } from "../live/channel.ts";
+import { minPasswordLength, useAuthError } from "../sign-in/sign-in.tsx";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { Field } from "../ui/fields.tsx";
+import { toastDone } from "../ui/toasts.tsx";
+import { SettingsSection } from "./section.tsx";
 
-export function PasswordForm() {
+function NameForm({ name: current }: { readonly name: string }) {
+  const t = useTranslations("settings");
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const [name, setName] = useState(current);
+  const save = useMutation({
+    mutationFn: async () => {
+      const { error } = await authClient.updateUser({ name: name.trim() });
+      if (error !== null) throw error;
+    },
+    onSuccess: () => {
+      toastDone(t("saved"));
+      return queries.invalidateQueries({ queryKey: keys.me });
+    },
+    onError,
+  });
+  return (
+    <form
+      className="flex max-w-[420px] flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <Field
+        name="name"
+        label={t("name")}
+        autoComplete="name"
+        required
+        maxLength={80}
+        value={name}
+        onValueChange={setName}
+      />
+      <Button
+        type="submit"
+        className="self-start"
+        disabled={save.isPending || name.trim() === "" || name === current}
+      >
+        {t("saveName")}
+      </Button>
+    </form>
+  );
+}
+
+interface Passwords {
+  readonly currentPassword: string;
+  readonly newPassword: string;
+}
+
+/** Sets another password and ends every other session. */
+function useChangePassword(onChanged: () => void) {
+  return useMutation({
+    mutationFn: async (passwords: Passwords) => {
+      const { error } = await authClient.changePassword({ ...passwords, revokeOtherSessions: true });
+      if (error !== null) throw error;
+    },
+    onSuccess: onChanged,
+  });
+}
+
+function PasswordForm() {
   const t = useTranslations("settings");
   const textOf = useAuthError();
   const [currentPassword, setCurrent] = useState("");
@@ -49,5 +116,94 @@ export function PasswordForm() {
         {t("changePassword")}
       </Button>
     </form>
+  );
+}
+
+function SignOutButtons() {
+  const t = useTranslations("settings");
+  const onError = useFailureToast();
+  const signOut = useMutation({
+    mutationFn: async (everywhere: boolean) => {
+      if (everywhere) await authClient.revokeSessions({ fetchOptions: { throw: true } });
+      await authClient.signOut({ fetchOptions: { throw: true } });
+    },
+    onSuccess: announceSignOut,
+    onError,
+  });
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button disabled={signOut.isPending} onClick={() => signOut.mutate(false)}>
+        {t("signOut")}
+      </Button>
+      <Button disabled={signOut.isPending} onClick={() => signOut.mutate(true)}>
+        {t("signOutEverywhere")}
+      </Button>
+    </div>
+  );
+}
+
+interface Props {
+  readonly me: { readonly name: string; readonly email: string | null };
+}
+
+export function AccountSection({ me }: Props) {
+  const t = useTranslations("settings");
+  return (
+    <>
+      <SettingsSection id="account" title={t("account")} text={t("accountText", { email: me.email ?? "" })}>
+        <NameForm name={me.name} />
+      </SettingsSection>
+      <SettingsSection id="password" title={t("password")} text={t("passwordText")}>
+        <PasswordForm />
+      </SettingsSection>
+      <SettingsSection id="sessions" title={t("sessions")} text={t("sessionsText")}>
+        <SignOutButtons />
+      </SettingsSection>
+    </>
+  );
+}
+
+export function GuestSection() {
+  const t = useTranslations("settings");
+  return (
+    <SettingsSection id="account" title={t("account")} text={t("guestText")}>
+      <div className="flex flex-wrap gap-2">
+        <Link href="/sign-in?new=1" className={buttonStyle("primary")}>
+          {t("makeAccount")}
+        </Link>
+        <Link href="/sign-in" className={buttonStyle("plain")}>
+          {t("signIn")}
+        </Link>
+      </div>
+    </SettingsSection>
+  );
+}
+
+const bytesPerMb = 1_048_576;
+
+/** How much space the pictures take up, and how much they may. */
+export function SpaceSection() {
+  const t = useTranslations("settings");
+  const format = useFormatter();
+  const { data } = useQuery({ queryKey: keys.usage, queryFn: () => api.account.usage.query() });
+  const inMb = (bytes: number) => format.number(bytes / bytesPerMb, { maximumFractionDigits: 0 });
+  return (
+    <SettingsSection id="space" title={t("space")} text={t("spaceText")}>
+      {data === undefined ? (
+        <div className="h-10" aria-busy />
+      ) : (
+        <div className="flex max-w-[420px] flex-col gap-2">
+          <p className="tabular text-sm">
+            {t("spaceUsed", { used: inMb(data.usedBytes), limit: inMb(data.limitBytes) })}
+          </p>
+          <progress
+            className="h-1.5 w-full"
+            aria-labelledby="space"
+            max={data.limitBytes}
+            value={Math.min(data.usedBytes, data.limitBytes)}
+          />
+        </div>
+      )}
+    </SettingsSection>
   );
 }

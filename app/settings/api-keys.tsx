@@ -1,14 +1,43 @@
 "use client";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Copy } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
+import { type FormEvent, useRef, useState } from "react";
 import { api } from "../client/api.ts";
-import { keys } from "../data/keys.ts";
-import { useFailureToast } from "../data/use-failure-toast.ts";
-import { useState } from "react";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
-import { RevokeDialog } from "./api-keys/revoke-dialog.tsx";
+import { Field } from "../ui/fields.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { toastDone, toastFailure } from "../ui/toasts.tsx";
+import { SettingsSection } from "./section.tsx";
 
-interface Props {
+interface RevokeDialogProps {
+  readonly name: string;
+  readonly isOpen: boolean;
+  readonly onOpenChange: (isOpen: boolean) => void;
+  readonly onConfirm: () => void;
+}
+
+/** Asks before a key stops to work, which cannot be undone. */
+function RevokeDialog({ name, isOpen, onOpenChange, onConfirm }: RevokeDialogProps) {
+  const t = useTranslations("apiKeys");
+  return (
+    <Dialog open={isOpen} onOpenChange={onOpenChange} title={t("revokeQuestion", { name })}>
+      <p className="text-sm text-quiet">{t("revokeText")}</p>
+      <div className="mt-6 flex flex-wrap justify-end gap-2">
+        <Button look="quiet" onClick={() => onOpenChange(false)}>
+          {t("revokeCancel")}
+        </Button>
+        <Button look="danger" onClick={onConfirm}>
+          {t("revokeConfirm")}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface ApiKeyRowProps {
   readonly apiKey: {
     readonly id: string;
     readonly name: string;
@@ -18,7 +47,7 @@ interface Props {
   };
 }
 
-export function ApiKeyRow({ apiKey }: Props) {
+function ApiKeyRow({ apiKey }: ApiKeyRowProps) {
   const t = useTranslations("apiKeys");
   const format = useFormatter();
   const queries = useQueryClient();
@@ -61,5 +90,114 @@ export function ApiKeyRow({ apiKey }: Props) {
         }}
       />
     </li>
+  );
+}
+
+function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => void }) {
+  const t = useTranslations("apiKeys");
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const [name, setName] = useState("");
+  const create = useMutation({
+    mutationFn: () => api.apiKeys.create.mutate({ name: name.trim() }),
+    onSuccess: ({ key }) => {
+      onCreated(key);
+      setName("");
+      return queries.invalidateQueries({ queryKey: keys.apiKeys });
+    },
+    onError,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="flex items-end gap-2">
+      <div className="min-w-0 flex-1">
+        <Field
+          name="key-name"
+          label={t("name")}
+          placeholder={t("nameHint")}
+          autoComplete="off"
+          required
+          maxLength={32}
+          value={name}
+          onValueChange={setName}
+        />
+      </div>
+      <Button type="submit" className="h-10" disabled={create.isPending || name.trim() === ""}>
+        {t("create")}
+      </Button>
+    </form>
+  );
+}
+
+interface NewKeyProps {
+  readonly value: string;
+  readonly onDone: () => void;
+}
+
+/** A fresh key, shown this once. */
+function NewKey({ value, onDone }: NewKeyProps) {
+  const t = useTranslations("apiKeys");
+  const shown = useRef<HTMLElement>(null);
+  const selectIt = () => {
+    if (shown.current !== null) window.getSelection()?.selectAllChildren(shown.current);
+    toastFailure(t("copyFailed"));
+  };
+  const copy = () => {
+    // Missing outside secure contexts, as over plain http on a LAN address.
+    const clipboard: Clipboard | undefined = navigator.clipboard;
+    if (clipboard === undefined) return selectIt();
+    clipboard.writeText(value).then(() => toastDone(t("copied")), selectIt);
+  };
+  return (
+    <div role="status" className="flex flex-col gap-3 rounded-card border border-edge/60 bg-well p-4">
+      <p className="text-xs font-medium">{t("shownOnce")}</p>
+      <code
+        ref={shown}
+        className="rounded-control border border-line bg-surface px-3 py-2 text-xs break-all select-all"
+      >
+        {value}
+      </code>
+      <div className="flex gap-2">
+        <Button size="small" onClick={copy}>
+          <Copy aria-hidden />
+          {t("copy")}
+        </Button>
+        <Button size="small" look="quiet" onClick={onDone}>
+          {t("done")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+export function ApiKeysSection() {
+  const t = useTranslations("apiKeys");
+  const [newKey, setNewKey] = useState<string | null>(null);
+  const { data } = useQuery({ queryKey: keys.apiKeys, queryFn: () => api.apiKeys.list.query() });
+  return (
+    <SettingsSection id="api-keys" title={t("title")} text={t("text")}>
+      <div className="flex max-w-[640px] flex-col gap-5">
+        <CreateKeyForm onCreated={setNewKey} />
+        {newKey === null ? null : <NewKey value={newKey} onDone={() => setNewKey(null)} />}
+        {data === undefined || data.items.length === 0 ? null : (
+          <ul aria-label={t("title")} className="divide-y divide-line border-y border-line">
+            {data.items.map((key) => (
+              <ApiKeyRow key={key.id} apiKey={key} />
+            ))}
+          </ul>
+        )}
+        <a
+          href="/api/v1/docs"
+          target="_blank"
+          rel="noreferrer"
+          className="self-start text-xs underline underline-offset-4"
+        >
+          {t("docs")}
+        </a>
+      </div>
+    </SettingsSection>
   );
 }

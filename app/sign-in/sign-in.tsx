@@ -1,14 +1,162 @@
 "use client";
-import type { Entry } from "@atelier/server/accounts";
+import { useMutation } from "@tanstack/react-query";
+import { KeyRound } from "lucide-react";
 import { useTranslations } from "next-intl";
+import Link from "next/link";
 import { useSearchParams } from "next/navigation";
-import { useState } from "react";
-import { Segmented } from "../ui/segmented.tsx";
-import { AccountForm } from "./account-form.tsx";
-import { EntryFooter, EntryNote } from "./entry-notes.tsx";
-import { useEntryToken } from "./use-entry-token.ts";
+import { type FormEvent, type ReactNode, useCallback, useState, useSyncExternalStore } from "react";
+import type { Entry } from "@atelier/server/accounts";
+import { authClient } from "../client/session.ts";
+import { announceAccountChange } from "../live/channel.ts";
+import { Button } from "../ui/button.tsx";
+import { Field, Segmented } from "../ui/fields.tsx";
 
-export type SignInMode = "signIn" | "create";
+/** As the server has it; said before, checked there. */
+export const minPasswordLength = 10;
+
+type Known = "wrong" | "wrongCurrent" | "taken" | "short" | "tooMany" | "email" | "noInvitation" | "closed";
+
+const known: Readonly<Record<string, Known>> = {
+  INVALID_EMAIL_OR_PASSWORD: "wrong",
+  INVALID_PASSWORD: "wrongCurrent",
+  INVALID_EMAIL: "email",
+  USER_ALREADY_EXISTS: "taken",
+  USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "taken",
+  PASSWORD_TOO_SHORT: "short",
+  TOO_MANY_REQUESTS: "tooMany",
+  rate_limited: "tooMany",
+  INVITATION_INVALID: "noInvitation",
+  SIGN_UP_CLOSED: "closed",
+};
+
+/** Words for what the account service refused. */
+export function useAuthError(): (error: unknown) => string {
+  const t = useTranslations("signIn.errors");
+  return useCallback(
+    (error) => {
+      const code: unknown =
+        typeof error === "object" && error !== null ? Reflect.get(error, "code") : undefined;
+      const status: unknown =
+        typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
+      if (status === 429) return t("tooMany");
+      return t(known[String(code)] ?? "other", { min: minPasswordLength });
+    },
+    [t],
+  );
+}
+
+/** From the link that the server printed, or from an admin's invitation. */
+interface EntryToken {
+  readonly kind: "admin" | "invitation";
+  readonly value: string;
+}
+
+function subscribe(onChange: () => void): () => void {
+  window.addEventListener("hashchange", onChange);
+  return () => window.removeEventListener("hashchange", onChange);
+}
+
+function parse(hash: string): EntryToken | null {
+  const [, kind, value] = /^#(admin|invitation)=([\w-]+)$/.exec(hash) ?? [];
+  if (value === undefined) return null;
+  return { kind: kind === "admin" ? "admin" : "invitation", value };
+}
+
+/** The token in the address, if it is of use now. It is in the fragment, so that no server and no log sees it. */
+function useEntryToken({ signUp, needsAdmin }: Entry): EntryToken | null {
+  const hash = useSyncExternalStore(
+    subscribe,
+    () => window.location.hash,
+    () => "",
+  );
+  const token = parse(hash);
+  const isOfUse = token?.kind === "admin" ? needsAdmin : signUp === "invite";
+  return isOfUse ? token : null;
+}
+
+const blank: Credentials = { name: "", email: "", password: "" };
+
+interface AccountFormProps {
+  readonly mode: SignInMode;
+  readonly token: EntryToken | null;
+}
+
+function AccountForm({ mode, token }: AccountFormProps) {
+  const t = useTranslations("signIn");
+  const textOf = useAuthError();
+  const [values, setValues] = useState(blank);
+  const enter = useEnter(mode, token);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    enter.mutate(values);
+  };
+  return (
+    // POST: sent before the page is hydrated, a password must not end in the address.
+    <form method="post" onSubmit={submit} className="mt-5 flex flex-col gap-4">
+      <AccountFields
+        mode={mode}
+        values={values}
+        onChange={(changes) => setValues((before) => ({ ...before, ...changes }))}
+      />
+      {enter.isError ? (
+        <p role="alert" className="text-xs text-fail">
+          {textOf(enter.error)}
+        </p>
+      ) : null}
+      <Button type="submit" look="primary" size="large" disabled={enter.isPending} className="mt-1 w-full">
+        {t(mode === "create" ? "create" : "enter")}
+      </Button>
+    </form>
+  );
+}
+
+interface EntryNotesProps {
+  readonly entry: Entry;
+  readonly token: EntryToken | null;
+}
+
+function Note({ children }: { readonly children: ReactNode }) {
+  return (
+    <p className="mb-5 flex gap-2.5 rounded-control bg-well px-3 py-2.5 text-xs text-quiet ring-1 ring-line ring-inset">
+      <KeyRound className="mt-px size-4 shrink-0" aria-hidden />
+      <span className="min-w-0">{children}</span>
+    </p>
+  );
+}
+
+/** What the link does, or where the link of the first admin is. */
+function EntryNote({ entry, token }: EntryNotesProps) {
+  const t = useTranslations("signIn.entry");
+  if (token !== null) return <Note>{t(token.kind)}</Note>;
+  if (!entry.needsAdmin) return null;
+  return (
+    <Note>
+      {t.rich("needsAdmin", { file: (name) => <code className="break-all text-ink">{name}</code> })}
+    </Note>
+  );
+}
+
+/** The other ways in: as a guest, or who can help. */
+function EntryFooter({ entry, token }: EntryNotesProps) {
+  const t = useTranslations("signIn");
+  if (entry.signUp !== "open" && token !== null) return null;
+  return (
+    <p className="mt-6 border-t border-line pt-4 text-xs text-quiet">
+      {entry.signUp === "open" ? (
+        <>
+          {t("guest")}{" "}
+          <Link href="/" className="text-ink underline underline-offset-4">
+            {t("guestAction")}
+          </Link>
+        </>
+      ) : (
+        t(`entry.${entry.signUp}`)
+      )}
+    </p>
+  );
+}
+
+type SignInMode = "signIn" | "create";
 
 /** One card over a quiet picture: sign in, or make an account. */
 export function SignInCard({ entry }: { readonly entry: Entry }) {
@@ -49,5 +197,82 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
         <EntryFooter entry={entry} token={token} />
       </section>
     </div>
+  );
+}
+
+interface Credentials {
+  /** Asked of a new account alone. */
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Signs in or makes an account; every tab then loads anew. */
+function useEnter(mode: SignInMode, token: EntryToken | null) {
+  const fetchOptions = token === null ? {} : { headers: { "atelier-token": token.value } };
+  return useMutation({
+    mutationFn: async ({ name, email, password }: Credentials) => {
+      const answer =
+        mode === "create"
+          ? await authClient.signUp.email({ name: name.trim(), email, password, fetchOptions })
+          : await authClient.signIn.email({ email, password, fetchOptions });
+      if (answer.error !== null) throw answer.error;
+    },
+    onSuccess: () => announceAccountChange("/"),
+  });
+}
+
+interface AccountFieldsProps {
+  readonly mode: SignInMode;
+  readonly values: Credentials;
+  readonly onChange: (changes: Partial<Credentials>) => void;
+}
+
+function PasswordField({ mode, values, onChange }: AccountFieldsProps) {
+  const t = useTranslations("signIn");
+  const isNew = mode === "create";
+  return (
+    <Field
+      name="password"
+      label={t("password")}
+      type="password"
+      autoComplete={isNew ? "new-password" : "current-password"}
+      required
+      minLength={isNew ? minPasswordLength : undefined}
+      hint={isNew ? t("passwordHint", { min: minPasswordLength }) : undefined}
+      value={values.password}
+      onValueChange={(password) => onChange({ password })}
+    />
+  );
+}
+
+/** What is asked of somebody who signs in; a new account has a name too. */
+function AccountFields(props: AccountFieldsProps) {
+  const { mode, values, onChange } = props;
+  const t = useTranslations("signIn");
+  return (
+    <>
+      {mode === "create" ? (
+        <Field
+          name="name"
+          label={t("name")}
+          autoComplete="name"
+          required
+          maxLength={80}
+          value={values.name}
+          onValueChange={(name) => onChange({ name })}
+        />
+      ) : null}
+      <Field
+        name="email"
+        label={t("email")}
+        type="email"
+        autoComplete="email"
+        required
+        value={values.email}
+        onValueChange={(email) => onChange({ email })}
+      />
+      <PasswordField {...props} />
+    </>
   );
 }

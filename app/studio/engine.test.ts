@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
-import { chooseOutfitEngine, needsMask, takesMask } from "./engine/choose-outfit-engine.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
+import { chooseOutfitEngine, needsMask, takesMask } from "./engine.tsx";
 
 const workflow = (name: string, changes: Partial<OfferedWorkflow> = {}): OfferedWorkflow => ({
   name,

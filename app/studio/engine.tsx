@@ -1,14 +1,112 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useRunTimes } from "../data/use-run-times.ts";
-import type { OfferedWorkflow } from "../data/use-workflows.ts";
-import { useTimeText } from "../jobs/waiting/use-time-text.ts";
+import { type OfferedWorkflow, useWorkflows } from "../client/queries.ts";
+import { useRunTimes } from "../client/submit.ts";
+import { useTimeText } from "../jobs/waiting-text.ts";
+import { Checkbox, Segmented } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
-import { outfitRequest } from "./outfit-request.ts";
-import { studio } from "./studio-store.ts";
-import { useStudio } from "./use-studio.ts";
-import { localChoice, needsMask } from "./engine/choose-outfit-engine.ts";
-import { useOutfitEngine } from "./engine/use-outfit-engine.ts";
+import { categoriesOf, outfitRequest, studio, usePersonMask, useStudio } from "./state.ts";
+
+export const localChoice = "local";
+
+interface Situation {
+  /** Workflows that change outfits, the best first. */
+  readonly workflows: readonly OfferedWorkflow[];
+  readonly wished: string | null;
+  readonly isPainted: boolean;
+}
+
+export interface OutfitChoice {
+  /** What can run now, the best first; null is the engine of this computer. */
+  readonly options: readonly (OfferedWorkflow | null)[];
+  readonly chosen: OfferedWorkflow | null;
+}
+
+const mask = ({ inputs }: OfferedWorkflow) => inputs.find(({ role }) => role === "mask");
+
+export function takesMask(workflow: OfferedWorkflow | null): boolean {
+  return workflow !== null && mask(workflow) !== undefined;
+}
+
+export function needsMask(workflow: OfferedWorkflow | null): boolean {
+  return workflow !== null && mask(workflow)?.required === true;
+}
+
+/** What changes the outfit: what was wished if it can run, else what follows the marks, else the best. */
+export function chooseOutfitEngine({ workflows, wished, isPainted }: Situation): OutfitChoice {
+  const live = workflows.filter(({ isLive }) => isLive);
+  const options = [...live, null];
+  if (wished === localChoice) return { options, chosen: null };
+  const best = isPainted ? live.find(takesMask) : undefined;
+  const chosen = live.find(({ name }) => name === wished) ?? best ?? live.find((one) => !needsMask(one));
+  return { options, chosen: chosen ?? null };
+}
+
+/** With what the outfit of this person is changed, and what else there is. */
+export function useOutfitEngine(personId: string | null) {
+  const workflows = useWorkflows("outfit_change");
+  const { engine, prompt } = useStudio();
+  const { isPainted } = usePersonMask(personId);
+  const { options, chosen } = chooseOutfitEngine({ workflows: workflows ?? [], wished: engine, isPainted });
+  const takesWords = chosen?.params.prompt !== undefined;
+  return {
+    isKnown: workflows !== undefined,
+    options,
+    chosen,
+    name: chosen?.name ?? localChoice,
+    offersMask: options.some(takesMask),
+    takesMask: takesMask(chosen),
+    lacksMask: needsMask(chosen) && !isPainted,
+    takesWords,
+    words: takesWords ? prompt.trim() : "",
+  };
+}
+
+export function CategoryChoice({ personId }: { readonly personId: string | null }) {
+  const t = useTranslations("studio");
+  const { category } = useStudio();
+  const { chosen } = useOutfitEngine(personId);
+  const categories = categoriesOf(chosen);
+  return (
+    <div className="flex min-h-9 items-center">
+      <Segmented
+        label={t("category")}
+        value={categories.includes(category) ? category : "auto"}
+        onChange={(next) => studio.set({ category: next })}
+        options={categories.map((value) => ({ value, label: t(`categories.${value}`) }))}
+      />
+    </div>
+  );
+}
+
+interface Props {
+  readonly personId: string | null;
+  readonly isMissed: boolean;
+}
+
+/** The statement about the person on the photo; made anew for each photo. */
+export function ConsentCheck({ personId, isMissed }: Props) {
+  const t = useTranslations("studio");
+  const { consentedIds } = useStudio();
+  const isGiven = personId !== null && consentedIds.includes(personId);
+  function state(given: boolean): void {
+    if (personId === null) return;
+    const others = consentedIds.filter((id) => id !== personId);
+    studio.set({ consentedIds: given ? [...others, personId] : others });
+  }
+  return (
+    <div className="flex min-h-9 flex-col justify-center gap-1">
+      <Checkbox checked={isGiven} onChange={state} disabled={personId === null}>
+        {t("consent")}
+      </Checkbox>
+      {isMissed && !isGiven ? (
+        <p role="alert" className="pl-7 text-xs text-fail">
+          {t("consentMissing")}
+        </p>
+      ) : null}
+    </div>
+  );
+}
 
 const mostCharacters = 1_000;
 

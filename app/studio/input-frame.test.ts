@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { frameProportion } from "./frame-proportion.ts";
+import { frameProportion } from "./input-frame.tsx";
 
 test("a frame takes the proportions of its picture", () => {
   expect(frameProportion({ widthPx: 768, heightPx: 768 })).toBe(1);

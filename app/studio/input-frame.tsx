@@ -1,27 +1,191 @@
 "use client";
-import { X } from "lucide-react";
+import { Camera, CircleAlert, ClipboardPaste, ImagePlus, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import type { ClipboardEvent, ReactNode } from "react";
-import { useImage } from "../data/use-image.ts";
+import { type ClipboardEvent, type DragEvent, type ReactNode, useCallback, useState } from "react";
+import { useFailureText } from "../client/failures.ts";
+import { useImage } from "../client/queries.ts";
 import { Picture } from "../pictures/picture.tsx";
-import { IconButton } from "../ui/icon-button.tsx";
-import { filesOf } from "../uploads/take-files.ts";
-import { EmptyFrame } from "./empty-frame.tsx";
-import { frameProportion } from "./frame-proportion.ts";
-import { FrameHeader } from "./frame-header.tsx";
-import { Mat } from "./mat.tsx";
-import { RecentStrip } from "./recent-strip.tsx";
-import type { Slot } from "./studio-store.ts";
-import { UploadInFrame } from "./upload-in-frame.tsx";
-import type { SlotState } from "./inputs.tsx";
+import { Button, cx, IconButton } from "../ui/button.tsx";
+import { Progress } from "../ui/display.tsx";
+import { carriesFiles, filesOf, useFilePicker } from "../uploads/drop.tsx";
+import { retryUpload, type Upload } from "../uploads/store.ts";
+import { RecentStrip, SampleRow, type SlotState, usePasteButton } from "./inputs.tsx";
+import type { Slot } from "./state.ts";
 
-interface Props {
+interface EmptyFrameProps {
+  readonly slot: Slot;
+  readonly onFile: (file: File) => void;
+}
+
+/** A frame without a picture: every way to bring one. */
+function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
+  const t = useTranslations("studio");
+  const takeFirst = useCallback(
+    (files: File[]) => {
+      const [first] = files;
+      if (first !== undefined) onFile(first);
+    },
+    [onFile],
+  );
+  const pick = useFilePicker(takeFirst);
+  const paste = usePasteButton(takeFirst);
+  return (
+    <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center wide:max-xl:gap-4 wide:max-xl:p-4">
+      <div className="flex flex-col items-center gap-1.5">
+        <p className="font-serif text-lg">{t(`empty.${slot}.title`)}</p>
+        <p className="max-w-[30ch] text-xs text-quiet">{t(`empty.${slot}.text`)}</p>
+      </div>
+      <div className="flex flex-wrap justify-center gap-2">
+        <Button size="small" onClick={() => pick()}>
+          <ImagePlus aria-hidden />
+          {t(`empty.${slot}.choose`)}
+        </Button>
+        <Button size="small" look="quiet" onClick={paste}>
+          <ClipboardPaste aria-hidden />
+          {t("paste")}
+        </Button>
+        <Button
+          size="small"
+          look="quiet"
+          className="pointer-fine:hidden"
+          onClick={() => pick({ camera: true })}
+        >
+          <Camera aria-hidden />
+          {t("camera")}
+        </Button>
+      </div>
+      <SampleRow slot={slot} onFile={onFile} />
+    </div>
+  );
+}
+
+interface FrameHeaderProps {
+  readonly id: string;
+  readonly title: string;
+  readonly children?: ReactNode;
+}
+
+export function FrameHeader({ id, title, children }: FrameHeaderProps) {
+  return (
+    <div className="flex h-5 items-center justify-between gap-2">
+      <h2 id={id} className="text-sm font-medium">
+        {title}
+      </h2>
+      {children}
+    </div>
+  );
+}
+
+interface Sized {
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+const whenEmpty = 0.8;
+const tallest = 0.66;
+const widest = 1.5;
+
+/** Width by height of a frame: that of its picture, between 2:3 and 3:2. */
+export function frameProportion(picture: Sized | undefined): number {
+  if (picture === undefined) return whenEmpty;
+  return Math.min(widest, Math.max(tallest, picture.widthPx / picture.heightPx));
+}
+
+interface MatProps {
+  readonly isEmpty: boolean;
+  /** Width by height. */
+  readonly proportion: number;
+  readonly onFile?: (file: File) => void;
+  readonly children: ReactNode;
+}
+
+/** The ground a picture hangs on; takes a dropped one. */
+export function Mat({ isEmpty, proportion, onFile, children }: MatProps) {
+  const [isOver, setOver] = useState(false);
+  const takesDrops = onFile !== undefined;
+  const over = (event: DragEvent) => {
+    if (takesDrops && carriesFiles(event.dataTransfer)) setOver(true);
+  };
+  const drop = (event: DragEvent) => {
+    setOver(false);
+    const [file] = filesOf(event.dataTransfer);
+    if (!takesDrops || file === undefined) return;
+    event.preventDefault();
+    onFile(file);
+  };
+  return (
+    <div
+      onDragOver={over}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      style={{ aspectRatio: proportion }}
+      className={cx(
+        "relative flex w-full items-center justify-center overflow-hidden rounded-card transition-colors duration-150 wide:max-h-[max(380px,calc(100dvh-300px))] wide:min-h-50",
+        isEmpty
+          ? "border border-dashed border-edge/60 bg-well/60 max-wide:aspect-auto! max-wide:min-h-56 wide:min-h-85"
+          : "border border-line bg-surface p-2.5 max-wide:max-h-[130vw]",
+        isOver && "border-solid border-accent bg-accent-tint",
+      )}
+    >
+      {children}
+    </div>
+  );
+}
+
+interface UploadInFrameProps {
+  readonly upload: Upload;
+  readonly onCancel: () => void;
+}
+
+/** A picture on its way up, or why it did not get there. */
+function UploadInFrame({ upload, onCancel }: UploadInFrameProps) {
+  const t = useTranslations("uploads");
+  const textOf = useFailureText();
+  const failure = upload.failure === null ? null : textOf(upload.failure);
+  if (failure !== null) {
+    return (
+      <div role="alert" className="flex max-w-[40ch] flex-col items-center gap-3 p-6 text-center">
+        <CircleAlert className="size-5 text-fail" aria-hidden />
+        <p className="text-sm font-medium">{failure.title}</p>
+        <p className="text-xs text-quiet">{failure.advice}</p>
+        <div className="mt-2 flex gap-2">
+          {upload.failure?.code.startsWith("upload_") ? null : (
+            <Button size="small" onClick={() => retryUpload(upload.id)}>
+              {t("retry")}
+            </Button>
+          )}
+          <Button size="small" onClick={onCancel}>
+            {t("chooseAnother")}
+          </Button>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <>
+      <img
+        src={upload.previewUrl}
+        alt=""
+        className="absolute inset-2.5 size-[calc(100%-20px)] object-contain opacity-45"
+      />
+      <div className="relative flex w-56 flex-col items-center gap-3 rounded-card bg-raised p-4 shadow-float">
+        <p className="text-xs font-medium">{t("sending")}</p>
+        <Progress label={t("sending")} value={upload.progress} className="w-full" />
+        <Button size="small" look="quiet" onClick={onCancel}>
+          {t("cancel")}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+interface InputFrameProps {
   readonly slot: Slot;
   readonly state: SlotState;
   readonly children: ReactNode;
 }
 
-function FrameContent({ slot, state }: Pick<Props, "slot" | "state">) {
+function FrameContent({ slot, state }: Pick<InputFrameProps, "slot" | "state">) {
   const t = useTranslations("studio");
   const { data: image } = useImage(state.imageId);
   if (state.upload !== undefined)
@@ -42,7 +206,7 @@ function FrameContent({ slot, state }: Pick<Props, "slot" | "state">) {
 }
 
 /** The frame of the person or of the garment, with what belongs to it below. */
-export function InputFrame({ slot, state, children }: Props) {
+export function InputFrame({ slot, state, children }: InputFrameProps) {
   const t = useTranslations("studio");
   const { data: image } = useImage(state.imageId);
   const isEmpty = state.imageId === null && state.upload === undefined;

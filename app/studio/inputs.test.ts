@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readSlot } from "./read-slot.ts";
+import { readSlot } from "./inputs.tsx";
 
 test("a slot holds its stored picture unless that was deleted", () => {
   expect(readSlot({ storedId: "a", isGone: false, upload: undefined })).toEqual({

@@ -1,11 +1,155 @@
 "use client";
+import { useQuery } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
-import { useIsGone } from "../data/use-is-gone.ts";
-import { addUpload, dropUpload, type Upload } from "../uploads/store.ts";
-import { useUpload } from "../uploads/use-uploads.ts";
-import { readSlot } from "./read-slot.ts";
-import { type Slot, studio } from "./studio-store.ts";
-import { useStudio } from "./use-studio.ts";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys, useIsGone } from "../client/queries.ts";
+import { Picture } from "../pictures/picture.tsx";
+import { toastFailure } from "../ui/toasts.tsx";
+import { addUpload, dropUpload, type Upload, useUpload } from "../uploads/store.ts";
+import { type Slot, studio, useStudio } from "./state.ts";
+
+interface Holding {
+  /** The stored picture of the slot. */
+  readonly storedId: string | null;
+  /** It was deleted since. */
+  readonly isGone: boolean;
+  readonly upload: Pick<Upload, "state"> | undefined;
+}
+
+interface Reading {
+  /** The picture that lies there; null while another is on its way up and hides it. */
+  readonly imageId: string | null;
+  /** Whether the next picture may come here without taking another one's place. */
+  readonly isFree: boolean;
+}
+
+/** What a slot holds: an upload counts as its picture, one that failed leaves the place free. */
+export function readSlot({ storedId, isGone, upload }: Holding): Reading {
+  if (upload !== undefined) return { imageId: null, isFree: upload.state === "failed" };
+  const imageId = isGone ? null : storedId;
+  return { imageId, isFree: imageId === null };
+}
+
+interface RecentStripProps {
+  readonly slot: Slot;
+  readonly chosenId: string | null;
+  readonly onChoose: (imageId: string) => void;
+}
+
+const shown = 12;
+
+/** The wardrobe: persons or garments used before, one click away. */
+export function RecentStrip({ slot, chosenId, onChoose }: RecentStripProps) {
+  const t = useTranslations("studio");
+  const { data } = useQuery({
+    queryKey: keys.recentInputs(slot),
+    queryFn: () => api.jobs.recentInputs.query({ role: slot, limit: shown }),
+  });
+  if (data === undefined || data.items.length === 0) return null;
+  return (
+    <div className="mt-1 flex flex-col gap-2">
+      <p aria-hidden className="text-xs text-quiet">
+        {t(`recent.${slot}`)}
+      </p>
+      <ul aria-label={t(`recent.${slot}`)} className="no-scrollbar -m-1 flex gap-1.5 overflow-x-auto p-1">
+        {data.items.map((image, index) => (
+          <li key={image.id} className="shrink-0">
+            <button
+              type="button"
+              aria-label={t(`useRecent.${slot}`, { number: index + 1 })}
+              aria-pressed={image.id === chosenId}
+              onClick={() => onChoose(image.id)}
+              className="block size-12 overflow-hidden rounded-control ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink aria-pressed:ring-2 aria-pressed:ring-accent"
+            >
+              <Picture
+                imageId={image.id}
+                variant="thumbnail"
+                thumbhash={image.thumbhash}
+                alt=""
+                className="size-full"
+              />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface Sample {
+  readonly key: "astronaut" | "tee" | "dress" | "hoodie" | "longSleeve";
+  readonly file: string;
+}
+
+/** Pictures under public/samples that a newcomer can try. */
+const samples: Record<Slot, readonly Sample[]> = {
+  person: [{ key: "astronaut", file: "astronaut.png" }],
+  garment: [
+    { key: "tee", file: "garment_tee.jpg" },
+    { key: "longSleeve", file: "garment_long_sleeve.jpg" },
+    { key: "hoodie", file: "garment_hoodie.jpg" },
+    { key: "dress", file: "garment_dress.jpg" },
+  ],
+};
+
+/** A sample as a file, so that it takes the same way as anybody's own picture. */
+async function readSample(sample: Sample): Promise<File> {
+  const response = await fetch(`/samples/${sample.file}`);
+  const blob = await response.blob();
+  return new File([blob], sample.file, { type: blob.type });
+}
+
+interface SampleRowProps {
+  readonly slot: Slot;
+  readonly onFile: (file: File) => void;
+}
+
+export function SampleRow({ slot, onFile }: SampleRowProps) {
+  const t = useTranslations("studio");
+  const showFailure = useFailureToast();
+  const take = (sample: Sample) => void readSample(sample).then(onFile, showFailure);
+  return (
+    <div className="flex w-full flex-col items-center gap-2">
+      <p className="text-xs text-quiet">{t("trySample")}</p>
+      <ul className="flex w-full justify-center gap-2">
+        {samples[slot].map((sample) => (
+          <li key={sample.key} className="max-w-14 min-w-0 flex-1">
+            <button
+              type="button"
+              aria-label={t("useSample", { name: t(`samples.${sample.key}`) })}
+              onClick={() => take(sample)}
+              className="block aspect-square w-full overflow-hidden rounded-control ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink"
+            >
+              <img src={`/samples/${sample.file}`} alt="" className="size-full object-cover" />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+async function readClipboard(): Promise<File | null> {
+  const items = await navigator.clipboard.read();
+  for (const item of items) {
+    const type = item.types.find((name) => name.startsWith("image/"));
+    if (type !== undefined) return new File([await item.getType(type)], "pasted.png", { type });
+  }
+  return null;
+}
+
+/** Pastes by a button, for those without Ctrl+V at hand. */
+export function usePasteButton(onFiles: (files: File[]) => void): () => void {
+  const t = useTranslations("studio");
+  return useCallback(() => {
+    readClipboard().then(
+      (file) => (file === null ? toastFailure(t("pasteNothing")) : onFiles([file])),
+      () => toastFailure(t("pasteRefused"), t("pasteRefusedText")),
+    );
+  }, [onFiles, t]);
+}
 
 const fieldOf = { person: "personId", garment: "garmentId" } as const;
 

@@ -1,17 +1,18 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
-import type { ImageView } from "@atelier/server/images";
+import { Brush } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type KeyboardEvent, type Ref, useImperativeHandle, useRef } from "react";
-import type { Stroke } from "../edit/mask/stroke.ts";
-import { BrushOptions } from "../edit/panel/brush-options.tsx";
+import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { useImage } from "../client/queries.ts";
+import type { Stroke } from "../edit/mask.ts";
+import { useEditKeys, useEditor } from "../edit/session.ts";
 import { EditStage } from "../edit/stage.tsx";
-import { ToolColumn } from "../edit/tools.tsx";
-import { useEditKeys } from "../edit/use-edit-keys.ts";
-import { useEditor } from "../edit/use-editor.ts";
-import { isRunKey } from "../frame/shortcuts/is-run-key.ts";
+import { BrushOptions, ToolColumn } from "../edit/tools.tsx";
+import { isRunKey } from "../frame/run-button.tsx";
 import { Button } from "../ui/button.tsx";
-import { personMask } from "./mask/person-mask.ts";
+import { useOutfitEngine } from "./engine.tsx";
+import { personMask, usePersonMask } from "./state.ts";
 
 interface Props {
   readonly person: ImageView;
@@ -70,11 +71,36 @@ function Painter({ person, strokes, onClose, leaveRef }: PainterProps) {
 }
 
 /** Escape keeps the marks; only Cancel throws them away. */
-export function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean }) {
+function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean }) {
   const leave = useRef<() => void>(null);
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => open || leave.current?.()}>
       <Dialog.Portal>{isOpen ? <Painter {...props} leaveRef={leave} /> : null}</Dialog.Portal>
     </Dialog.Root>
+  );
+}
+
+/** Offers to paint where the garment goes, when something that follows it is there. */
+export function MaskButton({ personId }: { readonly personId: string | null }) {
+  const t = useTranslations("studio.mask");
+  const { data: person } = useImage(personId);
+  const { offersMask, takesMask } = useOutfitEngine(personId);
+  const { strokes, isPainted } = usePersonMask(personId);
+  const [isOpen, setOpen] = useState(false);
+  if (!offersMask || person === undefined) return null;
+  return (
+    <div className="flex flex-wrap items-center gap-x-1 gap-y-1">
+      <Button size="small" onClick={() => setOpen(true)}>
+        <Brush aria-hidden />
+        {t(isPainted ? "change" : "paint")}
+      </Button>
+      {isPainted ? (
+        <Button size="small" look="quiet" onClick={() => personMask.set({ personId: null, strokes: [] })}>
+          {t("clear")}
+        </Button>
+      ) : null}
+      {isPainted && !takesMask ? <p className="basis-full text-xs text-quiet">{t("unused")}</p> : null}
+      <MaskPainter isOpen={isOpen} person={person} strokes={strokes} onClose={() => setOpen(false)} />
+    </div>
   );
 }

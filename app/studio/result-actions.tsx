@@ -2,12 +2,71 @@
 import { Download, Pencil, Shirt } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
+import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { downloadUrl } from "../data/image-url.ts";
-import { StarButton } from "../pictures/star-button.tsx";
-import { Button } from "../ui/button.tsx";
-import { buttonStyle } from "../ui/button-style.ts";
-import { studio } from "./studio-store.ts";
+import { downloadUrl, useRemix } from "../client/remix.ts";
+import { useRetryJob } from "../jobs/parts.tsx";
+import { retryHelps, useJobFailureText } from "../jobs/text.ts";
+import { StarButton } from "../pictures/actions.tsx";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { toastWithUndo } from "../ui/toasts.tsx";
+import { localChoice } from "./engine.tsx";
+import { type Category, studio } from "./state.ts";
+
+/** Why there is no result, calmly, and what to do. */
+export function ResultRefused({ job }: { readonly job: JobView }) {
+  const t = useTranslations("studio");
+  const jobs = useTranslations("jobs");
+  const textOf = useJobFailureText();
+  const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
+  const words =
+    job.error === null ? { title: jobs("status.cancelled"), advice: t("cancelledText") } : textOf(job.error);
+  return (
+    <div role="status" className="flex max-w-[42ch] flex-col items-center gap-2 p-6 text-center">
+      <p className="font-serif text-lg">{words.title}</p>
+      <p className="text-sm text-quiet">{words.advice}</p>
+      {job.error !== null && !retryHelps(job.error.code) ? null : (
+        <Button size="small" className="mt-3" disabled={retry.isPending} onClick={() => retry.mutate()}>
+          {t("retry")}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const categories: readonly Category[] = ["auto", "top", "bottom", "dress"];
+
+function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" | "workflow">): void {
+  const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId ?? null;
+  const { category, prompt } = params;
+  studio.set({
+    personId: inputOf("person"),
+    garmentId: inputOf("garment"),
+    category: categories.find((known) => known === category) ?? "auto",
+    engine: workflow ?? localChoice,
+    prompt: typeof prompt === "string" ? prompt : "",
+    jobId: null,
+  });
+}
+
+/** Lays on the table what the picture was made from that the address names; what lay there can be had back. */
+export function useStudioRemix(): void {
+  const t = useTranslations("studio");
+  const take = useCallback(
+    (job: Pick<JobView, "inputs" | "params" | "workflow">) => {
+      const former = studio.get();
+      layOut(job);
+      const isMarked = job.inputs.some(({ role }) => role === "mask");
+      toastWithUndo({
+        title: t(isMarked ? "remixedMarks" : "remixed"),
+        undoLabel: t("undo"),
+        onUndo: () => studio.set(former),
+      });
+    },
+    [t],
+  );
+  useRemix(take);
+}
 
 interface Props {
   readonly job: JobView;

@@ -1,18 +1,91 @@
 "use client";
-import type { JobView } from "@atelier/server/jobs";
 import { useTranslations } from "next-intl";
-import { imageUrl } from "../data/image-url.ts";
-import { formatSeconds } from "../jobs/duration.ts";
-import { useJobNow } from "../jobs/stage-text.ts";
-import { useElapsedSeconds } from "../jobs/use-elapsed.ts";
-import { useCancelJob } from "../jobs/use-job-actions.ts";
-import { useWaitingText } from "../jobs/waiting/use-waiting-text.ts";
-import { Button } from "../ui/button.tsx";
-import { cx } from "../ui/cx.ts";
-import { BorderProgress } from "./border-progress.tsx";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { useIsGone } from "../client/queries.ts";
+import { imageUrl } from "../client/remix.ts";
+import { useCancelJob } from "../jobs/parts.tsx";
+import { formatSeconds, useElapsedSeconds, useJobNow } from "../jobs/text.ts";
+import { useWaitingText } from "../jobs/waiting-text.ts";
+import { useJob } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
+import { CompareSlider } from "../pictures/compare-slider.tsx";
+import { AiBadge } from "../pictures/picture.tsx";
+import { Button, cx } from "../ui/button.tsx";
+import { fitBox, useBoxSize } from "../ui/hooks.ts";
+import { FrameHeader, Mat } from "./input-frame.tsx";
+import { ResultRefused } from "./result-actions.tsx";
+
+interface BorderProgressProps {
+  /** 0..1; null while nothing is known. */
+  readonly value: number | null;
+  readonly label: string;
+}
+
+/** Progress that runs along the border of its frame. */
+export function BorderProgress({ value, label }: BorderProgressProps) {
+  const percent = Math.round((value ?? 0) * 100);
+  return (
+    <svg
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={value === null ? undefined : percent}
+      className="pointer-events-none absolute inset-0 size-full overflow-visible text-ink"
+    >
+      <rect
+        x="1.5"
+        y="1.5"
+        rx="8.5"
+        pathLength="100"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="3"
+        strokeDasharray="100"
+        className={
+          value === null ? "animate-breathe" : "transition-[stroke-dashoffset] duration-200 ease-out"
+        }
+        style={{
+          width: "calc(100% - 3px)",
+          height: "calc(100% - 3px)",
+          strokeDashoffset: 100 - Math.max(percent, 3),
+        }}
+      />
+    </svg>
+  );
+}
+
+/** A finished result, compared with the photo it came from. */
+function ResultDone({ job }: { readonly job: JobView }) {
+  const t = useTranslations("studio");
+  const [box, setBox] = useState<HTMLDivElement | null>(null);
+  const size = useBoxSize(box);
+  const [output] = job.outputs;
+  const personId = job.inputs.find((input) => input.role === "person")?.imageId;
+  const isGone = useIsGone(output?.imageId ?? null);
+  if (output === undefined || personId === undefined || isGone)
+    return <p className="text-sm text-quiet">{t("resultGone")}</p>;
+  const shown = fitBox(size, output);
+  return (
+    <div ref={setBox} className="flex size-full items-center justify-center">
+      <div className="relative animate-develop" style={shown}>
+        <CompareSlider
+          beforeUrl={imageUrl(personId, "preview")}
+          afterUrl={imageUrl(output.imageId, "preview")}
+          afterAlt={t("resultAlt")}
+          className="size-full"
+        />
+        <span className="pointer-events-none absolute right-2 bottom-2">
+          <AiBadge />
+        </span>
+      </div>
+    </div>
+  );
+}
 
 /** A job under way: its stage in words, its progress along the frame. */
-export function ResultRunning({ job }: { readonly job: JobView }) {
+function ResultRunning({ job }: { readonly job: JobView }) {
   const t = useTranslations("studio");
   const now = useJobNow(job);
   const waiting = useWaitingText(job);
@@ -63,5 +136,59 @@ export function ResultRunning({ job }: { readonly job: JobView }) {
         </Button>
       </div>
     </>
+  );
+}
+
+function ResultContent({ job }: { readonly job: JobView | undefined }) {
+  const t = useTranslations("studio");
+  if (job === undefined) {
+    return (
+      <div className="flex flex-col items-center gap-1.5 p-6 text-center">
+        <p className="font-serif text-lg">{t("resultEmpty.title")}</p>
+        <p className="max-w-[32ch] text-xs text-quiet">{t("resultEmpty.text")}</p>
+      </div>
+    );
+  }
+  if (!hasEnded(job)) return <ResultRunning job={job} />;
+  return job.status === "completed" ? <ResultDone job={job} /> : <ResultRefused job={job} />;
+}
+
+interface ResultFrameProps {
+  readonly jobId: string | null;
+  readonly proportion: number;
+  readonly children: ReactNode;
+}
+
+/** On a phone the result lies below the fold; a job that runs brings it into sight, once. */
+function useScrollToResult(runningId: string | null) {
+  const ref = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const frame = ref.current;
+    if (runningId === null || frame === null) return;
+    const isCut = frame.getBoundingClientRect().bottom > window.innerHeight;
+    frame.scrollIntoView({ block: isCut ? "start" : "nearest", behavior: "smooth" });
+  }, [runningId]);
+  return ref;
+}
+
+export function ResultFrame({ jobId, proportion, children }: ResultFrameProps) {
+  const t = useTranslations("studio");
+  const { job, isMissing } = useJob(jobId);
+  const ref = useScrollToResult(job !== undefined && !hasEnded(job) ? job.id : null);
+  const shown = isMissing ? undefined : job;
+  return (
+    <section
+      aria-labelledby="frame-result"
+      ref={ref}
+      className="flex min-w-0 scroll-my-6 flex-col gap-3 sm:max-wide:col-span-2"
+    >
+      <FrameHeader id="frame-result" title={t("slots.result")} />
+      <div className={cx("flex flex-col gap-3", shown === undefined && "max-wide:flex-col-reverse")}>
+        <Mat isEmpty={shown === undefined} proportion={proportion}>
+          <ResultContent job={shown} />
+        </Mat>
+        {children}
+      </div>
+    </section>
   );
 }

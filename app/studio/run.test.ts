@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAbout, type Table } from "./is-about.ts";
+import { isAbout, type Table } from "./run.ts";
 
 const input = (role: "person" | "garment" | "mask", imageId: string) => ({ role, imageId });
 const job: Parameters<typeof isAbout>[0] = {

@@ -1,16 +1,40 @@
 "use client";
-import { useCallback, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { useCapability } from "../client/queries.ts";
-import { failureOf } from "../client/failures.ts";
-import { useFailureToast } from "../data/use-failure-toast.ts";
-import { useImage } from "../data/use-image.ts";
-import { useSubmit } from "../data/use-submit.ts";
-import { useOutfitEngine } from "./engine/use-outfit-engine.ts";
-import { personMask } from "./mask/person-mask.ts";
-import { usePersonMask } from "./mask/use-person-mask.ts";
-import { outfitRequest } from "./outfit-request.ts";
-import { studio } from "./studio-store.ts";
+import { useCallback, useState } from "react";
+import type { JobView } from "@atelier/server/jobs";
+import { failureOf, useFailureToast } from "../client/failures.ts";
+import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
+import { useSubmit } from "../client/submit.ts";
+import { useOutfitEngine } from "./engine.tsx";
+import { categoriesOf, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
+
+export interface Table {
+  readonly personId: string | null;
+  readonly garmentId: string | null;
+  readonly category: Category;
+  /** null: the engine of this computer, called `name`. */
+  readonly chosen: OfferedWorkflow | null;
+  readonly name: string;
+  readonly words: string;
+  /** What the marks were sent as; null when they were not, undefined where no marks go along. */
+  readonly maskId: string | null | undefined;
+}
+
+type Asked = Pick<JobView, "inputs" | "params" | "workflow" | "engine">;
+
+/** Whether a job was about exactly what lies on the table. */
+export function isAbout({ inputs, params, workflow, engine }: Asked, table: Table): boolean {
+  const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId;
+  const category = categoriesOf(table.chosen).includes(table.category) ? table.category : "auto";
+  return (
+    inputOf("person") === table.personId &&
+    inputOf("garment") === table.garmentId &&
+    inputOf("mask") === table.maskId &&
+    params.category === category &&
+    (workflow ?? engine) === table.name &&
+    (params.prompt ?? "") === table.words
+  );
+}
 
 /** The painted mask of the person as an id; null where none goes along. */
 function useMaskId(personId: string | null) {

@@ -1,11 +1,79 @@
-import { draftKeys, readDraft, writeDraft } from "../live/forget-drafts.ts";
+"use client";
+import { useSyncExternalStore } from "react";
+import type { ImageView } from "@atelier/server/images";
+import type { SubmitInput } from "@atelier/server/jobs";
+import type { OfferedWorkflow } from "../client/queries.ts";
+import { hasPaint, type Stroke, uploadMask } from "../edit/mask.ts";
+import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
+
+export interface PersonMask {
+  /** The picture that was painted on. */
+  readonly personId: string | null;
+  readonly strokes: readonly Stroke[];
+}
+
+const noMask: PersonMask = { personId: null, strokes: [] };
+
+const maskListeners = new Set<() => void>();
+let mask = noMask;
+let sent: { readonly mask: PersonMask; readonly id: Promise<string> } | null = null;
+let sentId: string | null = null;
+
+const isSent = () => sent?.mask.personId === mask.personId && sent.mask.strokes === mask.strokes;
+
+/** Where on the person the garment goes; kept until another person comes or the page is left. */
+export const personMask = {
+  get: (): PersonMask => mask,
+  set: (next: PersonMask): void => {
+    mask = next;
+    for (const listener of maskListeners) listener();
+  },
+  watch: (listener: () => void): (() => void) => {
+    maskListeners.add(listener);
+    return () => maskListeners.delete(listener);
+  },
+  /** Sends the marks once, however often they are used; rejects with the failure. */
+  send: (person: ImageView): Promise<string> => {
+    if (sent === null || !isSent()) {
+      sent = { mask, id: uploadMask(person, mask.strokes) };
+      sentId = null;
+    }
+    const sending = sent;
+    return sending.id.then(
+      (id) => {
+        if (sent === sending) sentId = id;
+        return id;
+      },
+      (error: unknown) => {
+        if (sent === sending) personMask.forgetSent();
+        throw error;
+      },
+    );
+  },
+  /** As what the present marks were sent; null when they were not. */
+  sentId: (): string | null => (isSent() ? sentId : null),
+  /** The next use sends them anew. */
+  forgetSent: (): void => {
+    sent = null;
+    sentId = null;
+  },
+};
+
+const none: readonly Stroke[] = [];
+
+/** What is marked on this person. */
+export function usePersonMask(personId: string | null) {
+  const mask = useSyncExternalStore(personMask.watch, personMask.get, () => noMask);
+  const strokes = personId !== null && mask.personId === personId ? mask.strokes : none;
+  return { strokes, isPainted: hasPaint({ strokes }), sentId: personMask.sentId() };
+}
 
 export type Slot = "person" | "garment";
 
 const categories = ["auto", "top", "bottom", "dress"] as const;
 export type Category = (typeof categories)[number];
 
-export interface StudioState {
+interface StudioState {
   readonly personId: string | null;
   readonly garmentId: string | null;
   readonly category: Category;
@@ -47,7 +115,7 @@ function isState(value: unknown): value is StudioState {
   );
 }
 
-export function readStored(fallback: StudioState): StudioState {
+function readStored(fallback: StudioState): StudioState {
   const stored = parse(readDraft(storageKey));
   if (typeof stored !== "object" || stored === null) return fallback;
   // What an older page stored lacks what came later.
@@ -55,7 +123,72 @@ export function readStored(fallback: StudioState): StudioState {
   return isState(filled) ? filled : fallback;
 }
 
-export function writeStored(state: StudioState): void {
+function writeStored(state: StudioState): void {
   const consentedIds = state.consentedIds.slice(-consentsKept);
   writeDraft(storageKey, JSON.stringify({ ...state, consentedIds }));
+}
+
+const listeners = new Set<() => void>();
+let state: StudioState | null = null;
+
+const emptyStudio: StudioState = {
+  personId: null,
+  garmentId: null,
+  category: "auto",
+  engine: null,
+  prompt: "",
+  jobId: null,
+  consentedIds: [],
+};
+
+/** What lies on the studio's table; survives a reload and is the same on every visit of the page. */
+export const studio = {
+  get: (): StudioState => {
+    state ??= readStored(emptyStudio);
+    return state;
+  },
+  set: (changes: Partial<StudioState>): void => {
+    state = { ...studio.get(), ...changes };
+    writeStored(state);
+    for (const listener of listeners) listener();
+  },
+  watch: (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+};
+
+export type OutfitRequest = Extract<SubmitInput, { kind: "outfit_change" }>;
+
+interface Wish {
+  readonly person: string;
+  readonly garment: string;
+  readonly mask: string | null;
+  readonly category: Category;
+  readonly words: string;
+  /** null: the engine of this computer. */
+  readonly workflow: OfferedWorkflow | null;
+}
+
+/** The preview composite lays clothes over the upper body and cannot fit trousers. */
+export function categoriesOf(workflow: OfferedWorkflow | null): readonly Category[] {
+  return workflow === null ? ["auto", "top", "dress"] : ["auto", "top", "bottom", "dress"];
+}
+
+export function outfitRequest({ person, garment, mask, category, words, workflow }: Wish): OutfitRequest {
+  const isKnown = categoriesOf(workflow).includes(category);
+  return {
+    kind: "outfit_change",
+    ...(workflow === null ? { engine: "local" as const } : { workflow: workflow.name }),
+    params: {
+      category: isKnown ? category : "auto",
+      consent: true,
+      ...(words === "" ? {} : { prompt: words }),
+    },
+    inputs: { person, garment, ...(mask === null ? {} : { mask }) },
+  };
+}
+
+export function useStudio(): StudioState {
+  return useSyncExternalStore(studio.watch, studio.get, () => emptyStudio);
 }

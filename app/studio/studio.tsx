@@ -1,20 +1,120 @@
 "use client";
+import { useTranslations } from "next-intl";
 import { useCallback } from "react";
-import { useImage } from "../data/use-image.ts";
-import { useFileTarget } from "../uploads/file-target.ts";
-import { useUploadBatch } from "../uploads/use-upload-batch.ts";
-import { CategoryChoice } from "./category-choice.tsx";
-import { ConsentCheck } from "./consent-check.tsx";
-import { frameProportion } from "./frame-proportion.ts";
-import { EngineChoice } from "./engine.tsx";
-import { MaskButton } from "./mask/mask-button.tsx";
-import { InputFrame } from "./input-frame.tsx";
-import { ResultFrame } from "./result-frame.tsx";
-import { RunActions } from "./run-actions.tsx";
-import { useRun } from "./run.ts";
+import type { JobView } from "@atelier/server/jobs";
+import { useCapability, useImage, useIsGone } from "../client/queries.ts";
+import { useEstimate } from "../client/submit.ts";
+import { RunButton } from "../frame/run-button.tsx";
+import { DowngradeNote } from "../jobs/parts.tsx";
+import { useTimeText } from "../jobs/waiting-text.ts";
+import { useJob } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
+import { useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
+import { CategoryChoice, ConsentCheck, EngineChoice, useOutfitEngine } from "./engine.tsx";
+import { frameProportion, InputFrame } from "./input-frame.tsx";
 import { useSlot } from "./inputs.tsx";
-import { useStudio } from "./use-studio.ts";
-import { useStudioRemix } from "./use-studio-remix.ts";
+import { MaskButton } from "./mask.tsx";
+import { ResultActions, useStudioRemix } from "./result-actions.tsx";
+import { ResultFrame } from "./result.tsx";
+import { isAbout, useRun } from "./run.ts";
+import { outfitRequest, usePersonMask, useStudio } from "./state.ts";
+
+interface EngineLineProps {
+  /** A result is shown, so the line says what it is instead of what it will be. */
+  readonly isDone: boolean;
+  /** What would be run is on the table and nothing runs yet. */
+  readonly isReady: boolean;
+}
+
+/** When it would start and how long it would run. */
+function Expected() {
+  const { personId, garmentId, category } = useStudio();
+  const t = useTranslations("studio");
+  const { starts, runs } = useTimeText();
+  const { chosen, takesMask, words } = useOutfitEngine(personId);
+  // The mask of a request says nothing about time, but a workflow that needs one refuses to be asked without.
+  const isAsked = personId !== null && garmentId !== null && !takesMask;
+  const wish = { category, words, workflow: chosen, mask: null };
+  const answer = useEstimate(
+    isAsked ? outfitRequest({ ...wish, person: personId, garment: garmentId }) : null,
+  );
+  if (answer === undefined || !answer.isPossible) return null;
+  if (!answer.isLive) return <span className="text-warn">{t("away")}</span>;
+  return <span className="tabular">{`${starts(answer.waitMs)}, ${runs(answer.runMs)}.`}</span>;
+}
+
+/** Why it cannot be done, or what is missing for it; null when all is there. */
+function useObstacle(isDone: boolean): string | null {
+  const t = useTranslations("studio");
+  const { personId } = useStudio();
+  const capability = useCapability("outfit_change");
+  const { lacksMask } = useOutfitEngine(personId);
+  if (capability === undefined) return null;
+  if (!capability.available) return capability.reason ?? t("noEngine");
+  if (isDone) return null;
+  return capability.reason ?? (lacksMask ? t("mask.needed") : null);
+}
+
+/** Which engine does it, what that means and how long it takes. */
+function EngineLine({ isDone, isReady }: EngineLineProps) {
+  const t = useTranslations("studio");
+  const { personId } = useStudio();
+  const { chosen, options } = useOutfitEngine(personId);
+  const obstacle = useObstacle(isDone);
+  if (obstacle !== null) return <p className="text-xs text-warn">{obstacle}</p>;
+  const localName = t(isDone ? "engineLocalDone" : "engineLocal");
+  // Where there is a choice it says what was chosen.
+  const isNamed = isDone || options.length < 2;
+  return (
+    <p className="flex min-h-[18px] flex-wrap gap-x-2 text-xs text-quiet">
+      {isNamed ? <span>{chosen?.title ?? localName}</span> : null}
+      {isReady ? <Expected /> : null}
+    </p>
+  );
+}
+
+interface RunActionsProps {
+  readonly jobId: string | null;
+  readonly canRun: boolean;
+  readonly isSubmitting: boolean;
+  readonly onRun: () => void;
+}
+
+/** Whether a job was about exactly what lies on the table now. */
+function useIsCurrent(job: JobView | undefined): boolean {
+  const { personId, garmentId, category } = useStudio();
+  const { chosen, name, takesMask, words } = useOutfitEngine(personId);
+  const { isPainted, sentId } = usePersonMask(personId);
+  if (job === undefined) return false;
+  const maskId = takesMask && isPainted ? sentId : undefined;
+  return isAbout(job, { personId, garmentId, category, chosen, name, words, maskId });
+}
+
+function useIsDone(job: JobView | undefined): boolean {
+  const isGone = useIsGone(job?.outputs[0]?.imageId ?? null);
+  return job?.status === "completed" && job.outputs.length > 0 && !isGone;
+}
+
+/** Under the result: the one thing to do next. */
+function RunActions({ jobId, canRun, isSubmitting, onRun }: RunActionsProps) {
+  const t = useTranslations("studio");
+  const { job } = useJob(jobId);
+  const isCurrent = useIsCurrent(job);
+  const isDone = useIsDone(job);
+  const isOpen = job !== undefined && !hasEnded(job);
+  return (
+    <div className="flex flex-col gap-3">
+      {job !== undefined && isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
+      {isDone && isCurrent ? null : (
+        <RunButton canRun={canRun} isBusy={isSubmitting || isOpen} onRun={onRun} className="w-full">
+          {t("run")}
+        </RunButton>
+      )}
+      <EngineLine isDone={isDone && isCurrent} isReady={canRun && !isOpen && !(isDone && isCurrent)} />
+      {job === undefined ? null : <DowngradeNote job={job} />}
+    </div>
+  );
+}
 
 /** Person, garment, result: the three frames of the studio. */
 export function Studio() {

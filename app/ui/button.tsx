@@ -1,12 +1,131 @@
-import type { ComponentProps } from "react";
-import { buttonStyle, type ButtonLook, type ButtonSize } from "./button-style.ts";
-import { cx } from "./cx.ts";
+"use client";
+import { Tooltip } from "@base-ui/react/tooltip";
+import { LoaderCircle } from "lucide-react";
+import type { ComponentProps, ReactNode } from "react";
 
-interface Props extends ComponentProps<"button"> {
+/** Joins class names, leaving out what is not there. */
+export function cx(...names: readonly (string | false | null | undefined)[]): string {
+  return names.filter(Boolean).join(" ");
+}
+
+type ButtonLook = "primary" | "plain" | "quiet" | "danger";
+type ButtonSize = "small" | "medium" | "large";
+
+const base =
+  "inline-flex shrink-0 items-center justify-center gap-2 rounded-control font-medium whitespace-nowrap select-none transition-colors duration-120 [&_svg]:size-4 [&_svg]:shrink-0";
+
+const looks: Record<ButtonLook, string> = {
+  primary: "bg-accent text-on-accent enabled:hover:bg-accent-hover disabled:bg-hover disabled:text-quiet",
+  plain:
+    "border border-edge/70 bg-surface text-ink hover:bg-hover disabled:opacity-45 disabled:hover:bg-surface",
+  quiet: "text-ink hover:bg-hover disabled:opacity-45 disabled:hover:bg-transparent",
+  danger: "border border-edge/70 bg-surface text-fail hover:bg-hover disabled:opacity-45",
+};
+
+const sizes: Record<ButtonSize, string> = {
+  small: "h-8 px-2.5 text-xs",
+  medium: "h-9 px-3.5 text-sm",
+  large: "h-11 px-5 text-sm",
+};
+
+/** Class names of a button, for links that look like one too. */
+export function buttonStyle(look: ButtonLook = "plain", size: ButtonSize = "medium"): string {
+  return cx(base, looks[look], sizes[size]);
+}
+
+const names: Record<string, string> = {
+  Control: "Ctrl",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  Escape: "Esc",
+  Delete: "Del",
+};
+
+interface KbdProps {
+  /** In the notation of `aria-keyshortcuts`: `Control+Enter`, `g s`. */
+  readonly keys: string;
+  readonly ground?: keyof typeof grounds;
+}
+
+const grounds = {
+  paper: "border-line text-quiet",
+  ink: "border-paper/35 text-paper",
+  button: "border-current/40",
+};
+
+export function Kbd({ keys, ground = "paper" }: KbdProps) {
+  return (
+    <kbd aria-hidden className="inline-flex items-center gap-1 font-sans">
+      {keys.split(/(?<=.)[+ ](?=.)/).map((key, index) => (
+        <span
+          key={`${key}-${index}`}
+          className={cx(
+            "inline-flex h-[18px] min-w-[18px] items-center justify-center rounded-[4px] border px-1 text-[11px] leading-none font-medium",
+            grounds[ground],
+          )}
+        >
+          {names[key] ?? key}
+        </span>
+      ))}
+    </kbd>
+  );
+}
+
+interface IconButtonProps extends Omit<ComponentProps<"button">, "children"> {
+  /** The accessible name, shown as a tooltip. */
+  readonly label: string;
+  readonly keys?: string;
+  readonly pressed?: boolean;
+  readonly side?: "top" | "bottom" | "left" | "right";
+  readonly children?: ReactNode;
+}
+
+const style =
+  "inline-flex size-9 shrink-0 items-center justify-center rounded-control text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink disabled:opacity-45 aria-pressed:bg-hover aria-pressed:text-ink [&_svg]:size-[18px]";
+
+/** A button that shows an icon alone; its name stands in a tooltip. */
+export function IconButton({
+  label,
+  keys,
+  pressed,
+  side = "bottom",
+  className,
+  children,
+  ...rest
+}: IconButtonProps) {
+  return (
+    <Tooltip.Root>
+      <Tooltip.Trigger
+        {...rest}
+        type="button"
+        aria-label={label}
+        aria-pressed={pressed}
+        aria-keyshortcuts={keys}
+        className={cx(style, className)}
+      >
+        {children}
+      </Tooltip.Trigger>
+      <Tooltip.Portal>
+        <Tooltip.Positioner side={side} sideOffset={6} className="z-70">
+          <Tooltip.Popup className="flex items-center gap-2 rounded-control bg-ink px-2 py-1 text-xs text-paper transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0">
+            {label}
+            {keys === undefined ? null : <Kbd keys={keys} ground="ink" />}
+          </Tooltip.Popup>
+        </Tooltip.Positioner>
+      </Tooltip.Portal>
+    </Tooltip.Root>
+  );
+}
+
+export function Spinner({ className = "size-4" }: { readonly className?: string }) {
+  return <LoaderCircle aria-hidden className={`animate-spin motion-reduce:animate-none ${className}`} />;
+}
+
+interface ButtonProps extends ComponentProps<"button"> {
   readonly look?: ButtonLook;
   readonly size?: ButtonSize;
 }
 
-export function Button({ look, size, className, type = "button", ...rest }: Props) {
+export function Button({ look, size, className, type = "button", ...rest }: ButtonProps) {
   return <button {...rest} type={type} className={cx(buttonStyle(look, size), className)} />;
 }

@@ -1,6 +1,74 @@
+"use client";
 import type { ReactNode } from "react";
+import { cx } from "./button.tsx";
 
-interface Props {
+interface ChipProps {
+  readonly pressed: boolean;
+  readonly onPress: () => void;
+  readonly children: ReactNode;
+}
+
+/** A filter that is on or off. */
+export function Chip({ pressed, onPress, children }: ChipProps) {
+  return (
+    <button
+      type="button"
+      aria-pressed={pressed}
+      onClick={onPress}
+      className="inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-xs font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper [&_svg]:size-3.5"
+    >
+      {children}
+    </button>
+  );
+}
+
+export type Fact = readonly [name: string, value: ReactNode];
+
+/** Names with their values, as a quiet table. */
+export function Facts({ rows }: { readonly rows: readonly Fact[] }) {
+  return (
+    <dl className="divide-y divide-line border-y border-line empty:hidden">
+      {rows.map(([name, value]) => (
+        <div key={name} className="flex justify-between gap-4 py-2 text-xs">
+          <dt className="shrink-0 text-quiet">{name}</dt>
+          <dd className="tabular min-w-0 text-right break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface ProgressProps {
+  /** 0..1; null while nothing is known. */
+  readonly value: number | null;
+  readonly label: string;
+  readonly className?: string;
+}
+
+/** A thin line that fills. */
+export function Progress({ value, label, className }: ProgressProps) {
+  const percent = value === null ? undefined : Math.round(value * 100);
+  return (
+    <div
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent}
+      className={cx("h-[3px] overflow-hidden rounded-full bg-line", className)}
+    >
+      <div
+        className={cx(
+          "h-full origin-left rounded-full bg-ink transition-transform duration-200 ease-out",
+          value === null && "animate-breathe",
+        )}
+        style={{ transform: `scaleX(${value ?? 0.15})` }}
+      />
+    </div>
+  );
+}
+
+interface EmptyStateProps {
   readonly title: string;
   readonly text: string;
   readonly children?: ReactNode;
@@ -25,7 +93,7 @@ function BareFrame() {
 }
 
 /** What a page says when it has nothing to show yet. */
-export function EmptyState({ title, text, children }: Props) {
+export function EmptyState({ title, text, children }: EmptyStateProps) {
   return (
     <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[14dvh] pb-24 text-center">
       <BareFrame />

@@ -2,7 +2,7 @@
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronsUpDown } from "lucide-react";
 import { useId } from "react";
-import { cx } from "./cx.ts";
+import { cx } from "./button.tsx";
 
 interface SelectOption {
   readonly value: string;

@@ -1,9 +1,81 @@
 "use client";
+import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
-import { currentTarget, useFileTarget } from "./file-target.ts";
-import { carriesFiles, filesOf } from "./take-files.ts";
-import { useUploadBatch } from "./use-upload-batch.ts";
+import { useCallback, useEffect, useState } from "react";
+import { toastFailure } from "../ui/toasts.tsx";
+import { acceptedTypes, addUpload, dropUpload, maxUploadsAtOnce } from "./store.ts";
+
+type Take = (files: File[]) => void;
+
+const targets: Take[] = [];
+
+/** Where files go that are dropped on the page or pasted: the page that asked last. */
+function currentTarget(): Take | undefined {
+  return targets.at(-1);
+}
+
+export function useFileTarget(take: Take): void {
+  useEffect(() => {
+    targets.push(take);
+    return () => {
+      targets.splice(targets.lastIndexOf(take), 1);
+    };
+  }, [take]);
+}
+
+/** Picture files from a drop or the clipboard; a screenshot on the clipboard has no name of its own. */
+export function filesOf(data: DataTransfer | null): File[] {
+  return [...(data?.files ?? [])];
+}
+
+export function carriesFiles(data: DataTransfer | null): boolean {
+  return data?.types.includes("Files") ?? false;
+}
+
+interface PickerOptions {
+  readonly multiple?: boolean;
+  readonly camera?: boolean;
+}
+
+/** Opens the system's dialog for pictures, or a phone's camera. */
+export function useFilePicker(onFiles: (files: File[]) => void) {
+  return useCallback(
+    ({ multiple = false, camera = false }: PickerOptions = {}) => {
+      const input = document.createElement("input");
+      input.type = "file";
+      input.accept = acceptedTypes;
+      input.multiple = multiple;
+      if (camera) input.setAttribute("capture", "environment");
+      input.addEventListener("change", () => onFiles([...(input.files ?? [])]), { once: true });
+      input.click();
+    },
+    [onFiles],
+  );
+}
+
+/** Uploads a batch into the gallery; more than 20 files are refused before one of them is read. */
+export function useUploadBatch(): (files: readonly File[]) => void {
+  const t = useTranslations("uploads");
+  const queries = useQueryClient();
+  return useCallback(
+    (files) => {
+      if (files.length > maxUploadsAtOnce) {
+        toastFailure(
+          t("tooManyTitle", { max: maxUploadsAtOnce }),
+          t("tooManyText", { count: files.length, max: maxUploadsAtOnce }),
+        );
+        return;
+      }
+      for (const file of files) {
+        const id = addUpload(file, () => {
+          dropUpload(id);
+          void queries.invalidateQueries({ queryKey: ["images", "list"] });
+        });
+      }
+    },
+    [queries, t],
+  );
+}
 
 function give(files: File[]): void {
   if (files.length > 0) currentTarget()?.(files);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkFile, maxUploadBytes } from "./check-file.ts";
+import { checkFile, maxUploadBytes } from "./store.ts";
 
 test("a picture of an accepted type and size is sent", () => {
   expect(checkFile({ type: "image/webp", size: maxUploadBytes })).toBeNull();

@@ -1,7 +1,82 @@
-import type { Failure } from "../client/failures.ts";
-import { newId } from "../data/new-id.ts";
-import { checkFile } from "./check-file.ts";
-import { sendFile, type UploadedImage } from "./send-file.ts";
+"use client";
+import { useSyncExternalStore } from "react";
+import { newId } from "../client/api.ts";
+import { type Failure, failureOf } from "../client/failures.ts";
+import { ensureGuest, forgetSession } from "../client/session.ts";
+
+export const maxUploadBytes = 25 * 1024 * 1024;
+export const maxUploadsAtOnce = 20;
+export const acceptedTypes = "image/jpeg,image/png,image/webp,image/avif";
+
+const accepted: ReadonlySet<string> = new Set(acceptedTypes.split(","));
+
+/** What the server would refuse anyway, known before a byte is read; null when there is nothing to object to. */
+export function checkFile(file: Pick<File, "type" | "size">): Failure | null {
+  if (!accepted.has(file.type)) return { code: "upload_unsupported", message: "" };
+  if (file.size > maxUploadBytes) return { code: "upload_too_large", message: "" };
+  return null;
+}
+
+interface UploadedImage {
+  readonly id: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+export type SendResult =
+  | { readonly ok: true; readonly image: UploadedImage }
+  | { readonly ok: false; readonly failure: Failure };
+
+interface SendOptions {
+  readonly file: Blob;
+  readonly name: string;
+  readonly role?: "mask";
+  readonly signal: AbortSignal;
+  /** 0..1 */
+  readonly onProgress?: (progress: number) => void;
+}
+
+const offline: SendResult = { ok: false, failure: { code: "offline", message: "" } };
+
+function readAnswer(request: XMLHttpRequest): SendResult {
+  const body: unknown = request.response;
+  if (request.status === 201) return { ok: true, image: body as UploadedImage };
+  return { ok: false, failure: failureOf(body) };
+}
+
+function post({ file, name, role, signal, onProgress }: SendOptions): Promise<SendResult> {
+  return new Promise((resolve) => {
+    const form = new FormData();
+    if (role !== undefined) form.append("role", role);
+    form.append("file", file, name);
+    const request = new XMLHttpRequest();
+    request.open("POST", "/api/v1/uploads");
+    request.responseType = "json";
+    request.upload.addEventListener("progress", (event) => onProgress?.(event.loaded / event.total));
+    request.addEventListener("load", () => resolve(readAnswer(request)));
+    request.addEventListener("error", () => resolve(offline));
+    request.addEventListener("abort", () => resolve(offline));
+    signal.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(form);
+  });
+}
+
+async function sendOnce(options: SendOptions): Promise<SendResult> {
+  try {
+    await ensureGuest();
+  } catch (error) {
+    return { ok: false, failure: failureOf(error) };
+  }
+  return options.signal.aborted ? offline : post(options);
+}
+
+/** Sends one picture. XMLHttpRequest, because `fetch` does not tell how much was sent. */
+export async function sendFile(options: SendOptions): Promise<SendResult> {
+  const sent = await sendOnce(options);
+  if (sent.ok || sent.failure.code !== "unauthorized") return sent;
+  forgetSession();
+  return sendOnce(options);
+}
 
 export interface Upload {
   readonly id: string;
@@ -96,11 +171,21 @@ export function dropUpload(id: string): void {
   sendNext();
 }
 
-export function uploadList(): readonly Upload[] {
+function uploadList(): readonly Upload[] {
   return list;
 }
 
-export function watchUploads(listener: () => void): () => void {
+function watchUploads(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+const none: readonly Upload[] = [];
+
+export function useUploads(): readonly Upload[] {
+  return useSyncExternalStore(watchUploads, uploadList, () => none);
+}
+
+export function useUpload(id: string | null): Upload | undefined {
+  return useUploads().find((upload) => upload.id === id);
 }

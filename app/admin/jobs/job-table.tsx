@@ -1,10 +1,14 @@
 "use client";
-import type { FoundJob } from "@atelier/server/jobs";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { JobStatusChip } from "../parts/job-status-chip.tsx";
-import { formatSpan } from "../parts/span.ts";
+import type { FoundJob } from "@atelier/server/jobs";
+import { formatSpan, JobStatusChip } from "../parts.tsx";
 import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
+
+/** When an id was made, ms since 1970: the first 48 bits of a UUID version 7. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
+}
 
 function JobRow({ job }: { readonly job: FoundJob }) {
   const t = useTranslations("admin.jobs");

@@ -1,17 +1,154 @@
 "use client";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { X } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
+import type { ErrorCode } from "@atelier/server/platform";
 import { api } from "../../client/api.ts";
-import { askAgain } from "../../data/may-ask-for-more.ts";
-import { LoadFailed } from "../../frame/load-failed.tsx";
-import { useSearchFilter } from "../../frame/use-search-filter.ts";
+import { askAgain } from "../../client/queries.ts";
+import { TextFilter, useSearchFilter } from "../../frame/filters.tsx";
+import { LoadFailed } from "../../frame/providers.tsx";
+import { jobKindOrder, readKind } from "../../jobs/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
-import { Loading } from "../parts/loading.tsx";
-import { timeOfId } from "./time-of-id.ts";
-import { JobSearchBar } from "./job-search-bar.tsx";
-import { readSearch } from "./job-search-filters.ts";
-import { JobTable } from "./job-table.tsx";
+import { SelectFilter } from "../controls.tsx";
+import { Loading } from "../parts.tsx";
+import { JobTable, timeOfId } from "./job-table.tsx";
+
+const statuses = [
+  "open",
+  "pending",
+  "queued",
+  "waiting_for_engine",
+  "processing",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+
+/** Causes that a job can fail for once it was accepted. */
+const causes = [
+  "displaced",
+  "engine_blocked",
+  "engine_crashed",
+  "engine_failed",
+  "engine_interrupted",
+  "engine_timeout",
+  "garment_unsuitable",
+  "gpu_out_of_memory",
+  "graph_invalid",
+  "input_missing",
+  "internal",
+  "mask_empty",
+  "model_missing",
+  "no_person_found",
+  "node_missing",
+  "out_of_memory",
+  "person_unsuitable",
+  "proxy_error",
+  "server_busy",
+  "server_lost",
+  "storage_unavailable",
+  "worker_lost",
+] as const satisfies readonly ErrorCode[];
+
+const words = ["text", "owner", "queue", "node", "server"] as const;
+const filterNames = [...words, "status", "kind", "code"] as const;
+
+/** Reads the filters of the address; what it does not know is left out. */
+function readSearch(params: URLSearchParams) {
+  const texts = words.flatMap((name) => {
+    const value = params.get(name)?.trim();
+    return value ? [[name, value] as const] : [];
+  });
+  const code = params.get("code");
+  return {
+    ...(Object.fromEntries(texts) as Partial<Record<(typeof words)[number], string>>),
+    status: statuses.find((status) => status === params.get("status")),
+    kind: readKind(params.get("kind")),
+    // Safe: the server refuses what is not a code of its table.
+    code: code === null || code === "" ? undefined : (code as ErrorCode),
+  };
+}
+
+const same = (value: string) => ({ value, label: value });
+
+/** Names of queues and nodes for the choices; they change rarely. */
+function usePlaces() {
+  const { data } = useQuery({
+    queryKey: ["admin-places"],
+    queryFn: () => api.admin.nodes.list.query(),
+    staleTime: 60_000,
+  });
+  const nodes = [...new Set(data?.items.map(({ name }) => name))];
+  const queues = [...new Set(data?.items.flatMap((node) => node.queues.map(({ queue }) => queue)))];
+  return { nodes, queues };
+}
+
+function JobSearchBar() {
+  const t = useTranslations("admin.jobs");
+  const jobs = useTranslations("jobs");
+  const { params, set } = useSearchFilter();
+  const { nodes, queues } = usePlaces();
+  const isFiltered = filterNames.some((name) => params.has(name));
+  return (
+    <div
+      role="search"
+      aria-label={t("search")}
+      className="grid grid-cols-2 gap-2 md:grid-cols-4 xl:grid-cols-[2fr_1.3fr_1fr_1fr_1fr_1fr_1fr_1.3fr_auto]"
+    >
+      <TextFilter
+        name="text"
+        label={t("text")}
+        placeholder={t("text")}
+        isSearch
+        className="max-md:col-span-2"
+      />
+      <TextFilter
+        name="owner"
+        label={t("owner")}
+        placeholder={`${t("owner")}: ${t("ownerHint").toLowerCase()}`}
+        className="max-md:col-span-2"
+      />
+      <SelectFilter
+        name="status"
+        label={t("status")}
+        options={statuses.map((value) => ({
+          value,
+          label: value === "open" ? t("open") : jobs(`status.${value}`),
+        }))}
+      />
+      <SelectFilter
+        name="kind"
+        label={t("kind")}
+        options={jobKindOrder.map((value) => ({ value, label: jobs(`kinds.${value}`) }))}
+      />
+      <SelectFilter name="queue" label={t("queue")} options={queues.map(same)} />
+      <SelectFilter name="node" label={t("node")} options={nodes.map(same)} />
+      <SelectFilter
+        name="code"
+        label={t("cause")}
+        options={causes.map((value) => ({ value, label: value.replaceAll("_", " ") }))}
+      />
+      <TextFilter
+        name="server"
+        label={t("server")}
+        placeholder={`${t("server")}: ${t("serverHint").toLowerCase()}`}
+      />
+      <Button
+        look="quiet"
+        disabled={!isFiltered}
+        aria-label={t("clear")}
+        className="max-xl:justify-self-start"
+        onClick={() => {
+          for (const name of filterNames) set(name, null);
+        }}
+      >
+        <X aria-hidden />
+        <span className="xl:sr-only">{t("clear")}</span>
+      </Button>
+    </div>
+  );
+}
 
 const againMs = 2_000;
 

@@ -1,12 +1,137 @@
 "use client";
-import type { AnyStory } from "@atelier/server/jobs";
+import { RotateCcw, X } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
+import { useRouter } from "next/navigation";
 import type { ReactNode } from "react";
-import { Facts } from "../../ui/facts.tsx";
-import { JobStatusChip } from "../parts/job-status-chip.tsx";
-import { Panel } from "../parts/panel.tsx";
-import { formatSpan } from "../parts/span.ts";
+import type { AnyStory } from "@atelier/server/jobs";
+import { api } from "../../client/api.ts";
+import { hasEnded } from "../../live/store.ts";
+import { Button } from "../../ui/button.tsx";
+import { Facts } from "../../ui/display.tsx";
+import { Segmented } from "../../ui/fields.tsx";
+import { ConfirmButton, useAdminAction } from "../controls.tsx";
+import { formatSpan, JobStatusChip, Panel } from "../parts.tsx";
+
+type Placement = NonNullable<AnyStory["placement"]>;
+
+function Weighed({ weighed }: Pick<Placement, "weighed">) {
+  const t = useTranslations("admin.story");
+  return (
+    <ul aria-label={t("weighed")} className="mt-3 divide-y divide-line border-y border-line text-xs">
+      {weighed.map(({ queue, need, waitS, refused }) => (
+        <li
+          key={`${queue} ${need}`}
+          className="tabular flex flex-wrap justify-between gap-x-6 gap-y-0.5 py-2"
+        >
+          <span className={refused === null ? "font-medium" : undefined}>
+            {queue === null ? need : `${queue} · ${need}`}
+          </span>
+          <span className="text-quiet">
+            {[
+              waitS === null ? null : t("waitOf", { span: formatSpan(waitS * 1_000) }),
+              refused === null ? t("chosen") : t(`refused.${refused}`),
+            ]
+              .filter((part) => part !== null)
+              .join(" · ")}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function WaitPromise({ estimate }: { readonly estimate: NonNullable<AnyStory["estimate"]> }) {
+  const t = useTranslations("admin.story");
+  const [low, high] = estimate.waitMs.map(formatSpan);
+  return (
+    <p className="tabular mt-3 text-xs text-quiet">
+      {`${t("promise")}: ${t("promiseText", { position: estimate.position + 1, low: low ?? "", high: high ?? "", runs: estimate.runs })}`}
+    </p>
+  );
+}
+
+/** Where it was placed and why, what else was weighed, and what its owner was told about the wait. */
+export function PlacementPanel({ job: { placement, estimate } }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.story");
+  if (placement === null && estimate === null) return null;
+  return (
+    <Panel title={t("placement")}>
+      {placement === null ? null : (
+        <>
+          <p className="text-sm">{t(placement.isLive ? "placed" : "placedDead", placement.chosen)}</p>
+          {placement.downgrade === undefined ? null : (
+            <p className="mt-1 text-sm text-warn">
+              {t("downgrade", {
+                from: placement.downgrade.from,
+                reason: placement.downgrade.reason.replaceAll("_", " "),
+              })}
+            </p>
+          )}
+          {placement.weighed.length === 0 ? null : <Weighed weighed={placement.weighed} />}
+        </>
+      )}
+      {estimate === null || placement?.isLive === false ? null : <WaitPromise estimate={estimate} />}
+    </Panel>
+  );
+}
+
+const tiers = ["low", "normal", "high", "urgent"] as const satisfies readonly AnyStory["tier"][];
+
+function TierChoice({ job: { id, tier } }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.jobs");
+  const change = useAdminAction((wanted: AnyStory["tier"]) =>
+    api.admin.jobs.setTier.mutate({ id, tier: wanted }),
+  );
+  return (
+    <Segmented
+      label={t("tier")}
+      value={change.isPending ? change.variables : tier}
+      options={tiers.map((value) => ({ value, label: t(`tiers.${value}`) }))}
+      onChange={(value) => change.mutate(value)}
+    />
+  );
+}
+
+/** Tier and cancel while it is open; another run once it has failed. */
+export function StoryActions({ job }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.story");
+  const router = useRouter();
+  const { id, status } = job;
+  const cancel = useAdminAction(() => api.admin.jobs.cancel.mutate({ id }));
+  const retry = useAdminAction(async () => {
+    const { id: newId } = await api.admin.jobs.retry.mutate({ id });
+    router.push(`/admin/jobs/${newId}`);
+  });
+  if (status === "completed") return null;
+  if (hasEnded(job)) {
+    return (
+      <div>
+        <Button size="small" disabled={retry.isPending} onClick={() => retry.mutate()}>
+          <RotateCcw aria-hidden />
+          {t("retry")}
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <div className="flex flex-wrap items-center gap-3">
+      <TierChoice job={job} />
+      {job.cancelRequested ? null : (
+        <ConfirmButton
+          label={t("cancel")}
+          question={t("cancelAsk")}
+          confirm={t("cancelYes")}
+          isPending={cancel.isPending}
+          onConfirm={() => cancel.mutate()}
+        >
+          <X aria-hidden />
+          {t("cancel")}
+        </ConfirmButton>
+      )}
+    </div>
+  );
+}
 
 const link = "underline underline-offset-4";
 

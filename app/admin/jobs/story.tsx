@@ -1,19 +1,158 @@
 "use client";
-import { useTranslations } from "next-intl";
+import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
+import type { AnyStory, JobEventType } from "@atelier/server/jobs";
 import { api } from "../../client/api.ts";
-import { PageHeader } from "../../frame/page-header.tsx";
-import { buttonStyle } from "../../ui/button-style.ts";
-import { JobStatusChip } from "../parts/job-status-chip.tsx";
-import { LiveData } from "../live.tsx";
-import { useLiveQuery } from "../parts/use-live-query.ts";
-import { AnyTimeline } from "./story/any-timeline.tsx";
-import { FailurePanel } from "./story/failure-panel.tsx";
-import { PlacementPanel } from "./story/placement-panel.tsx";
-import { SettingsPanel } from "./story/settings-panel.tsx";
-import { StoryActions } from "./story/story-actions.tsx";
-import { StoryFactList } from "./story-parts.tsx";
-import { shownKind } from "../../jobs/shown-kind.ts";
+import { PageHeader } from "../../frame/frame.tsx";
+import { shownKind } from "../../jobs/text.ts";
+import { buttonStyle } from "../../ui/button.tsx";
+import { Facts } from "../../ui/display.tsx";
+import { LiveData, useLiveQuery } from "../live.tsx";
+import { formatSpan, JobStatusChip, Json, Panel } from "../parts.tsx";
+import { PlacementPanel, StoryActions, StoryFactList } from "./story-parts.tsx";
+
+type Event = AnyStory["events"][number];
+
+const text = (value: unknown) => (typeof value === "string" ? value : "");
+
+/** One event as a sentence, and what the machine added to it. */
+function useEventText(): (event: Event) => { text: string; aside: string | null } {
+  const t = useTranslations("admin.story");
+  const tiers = useTranslations("admin.jobs.tiers");
+  const stages = useTranslations("stages");
+
+  function sentence({ type, data, node }: Event): string {
+    if (type === "progress") {
+      const stage = text(data.stage) as "reading";
+      const percent = typeof data.progress === "number" ? Math.round(data.progress * 100) : 0;
+      return t("events.progress", { percent, stage: stages.has(stage) ? stages(stage) : stage });
+    }
+    if (type === "claimed" && node !== null) return t("events.claimedBy", { node });
+    if (type === "moved" && text(data.to) !== "")
+      return t("events.movedTo", { from: text(data.from), to: text(data.to) });
+    if (type === "tier_changed") {
+      const tier = text(data.tier) as "high";
+      return t("events.tier_changed", { tier: tiers.has(tier) ? tiers(tier).toLowerCase() : tier });
+    }
+    if (type === "posted") return t("events.posted", { server: text(data.server) });
+    // A cast that holds for every type that is written: one without words does not compile.
+    const key = `events.${type as JobEventType}` as const;
+    return t.has(key) ? t(key) : type.replaceAll("_", " ");
+  }
+
+  /** Of the rest only what is not in the sentence. */
+  function aside({ type, data }: Event): string | null {
+    const charge = typeof data.charged === "boolean" ? t(`charge.${data.charged ? "yes" : "no"}`) : "";
+    const named = [text(data.code).replaceAll("_", " "), text(data.message), text(data.exception), charge];
+    const place =
+      type === "created" ? [text(data.queue), text(data.need)] : [text(data.server), text(data.reason)];
+    const parts = [...named, ...(type === "posted" ? [] : place)].filter((part) => part !== "");
+    return parts.length > 0 ? parts.join(" · ") : null;
+  }
+
+  return (event) => ({ text: sentence(event), aside: aside(event) });
+}
+
+/** Every event of the job, each with its moment and the time since the one before. */
+function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.story");
+  const format = useFormatter();
+  const textOf = useEventText();
+  const timeBefore = (at: number) => {
+    const [event, before] = [events[at], events[at - 1]];
+    return event && before ? `+${formatSpan(Date.parse(event.at) - Date.parse(before.at))}` : "";
+  };
+  return (
+    <Panel title={t("timeline")}>
+      {events.length === 0 ? <p className="text-xs text-quiet">{t("pruned")}</p> : null}
+      <ol aria-label={t("timeline")} className="flex flex-col">
+        {events.map((event, at) => {
+          const { text, aside } = textOf(event);
+          return (
+            <li
+              key={event.revision}
+              className="relative flex gap-4 pb-4 pl-6 last:pb-0 before:absolute before:top-[7px] before:left-0 before:size-[7px] before:rounded-full before:bg-edge after:absolute after:top-[18px] after:bottom-[-3px] after:left-[3px] after:w-px after:bg-line last:before:bg-ink last:after:hidden"
+            >
+              <span className="min-w-0 flex-1 text-sm">
+                {text}
+                {aside === null ? null : (
+                  <span className="block text-xs break-words text-quiet">{aside}</span>
+                )}
+              </span>
+              <span className="tabular shrink-0 text-right text-xs text-quiet">
+                <time dateTime={event.at}>
+                  {format.dateTime(new Date(event.at), {
+                    hour: "2-digit",
+                    minute: "2-digit",
+                    second: "2-digit",
+                    fractionalSecondDigits: 1,
+                  })}
+                </time>
+                <span className="block">{timeBefore(at)}</span>
+              </span>
+            </li>
+          );
+        })}
+      </ol>
+    </Panel>
+  );
+}
+
+/** Why it failed: the code, the sentence that its owner reads, and what the engine added. */
+function FailurePanel({ job: { error, errorDetails } }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.story");
+  if (error === null) return null;
+  const hasDetails = errorDetails !== null && Object.keys(errorDetails).length > 0;
+  return (
+    <Panel title={t("failure")}>
+      <div className="border-l-2 border-fail pl-4">
+        <p className="text-sm font-medium text-fail">{error.code.replaceAll("_", " ")}</p>
+        <p className="measure mt-1 text-sm break-words">{error.message}</p>
+        {hasDetails ? <Json value={errorDetails} /> : null}
+      </div>
+    </Panel>
+  );
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : JSON.stringify(value);
+}
+
+/** A sentence rather than a value. */
+const isLong = (value: unknown) => typeof value === "string" && value.length > 40;
+
+/** What was asked for. The pictures themselves stay their owner's. */
+function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.story");
+  const roles = useTranslations("story.roles");
+  const words = Object.entries(params).filter(([, value]) => isLong(value));
+  const rest = Object.entries(params).filter(([, value]) => !isLong(value));
+  const pictures = inputs.map(({ role }) => roles(role)).join(", ");
+  return (
+    <Panel title={t("params")}>
+      {words.map(([name, value]) => (
+        <div key={name} className="mb-3 text-xs">
+          <p className="text-quiet">{name}</p>
+          <p className="measure mt-0.5 text-sm break-words">{shown(value)}</p>
+        </div>
+      ))}
+      <Facts
+        rows={[
+          [t("inputs"), pictures === "" ? t("noInputs") : pictures],
+          ...rest.map(([name, value]) => [name, shown(value)] as const),
+        ]}
+      />
+      {facts === null ? null : (
+        <details className="mt-4 text-xs">
+          <summary className="w-fit text-quiet hover:text-ink">{t("engineFacts")}</summary>
+          <Json value={facts} />
+        </details>
+      )}
+    </Panel>
+  );
+}
 
 /** The full story of anybody's job, and what may be done about it. */
 export function AnyJobStory({ id }: { readonly id: string }) {

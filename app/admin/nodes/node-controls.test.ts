@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { jobKindOrder as kinds } from "../../jobs/job-kinds.ts";
-import { wantedSettings } from "./wanted-settings.ts";
+import { jobKindOrder as kinds } from "../../jobs/text.ts";
+import { wantedSettings } from "./node-controls.tsx";
 
 test("O4 a node that is given every kind back is narrowed no more", () => {
   expect(wantedSettings({ gpu: 2 }, ["upscale"])).toEqual({ slots: { gpu: 2 }, kinds: ["upscale"] });

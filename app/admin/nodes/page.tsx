@@ -1,8 +1,8 @@
 import type { Metadata } from "next";
 import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
-import { PageHeader } from "../../frame/page-header.tsx";
-import { NodeList } from "./node-list.tsx";
+import { PageHeader } from "../../frame/frame.tsx";
+import { NodeList } from "./nodes.tsx";
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");

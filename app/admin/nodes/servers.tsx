@@ -1,16 +1,73 @@
 "use client";
-import type { ServerFigures } from "@atelier/server/monitoring";
-import { CirclePause, CirclePlay } from "lucide-react";
+import {
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  CirclePlay,
+  CircleX,
+  type LucideIcon,
+  TriangleAlert,
+} from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
+import type { ServerFigures } from "@atelier/server/monitoring";
 import { api } from "../../client/api.ts";
+import { useEngineName } from "../../jobs/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useEngineName } from "../../jobs/use-engine-name.ts";
+import { useAdminAction } from "../controls.tsx";
+import { formatAge, StateChip, type Tone, useAgo } from "../parts.tsx";
 import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
-import { useAdminAction } from "../parts/use-admin-action.ts";
-import { useAgo } from "../parts/use-ago.ts";
-import { ServerNotes } from "./server-notes.tsx";
-import { ServerStateChip } from "./server-state-chip.tsx";
+
+/** What a server can run of ours, what it lacks for the rest, and what last went wrong. */
+function ServerNotes({ server: { needs, missing, lastError } }: { readonly server: ServerFigures }) {
+  const t = useTranslations("admin.servers");
+  const lacking = Object.entries(missing);
+  return (
+    <>
+      <span className="block text-quiet" title={needs.join("\n")}>
+        {t("canRun", { count: needs.length })}
+      </span>
+      {lastError === null ? null : <span className="block break-words text-fail">{lastError}</span>}
+      {lacking.length === 0 ? null : (
+        <details>
+          <summary className="w-fit text-quiet hover:text-ink">
+            {t("missing", { count: lacking.length })}
+          </summary>
+          <ul className="mt-1.5 flex max-w-[68ch] flex-col gap-1">
+            {lacking.map(([workflow, what]) => (
+              <li key={workflow} className="break-words">
+                {workflow}
+                <span className="text-quiet">{`: ${what.join(", ")}`}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+const looks: Record<ServerFigures["state"], readonly [LucideIcon, Tone]> = {
+  unknown: [CircleDashed, "quiet"],
+  healthy: [CircleCheck, "ok"],
+  degraded: [TriangleAlert, "warn"],
+  down: [CircleX, "fail"],
+  draining: [CirclePause, "warn"],
+};
+
+function ServerStateChip({ server }: { readonly server: ServerFigures }) {
+  const t = useTranslations("admin.servers");
+  const state = server.drainRequested && server.state !== "down" ? "draining" : server.state;
+  const [icon, tone] = looks[state];
+  return (
+    <span className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
+      <StateChip icon={icon} tone={tone}>
+        {t(`states.${state}`)}
+      </StateChip>
+      <span className="text-quiet">{t("since", { span: formatAge(server.changedMs) })}</span>
+    </span>
+  );
+}
 
 const gib = 1024 ** 3;
 

@@ -1,9 +1,9 @@
 import type { Metadata } from "next";
 import { useTranslations } from "next-intl";
 import { getTranslations } from "next-intl/server";
-import { PageHeader } from "../../frame/page-header.tsx";
-import { QueueList } from "./queue-list.tsx";
-import { WindowChoice } from "../parts/window-choice.tsx";
+import { PageHeader } from "../../frame/frame.tsx";
+import { QueueList } from "./queues.tsx";
+import { WindowChoice } from "../live.tsx";
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations("admin");
   return { title: t("pages.queues") };

@@ -1,12 +1,31 @@
 "use client";
-import type { FigureWindow, QueueFigures } from "@atelier/server/monitoring";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { type ReactNode, useId } from "react";
-import { Sparkline } from "../parts.tsx";
-import { formatSpan } from "../parts/span.ts";
-import { Times } from "../parts/times.tsx";
-import { useQueueNeeds } from "./use-queue-needs.ts";
+import type { FigureWindow, QueueFigures } from "@atelier/server/monitoring";
+import { LiveData, useOverview, useWindow } from "../live.tsx";
+import { formatSpan, Sparkline, Times } from "../parts.tsx";
+
+/** What a queue asks of a node, in words. */
+function useQueueNeeds(): (needs: QueueFigures["needs"]) => string {
+  const t = useTranslations("admin.queues");
+  const jobs = useTranslations("jobs");
+  return (needs) => {
+    if (needs === null) return t("unknown");
+    const kindName = (kind: string) => {
+      const key = `kinds.${kind}` as "kinds.upscale";
+      return jobs.has(key) ? jobs(key) : kind;
+    };
+    const parts = [
+      needs.minVramGib > 0 && t("vram", { gib: needs.minVramGib }),
+      needs.minCores > 0 && t("cores", { count: needs.minCores }),
+      needs.minMemoryGib > 0 && t("memory", { gib: needs.minMemoryGib }),
+      needs.kinds && t("kinds", { kinds: needs.kinds.map(kindName).join(", ") }),
+      needs.models && t("models", { models: needs.models.join(", ") }),
+    ].filter((part) => typeof part === "string");
+    return parts.length === 0 ? t("asksNothing") : parts.join(", ");
+  };
+}
 
 function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
@@ -46,7 +65,7 @@ function Figures({ queue }: Pick<Props, "queue">) {
 }
 
 /** One queue: what it asks of a node, who serves it, and how it does. */
-export function QueueSection({ queue, window }: Props) {
+function QueueSection({ queue, window }: Props) {
   const t = useTranslations("admin.queues");
   const figures = useTranslations("admin.figures");
   const admin = useTranslations("admin");
@@ -81,5 +100,20 @@ export function QueueSection({ queue, window }: Props) {
         className="h-14 w-full wide:max-xl:col-start-2"
       />
     </section>
+  );
+}
+
+export function QueueList() {
+  const query = useOverview(useWindow());
+  return (
+    <LiveData query={query}>
+      {(data) => (
+        <div className="divide-y divide-line border-y border-line">
+          {data.queues.map((queue) => (
+            <QueueSection key={queue.queue} queue={queue} window={data.window} />
+          ))}
+        </div>
+      )}
+    </LiveData>
   );
 }

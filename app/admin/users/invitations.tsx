@@ -1,17 +1,16 @@
 "use client";
-import type { InvitationView } from "@atelier/server/accounts";
 import { useQuery } from "@tanstack/react-query";
 import { Copy, Link2 } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
+import type { InvitationView } from "@atelier/server/accounts";
 import { api } from "../../client/api.ts";
-import { useCopy } from "../../data/use-copy.ts";
-import { LoadFailed } from "../../frame/load-failed.tsx";
+import { useCopy } from "../../client/failures.ts";
+import { LoadFailed } from "../../frame/providers.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
-import { ConfirmButton } from "../controls.tsx";
-import { Panel } from "../parts/panel.tsx";
-import { useAdminAction } from "../parts/use-admin-action.ts";
+import { Segmented } from "../../ui/fields.tsx";
+import { ConfirmButton, useAdminAction } from "../controls.tsx";
+import { Panel } from "../parts.tsx";
 
 const dayChoices = ["1", "7", "30"] as const;
 type Days = (typeof dayChoices)[number];

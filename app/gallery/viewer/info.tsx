@@ -1,14 +1,63 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { DowngradeNote } from "../../jobs/downgrade-note.tsx";
-import { JobParams } from "../../jobs/params/job-params.tsx";
-import { useEngineName } from "../../jobs/use-engine-name.ts";
-import { Facts, type Fact } from "../../ui/facts.tsx";
-import { TitleField } from "./title-field.tsx";
-import { useSourceImage } from "./use-source-image.ts";
-import { shownKind } from "../../jobs/shown-kind.ts";
+import { useState } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { api } from "../../client/api.ts";
+import { useFailureToast } from "../../client/failures.ts";
+import { keys } from "../../client/queries.ts";
+import { DowngradeNote } from "../../jobs/parts.tsx";
+import { JobParams } from "../../jobs/placement.tsx";
+import { shownKind, useEngineName } from "../../jobs/text.ts";
+import { type Fact, Facts } from "../../ui/display.tsx";
+import { Field } from "../../ui/fields.tsx";
+
+/** Where the server cuts it. */
+const titleCharacters = 120;
+
+function TitleField({ image }: { readonly image: ImageView }) {
+  const t = useTranslations("viewer");
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const [title, setTitle] = useState(image.title);
+  const rename = useMutation({
+    mutationFn: () => api.images.rename.mutate({ id: image.id, title: title.trim() }),
+    onSuccess: (renamed) => {
+      queries.setQueryData(keys.image(renamed.id), renamed);
+      return queries.invalidateQueries({ queryKey: ["images", "list"] });
+    },
+    onError,
+  });
+  const save = () => {
+    if (title.trim() !== image.title) rename.mutate();
+  };
+  return (
+    <Field
+      name="title"
+      label={t("titleLabel")}
+      placeholder={t("titleHint")}
+      maxLength={titleCharacters}
+      value={title}
+      onValueChange={setTitle}
+      onBlur={save}
+      onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+    />
+  );
+}
+
+/** The job that made a picture, and the picture it was made from. */
+export function useSourceImage(image: ImageView) {
+  const jobId = image.jobId ?? "";
+  const { data: job } = useQuery({
+    queryKey: keys.job(jobId),
+    queryFn: () => api.jobs.get.query({ id: jobId }),
+    enabled: image.jobId !== null,
+    staleTime: Infinity,
+  });
+  const source = job?.inputs.find((input) => input.role === "person" || input.role === "image");
+  return { job, sourceId: source?.imageId ?? null };
+}
 
 function useRows(image: ImageView) {
   const t = useTranslations("viewer");

@@ -1,17 +1,57 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState, ViewTransition } from "react";
-import { imageUrl } from "../../data/image-url.ts";
-import { AiBadge } from "../../pictures/ai-badge.tsx";
+import { type PointerEvent, useRef, useState, ViewTransition } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { imageUrl } from "../../client/remix.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
-import { Picture } from "../../pictures/picture.tsx";
-import { useImageName } from "../../pictures/use-image-name.ts";
-import { IconButton } from "../../ui/icon-button.tsx";
-import { useBoxSize } from "../../ui/use-box-size.ts";
-import { useSwipe } from "./use-swipe.ts";
-import { viewerBox } from "./viewer-box.ts";
+import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
+import { IconButton } from "../../ui/button.tsx";
+import { fitBox, useBoxSize } from "../../ui/hooks.ts";
+
+const leastPx = 56;
+
+/** A finger that sweeps sideways goes to the next or the previous picture. */
+function useSwipe(onLeft: () => void, onRight: () => void) {
+  const from = useRef<{ readonly x: number; readonly y: number } | null>(null);
+  return {
+    onPointerDown: (event: PointerEvent) => {
+      from.current =
+        event.pointerType === "touch" && event.isPrimary ? { x: event.clientX, y: event.clientY } : null;
+    },
+    onPointerUp: (event: PointerEvent) => {
+      if (from.current === null || !event.isPrimary) return;
+      const dx = event.clientX - from.current.x;
+      const dy = event.clientY - from.current.y;
+      from.current = null;
+      if (Math.abs(dx) < leastPx || Math.abs(dy) > Math.abs(dx)) return;
+      if (dx < 0) onLeft();
+      else onRight();
+    },
+    onPointerCancel: () => {
+      from.current = null;
+    },
+  };
+}
+
+/** A small picture is enlarged a little, not until it is a blur. */
+const mostEnlarged = 1.5;
+
+interface Sized {
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+/** How large a picture stands in the viewer, in CSS px. */
+function viewerBox(room: { readonly width: number; readonly height: number }, picture: Sized) {
+  return fitBox(
+    {
+      width: Math.min(room.width, picture.widthPx * mostEnlarged),
+      height: Math.min(room.height, picture.heightPx * mostEnlarged),
+    },
+    picture,
+  );
+}
 
 interface Props {
   readonly image: ImageView;

@@ -1,15 +1,12 @@
 "use client";
-import type { ImageView } from "@atelier/server/images";
 import { Columns2, Download, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { downloadUrl } from "../../data/image-url.ts";
-import { QuickActions } from "../../pictures/quick-actions.tsx";
-import { StarButton } from "../../pictures/star-button.tsx";
-import { useImageName } from "../../pictures/use-image-name.ts";
-import { useRemoveImages } from "../../pictures/actions.tsx";
-import { buttonStyle } from "../../ui/button-style.ts";
-import { IconButton } from "../../ui/icon-button.tsx";
+import type { ImageView } from "@atelier/server/images";
+import { downloadUrl } from "../../client/remix.ts";
+import { QuickActions, StarButton, useRemoveImages } from "../../pictures/actions.tsx";
+import { useImageName } from "../../pictures/picture.tsx";
+import { buttonStyle, IconButton } from "../../ui/button.tsx";
 
 interface Props {
   readonly image: ImageView;

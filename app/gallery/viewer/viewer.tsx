@@ -1,13 +1,136 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
-import type { ImageView } from "@atelier/server/images";
 import { useTranslations } from "next-intl";
-import { useEffect, useRef, useState } from "react";
-import { useImage } from "../../data/use-image.ts";
-import type { ViewerAddress } from "./use-viewer-address.ts";
-import { ViewerRoom } from "./viewer-room.tsx";
+import { useSearchParams } from "next/navigation";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ImageView } from "@atelier/server/images";
+import { useImage, useIsGone } from "../../client/queries.ts";
+import { remixHref } from "../../client/remix.ts";
+import { isTyping } from "../../frame/run-button.tsx";
+import { useRemoveImages, useStar } from "../../pictures/actions.tsx";
+import { useSourceImage, ViewerInfo } from "./info.tsx";
+import { ViewerPicture } from "./picture.tsx";
+import { ViewerToolbar } from "./toolbar.tsx";
 
-interface Props {
+interface ViewerAddress {
+  readonly imageId: string | null;
+  readonly open: (id: string) => void;
+  /** Goes to another picture without a new step in the history. */
+  readonly move: (id: string) => void;
+  readonly close: () => void;
+  /** What the address says now; while one picture changes into the next it is ahead of what is drawn. */
+  readonly currentId: () => string | null;
+}
+
+const currentId = () => new URLSearchParams(window.location.search).get("image");
+
+function address(imageId: string | null): string {
+  const params = new URLSearchParams(window.location.search);
+  if (imageId === null) params.delete("image");
+  else params.set("image", imageId);
+  const query = params.toString();
+  return query === "" ? window.location.pathname : `?${query}`;
+}
+
+/** Which picture is open stands in the address, so that Back closes it and a link leads to it. */
+export function useViewerAddress(): ViewerAddress {
+  const imageId = useSearchParams().get("image");
+  const open = useCallback((id: string) => window.history.pushState(null, "", address(id)), []);
+  const move = useCallback((id: string) => window.history.replaceState(null, "", address(id)), []);
+  const close = useCallback(() => window.history.replaceState(null, "", address(null)), []);
+  return useMemo(() => ({ imageId, open, move, close, currentId }), [close, imageId, move, open]);
+}
+
+interface Options {
+  readonly image: ImageView;
+  readonly onStep: (by: number) => void;
+  readonly onRemoved: () => void;
+}
+
+/** What moves by arrows itself. */
+const ownArrows = "[role=slider], [role=menu]";
+
+function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
+  return key.startsWith("Arrow") && target instanceof Element && target.closest(ownArrows) !== null;
+}
+
+function useViewerKeys({ image, onStep, onRemoved }: Options): void {
+  const star = useStar();
+  const remove = useRemoveImages();
+  useEffect(() => {
+    const keys: Record<string, () => void> = {
+      ArrowLeft: () => onStep(-1),
+      ArrowRight: () => onStep(1),
+      s: () => star.mutate({ ids: [image.id], starred: !image.starred }),
+      Delete: () => {
+        remove([image.id]);
+        onRemoved();
+      },
+    };
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || belongsElsewhere(event)) return;
+      keys[event.key]?.();
+    };
+    // On the way down: the dialog lets no arrow key through on the way up.
+    window.addEventListener("keydown", press, { capture: true });
+    return () => window.removeEventListener("keydown", press, { capture: true });
+  }, [image, onRemoved, onStep, remove, star]);
+}
+
+interface ViewerRoomProps {
+  readonly image: ImageView;
+  readonly images: readonly ImageView[];
+  readonly grows: boolean;
+  readonly address: ViewerAddress;
+}
+
+function ViewerRoom({ image, images, grows, address }: ViewerRoomProps) {
+  const [comparedId, setComparedId] = useState<string | null>(null);
+  const isComparing = comparedId === image.id;
+  const [isInfoOpen, setInfoOpen] = useState(false);
+  const { job, sourceId } = useSourceImage(image);
+  const isSourceGone = useIsGone(sourceId);
+  const at = images.findIndex((one) => one.id === image.id);
+  const previous = at > 0 ? images[at - 1]?.id : undefined;
+  const next = at === -1 ? undefined : images[at + 1]?.id;
+  const neighbour = next ?? previous;
+  const afterRemoval = () => (neighbour === undefined ? address.close() : address.move(neighbour));
+  const step = (by: number) => {
+    const from = images.findIndex((one) => one.id === address.currentId());
+    const to = from === -1 ? undefined : images[from + by]?.id;
+    if (to !== undefined) address.move(to);
+  };
+  useViewerKeys({ image, onStep: step, onRemoved: afterRemoval });
+  return (
+    <>
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <ViewerToolbar
+          image={image}
+          place={at === -1 ? null : { number: at + 1, count: images.length }}
+          remix={job === undefined || isSourceGone ? null : remixHref(image.id, job)}
+          canCompare={sourceId !== null}
+          isComparing={isComparing}
+          isInfoOpen={isInfoOpen}
+          onCompare={() => setComparedId(isComparing ? null : image.id)}
+          onInfo={() => setInfoOpen((on) => !on)}
+          onClose={address.close}
+          onRemoved={afterRemoval}
+        />
+        <ViewerPicture
+          image={image}
+          compareWith={isComparing ? sourceId : null}
+          grows={grows}
+          previous={previous}
+          next={next}
+          onMove={address.move}
+        />
+      </div>
+      {isInfoOpen ? <ViewerInfo key={image.id} image={image} /> : null}
+    </>
+  );
+}
+
+interface ViewerProps {
   readonly images: readonly ImageView[];
   readonly address: ViewerAddress;
 }
@@ -24,7 +147,7 @@ function useOpenedId(imageId: string | null): string | null {
 }
 
 /** The open picture over the sheet; closing returns the focus to its tile. */
-export function Viewer({ images, address }: Props) {
+export function Viewer({ images, address }: ViewerProps) {
   const t = useTranslations("viewer");
   const { imageId, close } = address;
   const openedId = useOpenedId(imageId);

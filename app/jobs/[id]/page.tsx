@@ -1,6 +1,6 @@
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
-import { JobStory } from "../story/job-story.tsx";
+import { JobStory } from "../story.tsx";
 
 interface Props {
   readonly params: Promise<{ readonly id: string }>;

@@ -1,5 +1,5 @@
 import { handleAuth } from "@atelier/server/api";
-import { withServices } from "../../../server/with-services.ts";
+import { withServices } from "../../../server/services.ts";
 
 export const dynamic = "force-dynamic";
 

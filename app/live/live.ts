@@ -1,4 +1,0 @@
-import { createLiveStore } from "./store.ts";
-
-/** The one store of a tab. */
-export const live = createLiveStore();
