@@ -9,8 +9,8 @@ import {
   windowNames,
 } from "@atelier/server/monitoring";
 import type { Services } from "@atelier/server/services";
-import { recordStatements } from "./record-statements.ts";
-import { quantile, show, summarise } from "./rounds.ts";
+import { recordStatements } from "./statements.ts";
+import { quantile, show, summarise } from "./start-and-throughput.ts";
 import { seedHistory } from "./seed-history.ts";
 import { openStage, type Stage } from "./stage.ts";
 

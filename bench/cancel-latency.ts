@@ -1,6 +1,6 @@
 import { cancel } from "@atelier/server/jobs";
 import { builtInWorkflows, buildGraph } from "@atelier/server/workflows";
-import { interleave, quantile, show } from "./rounds.ts";
+import { interleave, quantile, show } from "./start-and-throughput.ts";
 import type { Backend } from "./stage.ts";
 import { openStudio, studioWorkflow, type Studio } from "./studio.ts";
 

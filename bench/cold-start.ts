@@ -1,11 +1,42 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { processTree, pssMib } from "./process-tree.ts";
-import { show } from "./rounds.ts";
+import { show } from "./start-and-throughput.ts";
+
+/** The pid and all its descendants, also those in process groups of their own. */
+function processTree(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    const parent = readParent(Number(name));
+    if (parent !== null) parents.set(Number(name), parent);
+  }
+  const tree = [root];
+  for (const pid of tree)
+    tree.push(...[...parents].filter(([, parent]) => parent === pid).map(([child]) => child));
+  return tree;
+}
+
+function readParent(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return null;
+  }
+}
+
+/** Proportional set size in MiB: shared pages count once over all processes. 0 for a process that is gone. */
+function pssMib(pid: number): number {
+  try {
+    const kib = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
+    return Number(kib ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
 
 const idleMs = 30_000;
 const limitMs = 60_000;

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { submit, type Job } from "@atelier/server/jobs";
+import { type Job, submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
-import { insertImage } from "./insert-image.ts";
-import { startLightNode } from "./light-node.ts";
-import { quantile, show } from "./rounds.ts";
-import { addOwner, openStage, type Backend, type Stage } from "./stage.ts";
-import { startSweeper } from "./sweeper.ts";
+import { addOwner, type Backend, insertImage, openStage, type Stage, startSweeper } from "./stage.ts";
+import { quantile, show } from "./start-and-throughput.ts";
+import { startLightNode } from "./studio.ts";
 
 const slots = 4;
 const owners = 8;

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
-import { insertImage } from "./insert-image.ts";
-import { startLightNode } from "./light-node.ts";
+import { addOwner, type Backend, insertImage, openStage, type Stage, startSweeper } from "./stage.ts";
+import { interleave, quantile, show, showRatio, summarise } from "./start-and-throughput.ts";
 import { startNaive } from "./stock.ts";
-import { interleave, quantile, show, showRatio, summarise } from "./rounds.ts";
-import { addOwner, openStage, type Backend, type Stage } from "./stage.ts";
-import { startSweeper } from "./sweeper.ts";
+import { startLightNode } from "./studio.ts";
 
 const rounds = 9;
 const slots = 4;

@@ -1,5 +1,4 @@
 import { parseArgs } from "node:util";
-import { benchAcceptToStarted } from "./start-and-throughput.ts";
 import { benchAdminPages } from "./admin-pages.ts";
 import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
@@ -7,8 +6,8 @@ import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
+import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
 import { benchStatements } from "./statements.ts";
-import { benchThroughput } from "./throughput.ts";
 import { benchWholeStudio, quickPicture, slowPicture } from "./whole-studio.ts";
 
 const benches: Readonly<Record<string, () => Promise<string[]>>> = {

@@ -1,9 +1,9 @@
 import { startTestWorker, type TestWorker } from "@atelier/testing/worker";
 import { submit } from "@atelier/server/jobs";
-import { ingestPicture } from "./ingest-picture.ts";
-import { quantile, show } from "./rounds.ts";
+import { ingestPicture } from "./studio.ts";
+import { quantile, show } from "./start-and-throughput.ts";
 import { openStage, type Backend, type Stage } from "./stage.ts";
-import { killStock } from "./stock-recovery.ts";
+import { killStock } from "./stock.ts";
 
 const kills = 6;
 const blockMs = 8_000;

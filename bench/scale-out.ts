@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
-import { createLoop, rateOf, type LoopJob } from "./closed-loop.ts";
-import { insertImage } from "./insert-image.ts";
-import { startLightNode } from "./light-node.ts";
+import { addOwner, type Backend, insertImage, openStage, type Stage, startSweeper } from "./stage.ts";
+import {
+  createLoop,
+  type LoopJob,
+  quantile,
+  rateOf,
+  show,
+  showRatio,
+  summarise,
+} from "./start-and-throughput.ts";
 import { startNaive } from "./stock.ts";
-import { quantile, show, showRatio, summarise } from "./rounds.ts";
-import { addOwner, openStage, type Backend, type Stage } from "./stage.ts";
-import { startSweeper } from "./sweeper.ts";
+import { startLightNode } from "./studio.ts";
 
 const nodeCounts = [1, 2, 4, 8, 16];
 const owners = 4;

@@ -1,13 +1,71 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { mkdtemp, rm } from "node:fs/promises";
-import { startPrivatePostgres } from "@atelier/testing/postgres";
-import { startRedis } from "@atelier/testing/redis";
-import { schema } from "@atelier/server/db";
-import { newId, parseConfig, parseEnv } from "@atelier/server/platform";
-import { openServices, type Services } from "@atelier/server/services";
 import pg from "pg";
 import pino from "pino";
+import { schema } from "@atelier/server/db";
+import { sweep } from "@atelier/server/jobs";
+import { newId, parseConfig, parseEnv } from "@atelier/server/platform";
+import { openServices, type Services } from "@atelier/server/services";
+import { startPrivatePostgres } from "@atelier/testing/postgres";
+import { startRedis } from "@atelier/testing/redis";
+
+/** A picture's row is enough where nobody reads its file. */
+export async function insertImage({ db }: Pick<Services, "db">, ownerId: string): Promise<string> {
+  const id = newId();
+  await db.insert(schema.images).values({
+    id,
+    ownerId,
+    role: "upload",
+    storageKey: `users/${ownerId}/${id}`,
+    storedSha256: "0".repeat(64),
+    mime: "image/png",
+    widthPx: 64,
+    heightPx: 64,
+    sizeBytes: 1,
+    thumbhash: "",
+  });
+  return id;
+}
+
+/** Resolves waits for things that happen to ids, whichever comes first: the wait or the event. */
+export interface Signals {
+  readonly note: (id: string) => void;
+  /** When it happened, by `performance.now()`. */
+  when(id: string): Promise<number>;
+}
+
+export function createSignals(): Signals {
+  const waiting = new Map<string, (atMs: number) => void>();
+  const early = new Map<string, number>();
+  return {
+    note(id) {
+      const resolve = waiting.get(id);
+      if (resolve) resolve(performance.now());
+      else early.set(id, performance.now());
+    },
+    when: (id) =>
+      new Promise((resolve) => {
+        const atMs = early.get(id);
+        if (atMs === undefined) waiting.set(id, resolve);
+        else resolve(atMs);
+      }),
+  };
+}
+
+/** The safety net of a bench without workers: a lost bell would else leave a slot empty until the end. */
+export function startSweeper(services: Services): { stop(): Promise<void> } {
+  let running: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(() => sweep(services)).catch(() => {});
+  }, services.config.timing.sweepMs);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
 
 export type Backend = "postgres" | "redis";
 

@@ -1,8 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import path from "node:path";
-import { submit, type Job } from "@atelier/server/jobs";
+import type { Need } from "@atelier/server/engines";
+import { ingest } from "@atelier/server/images";
+import { claim, complete, dispatch, type Job, start, submit } from "@atelier/server/jobs";
+import { ownIdentity, register, retire } from "@atelier/server/nodes";
+import type { BellConsumer } from "@atelier/server/queue";
+import type { Services } from "@atelier/server/services";
+import { killAtExit, runNode } from "@atelier/testing/processes";
 import { startTestWorker } from "@atelier/testing/worker";
-import { startComfyProcess } from "./comfy-process.ts";
-import { openStage, type Backend, type Stage } from "./stage.ts";
+import { type Backend, insertImage, openStage, type Stage } from "./stage.ts";
+
+/** A server and what is run there. */
+export interface BareRun {
+  readonly url: string;
+  readonly graph: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The reference: what a script without any studio does. POST /prompt, the socket until the prompt has ended, /history for
+ * the file's name, GET /view; the bytes of the picture. It asks for previews as the studio does, and drops them.
+ */
+export async function runBare({ url, graph }: BareRun): Promise<Uint8Array> {
+  const clientId = randomUUID();
+  const socket = new WebSocket(`${url.replace("http", "ws")}/ws?clientId=${clientId}`);
+  try {
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve, { once: true });
+      socket.addEventListener("error", reject, { once: true });
+    });
+    const ended = untilEnded(socket);
+    const answer = await fetch(`${url}/prompt`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      // Else the server would be spared what it does for the studio.
+      body: JSON.stringify({ prompt: graph, client_id: clientId, extra_data: { preview_method: "auto" } }),
+    });
+    const { prompt_id: promptId }: { prompt_id?: string } = JSON.parse(await answer.text());
+    if (!promptId) throw new Error(`the prompt was refused: ${answer.status}`);
+    ended.expect(promptId);
+    await ended.promise;
+    return await view(url, promptId);
+  } finally {
+    socket.close();
+  }
+}
+
+/** Waits for `executing null` of a prompt, which may come before its id is known. */
+function untilEnded(socket: WebSocket) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const seen = new Set<string>();
+  let expected: string | null = null;
+  socket.addEventListener("message", ({ data }) => {
+    if (typeof data !== "string") return;
+    const message: { type: string; data: { node?: string | null; prompt_id?: string } } = JSON.parse(data);
+    if (message.type !== "executing" || message.data.node !== null) return;
+    seen.add(message.data.prompt_id ?? "");
+    if (expected && seen.has(expected)) resolve();
+  });
+  return {
+    promise,
+    expect(promptId: string) {
+      expected = promptId;
+      if (seen.has(promptId)) resolve();
+    },
+  };
+}
+
+interface Picture {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: string;
+}
+
+type History = Record<string, { outputs: Record<string, { images?: Picture[] }> }>;
+
+async function view(url: string, promptId: string): Promise<Uint8Array> {
+  const history: History = JSON.parse(await (await fetch(`${url}/history/${promptId}`)).text());
+  const [picture] = Object.values(history[promptId]?.outputs ?? {}).flatMap(({ images }) => images ?? []);
+  if (!picture) throw new Error("the prompt made no picture");
+  const { filename, subfolder, type } = picture;
+  const answer = await fetch(`${url}/view?${new URLSearchParams({ filename, subfolder, type }).toString()}`);
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** A simulated ComfyUI server in a process of its own, so that it shares its loop with nobody who is measured. */
+export interface ComfyProcess {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const main = path.join(import.meta.dirname, "../testing/comfyui/main.ts");
+
+async function startComfyProcess({ stepMs }: { stepMs: number }): Promise<ComfyProcess> {
+  const args = ["--port", "0", "--step-ms", String(stepMs), "--previews", "none"];
+  const run = runNode([main, ...args]);
+  killAtExit(run.child);
+  const [, url = ""] = await run.seen(/listens on (\S+)/);
+  return {
+    url,
+    async close() {
+      run.child.kill("SIGTERM");
+      await run.ended;
+    },
+  };
+}
+
+/** A real picture of the stage's owner, for workers that read it; its id. */
+export async function ingestPicture({ services, ownerId }: Stage): Promise<string> {
+  const bytes = readFileSync("public/samples/astronaut.png");
+  return (await ingest(services, { ownerId, role: "upload", bytes, name: "bench.png" })).id;
+}
+
+/** The queue that every light node serves. */
+export const lightQueue = "cpu-light";
+
+export interface LightNodeOptions {
+  readonly name?: string;
+  readonly slots: number;
+  /** What it can do; upscaling by default. */
+  readonly needs?: readonly Need[];
+  /** The run itself; nothing by default. */
+  run?(job: Job): Promise<void>;
+  onStarted?(jobId: string, job: Job): void;
+  onCompleted?(jobId: string, job: Job): void;
+}
+
+export interface LightNode {
+  /** Takes nothing new; resolves when its jobs are done. */
+  close(): Promise<void>;
+}
+
+/** A node without files, engines and loops: it claims as a worker does, waits, and completes. */
+export async function startLightNode(services: Services, options: LightNodeOptions): Promise<LightNode> {
+  const needs = options.needs ?? ["local/upscale"];
+  const node = await register(services, {
+    name: options.name ?? "bench",
+    identity: ownIdentity(),
+    capability: { cores: 2, memoryBytes: 4 * 1024 ** 3, gpus: [], kinds: ["upscale"], engines: ["local"] },
+    queues: [{ queue: lightQueue, slots: options.slots, needs: [...needs] }],
+  });
+  const offers = needs.map((need) => ({ need, servers: null }));
+  let isOpen = true;
+  let last: Promise<unknown> = Promise.resolve();
+  const claimNext = () => {
+    const claimOne = () => claim(services, { nodeId: node.id, queue: lightQueue, offers });
+    const next = last.then(() => (isOpen ? claimOne() : null));
+    last = next.catch(() => {});
+    return next;
+  };
+  // As the worker does: each bell is answered with claims until there is nothing left.
+  const consumer: BellConsumer = services.bells.consume(lightQueue, options.slots, async () => {
+    for (let job = await claimNext(); job; job = await claimNext()) {
+      const lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
+      options.onStarted?.(job.id, job);
+      await start(services, lease);
+      await options.run?.(job);
+      await complete(services, { lease, outputs: [], facts: {} });
+      options.onCompleted?.(job.id, job);
+    }
+  });
+  // What waits already is let out now that somebody can take it.
+  await dispatch(services, lightQueue);
+  return {
+    async close() {
+      isOpen = false;
+      await consumer.close();
+      await retire(services, node.id);
+    },
+  };
+}
+
+/** Jobs of the product whose engine does nothing: all that is measured is the way from submit to completed. */
+export interface ZeroWork {
+  /** Resolves with the job's id as soon as it is accepted. */
+  accept(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface ZeroWorkEvents {
+  readonly slots: number;
+  onStarted?(jobId: string): void;
+  onCompleted?(jobId: string): void;
+}
+
+export async function startZeroWork(stage: Stage, events: ZeroWorkEvents): Promise<ZeroWork> {
+  const { services, ownerId } = stage;
+  const image = await insertImage(services, ownerId);
+  const node = await startLightNode(services, events);
+  return {
+    async accept() {
+      const request = { kind: "upscale", inputs: { image } };
+      const { id } = await submit(services, request, { submitter: { userId: ownerId, isGuest: false } });
+      return id;
+    },
+    close: () => node.close(),
+  };
+}
 
 /** One simulated server, the product's worker in a process of its own with that server, and services to submit with. */
 export interface Studio {

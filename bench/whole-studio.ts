@@ -1,8 +1,7 @@
-import { builtInWorkflows, buildGraph } from "@atelier/server/workflows";
-import { runBare } from "./bare-client.ts";
-import { interleave, quantile, show, showRatio, summarise } from "./rounds.ts";
+import { buildGraph, builtInWorkflows } from "@atelier/server/workflows";
 import type { Backend } from "./stage.ts";
-import { openStudio, studioWorkflow, type StoryTimes, type Studio } from "./studio.ts";
+import { interleave, quantile, show, showRatio, summarise } from "./start-and-throughput.ts";
+import { openStudio, runBare, type StoryTimes, type Studio, studioWorkflow } from "./studio.ts";
 
 /** How long a picture takes, and how often it is made. */
 export interface StudioPlan {

@@ -1,11 +1,42 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
+import {
+  createApiKey as createKey,
+  createInvitation,
+  createUser as createUserAccount,
+  findAccount,
+  invitationDays,
+  resetPassword as resetAccountPassword,
+} from "@atelier/server/accounts";
+import { withServices } from "./database.ts";
+import { parseFlags } from "./main.ts";
+
+const createApiKeyUsage = "Usage: atelier create-api-key --email <address> [--name <name>]";
+
+/** `atelier create-api-key`: makes an API key for an account; stdout holds the key alone, which is shown this once. */
+export async function createApiKey(args: string[]): Promise<number> {
+  const flags = parseFlags({
+    args,
+    options: {
+      email: { type: "string", default: "" },
+      name: { type: "string", default: "command line" },
+    },
+    required: ["email", "name"],
+    usage: createApiKeyUsage,
+  });
+  if (!flags) return 1;
+  return withServices(async (services) => {
+    const { id: userId } = await findAccount(services, { email: flags.email });
+    const { key } = await createKey(services, { userId, name: flags.name });
+    console.log(key);
+  });
+}
 
 /** Far above any password. */
 const maxPipedLength = 4_096;
 
 /** Refuses a password among the arguments, which other users of the machine can read; true after the message on stderr. */
-export function refusesPasswordFlag(args: readonly string[]): boolean {
+function refusesPasswordFlag(args: readonly string[]): boolean {
   if (!args.some((arg) => arg === "--password" || arg.startsWith("--password="))) return false;
   console.error(
     "--password is not accepted, because other users of this machine can read arguments. Leave it out: the command asks for the password on a terminal, and reads it from standard input otherwise.",
@@ -49,9 +80,71 @@ async function readPiped(): Promise<string> {
 }
 
 /** The password for a command: asked on a terminal, else the first line of standard input. Null after a message on stderr. */
-export async function readPassword(): Promise<string | null> {
+async function readPassword(): Promise<string | null> {
   const password = process.stdin.isTTY ? await askTwice() : await readPiped();
   if (password === "")
     console.error("No password was given. Type it on a terminal, or pipe it into the command.");
   return password || null;
+}
+
+const createUserUsage = "Usage: atelier create-user --email <address> [--admin]";
+
+/** `atelier create-user`: makes an account with the password from standard input; prints its id. */
+export async function createUser(args: string[]): Promise<number> {
+  if (refusesPasswordFlag(args)) return 1;
+  const flags = parseFlags({
+    args,
+    options: { email: { type: "string", default: "" }, admin: { type: "boolean", default: false } },
+    required: ["email"],
+    usage: createUserUsage,
+  });
+  const password = flags && (await readPassword());
+  if (!flags || !password) return 1;
+  return withServices(async (services) => {
+    const { email, admin } = flags;
+    const { id } = await createUserAccount(services, { email, password, isAdmin: admin });
+    console.log(id);
+  });
+}
+
+const resetPasswordUsage = "Usage: atelier reset-password --email <address>";
+
+/** `atelier reset-password`: sets the password from standard input and ends all sessions of the account. */
+export async function resetPassword(args: string[]): Promise<number> {
+  if (refusesPasswordFlag(args)) return 1;
+  const flags = parseFlags({
+    args,
+    options: { email: { type: "string", default: "" } },
+    required: ["email"],
+    usage: resetPasswordUsage,
+  });
+  const password = flags && (await readPassword());
+  if (!flags || !password) return 1;
+  return withServices(async (services) => {
+    await resetAccountPassword(services, { email: flags.email, password });
+    console.error(`The password of ${flags.email} is changed and all its sessions are ended.`);
+  });
+}
+
+const usage = "Usage: atelier invite [--days <days>]";
+
+/** `atelier invite`: makes an invitation for one account; stdout holds the link alone, which is shown this once. */
+export async function invite(args: string[]): Promise<number> {
+  const options = { days: { type: "string", default: String(invitationDays.default) } } as const;
+  const flags = parseFlags({ args, options, required: ["days"], usage });
+  if (!flags) return 1;
+  const days = Number(flags.days);
+  if (!Number.isInteger(days) || days < invitationDays.min || days > invitationDays.max) {
+    console.error(
+      `--days must be a whole number from ${invitationDays.min} to ${invitationDays.max}.\n${usage}`,
+    );
+    return 1;
+  }
+  return withServices(async (services) => {
+    const { APP_URL, PORT, SIGN_UP } = services.env;
+    const { token } = await createInvitation(services, { createdBy: null, days });
+    if (SIGN_UP !== "invite") console.error(`SIGN_UP is ${SIGN_UP}: the link works once it is "invite".`);
+    const origin = APP_URL === undefined ? `http://localhost:${PORT}` : new URL(APP_URL).origin;
+    console.log(`${origin}/sign-in#invitation=${token}`);
+  });
 }

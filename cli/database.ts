@@ -1,7 +1,28 @@
 import { migrate } from "@atelier/server/db";
-import { isAppError, loadConfig, parseEnv } from "@atelier/server/platform";
+import { type Env, inspectEnv, isAppError, loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
-import { openDatabase } from "./open-database.ts";
+import { openPostgres, readOrCreateSecret } from "../scripts/embedded/postgres.ts";
+
+/** The database of the configuration, for as long as a command needs it. */
+export interface OpenDatabase {
+  /** The environment with DATABASE_URL and AUTH_SECRET filled in, as the supervisor fills them. */
+  readonly env: Env & { readonly DATABASE_URL: string; readonly AUTH_SECRET: string };
+  /** Lets go; an embedded database that nobody else uses stops. */
+  readonly close: () => Promise<void>;
+}
+
+/** Starts the embedded database, or attaches to the running one, unless DATABASE_URL names a server. Throws StartError. */
+export async function openDatabase(): Promise<OpenDatabase> {
+  const { env } = inspectEnv(process.env);
+  const dataDir = env.ATELIER_DATA_DIR;
+  const embedded = env.DATABASE_URL ? null : await openPostgres({ dataDir });
+  const databaseUrl = env.DATABASE_URL ?? embedded?.url ?? "";
+  const authSecret = env.AUTH_SECRET ?? readOrCreateSecret(dataDir, "auth-secret");
+  return {
+    env: { ...env, DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret },
+    close: async () => embedded?.close(),
+  };
+}
 
 async function run(action: (services: Services) => Promise<void>): Promise<void> {
   const { env, close } = await openDatabase();

@@ -1,5 +1,5 @@
 import { reasonOf, runChecks, runDatabaseChecks, type CheckResult } from "@atelier/server/doctor";
-import { openDatabase } from "./open-database.ts";
+import { openDatabase } from "./database.ts";
 
 async function checkDatabaseInUse(): Promise<CheckResult[]> {
   try {

@@ -1,4 +1,79 @@
-import { usage, workflowCheck } from "./workflow-check.ts";
+import { isAppError } from "@atelier/server/platform";
+import {
+  builtInWorkflows,
+  checkWorkflow,
+  type ObjectInfo,
+  type ObjectInfoByClass,
+  readWorkflowFolder,
+  type Workflow,
+} from "@atelier/server/workflows";
+import { readObjectInfo } from "@atelier/worker/engines/comfyui/client";
+import { parseFlags } from "./main.ts";
+
+const usage = `Usage: atelier workflow check DIR [--server URL]
+       atelier workflow check --server URL    (the workflows that ship with Atelier)`;
+
+interface Verdict {
+  readonly name: string;
+  readonly problems: readonly string[];
+}
+
+async function readClasses(url: string, workflows: readonly Workflow[]): Promise<ObjectInfoByClass> {
+  const { signal } = new AbortController();
+  const classes = new Set(workflows.flatMap((workflow) => workflow.classes));
+  const objectInfo = new Map<string, ObjectInfo | null>();
+  for (const name of classes) objectInfo.set(name, await readObjectInfo({ url }, name, { signal }));
+  return objectInfo;
+}
+
+/** Without a folder the workflows that ship with the product. */
+async function judge(dir: string | null, url: string): Promise<Verdict[]> {
+  const { workflows, problems } =
+    dir === null ? { workflows: builtInWorkflows, problems: [] } : await readWorkflowFolder(dir);
+  const objectInfo = url === "" ? null : await readClasses(url, workflows);
+  return [
+    ...workflows.map((workflow) => ({
+      name: workflow.name,
+      problems: objectInfo ? checkWorkflow(workflow, objectInfo) : [],
+    })),
+    ...problems.map(({ name, reason }) => ({ name, problems: reason.split("\n") })),
+  ];
+}
+
+function print({ name, problems }: Verdict): void {
+  console.log(`${problems.length === 0 ? "ok  " : "FAIL"}  ${name}`);
+  for (const problem of problems) console.log(`      ${problem}`);
+}
+
+function summarise(verdicts: readonly Verdict[]): number {
+  if (verdicts.length === 0) console.log("There is no workflow folder here.");
+  else verdicts.forEach(print);
+  return verdicts.length > 0 && verdicts.every(({ problems }) => problems.length === 0) ? 0 : 1;
+}
+
+/**
+ * `atelier workflow check`: what is wrong with one workflow folder, or each of a folder of them, or with what ships with
+ * the product on a server; 1 when anything is.
+ */
+async function workflowCheck(given: string[]): Promise<number> {
+  const [first = ""] = given;
+  const dir = first === "" || first.startsWith("-") ? null : first;
+  const options = { server: { type: "string", default: "" } } as const;
+  const args = dir === null ? given : given.slice(1);
+  const flags = parseFlags({ args, options, required: [], usage });
+  if (!flags) return 1;
+  if (dir === null && flags.server === "") {
+    console.error(`Missing: DIR or --server URL\n${usage}`);
+    return 1;
+  }
+  try {
+    return summarise(await judge(dir, flags.server));
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    console.error(`${flags.server}: ${error.message}`);
+    return 1;
+  }
+}
 
 /** `atelier workflow check`: the verbs about workflow folders. */
 export async function workflow([verb, ...args]: string[]): Promise<number> {

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
-import { ensureRedis } from "./test/ensure-redis.ts";
 import {
   countPart,
+  type Counts,
+  ensureRedis,
   readPlaywrightCounts,
   readVitestCounts,
   readVitestFailures,
-  type Counts,
 } from "./test/lib.ts";
 
 interface Part {

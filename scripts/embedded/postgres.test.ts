@@ -10,14 +10,13 @@ import {
 } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { runCode, type NodeRun } from "@atelier/testing/processes";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findFreePort } from "../process/free-port.ts";
-import { isPidAlive } from "../process/process-identity.ts";
-import { waitUntil } from "../process/wait-until.ts";
-import { openPostgres, type EmbeddedPostgres } from "./postgres.ts";
-import { stopServer } from "./stop-server.ts";
+import { type NodeRun, runCode } from "@atelier/testing/processes";
+import { isPidAlive } from "../process/lock.ts";
+import { findFreePort, waitUntil } from "../process/tools.ts";
+import { type EmbeddedPostgres, openPostgres } from "./postgres.ts";
+import { stopServer } from "./server.ts";
 
 let dataDir = "";
 let port = 0;

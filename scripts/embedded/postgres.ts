@@ -1,13 +1,78 @@
-import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { randomBytes, randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
-import { withFileLock } from "../process/lock.ts";
-import { createCluster, databaseName, databaseUser } from "./cluster.ts";
-import { enterHolder, hasLiveHolder, leaveHolder } from "./holders.ts";
-import { readPostmaster } from "./postmaster-file.ts";
-import { chooseRunAs } from "./run-as.ts";
-import { readOrCreateSecret } from "./secrets.ts";
-import { startServer, type ServerPlan } from "./server.ts";
-import { stopServer } from "./stop-server.ts";
+import { identify, isAlive, withFileLock } from "../process/lock.ts";
+import { chooseRunAs, createCluster, databaseName, databaseUser, readPostmaster } from "./cluster.ts";
+import { type ServerPlan, startServer, stopServer } from "./server.ts";
+
+/** Processes that need the database of a data folder; it stops when the last one leaves. One file each. */
+function folderOf(dataDir: string): string {
+  return path.join(dataDir, "run", "database-holders");
+}
+
+/** Enters this process and returns the file to leave with. Call it under the folder's lock. */
+function enterHolder(dataDir: string): string {
+  mkdirSync(folderOf(dataDir), { recursive: true });
+  const file = path.join(folderOf(dataDir), `${randomUUID()}.json`);
+  writeFileSync(file, JSON.stringify(identify(process.pid)));
+  return file;
+}
+
+function leaveHolder(file: string): void {
+  rmSync(file, { force: true });
+}
+
+function isHeldBy(file: string): boolean {
+  try {
+    return isAlive(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    return false; // Its writer died half-way.
+  }
+}
+
+/** Whether any live process needs the database; forgets those that died without leaving. Call it under the lock. */
+function hasLiveHolder(dataDir: string): boolean {
+  const files = readdirSync(folderOf(dataDir)).map((name) => path.join(folderOf(dataDir), name));
+  const dead = files.filter((file) => !isHeldBy(file));
+  for (const file of dead) leaveHolder(file);
+  return dead.length < files.length;
+}
+
+function readIfThere(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return null;
+  }
+}
+
+/** Reads `<dataDir>/secrets/<name>`; makes it on first use (256 random bits, mode 0600). Safe against two at once. */
+export function readOrCreateSecret(dataDir: string, name: string): string {
+  const folder = path.join(dataDir, "secrets");
+  const file = path.join(folder, name);
+  const known = readIfThere(file);
+  if (known) return known;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, file); // Unlike a rename it never replaces what another process has just written.
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readFileSync(file, "utf8").trim();
+}
 
 export interface EmbeddedPostgresOptions {
   /** Folder of all embedded things; the server's own data stands in `postgres` below it. */

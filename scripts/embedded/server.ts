@@ -2,13 +2,39 @@ import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { findFreePort, isPortFree } from "../process/free-port.ts";
-import { isPidAlive } from "../process/process-identity.ts";
-import { waitUntil } from "../process/wait-until.ts";
-import { clearDeadPostmasterFile, readPostmaster, type Postmaster } from "./postmaster-file.ts";
-import { commandOf, type RunAs } from "./run-as.ts";
-import { serverArgs } from "./server-settings.ts";
-import { StartError } from "./start-error.ts";
+import { isPidAlive } from "../process/lock.ts";
+import { findFreePort, isPortFree, waitUntil } from "../process/tools.ts";
+import {
+  clearDeadPostmasterFile,
+  commandOf,
+  type Postmaster,
+  readPostmaster,
+  type RunAs,
+  serverArgs,
+  StartError,
+} from "./cluster.ts";
+
+const fastMs = 15_000;
+const immediateMs = 5_000;
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has just ended.
+  }
+}
+
+/** Stops the live server of the data folder: closes all sessions and writes a checkpoint; after 15 s without that. */
+export async function stopServer(clusterDir: string): Promise<void> {
+  const server = readPostmaster(clusterDir);
+  if (!server) return;
+  const isGone = () => !isPidAlive(server.pid);
+  signal(server.pid, "SIGINT");
+  if (await waitUntil(isGone, fastMs)) return;
+  signal(server.pid, "SIGQUIT");
+  await waitUntil(isGone, immediateMs);
+}
 
 const readyMs = 60_000;
 const usualPort = 54_320;

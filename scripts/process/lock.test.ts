@@ -2,8 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSy
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { removeLock, withFileLock } from "./lock.ts";
-import { identify } from "./process-identity.ts";
+import { identify, removeLock, withFileLock } from "./lock.ts";
 
 let folder: string;
 let file: string;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./run.ts";
 
 const firstAskMs = 250;
 /** A page with a fault in it is asked for less and less often: each time fills the terminal. */

@@ -1,7 +1,36 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { waitUntil } from "../process/wait-until.ts";
-import { nextDelayMs, type Backoff } from "./backoff.ts";
-import { prefixOutput } from "./prefix-output.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { waitUntil } from "../process/tools.ts";
+
+/** How long a part that died waits before it is started again. */
+export interface Backoff {
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** After it has run for this long the next wait is the first one again. */
+  readonly healthyMs: number;
+}
+
+export const usualBackoff: Backoff = { firstMs: 1_000, maxMs: 30_000, healthyMs: 60_000 };
+
+/** The next wait: doubles from death to death unless the part had run well before. */
+export function nextDelayMs(backoff: Backoff, previousMs: number, ranMs: number): number {
+  if (previousMs === 0 || ranMs >= backoff.healthyMs) return backoff.firstMs;
+  return Math.min(previousMs * 2, backoff.maxMs);
+}
+
+/** Passes whole lines on with `[name]` before them; the last one also without its line end. */
+function prefixOutput(stream: Readable, name: string, write: (line: string) => void): void {
+  let rest = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) write(`[${name}] ${line}`);
+  });
+  stream.on("end", () => {
+    if (rest) write(`[${name}] ${rest}`);
+  });
+}
 
 export interface ChildSpec {
   readonly name: string;

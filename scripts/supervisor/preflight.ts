@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { checkPort, runChecks, type CheckResult } from "@atelier/server/doctor";
-import { inspectEnv, isLoopback, loadConfig, type Env } from "@atelier/server/platform";
+import { checkPort, type CheckResult, runChecks } from "@atelier/server/doctor";
+import { type Env, inspectEnv, isLoopback, loadConfig } from "@atelier/server/platform";
 import { possibleKinds } from "@atelier/worker/args";
-import { isRole, servingRoles, type Role } from "./role.ts";
-import type { PreflightReport, Settings } from "./settings.ts";
-import { findLiveSupervisor } from "./state-file.ts";
+import { isRole, type PreflightReport, type Role, servingRoles, type Settings } from "./run.ts";
+import { findLiveSupervisor } from "./supervise.ts";
 
 function checkBuild(): CheckResult {
   const isOk = existsSync(path.resolve(".next", "BUILD_ID"));

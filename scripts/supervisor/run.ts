@@ -1,18 +1,67 @@
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { openPostgres, type EmbeddedPostgres } from "../embedded/postgres.ts";
-import { readOrCreateSecret } from "../embedded/secrets.ts";
+import { askOnly, type Flags, mayAsk, toArgs } from "@atelier/worker/args";
+import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "../embedded/postgres.ts";
 import { announce } from "./announce.ts";
-import { askOnly, mayAsk, toArgs, type Flags } from "@atelier/worker/args";
 import type { ChildSpec } from "./child.ts";
-import { childrenOf, rootDir } from "./children-of.ts";
-import { runStep } from "./run-step.ts";
-import type { Role } from "./role.ts";
-import type { PreflightReport, Problem, Settings } from "./settings.ts";
-import { listenForStop, type StopSignals } from "./stop-signals.ts";
-import { supervise } from "./supervise.ts";
-import { sweepLeftovers } from "./sweep-leftovers.ts";
-import { watchLauncher } from "./signals.ts";
+import { listenForStop, type StopSignals, watchLauncher } from "./signals.ts";
+import { childrenOf, rootDir, supervise, sweepLeftovers } from "./supervise.ts";
+
+/** What one supervisor runs: `dev` pages and worker, `start` the built pages, `worker` a worker. */
+export type Role = "dev" | "start" | "worker";
+
+/** Roles that serve pages. */
+export const servingRoles: readonly Role[] = ["dev", "start"];
+
+export function isRole(value: string): value is Role {
+  return value === "dev" || value === "start" || value === "worker";
+}
+
+export interface StepResult {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Runs a script of ours in a process of its own to its end and returns what it printed; errors go to the terminal. */
+function runStep(args: readonly string[], env: NodeJS.ProcessEnv): Promise<StepResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, output }));
+  });
+}
+
+/** The checked configuration as far as a supervisor needs it. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Null = the embedded database. */
+  readonly databaseUrl: string | null;
+  /** Null = the generated one of the data folder. */
+  readonly authSecret: string | null;
+  readonly appUrl: string;
+  /** Grace time of a worker at SIGTERM. */
+  readonly stopGraceMs: number;
+  /** Kinds that a worker is narrowed to; empty for all. */
+  readonly only: readonly string[];
+  /** Kinds that a worker could ever take with this configuration. */
+  readonly possibleKinds: readonly string[];
+}
+
+interface Problem {
+  readonly name: string;
+  readonly message: string;
+}
+
+export type PreflightReport =
+  | { readonly problems: readonly []; readonly settings: Settings }
+  | { readonly problems: readonly Problem[]; readonly settings: null };
 
 function say(line: string): void {
   console.log(line);

@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { runNode, runThrough, type NodeRun } from "@atelier/testing/processes";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readPostmaster } from "../embedded/postmaster-file.ts";
-import { stopServer } from "../embedded/stop-server.ts";
-import { findFreePort } from "../process/free-port.ts";
-import { identify, isPidAlive } from "../process/process-identity.ts";
-import { waitUntil } from "../process/wait-until.ts";
-import { nextDelayMs, usualBackoff } from "./backoff.ts";
-import type { ChildSpec } from "./child.ts";
-import { changeRecords, readRecords } from "./state-file.ts";
-import { sweepLeftovers } from "./sweep-leftovers.ts";
+import { type NodeRun, runNode, runThrough } from "@atelier/testing/processes";
+import { readPostmaster } from "../embedded/cluster.ts";
+import { stopServer } from "../embedded/server.ts";
+import { identify, isPidAlive } from "../process/lock.ts";
+import { findFreePort, waitUntil } from "../process/tools.ts";
+import { type ChildSpec, nextDelayMs, usualBackoff } from "./child.ts";
+import { changeRecords, readRecords, sweepLeftovers } from "./supervise.ts";
 
 let dataDir = "";
 const runs: NodeRun[] = [];

@@ -1,10 +1,168 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { retiredExitCode } from "@atelier/worker/args";
+import { isStartError } from "../embedded/cluster.ts";
 import type { EmbeddedPostgres } from "../embedded/postgres.ts";
-import { identify } from "../process/process-identity.ts";
-import { usualBackoff, type Backoff } from "./backoff.ts";
-import { superviseChild, type Child, type ChildSpec } from "./child.ts";
-import { changeRecords, type SupervisorRecord } from "./state-file.ts";
-import type { StopSignals } from "./stop-signals.ts";
-import { watchDatabase } from "./watch-database.ts";
+import { identify, isAlive, isCertainlyAlive, type ProcessIdentity, withFileLock } from "../process/lock.ts";
+import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
+import { waitUntil } from "../process/tools.ts";
+import {
+  type Backoff,
+  type Child,
+  type ChildSpec,
+  nextDelayMs,
+  superviseChild,
+  usualBackoff,
+} from "./child.ts";
+import type { Role, Settings } from "./run.ts";
+import type { StopSignals } from "./signals.ts";
+
+export const rootDir = path.resolve(import.meta.dirname, "..", "..");
+/**
+ * Measured on an idle worker: 245 MB with Node's default, 85 MB with this. What a worker allocates is mostly buffers
+ * outside this heap.
+ */
+const smallYoungHeap = "--max-semi-space-size=2";
+/** Pages hold nothing that needs a long goodbye: open streams resume elsewhere. */
+const webGraceMs = 5_000;
+/** On top of the worker's own grace time, so that it is never killed while it hands its jobs back. */
+const marginMs = 3_000;
+
+function nextArgs(verb: "dev" | "start", settings: Settings): string[] {
+  const next = createRequire(import.meta.url).resolve("next/dist/bin/next");
+  return [next, verb, "-H", settings.host, "-p", String(settings.port)];
+}
+
+const frontDoor = pathToFileURL(path.join(rootDir, "scripts/web/preload.ts")).href;
+
+/** `next dev` hands NODE_OPTIONS on to the process that serves, and nothing else. */
+function behindFrontDoor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, NODE_OPTIONS: `${env["NODE_OPTIONS"] ?? ""} --import=${frontDoor}`.trim() };
+}
+
+/** The processes that a role runs. `env` is what all of them get. */
+export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEnv): ChildSpec[] {
+  const node = { file: process.execPath, cwd: rootDir };
+  const mode = role === "dev" ? "development" : "production";
+  const childEnv: NodeJS.ProcessEnv = { ...env, NODE_ENV: mode };
+  const worker: ChildSpec = {
+    ...node,
+    name: "worker",
+    args: [smallYoungHeap, quickResolveFlag, "worker/main.ts"],
+    env: childEnv,
+    graceMs: settings.stopGraceMs + marginMs,
+    lastCode: retiredExitCode,
+  };
+  const web = (verb: "dev" | "start"): ChildSpec => ({
+    ...node,
+    name: "web",
+    args: nextArgs(verb, settings),
+    env: behindFrontDoor(childEnv),
+    graceMs: webGraceMs,
+  });
+  if (role === "dev") return [web("dev"), worker];
+  return role === "start" ? [web("start")] : [worker];
+}
+
+/** A supervisor and its children, as the data folder remembers them. */
+interface SupervisorRecord {
+  readonly role: string;
+  readonly supervisor: ProcessIdentity;
+  readonly children: readonly ({ readonly name: string } & ProcessIdentity)[];
+}
+
+function stateFileOf(dataDir: string): string {
+  return path.join(dataDir, "supervisor.json");
+}
+
+/** All supervisors of the data folder, dead ones included. */
+export function readRecords(dataDir: string): SupervisorRecord[] {
+  try {
+    return JSON.parse(readFileSync(stateFileOf(dataDir), "utf8")).supervisors;
+  } catch {
+    return []; // There is none yet, or a disk that filled up cut it off.
+  }
+}
+
+/** Reads, changes and writes the file whole, under its lock: `start` and `worker` share it. */
+export function changeRecords(
+  dataDir: string,
+  change: (records: SupervisorRecord[]) => SupervisorRecord[] | Promise<SupervisorRecord[]>,
+): Promise<void> {
+  return withFileLock(path.join(dataDir, "run", "supervisor.lock"), async () => {
+    const supervisors = await change(readRecords(dataDir));
+    const draft = `${stateFileOf(dataDir)}.${process.pid}`;
+    writeFileSync(draft, `${JSON.stringify({ supervisors }, null, 2)}\n`, { mode: 0o600 });
+    renameSync(draft, stateFileOf(dataDir));
+  });
+}
+
+/** A live supervisor of this data folder with one of these roles, if there is one. */
+export function findLiveSupervisor(dataDir: string, roles: readonly string[]): SupervisorRecord | null {
+  const records = readRecords(dataDir).filter((record) => roles.includes(record.role));
+  return records.find((record) => isAlive(record.supervisor)) ?? null;
+}
+
+const graceMs = 5_000;
+
+function signalGroup(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, name);
+  } catch {
+    // It has just ended.
+  }
+}
+
+async function end(child: ProcessIdentity): Promise<void> {
+  signalGroup(child.pid, "SIGTERM");
+  if (await waitUntil(() => !isAlive(child), graceMs)) return;
+  signalGroup(child.pid, "SIGKILL");
+  await waitUntil(() => !isAlive(child), graceMs);
+}
+
+/**
+ * Ends the children of supervisors that were killed, so that nothing of them holds a port or takes jobs. A process is
+ * touched only when both its pid and its start time are the recorded ones. Returns the names of what was ended.
+ */
+export async function sweepLeftovers(dataDir: string): Promise<string[]> {
+  const swept: string[] = [];
+  await changeRecords(dataDir, async (records) => {
+    const isDead = (record: SupervisorRecord) => !isAlive(record.supervisor);
+    const left = records.filter(isDead).flatMap((record) => record.children.filter(isCertainlyAlive));
+    await Promise.all(left.map(end));
+    swept.push(...left.map(({ name, pid }) => `${name} (pid ${pid})`));
+    return records.filter((record) => !isDead(record));
+  });
+  return swept;
+}
+
+const lookMs = 1_000;
+
+/** Looks each second whether the embedded database still runs and starts it again, until `isOver`. */
+async function watchDatabase(
+  database: EmbeddedPostgres,
+  options: { backoff: Backoff; say: (line: string) => void; isOver: () => boolean },
+): Promise<void> {
+  let delayMs = 0;
+  while (!options.isOver()) {
+    await sleep(lookMs, undefined, { ref: false });
+    if (options.isOver() || database.isRunning()) continue;
+    options.say("The database has died; starting it again");
+    try {
+      await database.revive();
+      delayMs = 0;
+      options.say("The database runs again");
+    } catch (error) {
+      if (!isStartError(error)) throw error;
+      delayMs = nextDelayMs(options.backoff, delayMs, 0);
+      options.say(`${error.message} Next try in ${delayMs / 1000} s`);
+      await sleep(delayMs, undefined, { ref: false });
+    }
+  }
+}
 
 export interface SupervisePlan {
   readonly role: string;

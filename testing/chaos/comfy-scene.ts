@@ -1,7 +1,7 @@
 import { schema } from "@atelier/server/db";
 import { submit } from "@atelier/server/jobs";
 import { sql } from "drizzle-orm";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { waitUntil } from "../../scripts/process/tools.ts";
 import {
   startComfySimulator,
   type ComfyOptions,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { waitUntil } from "../../scripts/process/tools.ts";
 
 /** Waits until what is read equals `wanted`; fails with the difference after `patienceMs`. For tests that run at once. */
 export async function eventually<T>(

@@ -5,7 +5,7 @@ import { startIopaintSimulator, type IopaintSimulator } from "@atelier/testing/i
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { expect, test } from "vitest";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { waitUntil } from "../../scripts/process/tools.ts";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { readFileOf } from "../pictures/index.ts";
 import type { TestWorkerOptions } from "../worker/index.ts";

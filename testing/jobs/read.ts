@@ -2,7 +2,7 @@ import { schema, type JobStatus } from "@atelier/server/db";
 import type { Job } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
 import { eq, inArray } from "drizzle-orm";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { waitUntil } from "../../scripts/process/tools.ts";
 
 type WithDb = Pick<Services, "db">;
 

@@ -2,7 +2,7 @@ import { resolveCaller } from "@atelier/server/accounts";
 import { schema } from "@atelier/server/db";
 import type { Job } from "@atelier/server/jobs";
 import { expect, test } from "vitest";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { waitUntil } from "../../scripts/process/tools.ts";
 import { addImage, addNode, type TestOwner } from "../jobs/index.ts";
 import { createTestServices, openAccount, type TestServices } from "../services/index.ts";
 import { startProxy } from "./start-proxy.ts";

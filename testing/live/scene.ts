@@ -11,7 +11,7 @@ import {
 } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { waitUntil } from "../../scripts/process/tools.ts";
 import { addJob, localOffers, type TestOwner, testQueue } from "../jobs/index.ts";
 
 export interface Writer {

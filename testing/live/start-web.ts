@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Services } from "@atelier/server/services";
-import { findFreePort } from "../../scripts/process/free-port.ts";
+import { findFreePort } from "../../scripts/process/tools.ts";
 import { killAtExit, runNode, type NodeRun } from "../processes/index.ts";
 import { processEnv } from "../worker/index.ts";
 

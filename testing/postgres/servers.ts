@@ -1,8 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { migrate } from "@atelier/server/db";
-import { openPostgres, type EmbeddedPostgres } from "../../scripts/embedded/postgres.ts";
-import { findFreePort } from "../../scripts/process/free-port.ts";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { type EmbeddedPostgres, openPostgres } from "../../scripts/embedded/postgres.ts";
+import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 import { makeOwnedFolder } from "./start-test-postgres.ts";
 
 /** A server of its own, with durable commits, to be stopped and killed by a test. */

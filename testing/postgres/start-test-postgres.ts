@@ -10,9 +10,9 @@ import {
 import os from "node:os";
 import path from "node:path";
 import { openPostgres } from "../../scripts/embedded/postgres.ts";
-import { stopServer } from "../../scripts/embedded/stop-server.ts";
-import { findFreePort } from "../../scripts/process/free-port.ts";
-import { identify, isAlive } from "../../scripts/process/process-identity.ts";
+import { stopServer } from "../../scripts/embedded/server.ts";
+import { findFreePort } from "../../scripts/process/tools.ts";
+import { identify, isAlive } from "../../scripts/process/lock.ts";
 import { serverUrlName } from "./server-url.ts";
 
 const prefix = "atelier-test-postgres-";

@@ -1,9 +1,8 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { findFreePort } from "../../scripts/process/free-port.ts";
-import { waitUntil } from "../../scripts/process/wait-until.ts";
+import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 import { killAtExit } from "../processes/index.ts";
 import { sendCommand } from "./send-command.ts";
 

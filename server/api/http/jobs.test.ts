@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
 import { ingest } from "../../images/index.ts";
 import { createHttpApp } from "../index.ts";
-import { waitUntil } from "../../../scripts/process/wait-until.ts";
+import { waitUntil } from "../../../scripts/process/tools.ts";
 
 let fixture: TestServices;
 let owner: TestOwner;
