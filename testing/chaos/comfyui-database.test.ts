@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readJob, until, untilAll } from "../jobs/index.ts";
-import { startPrivatePostgres, type PrivatePostgres } from "../postgres/index.ts";
+import { type PrivatePostgres, startPrivatePostgres } from "../postgres/index.ts";
 import type { TestWorker } from "../worker/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { endSessions } from "./end-sessions.ts";
-import { eventually } from "./eventually.ts";
-import { takeAllSessions } from "./sessions.ts";
-import { backends, oneByOne, realTimeMs } from "./scene.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, eventually, oneByOne, realTimeMs } from "./scene.ts";
+import { endSessions, takeAllSessions } from "./sessions.ts";
 
 const large = { steps: 100 };
 const once = { attempt: 1, charged: 0 };

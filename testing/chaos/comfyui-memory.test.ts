@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { readJob, readStory, until } from "../jobs/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { eventually } from "./eventually.ts";
-import { backends, realTimeMs } from "./scene.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, eventually, realTimeMs } from "./scene.ts";
 
 const gib = 1024 ** 3;
 const servers = [

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { readJob, untilAll } from "../jobs/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { backends, realTimeMs } from "./scene.ts";
-import { supervise } from "./supervise.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, realTimeMs, supervise } from "./scene.ts";
 
 const poison = "whoever reads this dies";
 

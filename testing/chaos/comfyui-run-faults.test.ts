@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { cancel } from "@atelier/server/jobs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cancel } from "@atelier/server/jobs";
 import type { ComfySimulator, Fault } from "../comfyui/index.ts";
 import { until, untilAll } from "../jobs/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { eventually } from "./eventually.ts";
-import { backends, oneByOne, realTimeMs } from "./scene.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, eventually, oneByOne, realTimeMs } from "./scene.ts";
 
 /** What a fault of the socket may cost (F26). */
 const addedMs = 3_000;

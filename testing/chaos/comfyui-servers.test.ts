@@ -1,12 +1,10 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readWaiting } from "@atelier/server/jobs";
 import { drainServer, resumeServer } from "@atelier/server/nodes";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ComfySimulator } from "../comfyui/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { eventually } from "./eventually.ts";
-import { backends, oneByOne, realTimeMs } from "./scene.ts";
-import { serveList, type ServedList } from "./serve-list.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, eventually, oneByOne, realTimeMs, type ServedList, serveList } from "./scene.ts";
 
 /** When a dead server has to be out of rotation (F25). */
 const outMs = 10_000;

@@ -1,9 +1,8 @@
-import { cancel } from "@atelier/server/jobs";
 import { expect, test } from "vitest";
+import { cancel } from "@atelier/server/jobs";
 import { until } from "../jobs/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { eventually } from "./eventually.ts";
-import { backends, realTimeMs } from "./scene.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, eventually, realTimeMs } from "./scene.ts";
 
 const large = { steps: 100 };
 

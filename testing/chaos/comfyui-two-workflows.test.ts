@@ -1,11 +1,10 @@
+import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { cancel, dispatch } from "@atelier/server/jobs";
 import { drainNode, resumeNode } from "@atelier/server/nodes";
-import { expect, test } from "vitest";
 import { readJob, until } from "../jobs/index.ts";
 import { openComfyScene } from "./comfy-scene.ts";
-import { eventually } from "./eventually.ts";
-import { backends, realTimeMs } from "./scene.ts";
+import { backends, eventually, realTimeMs } from "./scene.ts";
 
 test.concurrent.for(backends)(
   "A10 D3 jobs of one workflow on %s never take the place of a server that cannot run it",

@@ -1,10 +1,9 @@
-import { drainNode, resumeNode } from "@atelier/server/nodes";
 import { expect, test } from "vitest";
+import { drainNode, resumeNode } from "@atelier/server/nodes";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { listObjects } from "../pictures/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { eventually } from "./eventually.ts";
-import { backends, realTimeMs } from "./scene.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, eventually, realTimeMs } from "./scene.ts";
 
 const large = { steps: 100 };
 

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { readJob, untilAll } from "../jobs/index.ts";
 import type { PausePoint } from "../worker/index.ts";
-import { openComfyScene, type ComfyScene } from "./comfy-scene.ts";
-import { eventually } from "./eventually.ts";
-import { backends, realTimeMs } from "./scene.ts";
+import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
+import { backends, eventually, realTimeMs } from "./scene.ts";
 
 /** Where the worker itself stops; in between the server makes it wait. */
 const before = ["claimed", "uploaded", "noted"] as const;

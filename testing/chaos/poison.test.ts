@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { addJob, readJob, untilAll } from "../jobs/index.ts";
-import { backends, openScene, realTimeMs } from "./scene.ts";
-import { supervise } from "./supervise.ts";
+import { backends, openScene, realTimeMs, supervise } from "./scene.ts";
 
 test.concurrent.for(backends)(
   "F34 D9 a job that kills its worker fails after three charged tries on %s, and its neighbours complete",

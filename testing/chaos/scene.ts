@@ -1,7 +1,88 @@
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
+import type { SubmitOptions } from "@atelier/server/jobs";
 import type { Services } from "@atelier/server/services";
+import { waitUntil } from "../../scripts/process/tools.ts";
 import { addOwner, findBrokenInvariants, type TestOwner } from "../jobs/index.ts";
 import { createTestServices, type TestServices, type TestServicesOptions } from "../services/index.ts";
 import { startTestWorker, type TestWorker, type TestWorkerOptions } from "../worker/index.ts";
+
+/** Waits until what is read equals `wanted`; fails with the difference after `patienceMs`. For tests that run at once. */
+export async function eventually<T>(
+  read: () => T | Promise<T>,
+  wanted: T,
+  patienceMs = 30_000,
+): Promise<void> {
+  let last = await read();
+  await waitUntil(async () => isDeepStrictEqual((last = await read()), wanted), patienceMs);
+  expect(last).toEqual(wanted);
+}
+
+/** A list of servers over HTTP, as a deployment publishes it. */
+export interface ServedList {
+  readonly url: string;
+  set(urls: readonly string[]): void;
+  /** How often it was answered that nothing has changed. */
+  unchanged(): number;
+  close(): Promise<void>;
+}
+
+export async function serveList(): Promise<ServedList> {
+  let body = toBody([]);
+  let unchanged = 0;
+  const server = createServer((request, response) => {
+    const etag = `"${createHash("sha256").update(body).digest("hex")}"`;
+    if (request.headers["if-none-match"] === etag) {
+      unchanged += 1;
+      response.writeHead(304, { etag }).end();
+    } else {
+      response.writeHead(200, { etag, "content-type": "application/json" }).end(body);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/backends.json`,
+    set: (urls) => (body = toBody(urls)),
+    unchanged: () => unchanged,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function toBody(urls: readonly string[]): string {
+  return JSON.stringify({ version: 1, servers: urls.map((url) => ({ url })) });
+}
+
+/** Where the process dies: after the job was accepted, or after it was let out of the line; before the bell in both. */
+export type DeathPoint = "accepted" | "queued";
+
+/** What `submit-and-die.ts` is told, as JSON in this variable. */
+export interface SubmitOrders {
+  readonly submitter: SubmitOptions["submitter"];
+  readonly request: unknown;
+  readonly point: DeathPoint;
+}
+
+export const ordersName = "ATELIER_TEST_SUBMIT";
+
+/** Starts the worker again whenever it died, as a supervisor does, until `over`; tells how often it started. */
+export async function supervise(start: () => Promise<TestWorker>, over: AbortSignal): Promise<number> {
+  const isOver = new Promise((resolve) => over.addEventListener("abort", resolve));
+  let starts = 0;
+  while (!over.aborted) {
+    const worker = await start();
+    starts += 1;
+    await Promise.race([worker.exited, isOver]);
+  }
+  return starts;
+}
 
 /** For tests in real lease times; they are about conditions with bounds of their own, not about this one. */
 export const realTimeMs = 150_000;

@@ -2,7 +2,7 @@ import { submit } from "@atelier/server/jobs";
 import { parseConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import pino from "pino";
-import { ordersName, type DeathPoint, type SubmitOrders } from "./submit-orders.ts";
+import { ordersName, type DeathPoint, type SubmitOrders } from "./scene.ts";
 
 /** A process that takes one job in as the web does and is gone (kill -9) before anybody heard of it. */
 async function main(): Promise<void> {

@@ -1,11 +1,18 @@
 import path from "node:path";
-import { schema } from "@atelier/server/db";
 import { expect, test } from "vitest";
+import { schema } from "@atelier/server/db";
 import { readJob, untilAll } from "../jobs/index.ts";
 import { runNode } from "../processes/index.ts";
 import { processEnv } from "../worker/index.ts";
-import { backends, openScene, realTimeMs, type Scene } from "./scene.ts";
-import { ordersName, type DeathPoint, type SubmitOrders } from "./submit-orders.ts";
+import {
+  backends,
+  type DeathPoint,
+  openScene,
+  ordersName,
+  realTimeMs,
+  type Scene,
+  type SubmitOrders,
+} from "./scene.ts";
 
 /** The bound of F9, in the product's own times. */
 const patienceMs = 15_000;

@@ -1,12 +1,11 @@
+import { desc, eq } from "drizzle-orm";
+import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
 import { changeNodeSettings, retireNode } from "@atelier/server/nodes";
 import { retiredExitCode } from "@atelier/worker/args";
-import { desc, eq } from "drizzle-orm";
-import { expect, test } from "vitest";
 import { addJob, readJob, readStory, testQueue, until } from "../jobs/index.ts";
-import { eventually } from "./eventually.ts";
-import { backends, openScene, realTimeMs } from "./scene.ts";
+import { backends, eventually, openScene, realTimeMs } from "./scene.ts";
 
 /** When a cancelled run must have given its place to the next job (F36). */
 const freeMs = 2_000;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isObject, objectOf } from "./json.ts";
+import { isObject, objectOf } from "./options.ts";
 import { ask, historyOf, postGraph, upload } from "./recorded/client.ts";
 import { plainPng } from "./recorded/recording.ts";
-import { graphNames, modelsOf, readGraph } from "./server/graph-models.ts";
+import { graphNames, modelsOf, readGraph } from "./server/stats.ts";
 import { startComfySimulator, type ComfySimulator } from "./start-comfy-simulator.ts";
 
 let simulator: ComfySimulator;

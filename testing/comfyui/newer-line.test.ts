@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { objectOf } from "./json.ts";
-import { ask, historyOf, post, postGraph } from "./recorded/client.ts";
-import { listenIn } from "./recorded/listen-in.ts";
+import { objectOf } from "./options.ts";
+import { ask, historyOf, listenIn, post, postGraph } from "./recorded/client.ts";
 import { slowGraph } from "./recorded/recording.ts";
-import { readGraph } from "./server/graph-models.ts";
-import { startComfySimulator, type ComfySimulator } from "./start-comfy-simulator.ts";
+import { readGraph } from "./server/stats.ts";
+import { type ComfySimulator, startComfySimulator } from "./start-comfy-simulator.ts";
 
 let simulator: ComfySimulator;
 

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { objectOf } from "./json.ts";
-import { historyOf, postGraph } from "./recorded/client.ts";
-import { listenIn } from "./recorded/listen-in.ts";
+import { objectOf } from "./options.ts";
+import { historyOf, listenIn, postGraph } from "./recorded/client.ts";
 import { slowGraph, socketGraph } from "./recorded/recording.ts";
-import { startComfySimulator, type ComfySimulator } from "./start-comfy-simulator.ts";
+import { type ComfySimulator, startComfySimulator } from "./start-comfy-simulator.ts";
 
 let simulator: ComfySimulator;
 

@@ -2,17 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createFaultBox } from "./faults/fault-box.ts";
-import type { Fault } from "./faults.ts";
+import { createFaultBox, type Fault } from "./faults.ts";
 import { openFiles } from "./files.ts";
-import { settleOptions, type ComfyOptions } from "./options.ts";
-import type { Comfy } from "./server/comfy.ts";
-import { allGraphModels } from "./server/graph-models.ts";
+import { type ComfyOptions, settleOptions } from "./options.ts";
+import { release } from "./queue/run.ts";
 import { listenFor } from "./server/listen.ts";
-import { openSession } from "./server/session.ts";
-import { endSession } from "./server/end-session.ts";
-import { release } from "./queue/hold.ts";
-import { openLedger, readStats, type ComfyStats, type PromptStory } from "./server/stats.ts";
+import { type Comfy, endSession, openSession } from "./server/session.ts";
+import { allGraphModels, type ComfyStats, openLedger, type PromptStory, readStats } from "./server/stats.ts";
 
 /** A simulated ComfyUI server. */
 export interface ComfySimulator {

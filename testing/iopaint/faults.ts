@@ -1,6 +1,96 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Iopaint } from "./iopaint.ts";
-import { Trouble } from "./trouble.ts";
+import { type Answer, json } from "../comfyui/http/answer.ts";
+import type { Iopaint } from "./options.ts";
+
+/** A fault of IOPaint; `times` is 1 by default. */
+export interface IopaintFault {
+  readonly kind:
+    | "gpu-out-of-memory"
+    | "cpu-out-of-memory"
+    | "error"
+    | "hang"
+    | "slow"
+    | "html"
+    | "garbage"
+    | "lost-answer";
+  readonly times?: number | "forever";
+  /** Of "html". */
+  readonly status?: number;
+  /** Of "slow". */
+  readonly ms?: number;
+}
+
+export interface IopaintFaultBox {
+  inject(fault: IopaintFault): void;
+  clear(): void;
+  take(kind: IopaintFault["kind"]): IopaintFault | null;
+}
+
+const kinds: Readonly<Record<IopaintFault["kind"], true>> = {
+  "gpu-out-of-memory": true,
+  "cpu-out-of-memory": true,
+  error: true,
+  hang: true,
+  slow: true,
+  html: true,
+  garbage: true,
+  "lost-answer": true,
+};
+
+export function isIopaintFault(value: unknown): value is IopaintFault {
+  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
+  return typeof value.kind === "string" && value.kind in kinds;
+}
+
+/** An empty box. */
+export function createIopaintFaults(): IopaintFaultBox {
+  let waiting: { fault: IopaintFault; left: number }[] = [];
+  return {
+    inject: (fault) => {
+      const left = fault.times === "forever" ? Number.POSITIVE_INFINITY : (fault.times ?? 1);
+      waiting.push({ fault, left });
+    },
+    clear: () => (waiting = []),
+    take: (kind) => {
+      const found = waiting.find(({ fault }) => fault.kind === kind);
+      if (!found) return null;
+      found.left -= 1;
+      waiting = waiting.filter(({ left }) => left > 0);
+      return found.fault;
+    },
+  };
+}
+
+/** What Python raised: becomes the JSON error of IOPaint. */
+export class Trouble extends Error {
+  readonly status: number;
+  readonly error: string;
+
+  constructor(status: number, error: string, message: string) {
+    super(message);
+    this.status = status;
+    this.error = error;
+  }
+}
+
+/** An HTTPException of FastAPI. */
+export function refused(status: number, detail: string): Trouble {
+  return new Trouble(status, "HTTPException", detail);
+}
+
+/** `{error, detail, body, errors}` with the status. */
+export function showTrouble({ status, error, message }: Trouble): Answer {
+  const isRefusal = error === "HTTPException";
+  const detail = isRefusal ? message : "";
+  const errors = isRefusal ? `${status}: ${message}` : message;
+  return json({ error, detail, body: "", errors }, status);
+}
+
+/** A request body that misses a field, as pydantic tells it. */
+export function missingField(name: string): Answer {
+  const detail = [{ type: "missing", loc: ["body", name], msg: "Field required", input: {} }];
+  return json({ detail }, 422);
+}
 
 /**
  * Works and lets the faults of a computation strike. Requests are served at the same time, as by the real server, whose

@@ -1,4 +1,3 @@
-export type { IopaintFault } from "./fault.ts";
-export type { IopaintStats } from "./iopaint.ts";
-export type { IopaintOptions } from "./options.ts";
+export type { IopaintFault } from "./faults.ts";
+export type { IopaintStats, IopaintOptions } from "./options.ts";
 export { startIopaintSimulator, type IopaintSimulator } from "./simulator.ts";

@@ -1,15 +1,36 @@
-import { composite } from "../comfyui/pictures/composite.ts";
-import { pipe } from "../comfyui/pictures/codec.ts";
-import { channelOf, mapBytes, toRgb, type Frame } from "../comfyui/pictures.ts";
-import { resize } from "../comfyui/pictures/resize.ts";
-import { seededPicture } from "../comfyui/pictures/seeded-picture.ts";
+import sharp from "sharp";
 import type { Answer } from "../comfyui/http/answer.ts";
-import type { JsonObject } from "../comfyui/json.ts";
-import type { Iopaint } from "./iopaint.ts";
-import { eraseModels } from "./options.ts";
-import { readPicture } from "./read-picture.ts";
-import { takeTurn } from "./faults.ts";
-import { missingField, refused } from "./trouble.ts";
+import type { JsonObject } from "../comfyui/options.ts";
+import {
+  channelOf,
+  composite,
+  decode,
+  type Frame,
+  mapBytes,
+  pipe,
+  resize,
+  seededPicture,
+  toRgb,
+} from "../comfyui/pictures.ts";
+import { missingField, refused, takeTurn, Trouble } from "./faults.ts";
+import { eraseModels, type Iopaint } from "./options.ts";
+
+export interface SentPicture {
+  readonly frame: Frame;
+  /** "png", "jpeg" or "webp": the answer to an inpaint comes back in it. */
+  readonly format: string;
+}
+
+/** A picture in base64, with or without "data:...,". */
+export async function readPicture(text: string): Promise<SentPicture> {
+  const bytes = Buffer.from(text.replace(/^data:[^,]*,/, ""), "base64");
+  try {
+    const { format } = await sharp(bytes).metadata();
+    return { frame: await decode(bytes), format };
+  } catch {
+    throw new Trouble(500, "UnidentifiedImageError", "cannot identify image file <_io.BytesIO object>");
+  }
+}
 
 const maskThreshold = 127;
 const defaultSeed = 42;

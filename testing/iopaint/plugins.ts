@@ -1,14 +1,85 @@
 import type { Answer } from "../comfyui/http/answer.ts";
-import type { JsonObject } from "../comfyui/json.ts";
-import { encodePng, pipe, toFrame } from "../comfyui/pictures/codec.ts";
-import { toRgb, type Frame } from "../comfyui/pictures.ts";
-import { resize } from "../comfyui/pictures/resize.ts";
-import { cutOut, ellipse, highlight, spots } from "./cut-out.ts";
-import type { Iopaint } from "./iopaint.ts";
-import { pluginFacts } from "./options.ts";
-import { readPicture } from "./read-picture.ts";
-import { takeTurn } from "./faults.ts";
-import { missingField, refused, Trouble } from "./trouble.ts";
+import { growBy } from "../comfyui/nodes/masks.ts";
+import type { JsonObject } from "../comfyui/options.ts";
+import {
+  channelOf,
+  encodePng,
+  type Frame,
+  mapBytes,
+  pipe,
+  resize,
+  solidFrame,
+  toFrame,
+  toRgb,
+} from "../comfyui/pictures.ts";
+import { missingField, refused, takeTurn, Trouble } from "./faults.ts";
+import { readPicture } from "./inpaint.ts";
+import { type Iopaint, pluginFacts } from "./options.ts";
+
+/** A mask of an ellipse in the middle: what the simulated plugins take for the subject. */
+function ellipse({ widthPx, heightPx }: Frame): Frame {
+  return mapBytes(solidFrame(widthPx, heightPx, [0]), (_, at) => {
+    const x = ((at % widthPx) + 0.5) / widthPx - 0.5;
+    const y = (Math.trunc(at / widthPx) + 0.5) / heightPx - 0.5;
+    return x * x + y * y <= 0.16 ? 255 : 0;
+  });
+}
+
+const spotShare = 0.1;
+
+/** A mask of circles around the clicks `[x, y, 1]`. */
+function spots({ widthPx, heightPx }: Frame, clicks: unknown): Frame {
+  const points = Array.isArray(clicks) ? clicks.filter(isInside) : [];
+  const reachPx = Math.max(widthPx, heightPx) * spotShare;
+  return mapBytes(solidFrame(widthPx, heightPx, [0]), (_, at) => {
+    const [x, y] = [at % widthPx, Math.trunc(at / widthPx)];
+    return points.some(([left, top]) => Math.hypot(x - left, y - top) <= reachPx) ? 255 : 0;
+  });
+}
+
+function isInside(click: unknown): click is [number, number, number] {
+  return Array.isArray(click) && click.every((part) => typeof part === "number") && click[2] !== 0;
+}
+
+/** The picture with the mask as its alpha. */
+function cutOut(rgb: Frame, mask: Frame): Frame {
+  return join(mask, (pixel, channel) => rgb.data[pixel * 3 + channel] ?? 0, 1);
+}
+
+const highlightColor = [255, 203, 0] as const;
+const highlightAlpha = 0.73;
+
+/** The mask as IOPaint shows it: yellow, half transparent. */
+function highlight(mask: Frame): Frame {
+  const isOn = (pixel: number) => mask.data[pixel] !== 0;
+  return join(mask, (pixel, channel) => (isOn(pixel) ? (highlightColor[channel] ?? 0) : 0), highlightAlpha);
+}
+
+function join(mask: Frame, colorAt: (pixel: number, channel: number) => number, opacity: number): Frame {
+  const data = new Uint8Array(mask.data.length * 4);
+  for (let at = 0; at < data.length; at += 1) {
+    const pixel = Math.trunc(at / 4);
+    data[at] = at % 4 === 3 ? Math.round((mask.data[pixel] ?? 0) * opacity) : colorAt(pixel, at % 4);
+  }
+  return { widthPx: mask.widthPx, heightPx: mask.heightPx, channels: 4, data };
+}
+
+const defaultKernelPx = 5;
+
+/** POST /api/v1/adjust_mask: expand, shrink or reverse. */
+export async function adjustMask(_: Iopaint, body: JsonObject): Promise<Answer> {
+  if (typeof body.mask !== "string") return missingField("mask");
+  if (typeof body.operate !== "string") return missingField("operate");
+  const { frame } = await readPicture(body.mask);
+  const mask = channelOf(toRgb(frame), 0);
+  const reachPx = Math.trunc((typeof body.kernel_size === "number" ? body.kernel_size : defaultKernelPx) / 2);
+  const changed =
+    body.operate === "reverse"
+      ? mapBytes(mask, (value) => 255 - value)
+      : growBy(mask, body.operate === "shrink" ? -reachPx : reachPx);
+  const png = await encodePng(toRgb(changed));
+  return { status: 200, headers: { "content-type": "image/png" }, body: png };
+}
 
 /** POST /api/v1/run_plugin_gen_image. */
 export function runPluginImage(iopaint: Iopaint, body: JsonObject): Promise<Answer> {

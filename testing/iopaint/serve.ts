@@ -1,8 +1,10 @@
-import { json, type Answer } from "../comfyui/http/answer.ts";
-import type { JsonObject } from "../comfyui/json.ts";
-import type { Iopaint } from "./iopaint.ts";
-import { eraseModels, pluginFacts } from "./options.ts";
-import { missingField, refused } from "./trouble.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Answer, empty, json, proxyPage, readBody } from "../comfyui/http/answer.ts";
+import { type JsonObject, objectOf, parseJson } from "../comfyui/options.ts";
+import { isIopaintFault, missingField, refused, showTrouble, Trouble } from "./faults.ts";
+import { inpaint } from "./inpaint.ts";
+import { eraseModels, type Iopaint, pluginFacts } from "./options.ts";
+import { adjustMask, runPluginImage, runPluginMask } from "./plugins.ts";
 
 const samplers = [
   "DPM++ 2M",
@@ -42,7 +44,7 @@ function modelInfo(name: string): JsonObject {
 }
 
 /** GET /api/v1/server-config. */
-export function getServerConfig({ plugins, models, pluginModels }: Iopaint): Answer {
+function getServerConfig({ plugins, models, pluginModels }: Iopaint): Answer {
   const shown = plugins.map((name) => ({
     name,
     support_gen_image: pluginFacts[name]?.makesImage ?? false,
@@ -67,16 +69,16 @@ export function getServerConfig({ plugins, models, pluginModels }: Iopaint): Ans
   });
 }
 
-export function getModel({ model }: Iopaint): Answer {
+function getModel({ model }: Iopaint): Answer {
   return json(modelInfo(model));
 }
 
-export function getSamplers(): Answer {
+function getSamplers(): Answer {
   return json(samplers);
 }
 
 /** POST /api/v1/model. */
-export function postModel(iopaint: Iopaint, { name }: JsonObject): Answer {
+function postModel(iopaint: Iopaint, { name }: JsonObject): Answer {
   if (typeof name !== "string") return missingField("name");
   if (!iopaint.models.includes(name)) throw refused(500, `${name} not found`);
   iopaint.model = name;
@@ -84,11 +86,87 @@ export function postModel(iopaint: Iopaint, { name }: JsonObject): Answer {
 }
 
 /** POST /api/v1/switch_plugin_model. */
-export function switchPluginModel(iopaint: Iopaint, body: JsonObject): Answer {
+function switchPluginModel(iopaint: Iopaint, body: JsonObject): Answer {
   const { plugin_name: plugin, model_name: model } = body;
   if (typeof plugin !== "string") return missingField("plugin_name");
   if (typeof model !== "string") return missingField("model_name");
   if (!iopaint.plugins.includes(plugin)) throw refused(422, "Plugin not found");
   iopaint.pluginModels[plugin] = model;
   return json(null);
+}
+
+export type IopaintRoute = (iopaint: Iopaint, body: JsonObject) => Promise<Answer> | Answer;
+
+/** "METHOD path" to what answers it. */
+const iopaintRoutes: ReadonlyMap<string, IopaintRoute> = new Map<string, IopaintRoute>([
+  ["POST /api/v1/inpaint", inpaint],
+  ["POST /api/v1/run_plugin_gen_image", runPluginImage],
+  ["POST /api/v1/run_plugin_gen_mask", runPluginMask],
+  ["POST /api/v1/adjust_mask", adjustMask],
+  ["GET /api/v1/server-config", getServerConfig],
+  ["GET /api/v1/model", getModel],
+  ["POST /api/v1/model", postModel],
+  ["POST /api/v1/switch_plugin_model", switchPluginModel],
+  ["GET /api/v1/samplers", getSamplers],
+  ["POST /api/v1/samplers", getSamplers],
+  ["POST /api/v1/save_image", refuseSaving],
+  ["GET /sim/stats", ({ stats }) => json(stats)],
+  ["POST /sim/fault", postFault],
+  ["DELETE /sim/fault", clearFaults],
+]);
+
+function refuseSaving(): Answer {
+  throw refused(400, "Output path is not set. Start the server with --output-dir.");
+}
+
+function postFault({ faults }: Iopaint, body: unknown): Answer {
+  if (!isIopaintFault(body)) return json({ detail: "a fault has a known kind" }, 400);
+  faults.inject(body);
+  return empty(200);
+}
+
+function clearFaults({ faults }: Iopaint): Answer {
+  faults.clear();
+  return empty(200);
+}
+
+/** Answers one request, or does what a fault wants instead. */
+export async function serveIopaint(
+  iopaint: Iopaint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { pathname } = new URL(request.url ?? "/", "http://simulator");
+  const body = objectOf(parseJson((await readBody(request)).toString()));
+  const name = `${request.method} ${pathname}`;
+  const page = pathname.startsWith("/sim/") ? null : iopaint.faults.take("html");
+  if (page) return send(response, proxyPage(page.status ?? 502));
+  const answer = await answerRoute(iopaint, name, body);
+  if (name.startsWith("POST /api/")) {
+    if (iopaint.faults.take("lost-answer")) return void request.socket.destroy();
+    if (iopaint.faults.take("garbage")) return send(response, { ...answer, body: "not a picture" });
+  }
+  send(response, answer);
+}
+
+async function answerRoute(iopaint: Iopaint, name: string, body: Record<string, unknown>): Promise<Answer> {
+  const route = iopaintRoutes.get(name);
+  if (!route) {
+    const [, path = ""] = name.split(" ");
+    const isKnown = [...iopaintRoutes.keys()].some((key) => key.endsWith(` ${path}`));
+    return json({ detail: isKnown ? "Method Not Allowed" : "Not Found" }, isKnown ? 405 : 404);
+  }
+  try {
+    return await route(iopaint, body);
+  } catch (error) {
+    if (!(error instanceof Trouble)) throw error;
+    iopaint.stats.failures += 1;
+    return showTrouble(error);
+  }
+}
+
+function send(response: ServerResponse, { status, headers = {}, body }: Answer): void {
+  const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "X-Seed" };
+  response.writeHead(status, { ...cors, ...headers, "content-length": Buffer.byteLength(body) });
+  response.end(body);
 }

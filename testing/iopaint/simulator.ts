@@ -1,8 +1,7 @@
-import { openPort } from "../comfyui/server/open-port.ts";
-import { createIopaintFaults, type IopaintFault } from "./fault.ts";
-import type { Iopaint, IopaintStats } from "./iopaint.ts";
-import { eraseModels, pluginFacts, type IopaintOptions } from "./options.ts";
-import { serveIopaint } from "./serve-request.ts";
+import { openPort } from "../comfyui/server/listen.ts";
+import { createIopaintFaults, type IopaintFault } from "./faults.ts";
+import { eraseModels, type Iopaint, type IopaintOptions, type IopaintStats, pluginFacts } from "./options.ts";
+import { serveIopaint } from "./serve.ts";
 
 /** A simulated IOPaint server. */
 export interface IopaintSimulator {

@@ -1,10 +1,51 @@
-import { schema, tiers, type Tier } from "@atelier/server/db";
-import { localEngine } from "@atelier/server/engines";
-import { dispatch } from "@atelier/server/jobs";
+import { eq, inArray, sql } from "drizzle-orm";
+import sharp from "sharp";
+import { type JobStatus, type NodeState, schema, type Tier, tiers } from "@atelier/server/db";
+import { jobKinds, localEngine, type Need, needOf } from "@atelier/server/engines";
+import { ingest } from "@atelier/server/images";
+import { dispatch, type Job, type Offer } from "@atelier/server/jobs";
+import { writeQueues } from "@atelier/server/nodes";
 import { newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
+import { waitUntil } from "../../scripts/process/tools.ts";
 import type { EngineScript } from "../worker/index.ts";
-import type { TestOwner } from "./add-owner.ts";
+
+/** Has a node be lost since so long ago, as the others see it after its process was killed. */
+export async function loseNode(
+  { db }: Pick<Services, "db">,
+  { nodeId, agoMs }: { nodeId: string; agoMs: number },
+): Promise<void> {
+  const { nodes } = schema;
+  const endedAt = sql`clock_timestamp() - ${agoMs} * interval '1 millisecond'`;
+  await db.update(nodes).set({ state: "lost", endedAt }).where(eq(nodes.id, nodeId));
+}
+
+/** A user with one small real picture. */
+export interface TestOwner {
+  readonly userId: string;
+  readonly isGuest: false;
+  readonly imageId: string;
+}
+
+const sizePx = 16;
+
+/** Adds a user of its own and a picture that the product took in. */
+export async function addOwner(services: Services): Promise<TestOwner> {
+  const userId = newId();
+  await services.db
+    .insert(schema.users)
+    .values({ id: userId, name: "Test", email: `${userId}@example.test` });
+  return { userId, isGuest: false, imageId: await addImage(services, userId) };
+}
+
+/** Takes in another picture of the user; each has a colour of its own. */
+export async function addImage(services: Services, ownerId: string): Promise<string> {
+  const [r = 0, g = 0, b = 0] = Buffer.from(newId().slice(-6), "hex");
+  const create = { width: sizePx, height: sizePx, channels: 3 as const, background: { r, g, b } };
+  const bytes = await sharp({ create }).png().toBuffer();
+  const image = await ingest(services, { ownerId, role: "upload", bytes, name: "test.png" });
+  return image.id;
+}
 
 /** The queue that every machine of the default configuration serves at least. */
 export const testQueue = "cpu-light";
@@ -57,4 +98,115 @@ export async function addJob(services: Services, job: TestJob): Promise<string> 
   const id = await insertJob(services, job);
   await dispatch(services, job.queue ?? testQueue);
   return id;
+}
+
+export interface TestNode {
+  readonly state?: NodeState;
+  readonly slots?: number;
+  readonly queue?: string;
+  readonly needs?: readonly Need[];
+}
+
+/** What a node with nothing but the engine of this computer can claim. */
+export const localOffers: readonly Offer[] = [{ need: "local/upscale", servers: null }];
+
+const localNeeds = jobKinds.map((kind) => needOf({ engine: "local", kind, workflow: null }));
+
+/** Adds the row of a node without any process behind it; it beats for nobody. */
+export async function addNode(
+  { db }: Pick<Services, "db">,
+  { state = "active", slots = 1, queue = testQueue, needs = localNeeds }: TestNode = {},
+): Promise<string> {
+  const id = newId();
+  await db.insert(schema.nodes).values({
+    id,
+    name: `node-${id.slice(-6)}`,
+    hostname: "test",
+    bootId: "test",
+    pid: 1,
+    pidStartedAt: "0",
+    capability: { cores: 2, memoryBytes: 4 * 1024 ** 3, kinds: jobKinds, gpus: [], engines: ["local"] },
+    state,
+  });
+  await writeQueues(db, id, [{ queue, slots, needs }]);
+  return id;
+}
+
+const gib = 1024 ** 3;
+
+export interface TestServer {
+  readonly nodeId: string;
+  readonly url: string;
+  readonly needs: readonly Need[];
+  readonly vramGib?: number;
+  readonly state?: "healthy" | "down";
+}
+
+/** Adds the row of a server that a node sees; nothing listens there. */
+export async function addServer(
+  { db }: Pick<Services, "db">,
+  { nodeId, url, needs, vramGib = 24, state = "healthy" }: TestServer,
+): Promise<void> {
+  await db.insert(schema.engineServers).values({
+    nodeId,
+    url,
+    engine: "comfyui",
+    label: url.replace("http://", ""),
+    state,
+    device: "cuda",
+    vramTotalBytes: vramGib * gib,
+    needs: [...needs],
+    missing: {},
+    sources: ["test"],
+  });
+}
+
+type WithDb = Pick<Services, "db">;
+
+/** The row as it is now; throws when there is none. */
+export async function readJob({ db }: WithDb, id: string): Promise<Job> {
+  const [job] = await db.select().from(schema.jobs).where(eq(schema.jobs.id, id));
+  if (!job) throw new Error(`there is no job ${id}`);
+  return job;
+}
+
+/** The story of a job, oldest first. */
+export async function readStory({ db }: WithDb, id: string) {
+  const { jobEvents } = schema;
+  return db.select().from(jobEvents).where(eq(jobEvents.jobId, id)).orderBy(jobEvents.revision);
+}
+
+/** Waits until all these jobs have one of the statuses; throws with what they are after `patienceMs`. */
+export async function untilAll(
+  services: WithDb,
+  ids: readonly string[],
+  { statuses, patienceMs = 30_000 }: { statuses: readonly JobStatus[]; patienceMs?: number },
+): Promise<Job[]> {
+  const { jobs } = schema;
+  let rows: Job[] = [];
+  const reached = await waitUntil(async () => {
+    rows = await services.db
+      .select()
+      .from(jobs)
+      .where(inArray(jobs.id, [...ids]))
+      // The database itself may be what the test stopped.
+      .catch(() => []);
+    return rows.length === ids.length && rows.every((row) => statuses.includes(row.status));
+  }, patienceMs);
+  if (reached) return rows;
+  const seen = rows.map(({ id, status, attempt, charged, errorCode }) => ({
+    id,
+    status,
+    attempt,
+    charged,
+    errorCode,
+  }));
+  throw new Error(`not ${statuses.join(" or ")}: ${JSON.stringify(seen)}`);
+}
+
+/** Waits for one job. */
+export async function until(services: WithDb, id: string, ...statuses: JobStatus[]): Promise<Job> {
+  const [job] = await untilAll(services, [id], { statuses });
+  if (!job) throw new Error(`there is no job ${id}`);
+  return job;
 }

@@ -1,14 +1,11 @@
+import { expect, test } from "vitest";
 import { resolveCaller } from "@atelier/server/accounts";
 import { schema } from "@atelier/server/db";
 import type { Job } from "@atelier/server/jobs";
-import { expect, test } from "vitest";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { addImage, addNode, type TestOwner } from "../jobs/index.ts";
 import { createTestServices, openAccount, type TestServices } from "../services/index.ts";
-import { startProxy } from "./start-proxy.ts";
-import { startWeb } from "./start-web.ts";
-import { openViewer, type Viewer } from "./viewer.ts";
-import { writeJobs } from "./scene.ts";
+import { openViewer, startProxy, startWeb, type Viewer, writeJobs } from "./scene.ts";
 
 const writers = 20;
 const jobsPerWriter = 10;

@@ -1,3 +1,5 @@
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import path from "node:path";
 import {
   cancel,
   claim,
@@ -5,14 +7,163 @@ import {
   confirmCancel,
   fail,
   type Job,
+  type JobsUpdate,
+  type JobView,
   type Lease,
   persistProgress,
   start,
 } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
-import { waitUntil } from "../../scripts/process/tools.ts";
+import { createLiveStore, type LiveStore } from "../../app/live/store.ts";
+import { keepStream, type OpenStream } from "../../app/live/stream.ts";
+import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 import { addJob, localOffers, type TestOwner, testQueue } from "../jobs/index.ts";
+import { killAtExit, type NodeRun, runNode } from "../processes/index.ts";
+import { processEnv } from "../worker/index.ts";
+
+/** Stands between a browser and the web process, to cut what goes through. */
+export interface Proxy {
+  readonly port: number;
+  /** Cuts every connection; new ones are let through at once. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export async function startProxy(targetPort: number): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    // Whoever is cut off sees it at its own end.
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => sockets.delete(socket));
+  };
+  const server = createServer((near) => {
+    const far = createConnection(targetPort, "127.0.0.1");
+    for (const socket of [near, far]) keep(socket);
+    near.pipe(far).pipe(near);
+    near.once("close", () => far.destroy());
+    far.once("close", () => near.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    // Safe: a server that listens on a port has this kind of address.
+    port: (server.address() as AddressInfo).port,
+    cut,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      cut();
+      await closed;
+    },
+  };
+}
+
+/** A web process of its own over the given services' database and queue. */
+export interface TestWeb {
+  /** Stays the same over restarts. */
+  readonly port: number;
+  /** kill -9, and a new one; returns once that listens. */
+  restart(): Promise<void>;
+  kill9(): Promise<void>;
+}
+
+export async function startWeb(services: Pick<Services, "env">): Promise<TestWeb> {
+  const port = await findFreePort();
+  const launch = async (): Promise<NodeRun> => {
+    const main = path.join(import.meta.dirname, "main.ts");
+    const run = runNode([main], { ...processEnv(services), PORT: String(port) });
+    killAtExit(run.child);
+    await run.seen(/web listens/);
+    return run;
+  };
+  let run = await launch();
+  const kill9 = async () => {
+    run.child.kill("SIGKILL");
+    await run.ended;
+  };
+  return {
+    port,
+    kill9,
+    restart: async () => {
+      await kill9();
+      run = await launch();
+    },
+  };
+}
+
+/** The subscription `jobs.watch` over server-sent events, as a browser with these cookies reads it. */
+function watchJobs(port: number, cookie: string): OpenStream {
+  return (since, handlers) => {
+    const closed = new AbortController();
+    const input = JSON.stringify({ json: since === null ? {} : { since } });
+    const url = `http://127.0.0.1:${port}/api/trpc/jobs.watch?input=${encodeURIComponent(input)}`;
+    const read = async () => {
+      const response = await fetch(url, { headers: { cookie }, signal: closed.signal });
+      if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
+      handlers.onOpen();
+      for await (const update of readUpdates(response.body)) handlers.onUpdate(update);
+    };
+    read()
+      .catch(() => undefined)
+      .finally(() => handlers.onLost());
+    return () => closed.abort();
+  };
+}
+
+async function* readUpdates(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<JobsUpdate> {
+  let text = "";
+  for await (const part of body.pipeThrough(new TextDecoderStream())) {
+    text += part;
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      const fields = event.split("\n");
+      // Named events are the protocol's own: connected, ping, return.
+      if (fields.some((field) => field.startsWith("event:"))) continue;
+      const data = fields.find((field) => field.startsWith("data:"));
+      if (data) yield JSON.parse(data.slice("data:".length)).json;
+    }
+  }
+}
+
+/** What one browser sees, with the app's own store and reopening, and what was wrong with it. */
+export interface Viewer {
+  readonly store: LiveStore;
+  /** How many streams have brought it something. */
+  streams(): number;
+  /** Every job that it was ever told of. */
+  seen(): string[];
+  /** One line for each revision that was older than one it had been told before. */
+  readonly stepsBack: readonly string[];
+  close(): void;
+}
+
+export function openViewer(port: number, cookie: string): Viewer {
+  const store = createLiveStore();
+  const stepsBack: string[] = [];
+  const revisions = new Map<string, number>();
+  let streams = 0;
+  const check = ({ id, revision }: JobView) => {
+    const last = revisions.get(id) ?? 0;
+    if (revision < last) stepsBack.push(`${id} went back from revision ${last} to ${revision}`);
+    revisions.set(id, revision);
+  };
+  const close = keepStream({
+    open: watchJobs(port, cookie),
+    since: () => store.state().at,
+    onOpen: () => undefined,
+    onLost: () => undefined,
+    onUpdate: (update) => {
+      if (update.type === "snapshot") streams += 1;
+      if (update.type === "snapshot" || update.type === "jobs") update.jobs.forEach(check);
+      store.apply(update);
+    },
+  });
+  return { store, stepsBack, seen: () => [...revisions.keys()], streams: () => streams, close };
+}
 
 export interface Writer {
   readonly owner: TestOwner;

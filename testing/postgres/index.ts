@@ -1,3 +1,8 @@
-export { createTestDatabase, type TestDatabase } from "./create-test-database.ts";
-export { startPrivatePostgres, type PrivatePostgres } from "./servers.ts";
-export { startTestPostgres, type TestPostgres } from "./start-test-postgres.ts";
+export {
+  createTestDatabase,
+  type TestDatabase,
+  startPrivatePostgres,
+  type PrivatePostgres,
+  startTestPostgres,
+  type TestPostgres,
+} from "./servers.ts";

@@ -6,7 +6,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { createTestDatabase } from "./create-test-database.ts";
+import { createTestDatabase } from "./servers.ts";
 
 const migrations = path.join(import.meta.dirname, "../../drizzle/migrations");
 

@@ -1,8 +1,151 @@
-import { readFileSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import pg from "pg";
 import { migrate } from "@atelier/server/db";
 import { type EmbeddedPostgres, openPostgres } from "../../scripts/embedded/postgres.ts";
+import { stopServer } from "../../scripts/embedded/server.ts";
+import { identify, isAlive } from "../../scripts/process/lock.ts";
 import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
-import { makeOwnedFolder } from "./start-test-postgres.ts";
+
+/** Carries the address of the run's server from the global set-up to the test processes. */
+const serverUrlName = "ATELIER_TEST_POSTGRES_URL";
+
+function readServerUrl(): string {
+  const url = process.env[serverUrlName];
+  if (!url) throw new Error("No test database server runs: call startTestPostgres() first.");
+  return url;
+}
+
+/** The same server, another database. */
+function withDatabase(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+const template = "atelier_template";
+/** Any number will do, as long as it is the only user: one process makes the template while others wait. */
+const templateLock = 7_261_001;
+
+/** A migrated database of its own for one test file. */
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends its sessions and drops it. Idempotent. */
+  drop(): Promise<void>;
+}
+
+async function withAdmin<T>(serverUrl: string, action: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: withDatabase(serverUrl, "postgres") });
+  await client.connect();
+  try {
+    return await action(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function hasTemplate(client: pg.Client): Promise<boolean> {
+  const answer = await client.query("SELECT 1 FROM pg_database WHERE datname = $1 AND datistemplate", [
+    template,
+  ]);
+  return answer.rows.length > 0;
+}
+
+/** The template is marked as such only once it is migrated: a half-made one of a failed try is made anew. */
+async function ensureTemplate(serverUrl: string, client: pg.Client): Promise<void> {
+  if (await hasTemplate(client)) return;
+  await client.query("SELECT pg_advisory_lock($1)", [templateLock]);
+  try {
+    if (await hasTemplate(client)) return;
+    await client.query(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${template}`);
+    await migrate(withDatabase(serverUrl, template));
+    await client.query(`ALTER DATABASE ${template} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`);
+  } finally {
+    await client.query("SELECT pg_advisory_unlock($1)", [templateLock]);
+  }
+}
+
+/** Clones the migrated template into a database with a unique name; needs the global set-up's server. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const serverUrl = readServerUrl();
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  await withAdmin(serverUrl, async (client) => {
+    await ensureTemplate(serverUrl, client);
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  });
+  return {
+    url: withDatabase(serverUrl, name),
+    drop: () =>
+      withAdmin(serverUrl, async (client) => {
+        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      }),
+  };
+}
+
+const prefix = "atelier-test-postgres-";
+
+/** The database server of one test run. */
+export interface TestPostgres {
+  readonly url: string;
+  /** Stops the server and removes its files. */
+  stop(): Promise<void>;
+}
+
+function isOwned(folder: string): boolean {
+  try {
+    return isAlive(JSON.parse(readFileSync(path.join(folder, "owner.json"), "utf8")));
+  } catch {
+    return false;
+  }
+}
+
+/** Ends what a killed test run left behind. */
+async function sweepLeftovers(): Promise<void> {
+  const names = readdirSync(os.tmpdir()).filter((name) => name.startsWith(prefix));
+  for (const folder of names.map((name) => path.join(os.tmpdir(), name))) {
+    if (isOwned(folder)) continue;
+    await stopServer(path.join(folder, "postgres"));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Makes an empty folder below the system's temporary folder that the next run removes if this process is killed. */
+async function makeOwnedFolder(): Promise<string> {
+  await sweepLeftovers();
+  const draft = mkdtempSync(path.join(os.tmpdir(), "atelier-draft-"));
+  chmodSync(draft, 0o755);
+  writeFileSync(path.join(draft, "owner.json"), JSON.stringify(identify(process.pid)));
+  // It gets the swept name only with its owner inside: another run may sweep at this moment.
+  const folder = draft.replace("atelier-draft-", prefix);
+  renameSync(draft, folder);
+  return folder;
+}
+
+/** Starts the server that `createTestDatabase` of this process and its children uses. No fsync: data is thrown away. */
+export async function startTestPostgres(): Promise<TestPostgres> {
+  const dataDir = await makeOwnedFolder();
+  const settings = { fsync: "off", full_page_writes: "off", max_connections: "400" };
+  const server = await openPostgres({ dataDir, port: await findFreePort(), settings });
+  process.env[serverUrlName] = server.url;
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
 
 /** A server of its own, with durable commits, to be stopped and killed by a test. */
 export interface PrivatePostgres {

@@ -1,2 +1,1 @@
-export { killAtExit } from "./kill-at-exit.ts";
-export { runCode, runNode, runThrough, type NodeRun } from "./processes.ts";
+export { killAtExit, runCode, runNode, runThrough, type NodeRun } from "./processes.ts";

@@ -1,6 +1,20 @@
-import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { waitUntil } from "../../scripts/process/tools.ts";
+
+const running = new Set<ChildProcess>();
+
+function killAll(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
+/** Kills the child when this process ends before it. */
+export function killAtExit(child: ChildProcess): void {
+  // One listener for all: a test file may start dozens.
+  if (!process.listeners("exit").includes(killAll)) process.once("exit", killAll);
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+}
 
 /** A node process that a test started, with what it has printed so far. */
 export interface NodeRun {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { startRedis, type TestRedis } from "./index.ts";
-import { sendCommand } from "./send-command.ts";
+import { sendCommand } from "./redis.ts";
 
 let redis: TestRedis | null = null;
 

@@ -1,10 +1,22 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createConnection } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 import { killAtExit } from "../processes/index.ts";
-import { sendCommand } from "./send-command.ts";
+
+/** Sends one inline command to a local Redis and resolves with the start of its raw answer. */
+export function sendCommand(port: number, command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(port, "127.0.0.1", () => socket.write(`${command}\r\n`));
+    socket.once("error", reject);
+    socket.once("data", (data) => {
+      socket.destroy();
+      resolve(data.toString());
+    });
+  });
+}
 
 const readyMs = 10_000;
 

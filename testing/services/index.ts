@@ -1,5 +1,7 @@
-export { createTestServices, type TestServices, type TestServicesOptions } from "./create-test-services.ts";
 export {
+  createTestServices,
+  type TestServices,
+  type TestServicesOptions,
   openAccount,
   openAdmin,
   openGuest,
@@ -7,6 +9,7 @@ export {
   testOrigin,
   testPassword,
   type TestBrowser,
+  openOwner,
+  type TestOwner,
+  captureLog,
 } from "./services.ts";
-export { openOwner, type TestOwner } from "./owner.ts";
-export { captureLog } from "./captured-log.ts";

@@ -1,5 +1,70 @@
-import { authOf, createUser } from "@atelier/server/accounts";
-import type { Services } from "@atelier/server/services";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import pino from "pino";
+import { authOf, type Caller, createApiKey, createUser, resolveCaller } from "@atelier/server/accounts";
+import { ingest } from "@atelier/server/images";
+import { submit } from "@atelier/server/jobs";
+import { type ConfigInput, type Logger, parseConfig, parseEnv } from "@atelier/server/platform";
+import { openServices, type Services } from "@atelier/server/services";
+import { createTestDatabase } from "../postgres/index.ts";
+import { startRedis } from "../redis/index.ts";
+
+/** A log whose lines are kept, as JSON. */
+export function captureLog(): { readonly log: Logger; readonly lines: string[] } {
+  const lines: string[] = [];
+  const log = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
+  return { log, lines };
+}
+
+export interface TestServicesOptions {
+  readonly backend?: "postgres" | "redis";
+  readonly config?: ConfigInput;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Silent by default. */
+  readonly log?: Logger;
+}
+
+export interface TestServices {
+  readonly services: Services;
+  /** Further services of another process on the same database, files and queue. */
+  openAnother(): Promise<Services>;
+  close(): Promise<void>;
+}
+
+/** Services on a migrated database and a data folder of their own, with real backends. */
+export async function createTestServices(options: TestServicesOptions = {}): Promise<TestServices> {
+  const database = await createTestDatabase();
+  const redis = options.backend === "redis" ? await startRedis() : null;
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), "atelier-test-"));
+  const { env, problems } = parseEnv({
+    DATABASE_URL: database.url,
+    ATELIER_DATA_DIR: dataDir,
+    AUTH_SECRET: "a-secret-for-tests-that-is-long-enough-0123456789",
+    LOG_LEVEL: "silent",
+    ...(redis ? { REDIS_URL: redis.url } : {}),
+    ...options.env,
+  });
+  if (!env) throw new Error(`wrong test environment: ${JSON.stringify(problems)}`);
+  const log = options.log ?? pino({ level: "silent" });
+  const open = () => openServices({ env, config: parseConfig(options.config ?? {}), name: "test", log });
+  const opened: Services[] = [await open()];
+  const [services] = opened as [Services];
+  return {
+    services,
+    async openAnother() {
+      const another = await open();
+      opened.push(another);
+      return another;
+    },
+    async close() {
+      for (const each of opened) await each.close();
+      await redis?.destroy();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
 
 export const testOrigin = "http://localhost:3000";
 
@@ -68,4 +133,39 @@ export async function openAdmin(services: Services, email: string): Promise<Test
   const response = await browser.auth("/sign-in/email", { email, password: testPassword });
   if (!response.ok) throw new Error(`sign-in answered ${response.status}: ${await response.text()}`);
   return browser;
+}
+
+const sample = path.join(import.meta.dirname, "../../public/samples/coffee.png");
+
+/** An account with one of everything that can belong to it. */
+export interface TestOwner {
+  readonly browser: TestBrowser;
+  readonly caller: Caller;
+  readonly imageId: string;
+  /** Pending, since no worker runs. */
+  readonly jobId: string;
+  readonly apiKeyId: string;
+  readonly apiKey: string;
+}
+
+export async function openOwner(
+  services: Services,
+  email: string,
+  open: typeof openAccount = openAccount,
+): Promise<TestOwner> {
+  const browser = await open(services, email);
+  const caller = await resolveCaller(services, browser.headers);
+  if (!caller) throw new Error("the new account has no session");
+  const { signal } = new AbortController();
+  const image = await ingest(services, {
+    ownerId: caller.userId,
+    role: "upload",
+    bytes: await readFile(sample),
+    name: "coffee.png",
+    signal,
+  });
+  const request = { kind: "upscale", params: {}, inputs: { image: image.id } };
+  const job = await submit(services, request, { submitter: caller });
+  const key = await createApiKey(services, { userId: caller.userId, name: "test" });
+  return { browser, caller, imageId: image.id, jobId: job.id, apiKeyId: key.id, apiKey: key.key };
 }

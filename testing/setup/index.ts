@@ -1,4 +1,4 @@
-import { startTestPostgres } from "../postgres/start-test-postgres.ts";
+import { startTestPostgres } from "../postgres/servers.ts";
 
 /** Vitest's global set-up: one database server for the whole run. */
 export async function setup(): Promise<() => Promise<void>> {

@@ -1,3 +1,2 @@
-export { processEnv } from "./process-env.ts";
-export { type EngineScript, type PausePoint } from "./script.ts";
-export { startTestWorker, type TestWorker, type TestWorkerOptions } from "./start-test-worker.ts";
+export { processEnv, startTestWorker, type TestWorker, type TestWorkerOptions } from "./start-test-worker.ts";
+export type { EngineScript, PausePoint } from "./simulated-engine.ts";

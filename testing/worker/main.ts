@@ -1,14 +1,12 @@
+import pino from "pino";
 import { loadConfig, parseEnv } from "@atelier/server/platform";
 import { openServices } from "@atelier/server/services";
+import { retiredExitCode } from "@atelier/worker/args";
 import { createServerEngines } from "@atelier/worker/engines";
 import { createServerPool, createSources } from "@atelier/worker/servers";
-import { retiredExitCode } from "@atelier/worker/args";
 import { endProcess, loadWorkflows, work } from "@atelier/worker/work";
-import pino from "pino";
-import { dieOn } from "./die-on.ts";
 import { pauseAt } from "./pause.ts";
-import { ordersName, type WorkerOrders } from "./script.ts";
-import { createSimulatedEngine } from "./simulated-engine.ts";
+import { createSimulatedEngine, dieOn, ordersName, type WorkerOrders } from "./simulated-engine.ts";
 
 /** The product's worker with a simulated engine, started by `startTestWorker`. */
 async function main(): Promise<void> {

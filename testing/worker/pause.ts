@@ -1,7 +1,6 @@
 import type { Services } from "@atelier/server/services";
 import type { Engine, EngineContext } from "@atelier/worker/engines";
-import type { PausePoint } from "./script.ts";
-import type { Say } from "./simulated-engine.ts";
+import type { PausePoint, Say } from "./simulated-engine.ts";
 
 /** Stops the first who gets here for ever, after saying so; others go on with their work. */
 type Pause = <T>(work: () => Promise<T>) => Promise<T>;

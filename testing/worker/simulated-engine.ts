@@ -1,11 +1,60 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { jobKinds, localEngine } from "@atelier/server/engines";
-import { AppError } from "@atelier/server/platform";
-import type { Engine, EngineContext, EngineOutput, EngineTask } from "@atelier/worker/engines";
 import sharp from "sharp";
-import type { EngineScript } from "./script.ts";
+import { jobKinds, localEngine } from "@atelier/server/engines";
+import { AppError, type ErrorCode } from "@atelier/server/platform";
+import type { Engine, EngineContext, EngineOutput, EngineTask } from "@atelier/worker/engines";
+
+/** An engine whose process is gone (kill -9) as soon as a job with this prompt is at work on a server. */
+export function dieOn(prompt: string, engine: Engine): Engine {
+  return {
+    ...engine,
+    run: (task, context) => {
+      if (task.params["prompt"] !== prompt) return engine.run(task, context);
+      return engine.run(task, {
+        ...context,
+        onProgress(_fraction, stage) {
+          if (stage !== "preparing") process.kill(process.pid, "SIGKILL");
+        },
+      });
+    },
+  };
+}
+
+/**
+ * What the simulated engine does with one job; written into the job's params under `simulate` by `addJob`, or for all
+ * jobs of a worker by `startTestWorker`. Without any of it the run takes `runMs` and succeeds.
+ */
+export interface EngineScript {
+  /** How long the run takes before it ends, in ms; 20 by default. Aborting cuts it short. */
+  readonly runMs?: number;
+  /** Busy-blocks the main thread for this long first. */
+  readonly blockMs?: number;
+  /** Fails with this code, the first `failTimes` runs in this process (by default each). */
+  readonly failCode?: ErrorCode;
+  readonly failTimes?: number;
+  /** Kills its own process with SIGKILL. */
+  readonly die?: boolean;
+  /** Runs until it is aborted. */
+  readonly hang?: boolean;
+}
+
+/**
+ * Where a job of a worker stops for ever, after the worker said so, to be killed there. On a server: `uploaded` is before
+ * the submission is stored, `noted` between that and the post; `made` is when the result is here but not stored.
+ */
+export type PausePoint = "fetched" | "claimed" | "running" | "uploaded" | "noted" | "made" | "stored";
+
+/** How `main.ts` is told what to do, as JSON in this variable. */
+export interface WorkerOrders {
+  readonly script: EngineScript;
+  readonly pauseAt: readonly PausePoint[];
+  /** The prompt on a server that kills the worker; null for none. */
+  readonly dieOn: string | null;
+}
+
+export const ordersName = "ATELIER_TEST_WORKER";
 
 const defaultRunMs = 20;
 const resultPx = 8;

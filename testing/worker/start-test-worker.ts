@@ -1,9 +1,22 @@
+import os from "node:os";
 import path from "node:path";
 import type { Services } from "@atelier/server/services";
 import { quickResolveFlag } from "../../scripts/process/quick-resolve-flag.ts";
 import { killAtExit, runNode } from "../processes/index.ts";
-import { processEnv } from "./process-env.ts";
-import { ordersName, type EngineScript, type PausePoint, type WorkerOrders } from "./script.ts";
+import { type EngineScript, ordersName, type PausePoint, type WorkerOrders } from "./simulated-engine.ts";
+
+/** The environment of another process on the same database, files and queue, as texts. */
+export function processEnv({ env }: Pick<Services, "env">): NodeJS.ProcessEnv {
+  const set = Object.entries(env).filter(([, value]) => value !== undefined);
+  const texts = set.map(([name, value]) => [name, Array.isArray(value) ? value.join(",") : String(value)]);
+  return {
+    ...Object.fromEntries(texts),
+    NODE_ENV: "test",
+    PATH: process.env["PATH"],
+    // Most of a start is compiling; tests start many processes on few cores.
+    NODE_COMPILE_CACHE: path.join(os.tmpdir(), "atelier-test-compile-cache"),
+  };
+}
 
 const main = path.join(import.meta.dirname, "main.ts");
 const configs = {

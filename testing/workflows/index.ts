@@ -1,3 +1,1 @@
-export { readSimulatedClasses } from "./read-simulated-classes.ts";
-export { sampleFiles } from "./workflows.ts";
-export { writeWorkflow } from "./write-workflow.ts";
+export { readSimulatedClasses, sampleFiles, writeWorkflow } from "./workflows.ts";

@@ -1,3 +1,31 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { ObjectInfo, ObjectInfoByClass } from "@atelier/server/workflows";
+import { type ComfyOptions, startComfySimulator } from "../comfyui/index.ts";
+
+/** The node classes of a simulated server; by default it has every model of the built-in workflows. */
+export async function readSimulatedClasses(options: ComfyOptions = {}): Promise<ObjectInfoByClass> {
+  const simulator = await startComfySimulator(options);
+  try {
+    const answer = await fetch(`${simulator.url}/object_info`);
+    const classes = (await answer.json()) as Record<string, ObjectInfo>;
+    return new Map(Object.entries(classes));
+  } finally {
+    await simulator.close();
+  }
+}
+
+/** Writes a workflow folder; a text is written as it is, anything else as JSON. */
+export async function writeWorkflow(
+  dir: string,
+  files: { manifest: unknown; graph: unknown },
+): Promise<void> {
+  const textOf = (content: unknown) => (typeof content === "string" ? content : JSON.stringify(content));
+  await mkdir(dir, { recursive: true });
+  await writeFile(path.join(dir, "workflow.json"), textOf(files.manifest));
+  await writeFile(path.join(dir, "graph.json"), textOf(files.graph));
+}
+
 /** The two files of a small workflow that is right in everything: a picture blurred by a number of steps. */
 export function sampleFiles() {
   return {

@@ -1,6 +1,77 @@
 import { gzipSync } from "node:zlib";
 import sharp from "sharp";
-import { byHeader, type ZooEntry } from "./entry.ts";
+import { pngChunk, withJpegSegment, withPngChunk } from "../pictures/index.ts";
+import { byHeader, smallPicture, type ZooEntry, zooFormats } from "./entry.ts";
+
+const payloads: Readonly<Record<string, string>> = {
+  "a page": "<!DOCTYPE html><html><body>x</body></html>",
+  "a script": "\n<script>alert(1)</script>",
+  "a frame": '<iframe src="https://example.test/">',
+  "a PHP script": "<?php system($_GET[0]); ?>",
+  "an SVG": '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
+  "a PDF": "%PDF-1.7\n1 0 obj\n<<>>\nendobj\n",
+  "a ZIP": `PK\x03\x04not reallyPK\x05\x06${"\0".repeat(18)}`,
+};
+
+const polyglotOutcome = byHeader("upload_unsupported");
+const latin1 = (text: string) => Buffer.from(text, "latin1");
+
+const behind = zooFormats.flatMap((format) =>
+  Object.entries(payloads).map(([what, payload]) => ({
+    name: `a ${format} with ${what} behind it`,
+    outcome: polyglotOutcome,
+    make: async () => Buffer.concat([await smallPicture(format), latin1(payload)]),
+  })),
+);
+
+const inside = Object.entries(payloads)
+  .filter(([what]) => what !== "a ZIP")
+  .flatMap(([what, payload]) => [
+    {
+      name: `a jpeg with ${what} in a comment`,
+      outcome: polyglotOutcome,
+      make: async () => withJpegSegment(await smallPicture("jpeg"), 0xfe, latin1(payload)),
+    },
+    {
+      name: `a png with ${what} in a text`,
+      outcome: polyglotOutcome,
+      make: async () =>
+        withPngChunk(await smallPicture("png"), pngChunk("tEXt", latin1(`Comment\0${payload}`))),
+    },
+  ]);
+
+/** Pictures that another program reads as something else. */
+export const polyglots: readonly ZooEntry[] = [...behind, ...inside];
+
+const percents = [35, 60, 85];
+
+/** Cut files; less than a third may not be enough to tell the format. */
+const cut: readonly ZooEntry[] = zooFormats.flatMap((format) =>
+  percents.map((percent) => ({
+    name: `the first ${percent} % of a ${format}`,
+    outcome: byHeader("upload_unreadable"),
+    async make() {
+      const bytes = await smallPicture(format);
+      return bytes.subarray(0, Math.floor((bytes.length * percent) / 100));
+    },
+  })),
+);
+
+/** One changed byte, at places from the start to the end. */
+const changed: readonly ZooEntry[] = zooFormats.flatMap((format) =>
+  [5, 30, 55, 80, 97].map((percent) => ({
+    name: `a ${format} with another byte at ${percent} %`,
+    outcome: { either: true },
+    async make() {
+      const bytes = await smallPicture(format);
+      const at = Math.floor((bytes.length * percent) / 100);
+      bytes.writeUInt8(bytes.readUInt8(at) ^ 0xff, at);
+      return bytes;
+    },
+  })),
+);
+
+export const damaged: readonly ZooEntry[] = [...cut, ...changed];
 
 const svg = (body: string, head = "") =>
   `${head}<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${body}</svg>`;

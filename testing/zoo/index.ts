@@ -1,9 +1,7 @@
-import { otherFormats } from "./broken.ts";
-import { damaged } from "./damaged.ts";
+import { damaged, otherFormats, polyglots } from "./broken.ts";
 import { dear } from "./dear.ts";
 import type { ZooEntry } from "./entry.ts";
 import { metadata } from "./metadata.ts";
-import { polyglots } from "./polyglots.ts";
 import { sizes } from "./sizes.ts";
 
 export type { Outcome, ZooEntry } from "./entry.ts";

@@ -1,4 +1,4 @@
-import type { Probe } from "./probe.ts";
+import type { Probe } from "./play.ts";
 
 const boundary = "a-boundary-that-no-part-of-these-forms-has";
 const formType = { "content-type": `multipart/form-data; boundary=${boundary}` };

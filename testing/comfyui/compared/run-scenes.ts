@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json.ts";
+import type { JsonObject } from "../options.ts";
 
 type Graph = Record<string, { class_type: string; inputs?: JsonObject }>;
 

@@ -1,10 +1,37 @@
-import type { JsonObject } from "../json.ts";
-import type { Comfy } from "../server/comfy.ts";
-import { choicesOf } from "./choices-of.ts";
-import { convertValue } from "./convert-value.ts";
-import { inputConfig } from "./input-config.ts";
-import type { InputFact } from "./classes.ts";
-import { pythonText } from "./python-text.ts";
+import { isObject, type JsonObject } from "../options.ts";
+import type { Comfy } from "../server/session.ts";
+import { choicesOf, inputConfig, type InputFact, pythonText, pythonType } from "./classes.ts";
+
+type Converted = { value: unknown } | { problem: string };
+
+/** Turns a literal into the input's type as Python's int(), float(), str() and bool() do. */
+function convertValue(type: string, received: unknown): Converted {
+  const raw = isObject(received) && "__value__" in received ? received.__value__ : received;
+  if (type === "INT") return toInteger(raw);
+  if (type === "FLOAT") return toNumber(raw);
+  if (type === "STRING") return { value: pythonText(raw) };
+  if (type === "BOOLEAN") return { value: Boolean(raw) };
+  return { value: raw };
+}
+
+function toInteger(raw: unknown): Converted {
+  if (typeof raw === "number") return { value: Math.trunc(raw) };
+  if (typeof raw === "boolean") return { value: Number(raw) };
+  if (typeof raw === "string" && /^\s*[+-]?\d+\s*$/.test(raw)) return { value: Number(raw) };
+  if (typeof raw === "string") return { problem: `invalid literal for int() with base 10: '${raw}'` };
+  const kind = pythonType(raw);
+  return {
+    problem: `int() argument must be a string, a bytes-like object or a real number, not '${kind}'`,
+  };
+}
+
+function toNumber(raw: unknown): Converted {
+  if (typeof raw === "number" || typeof raw === "boolean") return { value: Number(raw) };
+  if (typeof raw === "string" && raw.trim() !== "" && !Number.isNaN(Number(raw)))
+    return { value: Number(raw) };
+  if (typeof raw === "string") return { problem: `could not convert string to float: '${raw}'` };
+  return { problem: `float() argument must be a string or a real number, not '${pythonType(raw)}'` };
+}
 
 export interface NodeError {
   readonly type: string;

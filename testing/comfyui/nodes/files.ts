@@ -1,12 +1,94 @@
 import path from "node:path";
 import type { Place } from "../files.ts";
-import { objectOf } from "../json.ts";
-import { encodePng } from "../pictures/codec.ts";
-import { toRgb, type Frame } from "../pictures.ts";
-import { addPngText } from "../pictures/png-text.ts";
-import type { NodeCall, NodeResult } from "./node-call.ts";
-import { diskFull, NodeFailure } from "./node-error.ts";
-import { expandPrefix } from "./expand-prefix.ts";
+import { objectOf } from "../options.ts";
+import {
+  addPngText,
+  channelOf,
+  decode,
+  encodePng,
+  type Frame,
+  mapBytes,
+  solidFrame,
+  toRgb,
+} from "../pictures.ts";
+import { diskFull, image, mask, type NodeCall, NodeFailure, type NodeResult } from "./call.ts";
+
+/** LoadImage: the picture without alpha, and a mask that is 1 where it was transparent. */
+export async function loadImage(call: NodeCall): Promise<NodeResult> {
+  const frame = await readPicture(call);
+  return { values: [image([toRgb(frame)]), mask([alphaMask(frame)])] };
+}
+
+/** LoadImageMask: one channel; alpha is inverted, colours are not. */
+export async function loadImageMask(call: NodeCall): Promise<NodeResult> {
+  const frame = await readPicture(call);
+  const channel = ["red", "green", "blue"].indexOf(call.inputs.text("channel"));
+  const { widthPx, heightPx, channels } = frame;
+  const alpha = channels === 4 ? alphaMask(frame) : solidFrame(widthPx, heightPx, [0]);
+  const found = channel < 0 ? alpha : channelOf(toRgb(frame), channel);
+  return { values: [mask([found])] };
+}
+
+async function readPicture(call: NodeCall): Promise<Frame> {
+  const text = call.inputs.text("image");
+  const { files } = call.comfy;
+  if (text === "")
+    throw new NodeFailure("IsADirectoryError", "[Errno 21] Is a directory: '/opt/comfyui/input/'");
+  const file = files.findAnnotated(text);
+  const bytes = file && files.read(file);
+  if (!bytes) throw new NodeFailure("FileNotFoundError", `[Errno 2] No such file or directory: '${text}'`);
+  try {
+    return await decode(bytes);
+  } catch {
+    const message = `cannot identify image file '/opt/comfyui/input/${text}'`;
+    throw new NodeFailure("PIL.UnidentifiedImageError", message);
+  }
+}
+
+const emptyMaskPx = 64;
+
+function alphaMask(frame: Frame): Frame {
+  if (frame.channels !== 4) return solidFrame(emptyMaskPx, emptyMaskPx, [0]);
+  return mapBytes(channelOf(frame, 3), (alpha) => 255 - alpha);
+}
+
+/** SaveImageWebsocket: whole PNGs as binary frames; nothing touches the disk. */
+export async function saveImageWebsocket(call: NodeCall): Promise<NodeResult> {
+  const frames = call.inputs.image("images");
+  for (const [index, frame] of frames.entries()) {
+    await call.progress(index, frames.length, { format: "png", bytes: await encodePng(frame) });
+  }
+  return { values: [] };
+}
+
+/** PreviewAny: shows what arrives as text. */
+export function previewAny({ inputs }: NodeCall): NodeResult {
+  const source = inputs.optional("source");
+  if (!source) return { values: [], ui: { text: [inputs.text("source")] } };
+  const text = source.kind === "number" ? String(source.value) : `tensor of ${source.kind}`;
+  return { values: [], ui: { text: [text] } };
+}
+
+/** Splits a filename prefix into subfolder and stem; %width%, %height% and parts of the date expand. */
+function expandPrefix(prefix: string, first: Frame | undefined): { subfolder: string; stem: string } {
+  const now = new Date();
+  const two = (value: number) => String(value).padStart(2, "0");
+  const words: Record<string, string> = {
+    width: String(first?.widthPx ?? 0),
+    height: String(first?.heightPx ?? 0),
+    year: String(now.getFullYear()),
+    month: two(now.getMonth() + 1),
+    day: two(now.getDate()),
+    hour: two(now.getHours()),
+    minute: two(now.getMinutes()),
+    second: two(now.getSeconds()),
+  };
+  const text = prefix.replaceAll(/%(\w+)%/g, (whole, word: string) => words[word] ?? whole);
+  const folder = path.posix.dirname(path.posix.normalize(text));
+  // No prefix at all is the folder's own name.
+  const stem = text === "" ? "." : path.posix.basename(text);
+  return { subfolder: folder === "." ? "" : folder, stem };
+}
 
 /** SaveImage: PNG files `<prefix>_00001_.png` that carry the prompt. */
 export function saveImage(call: NodeCall): Promise<NodeResult> {

@@ -1,7 +1,99 @@
-import { pipe, toFrame } from "../pictures/codec.ts";
-import { channelOf, mapBytes, solidFrame, toRgb, type Frame } from "../pictures.ts";
-import type { NodeCall, NodeResult } from "./node-call.ts";
-import { image, mask } from "./value.ts";
+import {
+  channelOf,
+  composite,
+  type Frame,
+  mapBytes,
+  pipe,
+  resize,
+  solidFrame,
+  toFrame,
+  toRgb,
+} from "../pictures.ts";
+import { image, mask, type NodeCall, type NodeResult, perFrame } from "./call.ts";
+
+/** MaskToImage: grey pictures. */
+export function maskToImage({ inputs }: NodeCall): NodeResult {
+  return { values: [image(inputs.mask("mask").map(toRgb))] };
+}
+
+/** ImageToMask: one channel as it is. */
+export function imageToMask({ inputs }: NodeCall): NodeResult {
+  const channel = ["red", "green", "blue", "alpha"].indexOf(inputs.text("channel"));
+  const frames = inputs.image("image");
+  return { values: [mask(frames.map((frame) => channelOf(frame, Math.min(channel, frame.channels - 1))))] };
+}
+
+/** InvertMask. */
+export function invertMask({ inputs }: NodeCall): NodeResult {
+  return { values: [mask(inputs.mask("mask").map((frame) => mapBytes(frame, (value) => 255 - value)))] };
+}
+
+/** ThresholdMask. */
+export function thresholdMask({ inputs }: NodeCall): NodeResult {
+  const limit = inputs.number("value") * 255;
+  const frames = inputs.mask("mask");
+  return { values: [mask(frames.map((frame) => mapBytes(frame, (value) => (value > limit ? 255 : 0))))] };
+}
+
+/** GrowMask: `expand` times by one pixel; negative shrinks. */
+export function growMask({ inputs }: NodeCall): NodeResult {
+  const expand = inputs.number("expand");
+  return { values: [mask(inputs.mask("mask").map((frame) => growBy(frame, expand)))] };
+}
+
+/** A mask grown by some pixels: a square window, first along rows and then along columns. */
+export function growBy(frame: Frame, expandPx: number): Frame {
+  const pick = expandPx < 0 ? Math.min : Math.max;
+  const reach = Math.abs(expandPx);
+  const { widthPx, heightPx } = frame;
+  const sweep = (data: Uint8Array, step: number, length: number) => {
+    const out = new Uint8Array(data.length);
+    for (let at = 0; at < data.length; at += 1) {
+      const place = Math.trunc(at / step) % length;
+      const from = Math.max(0, place - reach) - place;
+      const to = Math.min(length - 1, place + reach) - place;
+      let found = data[at] ?? 0;
+      for (let by = from; by <= to; by += 1) found = pick(found, data[at + by * step] ?? 0);
+      out[at] = found;
+    }
+    return out;
+  };
+  return { ...frame, data: sweep(sweep(frame.data, 1, widthPx), widthPx, heightPx) };
+}
+
+/** JoinImageWithAlpha: transparent where the mask is 1. */
+export async function joinAlpha({ inputs }: NodeCall): Promise<NodeResult> {
+  const masks = inputs.mask("alpha");
+  const frames: Frame[] = [];
+  for (const [index, frame] of inputs.image("image").entries()) {
+    const found = masks[index % Math.max(1, masks.length)];
+    const alpha = found ? await resize(found, frame, { method: "bilinear" }) : null;
+    const rgb = toRgb(frame).data;
+    const data = new Uint8Array(frame.widthPx * frame.heightPx * 4);
+    for (let at = 0; at < data.length; at += 1) {
+      const pixel = Math.trunc(at / 4);
+      data[at] = at % 4 === 3 ? 255 - (alpha?.data[pixel] ?? 0) : (rgb[pixel * 3 + (at % 4)] ?? 0);
+    }
+    frames.push({ ...frame, channels: 4, data });
+  }
+  return { values: [image(frames)] };
+}
+
+/** ResizeAndPadImage: fits in and fills up. */
+export const resizeAndPad = perFrame(async (frame, { inputs }) => {
+  const [widthPx, heightPx] = [inputs.number("target_width"), inputs.number("target_height")];
+  const factor = Math.min(widthPx / frame.widthPx, heightPx / frame.heightPx);
+  const size = {
+    widthPx: Math.max(1, Math.trunc(frame.widthPx * factor)),
+    heightPx: Math.max(1, Math.trunc(frame.heightPx * factor)),
+  };
+  const source = await resize(toRgb(frame), size, { method: inputs.text("interpolation") });
+  const grey = inputs.text("padding_color") === "white" ? 255 : 0;
+  const destination = solidFrame(widthPx, heightPx, [grey, grey, grey]);
+  const leftPx = Math.trunc((widthPx - size.widthPx) / 2);
+  const topPx = Math.trunc((heightPx - size.heightPx) / 2);
+  return composite({ destination, source, mask: null, leftPx, topPx });
+});
 
 const operations: Readonly<Record<string, (below: number, above: number) => number>> = {
   multiply: (below, above) => (below * above) / 255,

@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isObject, objectOf } from "../json.ts";
+import { isObject, objectOf } from "../options.ts";
 import { historyOf, postGraph, upload } from "../recorded/client.ts";
 import { plainPng } from "../recorded/recording.ts";
 import { startComfySimulator, type ComfySimulator } from "../start-comfy-simulator.ts";

@@ -1,30 +1,65 @@
-import { getImageSize, imageBatch, imageFromBatch, repeatImageBatch } from "./batch-image.ts";
-import { imageBlend } from "./blend-image.ts";
-import { growMask, imageToMask, invertMask, maskToImage, thresholdMask } from "./change-mask.ts";
-import { imageBlur, imageCrop, imageFlip, imageInvert, imageRotate, imageSharpen } from "./change-pixels.ts";
-import { cropMask, featherMask, imageColorToMask, maskComposite, splitAlpha } from "./masks.ts";
-import { imageCompositeMasked } from "./composite-image.ts";
-import { joinAlpha, resizeAndPad } from "./join-alpha.ts";
-import { loadImage, loadImageMask } from "./load-image.ts";
-import { emptyImage, solidMask } from "./make-image.ts";
+import type { NodeRunner } from "./call.ts";
+import {
+  loadImage,
+  loadImageMask,
+  maskPreview,
+  previewAny,
+  previewImage,
+  saveImage,
+  saveImageWebsocket,
+} from "./files.ts";
+import {
+  cropMask,
+  featherMask,
+  growMask,
+  imageColorToMask,
+  imageToMask,
+  invertMask,
+  joinAlpha,
+  maskComposite,
+  maskToImage,
+  resizeAndPad,
+  splitAlpha,
+  thresholdMask,
+} from "./masks.ts";
+import {
+  emptyImage,
+  getImageSize,
+  imageBatch,
+  imageBlend,
+  imageBlur,
+  imageCompositeMasked,
+  imageCrop,
+  imageFlip,
+  imageFromBatch,
+  imageInvert,
+  imagePadForOutpaint,
+  imageRotate,
+  imageSharpen,
+  repeatImageBatch,
+  solidMask,
+} from "./pixels.ts";
 import {
   emptyLatent,
   inpaintModelConditioning,
+  kSampler,
+  samplerCustomAdvanced,
+  schedule,
   setLatentNoiseMask,
   upscaleLatent,
   vaeDecode,
   vaeEncode,
   vaeEncodeForInpaint,
-} from "./make-latent.ts";
-import type { NodeRunner } from "./node-call.ts";
-import { imagePadForOutpaint } from "./pixels.ts";
-import { kSampler, samplerCustomAdvanced, schedule } from "./sample.ts";
-import { previewAny } from "./preview-any.ts";
-import { maskPreview, previewImage, saveImage } from "./files.ts";
-import { saveImageWebsocket } from "./save-image-websocket.ts";
-import { fluxKontextImageScale, imageScale, imageScaleBy, imageScaleToTotalPixels } from "./scale-image.ts";
-import { imageStitch } from "./scale.ts";
-import { imageUpscaleWithModel, loadUpscaleModel } from "./upscale-with-model.ts";
+} from "./sample.ts";
+import {
+  fluxKontextImageScale,
+  imageScale,
+  imageScaleBy,
+  imageScaleToTotalPixels,
+  imageStitch,
+  imageUpscaleWithModel,
+  loadUpscaleModel,
+} from "./scale.ts";
 
 /** The classes that really do something; all others hand on opaque values. */
 export const runners: ReadonlyMap<string, NodeRunner> = new Map<string, NodeRunner>([

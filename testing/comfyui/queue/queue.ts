@@ -1,11 +1,9 @@
-import { SessionEnded } from "../nodes/node-error.ts";
-import type { Comfy } from "../server/comfy.ts";
-import type { QueueItem, Session } from "../server/session.ts";
+import { SessionEnded } from "../nodes/call.ts";
+import type { Comfy, QueueItem, Session } from "../server/session.ts";
 import { note } from "../server/stats.ts";
-import { broadcastStatus } from "../socket/send.ts";
-import { executePrompt, type Ending } from "./execute.ts";
-import { faultOf, type Run } from "./run.ts";
-import { tell } from "./tell.ts";
+import { broadcastStatus } from "../socket.ts";
+import { type Ending, executePrompt } from "./execute.ts";
+import { faultOf, type Run, tell } from "./run.ts";
 
 const mostHistory = 10_000;
 

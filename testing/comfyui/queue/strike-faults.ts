@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RunFault } from "../faults.ts";
-import {
-  cpuOutOfMemory,
-  gpuOutOfMemory,
-  Interrupted,
-  NodeFailure,
-  SessionEnded,
-} from "../nodes/node-error.ts";
+import { cpuOutOfMemory, gpuOutOfMemory, Interrupted, NodeFailure, SessionEnded } from "../nodes/call.ts";
 import { steppedClasses } from "../nodes/runners.ts";
-import { hold } from "./hold.ts";
-import { faultOf, type Run } from "./run.ts";
+import { faultOf, hold, type Run } from "./run.ts";
 
 const triedBytes = 2 * 1024 ** 3;
 

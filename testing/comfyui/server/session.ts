@@ -1,7 +1,10 @@
 import type { WebSocket } from "ws";
-import type { Graph } from "../graph/graph.ts";
-import type { JsonObject } from "../json.ts";
-import type { Value } from "../nodes/value.ts";
+import type { FaultBox } from "../faults.ts";
+import type { Files } from "../files.ts";
+import type { Graph } from "../graph/classes.ts";
+import type { Value } from "../nodes/call.ts";
+import type { JsonObject, SettledOptions } from "../options.ts";
+import { type Ledger, note } from "./stats.ts";
 
 /** A prompt in the line. */
 export interface QueueItem {
@@ -75,4 +78,30 @@ export function openSession(): Session {
 /** Running and waiting prompts. */
 export function queueRemaining(session: Session): number {
   return session.pending.length + (session.running ? 1 : 0);
+}
+
+/** A simulated server: what stays over a restart, and the session that does not. */
+export interface Comfy {
+  readonly options: SettledOptions;
+  readonly files: Files;
+  readonly faults: FaultBox;
+  readonly ledger: Ledger;
+  models: SettledOptions["models"];
+  missingClasses: ReadonlySet<string>;
+  session: Session;
+  /** Ends the wait of each held node. */
+  readonly held: Set<() => void>;
+}
+
+/** Loses queue, history and cache, as a restart does; files stay but those in temp. */
+export async function endSession(comfy: Comfy): Promise<void> {
+  const { session, ledger } = comfy;
+  for (const item of [session.running, ...session.pending]) if (item) note(ledger, item.promptId, "lost");
+  session.end.abort();
+  for (const { socket } of session.clients.values()) socket.terminate();
+  comfy.files.clear("temp");
+  ledger.counts.restarts += 1;
+  comfy.session = openSession();
+  // What is half done may still write a file: afterwards nothing does.
+  await session.pump;
 }
