@@ -64,7 +64,7 @@ export function rateOf(jobs: readonly LoopJob[]): number {
   return rates.reduce((sum, rate) => sum + rate, 0);
 }
 
-export interface Calls {
+interface Calls {
   readonly sql: number;
   readonly redis: number;
 }

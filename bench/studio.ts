@@ -85,7 +85,7 @@ async function view(url: string, promptId: string): Promise<Uint8Array> {
 }
 
 /** A simulated ComfyUI server in a process of its own, so that it shares its loop with nobody who is measured. */
-export interface ComfyProcess {
+interface ComfyProcess {
   readonly url: string;
   close(): Promise<void>;
 }

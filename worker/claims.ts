@@ -9,7 +9,7 @@ import { type Runs, RunStopped } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
 
 /** The queues whose bells this node takes. */
-export interface Listening {
+interface Listening {
   /** Slots by queue; the bells of every other queue are left to the other nodes. */
   follow(wanted: ReadonlyMap<string, number>): void;
   /** Resolves when no bell is answered any more. */

@@ -62,7 +62,7 @@ export interface Incarnation {
   stop(): Promise<void>;
 }
 
-export interface IncarnationInput {
+interface IncarnationInput {
   readonly name: string;
   /** What the node offers at the moment of a registration. */
   readonly offer: () => NodeOffer;

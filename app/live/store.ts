@@ -9,7 +9,7 @@ function changesRow(known: JobView | undefined, job: JobView): boolean {
   return known === undefined || rowOf(known) !== rowOf(job);
 }
 
-export interface Acceptance {
+interface Acceptance {
   readonly known: JobView | undefined;
   readonly changesRow: boolean;
 }

@@ -18,7 +18,7 @@ export function isRole(value: string): value is Role {
   return value === "dev" || value === "start" || value === "worker";
 }
 
-export interface StepResult {
+interface StepResult {
   /** Null when a signal ended it. */
   readonly code: number | null;
   readonly output: string;

@@ -56,7 +56,7 @@ async function findSameBytes(
   return row ?? null;
 }
 
-export interface InsertedUpload {
+interface InsertedUpload {
   readonly row: ImageRow;
   readonly created: boolean;
 }

@@ -15,7 +15,7 @@ import {
   variantMime,
 } from "./image.ts";
 
-export interface FileHeaders {
+interface FileHeaders {
   readonly etag: string;
   readonly "content-type": string;
   readonly "content-disposition": string;

@@ -20,7 +20,7 @@ import {
 } from "./read.ts";
 
 /** Holds what a slow reader has not taken yet: of each job only the newest state and the newest progress. */
-export interface Mailbox {
+interface Mailbox {
   put(letter: Letter): void;
   /** Waits for letters; empty after `waitMs` or when the signal aborts. */
   take(waitMs: number, signal: AbortSignal): Promise<Letter[]>;

@@ -95,7 +95,7 @@ function switchPluginModel(iopaint: Iopaint, body: JsonObject): Answer {
   return json(null);
 }
 
-export type IopaintRoute = (iopaint: Iopaint, body: JsonObject) => Promise<Answer> | Answer;
+type IopaintRoute = (iopaint: Iopaint, body: JsonObject) => Promise<Answer> | Answer;
 
 /** "METHOD path" to what answers it. */
 const iopaintRoutes: ReadonlyMap<string, IopaintRoute> = new Map<string, IopaintRoute>([

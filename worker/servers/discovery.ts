@@ -32,7 +32,7 @@ export interface FoundServer extends ListedServer {
   readonly sources: readonly string[];
 }
 
-export interface SourceList {
+interface SourceList {
   readonly source: string;
   readonly servers: readonly ListedServer[];
 }

@@ -43,7 +43,7 @@ function inTurn(a: ServerEntry, b: ServerEntry): number {
 }
 
 /** Those who wait for something, first come, first served. */
-export interface WaitingLine<Request, Result> {
+interface WaitingLine<Request, Result> {
   /** Asks at once and then at each `settle` until there is an answer. Rejects with the signal's reason. */
   wait(request: Request, signal: AbortSignal): Promise<Result>;
   settle(): void;

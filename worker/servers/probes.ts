@@ -203,7 +203,7 @@ export const pluginsByKind = {
   restore_faces: ["GFPGAN", "RestoreFormer"],
 } as const satisfies Partial<Record<JobKind, readonly string[]>>;
 
-export interface IopaintProbeInput {
+interface IopaintProbeInput {
   readonly server: ServerAddress;
   /** Of each request. */
   readonly timeoutMs: number;

@@ -6,7 +6,7 @@ import { assertFewParts, type Container, unreadable } from "./container.ts";
 
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-export interface PngChunk {
+interface PngChunk {
   readonly type: string;
   readonly data: Buffer;
   /** Offset of the first byte after the chunk. */

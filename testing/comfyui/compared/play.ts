@@ -101,7 +101,7 @@ export interface Probe {
 }
 
 /** What is compared of an answer; headers that are not there are left out. */
-export type Answered = Record<string, unknown>;
+type Answered = Record<string, unknown>;
 
 const comparedHeaders = ["content-type", "content-disposition", "content-range", "accept-ranges", "allow"];
 const longestText = 200;

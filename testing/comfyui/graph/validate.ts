@@ -16,7 +16,7 @@ import {
 } from "./classes.ts";
 import { checkValue, type NodeError } from "./values.ts";
 
-export interface NodeCheck {
+interface NodeCheck {
   readonly isValid: boolean;
   readonly errors: readonly NodeError[];
 }

@@ -41,7 +41,7 @@ export function jobOfRun({ promptId, graph }: { promptId: string; graph: unknown
 /** Every stage that a run on a ComfyUI server reports; the message catalogue `stages` names each. */
 export const comfyuiStages = ["preparing", "loading", "sampling", "tile", "decoding", "fetching"] as const;
 
-export type ComfyuiStage = (typeof comfyuiStages)[number];
+type ComfyuiStage = (typeof comfyuiStages)[number];
 
 const stageByClass: readonly (readonly [RegExp, ComfyuiStage])[] = [
   [/^KSampler|^SamplerCustom/, "sampling"],

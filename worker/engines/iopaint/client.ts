@@ -79,7 +79,7 @@ export interface CallOptions {
   readonly timeoutMs: number;
 }
 
-export interface SentRequest {
+interface SentRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Sent by POST as JSON; null for GET. */

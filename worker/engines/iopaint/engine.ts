@@ -14,7 +14,7 @@ interface TakenServer {
   readonly need: Need;
 }
 
-export interface RequestsInput {
+interface RequestsInput {
   readonly pool: Pick<ServerPool, "report">;
   readonly answerLimitMs: number;
   readonly abandonMs: number;

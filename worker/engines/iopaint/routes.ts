@@ -32,7 +32,7 @@ export function inpaint(
 
 const maxBytes = 2 * 1024 * 1024;
 
-export interface JsonRoute<T> {
+interface JsonRoute<T> {
   readonly route: string;
   readonly schema: ZodType<T>;
 }

@@ -5,7 +5,7 @@ import type { ServerEngine } from "../index.ts";
 
 const maxBytes = 1_048_576;
 
-export interface FetchedJson {
+interface FetchedJson {
   readonly body: unknown;
   readonly etag: string | null;
 }

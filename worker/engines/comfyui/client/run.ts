@@ -10,7 +10,7 @@ import { PromptWatch, type WatchInput } from "./watch.ts";
 type Heard = PromptPlace | { readonly state: "away" | "stalled"; readonly error: AppError };
 
 /** Whether a prompt is still there, weighed from one answer of its server to the next. */
-export interface Doubts {
+interface Doubts {
   /** Throws when it is lost. `askedMs`: when the server was asked, on the monotonic clock. */
   weigh(heard: Heard, askedMs: number): void;
   /** True until the server says where the prompt is. */

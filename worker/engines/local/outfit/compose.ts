@@ -92,7 +92,7 @@ function dropCrumbs(cv: CV, mask: Mask): Mask {
   );
 }
 
-export interface GarmentParts {
+interface GarmentParts {
   readonly torso: Mask;
   readonly sleeves: Sides<Mask> | undefined;
 }

@@ -45,7 +45,7 @@ function toneOf(picture: Rgb, isWanted: (index: number) => boolean): Tone | unde
   return medianTone(tones, leastTones);
 }
 
-export interface HairScene {
+interface HairScene {
   readonly picture: Rgb;
   readonly person: Mask;
   readonly skin: Mask;
