@@ -9,7 +9,7 @@ import {
   resetPassword as resetAccountPassword,
 } from "@atelier/server/accounts";
 import { withServices } from "./database.ts";
-import { parseFlags } from "./main.ts";
+import { parseFlags } from "./flags.ts";
 
 const createApiKeyUsage = "Usage: atelier create-api-key --email <address> [--name <name>]";
 

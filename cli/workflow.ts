@@ -8,7 +8,7 @@ import {
   type Workflow,
 } from "@atelier/server/workflows";
 import { readObjectInfo } from "@atelier/worker/engines/comfyui/client";
-import { parseFlags } from "./main.ts";
+import { parseFlags } from "./flags.ts";
 
 const usage = `Usage: atelier workflow check DIR [--server URL]
        atelier workflow check --server URL    (the workflows that ship with Atelier)`;

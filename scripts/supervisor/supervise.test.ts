@@ -53,9 +53,9 @@ function supervisorArgs(child: ChildSpec, databasePort?: number): string[] {
   const options = JSON.stringify({ dataDir, port: databasePort });
   const code = `
     const { supervise } = await import(${from("supervise.ts")});
-    const { listenForStop } = await import(${from("stop-signals.ts")});
-    const { openPostgres } = await import(${from("../embedded/open-postgres.ts")});
-    const { watchLauncher } = await import(${from("watch-launcher.ts")});
+    const { listenForStop } = await import(${from("signals.ts")});
+    const { openPostgres } = await import(${from("../embedded/postgres.ts")});
+    const { watchLauncher } = await import(${from("signals.ts")});
     const stop = listenForStop();
     watchLauncher(stop.request);
     const database = ${databasePort ? `await openPostgres(${options})` : "null"};

@@ -117,7 +117,11 @@ test("F28 a run that takes too long is interrupted and told of as the server's",
   const signal = AbortSignal.timeout(1_500);
   const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext({ signal }).context);
   await expect(run).rejects.toMatchObject({ name: "TimeoutError" });
-  expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code: "engine_timeout" }));
+  expect(report).toHaveBeenCalledWith(
+    server.url,
+    expect.objectContaining({ code: "engine_timeout" }),
+    expect.any(String),
+  );
   expect(server.prompts()).toMatchObject([{ interrupted: 1 }]);
 });
 
@@ -148,7 +152,7 @@ test.each([
     .catch((thrown) => thrown);
   expect(error).toMatchObject({ code, details: { server: server.url } });
   expect(JSON.stringify(error.details) + error.message).not.toMatch(/red chair|\/opt|Traceback/);
-  expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }));
+  expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }), expect.any(String));
 });
 
 test("F30 a full disk of the worker is not the server's fault", async () => {

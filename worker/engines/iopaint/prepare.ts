@@ -3,7 +3,7 @@ import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { AppError } from "@atelier/server/platform";
 import { pluginsByKind } from "../../servers/index.ts";
-import { inputPath } from "../local/child.ts";
+import { inputPath } from "../local/run-context.ts";
 import { byteAt, type Mask } from "../local/raster/grid.ts";
 import { type Picture, readMask, readPicture, writeMask, writePng, writeSharp } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";

@@ -1,6 +1,6 @@
 import type { CV } from "@techstark/opencv-js";
 import { makePreview, type Picture, readPicture, workCopy, writePng } from "../pictures.ts";
-import { inputPath, type LocalRun } from "./child.ts";
+import { inputPath, type LocalRun } from "./run-context.ts";
 import { bodyFrame, drawSkeleton } from "./people/body.ts";
 import { personMatte } from "./people/matte.ts";
 import { detectPose, detectSelfie, personScores, requirePerson, type Sighting } from "./people/pose.ts";

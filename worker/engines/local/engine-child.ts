@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { AppError, type ErrorCode, isAppError, isErrorCode, isOutOfSpace } from "@atelier/server/platform";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
-import type { LocalStage } from "./child.ts";
+import type { LocalStage } from "./run-context.ts";
 
 /** Asks a child for one run. */
 export interface RunMessage {

@@ -4,7 +4,7 @@ import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { AppError } from "@atelier/server/platform";
 import { makePreview, type Picture, readPicture, writeSharp } from "../pictures.ts";
-import { inputPath, type LocalRun, type RunContext } from "./child.ts";
+import { inputPath, type LocalRun, type RunContext } from "./run-context.ts";
 import { byteAt, floatAt, type Grey, type Rgb, type Size } from "./raster/grid.ts";
 
 /** A square part of the input, and the same with the overlap that the network needs to see. */

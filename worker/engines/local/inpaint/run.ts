@@ -9,7 +9,7 @@ import {
   writeMask,
   writePng,
 } from "../../pictures.ts";
-import { inputPath, type LocalRun, type RunContext } from "../child.ts";
+import { inputPath, type LocalRun, type RunContext } from "../run-context.ts";
 import { boxBlur, dilateDisc } from "../raster/filters.ts";
 import { areaOf, byteAt, clamp, floatAt, type Mask, planeOf, type Rgb } from "../raster/grid.ts";
 import { fillHole } from "./fill.ts";

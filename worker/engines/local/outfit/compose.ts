@@ -1,5 +1,5 @@
 import type { CV } from "@techstark/opencv-js";
-import type { RunContext } from "../child.ts";
+import type { RunContext } from "../run-context.ts";
 import type { GarmentShape } from "../garment/shape.ts";
 import { type Sides, torsoPolygon } from "../people/body.ts";
 import { refusePerson } from "../people/pose.ts";

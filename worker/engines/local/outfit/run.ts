@@ -1,6 +1,6 @@
 import type { CV } from "@techstark/opencv-js";
 import { makePreview, readPicture, workCopy, writeMask, writePng } from "../../pictures.ts";
-import { inputPath, type LocalRun, type RunContext } from "../child.ts";
+import { inputPath, type LocalRun, type RunContext } from "../run-context.ts";
 import { garmentMask, refuseGarment } from "../garment/mask.ts";
 import { garmentLandmarks, type GarmentShape } from "../garment/shape.ts";
 import { bodyFrame, type BodyFrame, drawReach, drawSkeleton, torsoPolygon } from "../people/body.ts";
