@@ -4,7 +4,7 @@ import path from "node:path";
 import type { Need } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
 import { claim, complete, dispatch, type Job, start, submit } from "@atelier/server/jobs";
-import { ownIdentity, register, retire } from "@atelier/server/nodes";
+import { markGone, ownIdentity, register } from "@atelier/server/nodes";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
 import { killAtExit, runNode } from "@atelier/testing/processes";
@@ -166,7 +166,7 @@ export async function startLightNode(services: Services, options: LightNodeOptio
     async close() {
       isOpen = false;
       await consumer.close();
-      await retire(services, node.id);
+      await markGone(services, node.id);
     },
   };
 }

@@ -2,7 +2,7 @@ import { sweepOrphanObjects } from "@atelier/server/images";
 import {
   dispatch,
   findStops,
-  findStrays,
+  findOrphanedPrompts,
   handBackUnknown,
   readActivity,
   readAwaitedNeeds,
@@ -16,7 +16,7 @@ import {
   createNodeWatch,
   type NodeQueue,
   publishRefused,
-  readOrders,
+  readAdminRequests,
   type SeenServer,
 } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
@@ -124,7 +124,7 @@ const republishMs = 60_000;
 export function startOrders(services: Services, input: OrdersInput): Loop {
   return startLoop(services.log, "orders", async () => {
     const node = input.incarnation.current();
-    const orders = node && (await readOrders(services, node.id));
+    const orders = node && (await readAdminRequests(services, node.id));
     if (orders) {
       input.offer.setSettings(orders.settings);
       input.pool.setDrained(orders.drainedServers);
@@ -198,7 +198,7 @@ async function takeOff(services: Input, pool: ServerPool, { url, label }: Server
     const jobId = jobOfRun(prompt);
     return jobId === null ? [] : [{ jobId, promptId: prompt.promptId }];
   });
-  for (const { jobId, promptId } of await findStrays(services, ours)) {
+  for (const { jobId, promptId } of await findOrphanedPrompts(services, ours)) {
     services.log.info({ server: label, jobId }, "a prompt that no job waits for is taken off");
     await cancelPrompt(address, promptId, { signal });
   }

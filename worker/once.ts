@@ -5,7 +5,7 @@ import { consume, type Consumers } from "./claims.ts";
 import { startWatchOver } from "./duties.ts";
 import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
-import { enter, leave } from "./presence.ts";
+import { registerNode, shutDownNode } from "./presence.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
 import { createServerPool } from "./servers/index.ts";
@@ -67,7 +67,7 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   const offer = await openLightOffer(services, engines, runs);
   const oneAtATime = createMutex();
   const entering = { offer, runs, isOnce: true };
-  const incarnation = await enter(services, { workflows: [], problems: [] }, entering);
+  const incarnation = await registerNode(services, { workflows: [], problems: [] }, entering);
   const serverLeases = createServerLeases(services);
   const consumers = consume(services, { offer, engines, incarnation, runs, serverLeases, oneAtATime });
   const loops = startWatchOver(services, { incarnation, runs, oneAtATime });
@@ -76,7 +76,7 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   runs.close();
   const closing = await finish(consumers, stop);
   const { signalled } = stop;
-  await leave(services, { incarnation, runs, consumers: { close: () => closing.closed }, signalled });
+  await shutDownNode(services, { incarnation, runs, consumers: { close: () => closing.closed }, signalled });
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
   await Promise.all(engines.map((engine) => engine.close()));

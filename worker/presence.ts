@@ -2,7 +2,14 @@ import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { NodeProblem } from "@atelier/server/db";
-import { drain, type Node, ownIdentity, register, type Registration, retire } from "@atelier/server/nodes";
+import {
+  closeDoors,
+  markGone,
+  type Node,
+  ownIdentity,
+  register,
+  type Registration,
+} from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { BeatInput, BeatMessage } from "./beat-thread.ts";
@@ -139,7 +146,7 @@ interface Entering {
 }
 
 /** Registers the node; when it is called lost its runs end before it comes back as a new one. */
-export function enter(
+export function registerNode(
   services: Services,
   { workflows, problems }: Pick<WorkInput, "workflows" | "problems">,
   { offer, runs, isOnce = false }: Entering,
@@ -175,7 +182,7 @@ interface Leaving {
 }
 
 /** The node beats until its jobs are done and only then is gone (A17). */
-export async function leave(services: Services, leaving: Leaving): Promise<void> {
+export async function shutDownNode(services: Services, leaving: Leaving): Promise<void> {
   const { incarnation, runs, consumers } = leaving;
   runs.close();
   const handBackMs = Math.max(0, services.config.timing.stopGraceMs - handBackLeadMs);
@@ -186,7 +193,7 @@ export async function leave(services: Services, leaving: Leaving): Promise<void>
     .catch(() => undefined);
   const draining = incarnation.current();
   if (draining)
-    await drain(services, draining.id).catch((error: unknown) =>
+    await closeDoors(services, draining.id).catch((error: unknown) =>
       services.log.warn({ err: error }, "not drained"),
     );
   await consumers.close();
@@ -196,7 +203,7 @@ export async function leave(services: Services, leaving: Leaving): Promise<void>
   // Read again: the node may have been called lost meanwhile and be another one now.
   const last = incarnation.current();
   if (last)
-    await retire(services, last.id).catch((error: unknown) =>
+    await markGone(services, last.id).catch((error: unknown) =>
       services.log.warn({ err: error }, "not retired"),
     );
 }

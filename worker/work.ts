@@ -14,7 +14,7 @@ import {
 import type { Engine } from "./engines/index.ts";
 import { openWorkerHttp } from "./http/server.ts";
 import { createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
-import { enter, leave } from "./presence.ts";
+import { registerNode, shutDownNode } from "./presence.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
 import type { ServerPool } from "./servers/index.ts";
@@ -112,7 +112,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const oneAtATime = createMutex();
   const space = createSpace(services);
   await space.refresh();
-  const incarnation = await enter(services, input, { offer, runs });
+  const incarnation = await registerNode(services, input, { offer, runs });
   http?.show({ incarnation, offer, runs, pool, space });
   const serverLeases = createServerLeases(services);
   const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, serverLeases, oneAtATime };
@@ -133,7 +133,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   services.log.info({ reason, runs: runs.leases().length }, "stopping");
   await Promise.all([
     http?.close(),
-    leave(services, { incarnation, runs, consumers, signalled: stop.signalled }),
+    shutDownNode(services, { incarnation, runs, consumers, signalled: stop.signalled }),
   ]);
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();

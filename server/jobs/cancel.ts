@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { letNextOut } from "./dispatch.ts";
+import { scheduleDispatch } from "./dispatch.ts";
 import { amend, claimedStatuses, heldBy, hint, isFinal, type Lease, transition } from "./job.ts";
 
 export interface CancelAnswer {
@@ -44,7 +44,7 @@ async function stop(services: Services, target: Target): Promise<CancelAnswer> {
   });
   if (waiting) {
     hint(services, [waiting]);
-    await letNextOut(services, waiting.queue);
+    await scheduleDispatch(services, waiting.queue);
     return { cancelled: true, status: "cancelled" };
   }
   const running = await amend(services.db, {

@@ -170,7 +170,7 @@ const turnsByServices = new WeakMap<Services, Map<string, Turn>>();
  * dispatch at a time and the one after it, so that a crowd of changes costs two dispatches and one connection. Never
  * throws: a failure here must not look like a failure of that change, and only leaves the start to the sweep.
  */
-export function letNextOut(services: Services, queue: string): Promise<void> {
+export function scheduleDispatch(services: Services, queue: string): Promise<void> {
   const turns = turnsOf(services);
   const last = turns.get(queue);
   // A turn that has not begun will see what this caller committed; one that has may not.

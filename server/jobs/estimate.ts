@@ -16,7 +16,7 @@ import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
 import { loadInputs } from "./admission.ts";
 import { type Job, jobFromRow } from "./job.ts";
-import { parseSubmit, settleParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
+import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 import type { Submitter } from "./submit.ts";
 
 /** All ways to run a request. Throws `workflow_unknown` or `workflow_params` when a named workflow does not fit. */
@@ -29,17 +29,17 @@ function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): C
 }
 
 /** Where a request would go now, and what stands before it there. */
-export interface Outlook {
+export interface Quote {
   readonly placed: Placed;
   readonly wait: Wait;
 }
 
 /** Reads only, so it runs before a submit's transaction. Throws `no_engine`, `workflow_unknown`, `workflow_params`. */
-export async function readOutlook(
+export async function readQuote(
   { db, config }: Pick<Services, "db" | "config">,
   request: SubmitRequest,
   ownerId: string,
-): Promise<Outlook> {
+): Promise<Quote> {
   const candidates = candidatesOf(request, await knownWorkflows(db, request.workflow));
   const placed = await place(db, config, { kind: request.kind, candidates });
   const { queue, candidate } = placed;
@@ -132,22 +132,22 @@ export async function estimate(
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
   const inputs = await services.db.transaction((tx) => loadInputs(tx, submitter.userId, request));
-  const outlook = await readOutlook(services, request, submitter.userId).catch(refusal);
-  if ("isPossible" in outlook) return outlook;
-  const { candidate, queue } = outlook.placed;
-  const sizeClass = sizeClassOfRun(request.kind, settleParams(request, candidate.workflow), inputs);
+  const quote = await readQuote(services, request, submitter.userId).catch(refusal);
+  if ("isPossible" in quote) return quote;
+  const { candidate, queue } = quote.placed;
+  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);
   return {
     isPossible: true,
     reason: null,
     engine: candidate.engine,
     workflow: candidate.workflow?.name ?? null,
     queue,
-    ...toEstimate(outlook.wait, sizeClass),
+    ...toEstimate(quote.wait, sizeClass),
   };
 }
 
 /** That nothing can run it is an answer here; anything else stays an error. */
-function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Outlook {
+function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Quote {
   const failure = toAppError(error);
   if (failure.code !== "no_engine") throw error;
   return { isPossible: false, reason: failure.message };

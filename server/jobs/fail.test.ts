@@ -22,7 +22,7 @@ import { fail } from "./fail.ts";
 import type { Job, Lease } from "./job.ts";
 import { claim, noteSubmission, type Offer, start } from "./run.ts";
 import { submit } from "./submit.ts";
-import { forgiveServers, readAwaitedNeeds, sweep } from "./sweep.ts";
+import { clearAvoidedServers, readAwaitedNeeds, sweep } from "./sweep.ts";
 
 describe("reroute", () => {
   const need = "comfyui/upscale_model";
@@ -205,7 +205,7 @@ describe("reroute", () => {
         update ${jobs} set status = 'queued', need = ${need}, avoid = array[${small}]::text[],
           rung_at = now() - interval '1 minute', queued_at = now() - owner_order * interval '1 microsecond'`);
         const racers = Array.from({ length: 6 }, (_, at) =>
-          at % 2 === 0 ? rering(services, 0) : forgiveServers(services),
+          at % 2 === 0 ? rering(services, 0) : clearAvoidedServers(services),
         );
         await expect(Promise.all(racers)).resolves.toHaveLength(racers.length);
       }

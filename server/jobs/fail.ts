@@ -9,7 +9,7 @@ import {
   liveServers,
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import { letNextOut } from "./dispatch.ts";
+import { scheduleDispatch } from "./dispatch.ts";
 import { claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
 
 /** Where a failed try goes next. */
@@ -181,7 +181,7 @@ function wasTried({ code }: AppError): boolean {
 
 async function finish(services: Services, job: Job): Promise<Job> {
   hint(services, [job]);
-  await letNextOut(services, job.queue);
+  await scheduleDispatch(services, job.queue);
   return job;
 }
 

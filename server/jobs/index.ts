@@ -18,7 +18,7 @@ export {
 } from "./run.ts";
 export { dispatch, rering } from "./dispatch.ts";
 export {
-  findStrays,
+  findOrphanedPrompts,
   type PostedPrompt,
   recover,
   readActivity,

@@ -1,7 +1,7 @@
 import type { HintMessage, LiveProgress } from "../queue/index.ts";
 import type { Services } from "../services.ts";
 import { isFinal } from "./job.ts";
-import { createWantedJobs, type JobRevision, readRevisions, type WantedJobs } from "./live-reads.ts";
+import { createPendingReads, type JobRevision, readRevisions, type PendingReads } from "./live-reads.ts";
 import type { JobsUpdate, JobView } from "./read.ts";
 
 /** A letter of the live feed: changed jobs, or progress between two revisions. */
@@ -52,7 +52,7 @@ function createWatchers(): Watchers {
 export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
 
 /** What the watchers of a process were told already: the newest revision and the newest progress of each job. */
-interface ToldJobs {
+interface SentRevisions {
   isNewer(jobId: string, revision: number): boolean;
   /** Keeps of these jobs those that are newer, and remembers them and their owner. */
   takeNewer(ownerId: string, jobs: readonly JobView[]): JobView[];
@@ -76,10 +76,10 @@ interface Known {
   notedAtMs: number;
 }
 
-function createToldJobs(): ToldJobs {
+function createSentRevisions(): SentRevisions {
   const known = new Map<string, Known>();
   const isNewer = (jobId: string, revision: number) => (known.get(jobId)?.revision ?? 0) < revision;
-  const note: ToldJobs["note"] = ({ id, ownerId, isRunning }) => {
+  const note: SentRevisions["note"] = ({ id, ownerId, isRunning }) => {
     const job = known.get(id) ?? { revision: 0, progress: null };
     known.set(id, Object.assign(job, { ownerId, isRunning, notedAtMs: performance.now() }));
   };
@@ -131,8 +131,8 @@ export interface JobFeed {
 interface Feed {
   readonly services: Services;
   readonly watchers: Watchers;
-  readonly told: ToldJobs;
-  readonly wanted: WantedJobs;
+  readonly sent: SentRevisions;
+  readonly pending: PendingReads;
   /** Asks the workers for the live progress of what is watched. */
   readonly askForProgress: () => void;
 }
@@ -145,14 +145,14 @@ const askAgainMs = 2_000;
 
 function createJobFeed(services: Services): JobFeed {
   const watchers = createWatchers();
-  const told = createToldJobs();
-  const askForProgress = createProgressRequests(services, { watchers, told });
-  const wanted = createWantedJobs(services, (ownerId, jobs) => {
-    const newer = told.takeNewer(ownerId, jobs);
+  const sent = createSentRevisions();
+  const askForProgress = createProgressRequests(services, { watchers, sent });
+  const pending = createPendingReads(services, (ownerId, jobs) => {
+    const newer = sent.takeNewer(ownerId, jobs);
     if (newer.length > 0) watchers.tell(ownerId, { type: "jobs", jobs: newer, at: new Date().toISOString() });
     askForProgress();
   });
-  const feed: Feed = { services, watchers, told, wanted, askForProgress };
+  const feed: Feed = { services, watchers, sent, pending, askForProgress };
   let stop: (() => void) | null = null;
   return {
     add(watcher) {
@@ -166,10 +166,10 @@ function createJobFeed(services: Services): JobFeed {
       };
     },
     noteSnapshot(ownerId, jobs) {
-      for (const { id, status } of jobs) told.note({ id, ownerId, isRunning: status === "processing" });
+      for (const { id, status } of jobs) sent.note({ id, ownerId, isRunning: status === "processing" });
       askForProgress();
     },
-    lastProgress: (jobId) => told.lastProgress(jobId),
+    lastProgress: (jobId) => sent.lastProgress(jobId),
   };
 }
 
@@ -185,36 +185,36 @@ function startFeeding(feed: Feed): () => void {
     clearInterval(timer);
     unsubscribe();
     unsubscribeProgress();
-    feed.told.keepOnly(new Set(), Infinity);
+    feed.sent.keepOnly(new Set(), Infinity);
     // Without jobs left it forgets what it asked for.
     feed.askForProgress();
   };
 }
 
-function onProgress({ watchers, told }: Feed, progress: LiveProgress): void {
-  const ownerId = told.ownerOf(progress.jobId);
+function onProgress({ watchers, sent }: Feed, progress: LiveProgress): void {
+  const ownerId = sent.ownerOf(progress.jobId);
   if (ownerId === null || !watchers.has(ownerId)) return;
   const update = toUpdate(progress);
-  told.noteProgress(update);
+  sent.noteProgress(update);
   watchers.tell(ownerId, update);
 }
 
-function onHint({ watchers, told, wanted }: Feed, message: HintMessage): void {
+function onHint({ watchers, sent, pending }: Feed, message: HintMessage): void {
   if (message.type !== "jobs") return;
   for (const { ownerId, jobId, revision } of message.jobs)
-    if (watchers.has(ownerId) && told.isNewer(jobId, revision)) wanted.add(jobId);
-  void wanted.read();
+    if (watchers.has(ownerId) && sent.isNewer(jobId, revision)) pending.add(jobId);
+  void pending.read();
 }
 
 /** Tells the workers which jobs are watched: at once when a job becomes so, then now and then. */
 function createProgressRequests(
   { hints }: Services,
-  { watchers, told }: Pick<Feed, "watchers" | "told">,
+  { watchers, sent }: Pick<Feed, "watchers" | "sent">,
 ): () => void {
   const askedAtMs = new Map<string, number>();
   return () => {
     const nowMs = performance.now();
-    const watched = told.running().filter(({ ownerId }) => watchers.readsProgress(ownerId));
+    const watched = sent.running().filter(({ ownerId }) => watchers.readsProgress(ownerId));
     const ids = new Set(watched.map(({ jobId }) => jobId));
     for (const id of askedAtMs.keys()) if (!ids.has(id)) askedAtMs.delete(id);
     const unknown = [...ids].filter((id) => !askedAtMs.has(id));
@@ -226,7 +226,7 @@ function createProgressRequests(
 }
 
 /** Finds what no hint told of. One poll at a time; what a failed one missed the next finds. */
-function createPoll({ services, watchers, told, wanted, askForProgress }: Feed): () => Promise<void> {
+function createPoll({ services, watchers, sent, pending, askForProgress }: Feed): () => Promise<void> {
   let polledAtMs = performance.now();
   let polling = false;
   return async () => {
@@ -238,12 +238,12 @@ function createPoll({ services, watchers, told, wanted, askForProgress }: Feed):
       const rows = await readRevisions(services, { ownerIds: watchers.ownerIds(), withinMs });
       polledAtMs = startedMs;
       for (const row of rows) {
-        told.note(row);
-        if (told.isNewer(row.id, row.revision)) wanted.add(row.id);
+        sent.note(row);
+        if (sent.isNewer(row.id, row.revision)) pending.add(row.id);
       }
-      told.keepOnly(new Set(rows.map((row) => row.id)), startedMs);
+      sent.keepOnly(new Set(rows.map((row) => row.id)), startedMs);
       askForProgress();
-      await wanted.read();
+      await pending.read();
     } catch (error) {
       services.log.warn({ err: error }, "poll of live jobs failed");
     } finally {

@@ -105,7 +105,7 @@ const maxRandom = 2 ** 48 - 1;
  * The params that a run needs in full: ranges checked against the workflow, its defaults filled in, the seed drawn, so
  * that the same params give the same picture again. What an unnamed workflow does not take is left out. Throws `workflow_params`.
  */
-export function settleParams(request: SubmitRequest, workflow: Workflow | null): Record<string, unknown> {
+export function resolveParams(request: SubmitRequest, workflow: Workflow | null): Record<string, unknown> {
   const given: Params = request.params;
   if (!workflow) return { ...given };
   const kept = Object.entries(given).filter(([name]) => ofTheKind.has(name) && !(name in workflow.params));

@@ -3,7 +3,7 @@ import { schema } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isResumed, letNextOut } from "./dispatch.ts";
+import { isResumed, scheduleDispatch } from "./dispatch.ts";
 import {
   amend,
   claimedStatuses,
@@ -128,7 +128,7 @@ export async function handBack(services: Services, lease: Lease): Promise<Job | 
   });
   if (!job) return null;
   hint(services, [job]);
-  await letNextOut(services, job.queue);
+  await scheduleDispatch(services, job.queue);
   return job;
 }
 
@@ -286,6 +286,6 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
   if (!job) return null;
   hint(services, [job]);
   // Not awaited: the run need not wait for the next ones.
-  void letNextOut(services, queue);
+  void scheduleDispatch(services, queue);
   return job;
 }

@@ -6,10 +6,10 @@ import { recordConsent } from "../safety.ts";
 import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { admit, type InputImages, loadInputs, rememberRequest } from "./admission.ts";
-import { letNextOut } from "./dispatch.ts";
-import { type Outlook, readOutlook } from "./estimate.ts";
+import { scheduleDispatch } from "./dispatch.ts";
+import { type Quote, readQuote } from "./estimate.ts";
 import { hint, type Job } from "./job.ts";
-import { parseSubmit, settleParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
+import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 
 export interface Submitter {
   readonly userId: string;
@@ -43,15 +43,15 @@ export async function submit(services: Services, input: unknown, options: Submit
     throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
   }
   const id = newId();
-  const outlook = await lookOut(services, request, options.submitter.userId);
+  const quote = await prepareQuote(services, request, options.submitter.userId);
   const accepted = await inTurn(`submit of ${options.submitter.userId}`, () =>
-    services.db.transaction((tx) => accept(tx, services, { id, request, options, outlook })),
+    services.db.transaction((tx) => accept(tx, services, { id, request, options, quote })),
   );
   if (accepted.known) return accepted.known;
   hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }, ...accepted.displaced]);
   services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
   // Not awaited: the job is accepted, and what starts it cannot fail it.
-  void letNextOut(services, accepted.queue);
+  void scheduleDispatch(services, accepted.queue);
   return { id, status: "pending" };
 }
 
@@ -60,13 +60,17 @@ interface Acceptance {
   readonly request: SubmitRequest;
   readonly options: SubmitOptions;
   /** Throws what hinders the placing: only after the key was looked at, since a repeated request has its answer. */
-  readonly outlook: () => Outlook;
+  readonly quote: () => Quote;
 }
 
-async function lookOut(services: Services, request: SubmitRequest, ownerId: string): Promise<() => Outlook> {
+async function prepareQuote(
+  services: Services,
+  request: SubmitRequest,
+  ownerId: string,
+): Promise<() => Quote> {
   try {
-    const outlook = await readOutlook(services, request, ownerId);
-    return () => outlook;
+    const quote = await readQuote(services, request, ownerId);
+    return () => quote;
   } catch (error) {
     return () => {
       throw error;
@@ -86,7 +90,7 @@ async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promi
     const knownId = await rememberRequest(tx, { ownerId, key, request, jobId: id });
     if (knownId) return { known: await readStatus(tx, knownId) };
   }
-  const { queue } = acceptance.outlook().placed;
+  const { queue } = acceptance.quote().placed;
   const inputs = await loadInputs(tx, ownerId, request);
   const tier = tiers[request.tier];
   const displaced = await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue, tier });
@@ -112,13 +116,13 @@ async function readStatus(tx: Tx, id: string): Promise<Submitted> {
 
 type NewJob = Acceptance & { readonly inputs: InputImages };
 
-function rowOf({ id, request, options, outlook, inputs }: NewJob) {
-  const { placed, wait } = outlook();
+function rowOf({ id, request, options, quote, inputs }: NewJob) {
+  const { placed, wait } = quote();
   const { queue, placement, candidate } = placed;
   const { engine, workflow } = candidate;
   const { kind, retention } = request;
   const ownerId = options.submitter.userId;
-  const params = settleParams(request, workflow);
+  const params = resolveParams(request, workflow);
   const sizeClass = sizeClassOfRun(kind, params, inputs);
   const need = needOf({ engine, kind, workflow: workflow?.name ?? null });
   return {

@@ -47,7 +47,7 @@ export interface PostedPrompt {
  * Those of the prompts that nobody will adopt: their job ended, or was posted anew since. A prompt is noted before it is
  * posted, so whoever saw it before asking here meets its note. Prompts of jobs that are not known are left alone.
  */
-export async function findStrays<P extends PostedPrompt>(
+export async function findOrphanedPrompts<P extends PostedPrompt>(
   { db }: Pick<Services, "db">,
   prompts: readonly P[],
 ): Promise<P[]> {
@@ -69,7 +69,7 @@ export async function findStrays<P extends PostedPrompt>(
  * Lets jobs go back to servers that they avoid when no other one is left: whoever they waited for has gone. What
  * happens there decides again; the number of tries bounds it.
  */
-export async function forgiveServers(services: Services): Promise<void> {
+export async function clearAvoidedServers(services: Services): Promise<void> {
   const { jobs } = schema;
   const serving = sql`select 1 from ${servingServers(services.config, sql`jobs.need`)} and q.queue = jobs.queue`;
   const forgiven = await amendAll(services.db, {
@@ -181,7 +181,7 @@ export async function recover(services: Services): Promise<Job[]> {
 export async function sweep(services: Services): Promise<void> {
   await recover(services);
   await moveStranded(services);
-  await forgiveServers(services);
+  await clearAvoidedServers(services);
   await failUnservable(services);
   for (const queue of await queuesInLine(services)) await dispatch(services, queue);
   await rering(services);

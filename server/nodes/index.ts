@@ -8,8 +8,8 @@ export {
 } from "./register.ts";
 export {
   countRun,
-  drain,
-  retire,
+  closeDoors,
+  markGone,
   noteLowSpace,
   spaceProblem,
   pruneEnded,
@@ -20,16 +20,16 @@ export {
 export { pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
 export { publishRefused } from "./workflows.ts";
 export {
-  readOrders,
-  type NodeOrders,
+  readAdminRequests,
+  type AdminRequests,
   changeNodeSettings,
   nodeSettingsSchema,
   drainNode,
   drainServer,
   resumeServer,
   resumeNode,
-  retireNode,
-} from "./orders.ts";
+  requestStop,
+} from "./admin-requests.ts";
 export {
   endServerLease,
   newServerClaim,

@@ -5,7 +5,7 @@ import type { Services } from "../services.ts";
 const { nodes } = schema;
 
 /** The node takes nothing new but keeps beating until its jobs are done; no admin can resume it any more. */
-export async function drain({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
+export async function closeDoors({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
   await db
     .update(nodes)
     .set({ state: "draining", drainRequested: false })
@@ -13,7 +13,7 @@ export async function drain({ db }: Pick<Services, "db">, nodeId: string): Promi
 }
 
 /** The last word of a node that stops in order. */
-export async function retire({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
+export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
   await db
     .update(nodes)
     .set({ state: "gone", endedAt: sql`now()` })

@@ -5,7 +5,7 @@ import { findWorkflow, knownWorkflows } from "../scheduling/index.ts";
 import { builtInWorkflows, parseWorkflow, type Workflow } from "../workflows/index.ts";
 import { publishRefused } from "./workflows.ts";
 import { register, type Registration } from "./register.ts";
-import { retire } from "./presence.ts";
+import { markGone } from "./presence.ts";
 
 let opened: TestServices;
 
@@ -46,9 +46,9 @@ test("D4 a node publishes its own workflows; another content under a live node's
   expect(await findWorkflow(services.db, "nothing")).toBeNull();
   expect(await knownWorkflows(services.db)).toHaveLength(builtInWorkflows.length + 2);
   expect(await publishRefused(services, other.id, mixed)).toEqual(other.problems);
-  for (const node of [first, same]) await retire(services, node.id);
+  for (const node of [first, same]) await markGone(services, node.id);
   expect(await publishRefused(services, other.id, mixed)).toEqual([]);
-  await retire(services, other.id);
+  await markGone(services, other.id);
   const later = await register(services, registration("later", [ownWorkflow("house", "Another")]));
   expect(later.problems).toEqual([]);
 });

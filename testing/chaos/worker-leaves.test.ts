@@ -2,7 +2,7 @@ import { desc, eq } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { cancel, submit } from "@atelier/server/jobs";
-import { changeNodeSettings, retireNode } from "@atelier/server/nodes";
+import { changeNodeSettings, requestStop } from "@atelier/server/nodes";
 import { retiredExitCode } from "@atelier/worker/args";
 import { addJob, readJob, readStory, testQueue, until } from "../jobs/index.ts";
 import { backends, eventually, openScene, realTimeMs } from "./scene.ts";
@@ -77,7 +77,7 @@ test.concurrent.for(backends)(
     const next = await addJob(services, { owner });
     await retired.waitFor(new RegExp(`engine-start ${id}`));
     const [node] = await services.db.select().from(schema.nodes);
-    await retireNode(services, { id: node?.id ?? "" });
+    await requestStop(services, { id: node?.id ?? "" });
     expect(await retired.exited).toBe(retiredExitCode);
     expect(await readJob(services, id)).toMatchObject({ status: "completed", attempt: 1, charged: 0 });
     expect(await readJob(services, next)).toMatchObject({ attempt: 0 });
@@ -96,7 +96,7 @@ test.concurrent.for(backends)(
     const id = await addJob(services, { owner, simulate: { hang: true } });
     await retired.waitFor(new RegExp(`engine-start ${id}`));
     const [node] = await services.db.select().from(schema.nodes);
-    await retireNode(services, { id: node?.id ?? "" });
+    await requestStop(services, { id: node?.id ?? "" });
     await retired.waitFor(/"reason":"retired"/);
     expect(await retired.term()).toBe(0);
     expect(await readJob(services, id)).toMatchObject({ attempt: 1, charged: 0, nodeId: null });

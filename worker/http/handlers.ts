@@ -11,7 +11,7 @@ import {
   openResult,
   submit,
 } from "@atelier/server/jobs";
-import { readOrders } from "@atelier/server/nodes";
+import { readAdminRequests } from "@atelier/server/nodes";
 import { AppError, issuesOf, lineOfText, newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { WorkerView } from "./server.ts";
@@ -159,7 +159,7 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
   const node = worker?.incarnation.current() ?? null;
   const [orders, queue] = await Promise.all([
     // Asked even without a row of its own, to learn whether the database answers.
-    probe(services, "database", () => readOrders(services, node?.id ?? newId())),
+    probe(services, "database", () => readAdminRequests(services, node?.id ?? newId())),
     probe(services, "queue", () => services.bells.ping()),
   ]);
   const state = node ? (orders.value?.state ?? null) : "starting";

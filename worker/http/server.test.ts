@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { schema } from "@atelier/server/db";
-import { drain } from "@atelier/server/nodes";
+import { closeDoors } from "@atelier/server/nodes";
 import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addOwner, readJob, until, type TestOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -193,7 +193,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
       },
     });
     const { id } = json["node"] as { id: string };
-    await drain(opened.services, id);
+    await closeDoors(opened.services, id);
     expect(await direct.read("/health")).toMatchObject({ status: 503, json: { state: "draining" } });
     await opened.services.db.update(schema.nodes).set({ state: "active" });
     expect((await direct.read("/health")).status).toBe(200);

@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
 import { streamLimits } from "../requests.ts";
-import { holdStreamPlace, takeStreamPlace } from "./streams.ts";
+import { holdStreamSlot, takeStreamSlot } from "./streams.ts";
 
 let fixture: TestServices;
 let app: Hono;
@@ -139,9 +139,9 @@ test("live streams of the studio count against the same limit, and leave with th
 
 test("all users of a process together have a limit of open streams", () => {
   const places = Array.from({ length: streamLimits.openPerProcess }, (_, at) =>
-    takeStreamPlace(fixture.services, `user-${at}`),
+    takeStreamSlot(fixture.services, `user-${at}`),
   );
-  const one = () => takeStreamPlace(fixture.services, "one-more");
+  const one = () => takeStreamSlot(fixture.services, "one-more");
   expect(one).toThrow("This server has too many open event streams.");
   for (const giveBack of places) giveBack();
   one()();
@@ -153,12 +153,12 @@ test("a stream whose reader takes nothing ends after its time, and gives its pla
     const { signal } = new AbortController();
     const onEnd = vi.fn<() => void>();
     for (let at = 0; at < streamLimits.openPerUser; at += 1)
-      holdStreamPlace(fixture.services, { userId: "still", signal }, onEnd);
+      holdStreamSlot(fixture.services, { userId: "still", signal }, onEnd);
     vi.advanceTimersByTime(streamLimits.lengthMs);
     expect(onEnd).not.toHaveBeenCalled();
     vi.advanceTimersByTime(streamLimits.stalledMs - streamLimits.lengthMs);
     expect(onEnd).toHaveBeenCalledTimes(streamLimits.openPerUser);
-    takeStreamPlace(fixture.services, "still")();
+    takeStreamSlot(fixture.services, "still")();
   } finally {
     vi.useRealTimers();
   }

@@ -7,7 +7,7 @@ import { offeredWorkflows } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
 import { streamLimits } from "../requests.ts";
 import { defineRoute } from "./route.ts";
-import { boundStream, holdStreamPlace, servedStream } from "./streams.ts";
+import { boundStream, holdStreamSlot, servedStream } from "./streams.ts";
 
 export const jobBundleRoute = defineRoute({
   method: "get",
@@ -133,7 +133,7 @@ export const jobEventsRoute = defineRoute({
       { ...streamLimits, isAllowed: () => isStillCaller(services, request.headers) },
     );
     const reader = { userId: caller.userId, signal: request.signal };
-    const close = holdStreamPlace(services, reader, () => {
+    const close = holdStreamSlot(services, reader, () => {
       ended.abort();
       void events.return(undefined);
     });

@@ -65,7 +65,7 @@ interface OpenStreams {
 const openByServices = new WeakMap<Services, OpenStreams>();
 
 /** Counts one more open stream of a user until the returned function is called. Throws `rate_limited` above a limit. */
-export function takeStreamPlace(services: Services, userId: string): () => void {
+export function takeStreamSlot(services: Services, userId: string): () => void {
   const open = openByServices.get(services) ?? { byUser: new Map(), total: 0 };
   openByServices.set(services, open);
   const own = open.byUser.get(userId) ?? 0;
@@ -96,8 +96,8 @@ export interface StreamReader {
  * Counts a reader's stream until it ends: when the returned function is called, when the client leaves, or when the
  * reader takes nothing for too long. Then calls `onEnd` once.
  */
-export function holdStreamPlace(services: Services, reader: StreamReader, onEnd: () => void): () => void {
-  const giveBack = takeStreamPlace(services, reader.userId);
+export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: () => void): () => void {
+  const giveBack = takeStreamSlot(services, reader.userId);
   let hasEnded = false;
   const end = () => {
     if (hasEnded) return;

@@ -18,7 +18,7 @@ import {
   nodeSettingsSchema,
   resumeNode,
   resumeServer,
-  retireNode,
+  requestStop,
 } from "../../nodes/index.ts";
 import { t } from "./init.ts";
 import { adminAction, adminProcedure } from "./procedures.ts";
@@ -71,7 +71,7 @@ const adminNodesRouter = t.router({
     return { state: "active" as const };
   }),
   retire: adminAction.input(oneNode).mutation(async ({ ctx, input }) => {
-    await retireNode(ctx.services, input);
+    await requestStop(ctx.services, input);
     return input;
   }),
   changeSettings: adminAction

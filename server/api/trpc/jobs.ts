@@ -16,7 +16,7 @@ import {
   type SubmitInput,
 } from "../../jobs/index.ts";
 import { lineOfText } from "../../platform/index.ts";
-import { holdStreamPlace } from "../http/streams.ts";
+import { holdStreamSlot } from "../http/streams.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
 
@@ -76,7 +76,7 @@ export const jobsRouter = t.router({
       const since = input?.since ? new Date(input.since) : null;
       const updates = watch(ctx.services, { ownerId: userId, since, signal: ended.signal });
       const reader = { userId, signal: signal ?? ended.signal };
-      const close = holdStreamPlace(ctx.services, reader, () => {
+      const close = holdStreamSlot(ctx.services, reader, () => {
         ended.abort();
         void updates.return(undefined);
       });

@@ -13,12 +13,12 @@ import {
   drainNode,
   drainServer,
   nodeSettingsSchema,
-  readOrders,
+  readAdminRequests,
   resumeNode,
   resumeServer,
-  retireNode,
-} from "./orders.ts";
-import { drain } from "./presence.ts";
+  requestStop,
+} from "./admin-requests.ts";
+import { closeDoors } from "./presence.ts";
 import { register, type Registration } from "./register.ts";
 
 const scene = openJobScene();
@@ -48,15 +48,15 @@ test("D9 a node that leaves by itself, or is retired, cannot be resumed, whateve
   for (const orders of [
     async (id: string) => {
       await drainNode(services, { id });
-      await drain(services, id);
+      await closeDoors(services, id);
     },
     async (id: string) => {
-      await drain(services, id);
+      await closeDoors(services, id);
       await drainNode(services, { id });
     },
     async (id: string) => {
       await drainNode(services, { id });
-      await retireNode(services, { id });
+      await requestStop(services, { id });
     },
   ]) {
     const id = await addNode(services);
@@ -71,7 +71,7 @@ test("D9 of a resume and a leave at the same moment, the node never ends up acti
   for (let round = 0; round < 20; round += 1) {
     const id = await addNode(services);
     await drainNode(services, { id });
-    await Promise.allSettled([resumeNode(services, { id }), drain(services, id)]);
+    await Promise.allSettled([resumeNode(services, { id }), closeDoors(services, id)]);
     expect(await readNode(id)).toMatchObject({ state: "draining", drainRequested: false });
   }
 });
@@ -88,8 +88,8 @@ test("an unknown node is not found and one that ended is a conflict", async () =
     await expect(act(newId())).rejects.toMatchObject({ code: "not_found" });
     await expect(act(gone)).rejects.toMatchObject({ code: "conflict" });
   }
-  await expect(retireNode(services, { id: newId() })).rejects.toMatchObject({ code: "not_found" });
-  await retireNode(services, { id: gone });
+  await expect(requestStop(services, { id: newId() })).rejects.toMatchObject({ code: "not_found" });
+  await requestStop(services, { id: gone });
   expect(await readNode(gone)).toMatchObject({ state: "gone", retireRequested: false });
 });
 
@@ -106,7 +106,7 @@ test("D4 what an admin asks of a node reaches its orders and the incarnation aft
   const settings = nodeSettingsSchema.parse({ slots: { [testQueue]: 0 }, kinds: ["upscale"] });
   await changeNodeSettings(services, { id: node.id, settings });
   await drainNode(services, { id: node.id });
-  expect(await readOrders(services, node.id)).toMatchObject({ settings, retireRequested: false });
+  expect(await readAdminRequests(services, node.id)).toMatchObject({ settings, retireRequested: false });
   const again = await register(services, { ...registration, replaces: node.id });
   expect(again).toMatchObject({ state: "draining", drainRequested: true, settings });
   const another = await register(services, { ...registration, name: "another" });
@@ -135,8 +135,8 @@ test("D9 a drained server is an order to every node that sees it, until it is re
   const server = { url, engine: "comfyui", label: "gpu.test:8188", state: "healthy" } as const;
   await changeNode(services, { nodeId, servers: [{ ...server, needs: [], missing: {}, sources: [] }] });
   await Promise.all([drainServer(services, { url, adminId }), drainServer(services, { url, adminId })]);
-  expect((await readOrders(services, nodeId))?.drainedServers).toEqual(new Set([url]));
+  expect((await readAdminRequests(services, nodeId))?.drainedServers).toEqual(new Set([url]));
   await resumeServer(services, { url });
   await resumeServer(services, { url });
-  expect((await readOrders(services, nodeId))?.drainedServers).toEqual(new Set());
+  expect((await readAdminRequests(services, nodeId))?.drainedServers).toEqual(new Set());
 });

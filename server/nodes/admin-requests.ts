@@ -81,7 +81,7 @@ export async function resumeServer({ db }: Pick<Services, "db">, { url }: { url:
 }
 
 /** Asks the process of a node to end once its jobs are done. Idempotent, also when it has ended. Throws `not_found`. */
-export async function retireNode({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<void> {
+export async function requestStop({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<void> {
   const { nodes } = schema;
   await db
     .update(nodes)
@@ -92,7 +92,7 @@ export async function retireNode({ db }: Pick<Services, "db">, { id }: { id: str
 }
 
 /** What admins want of a node, as its worker reads it every second. */
-export interface NodeOrders {
+export interface AdminRequests {
   readonly state: NodeState;
   readonly settings: NodeSettings;
   readonly retireRequested: boolean;
@@ -101,7 +101,10 @@ export interface NodeOrders {
 }
 
 /** Null when the node's row is gone. */
-export async function readOrders({ db }: Pick<Services, "db">, nodeId: string): Promise<NodeOrders | null> {
+export async function readAdminRequests(
+  { db }: Pick<Services, "db">,
+  nodeId: string,
+): Promise<AdminRequests | null> {
   const { nodes, serverDrains } = schema;
   const [[node], drains] = await Promise.all([
     db
