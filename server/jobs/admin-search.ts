@@ -7,18 +7,6 @@ import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import { serverLabelOf } from "./read.ts";
 
-/** Ids that start with a text of at least six hexadecimal digits (dashes do not matter); null when it is none. */
-function idRange(text: string): { readonly low: string; readonly high: string } | null {
-  const digits = text.toLowerCase().replaceAll("-", "");
-  if (!/^[0-9a-f]{6,32}$/.test(digits)) return null;
-  return { low: toId(digits.padEnd(32, "0")), high: toId(digits.padEnd(32, "f")) };
-}
-
-function toId(digits: string): string {
-  const part = (from: number, to: number) => digits.slice(from, to);
-  return [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-");
-}
-
 const word = z.string().trim().min(1).max(200).refine(isStorable).optional();
 
 export const searchJobsSchema = z.object({
@@ -122,6 +110,68 @@ async function findOwners(db: Services["db"], owner: string): Promise<string[]> 
   return result.rows.map(({ id }) => id);
 }
 
+/** A search split in what an index answers and what each row is held against. */
+interface Plan {
+  readonly slice: readonly SQL[];
+  readonly filters: readonly SQL[];
+}
+
+function planSearch(input: SearchInput): Plan {
+  const ids = input.text === undefined ? null : idRange(input.text);
+  const byStatus = planStatus(input.status);
+  return {
+    slice: [
+      ...(input.cursor === undefined ? [] : [sql`j.id < ${input.cursor}`]),
+      ...(ids ? [sql`j.id between ${ids.low} and ${ids.high}`] : []),
+      ...byStatus.slice,
+    ],
+    filters: [...(ids ? [] : textFilter(input.text)), ...byStatus.filters, ...fieldFilters(input)],
+  };
+}
+
+/** The statuses that are in the minority have an index of their own. */
+function planStatus(status: SearchInput["status"]): Plan {
+  if (status === undefined) return { slice: [], filters: [] };
+  if (status === "open") return { slice: [sql`j.status in ${[...openStatuses]}`], filters: [] };
+  if (status === "completed") return { slice: [], filters: [sql`j.status = ${status}`] };
+  if (isFinal(status)) return { slice: [sql`j.status = ${status}`], filters: [] };
+  return { slice: [sql`j.status in ${[...openStatuses]}`], filters: [sql`j.status = ${status}`] };
+}
+
+/** Ids that start with a text of at least six hexadecimal digits (dashes do not matter); null when it is none. */
+function idRange(text: string): { readonly low: string; readonly high: string } | null {
+  const digits = text.toLowerCase().replaceAll("-", "");
+  if (!/^[0-9a-f]{6,32}$/.test(digits)) return null;
+  return { low: toId(digits.padEnd(32, "0")), high: toId(digits.padEnd(32, "f")) };
+}
+
+function toId(digits: string): string {
+  const part = (from: number, to: number) => digits.slice(from, to);
+  return [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-");
+}
+
+const escapeLike = (text: string) => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+const contains = (text: string) => `%${escapeLike(text)}%`;
+
+function textFilter(text: string | undefined): SQL[] {
+  if (text === undefined) return [];
+  const like = contains(text);
+  return [
+    sql`(j.params ->> 'prompt' ilike ${like} or j.error_message ilike ${like} or j.workflow ilike ${like})`,
+  ];
+}
+
+function fieldFilters({ kind, queue, node, server, code }: SearchInput): SQL[] {
+  const isOnNode = sql`j.node_id in (select n.id from ${schema.nodes} n where n.name = ${node})`;
+  return [
+    kind && sql`j.kind = ${kind}`,
+    queue && sql`j.queue = ${queue}`,
+    node && isOnNode,
+    server && sql`j.server ilike ${contains(server)}`,
+    code && sql`j.error_code = ${code}`,
+  ].filter((filter) => filter !== undefined && filter !== "");
+}
+
 interface Source extends Plan {
   /** Null for everybody's. */
   readonly owners: readonly string[] | null;
@@ -177,54 +227,4 @@ async function readFound(
     join ${users} u on u.id = p.owner_id left join ${nodes} n on n.id = p.node_id
     order by p.id desc`);
   return result.rows.map((row) => ({ ...row, tier: tierNames.get(row.tier) ?? "normal" }));
-}
-
-/** A search split in what an index answers and what each row is held against. */
-interface Plan {
-  readonly slice: readonly SQL[];
-  readonly filters: readonly SQL[];
-}
-
-const escapeLike = (text: string) => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
-const contains = (text: string) => `%${escapeLike(text)}%`;
-
-function planSearch(input: SearchInput): Plan {
-  const ids = input.text === undefined ? null : idRange(input.text);
-  const byStatus = planStatus(input.status);
-  return {
-    slice: [
-      ...(input.cursor === undefined ? [] : [sql`j.id < ${input.cursor}`]),
-      ...(ids ? [sql`j.id between ${ids.low} and ${ids.high}`] : []),
-      ...byStatus.slice,
-    ],
-    filters: [...(ids ? [] : textFilter(input.text)), ...byStatus.filters, ...fieldFilters(input)],
-  };
-}
-
-/** The statuses that are in the minority have an index of their own. */
-function planStatus(status: SearchInput["status"]): Plan {
-  if (status === undefined) return { slice: [], filters: [] };
-  if (status === "open") return { slice: [sql`j.status in ${[...openStatuses]}`], filters: [] };
-  if (status === "completed") return { slice: [], filters: [sql`j.status = ${status}`] };
-  if (isFinal(status)) return { slice: [sql`j.status = ${status}`], filters: [] };
-  return { slice: [sql`j.status in ${[...openStatuses]}`], filters: [sql`j.status = ${status}`] };
-}
-
-function textFilter(text: string | undefined): SQL[] {
-  if (text === undefined) return [];
-  const like = contains(text);
-  return [
-    sql`(j.params ->> 'prompt' ilike ${like} or j.error_message ilike ${like} or j.workflow ilike ${like})`,
-  ];
-}
-
-function fieldFilters({ kind, queue, node, server, code }: SearchInput): SQL[] {
-  const isOnNode = sql`j.node_id in (select n.id from ${schema.nodes} n where n.name = ${node})`;
-  return [
-    kind && sql`j.kind = ${kind}`,
-    queue && sql`j.queue = ${queue}`,
-    node && isOnNode,
-    server && sql`j.server ilike ${contains(server)}`,
-    code && sql`j.error_code = ${code}`,
-  ].filter((filter) => filter !== undefined && filter !== "");
 }

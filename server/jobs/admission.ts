@@ -7,12 +7,70 @@ import type { Services } from "../services.ts";
 import { type Job, openStatuses, transitionAll } from "./job.ts";
 import type { SubmitRequest } from "./request.ts";
 
+export interface Admission {
+  readonly ownerId: string;
+  readonly isGuest: boolean;
+  readonly queue: string;
+  readonly tier: number;
+}
+
+/**
+ * Checks the limits of the owner and of the queue; returns the jobs that were displaced. The lock is per owner, so
+ * that submits of one owner count each other; submits of different owners may exceed the limit of a queue slightly.
+ */
+export async function admit(tx: Tx, config: Config, admission: Admission): Promise<readonly Job[]> {
+  const { ownerId, isGuest, queue, tier } = admission;
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('submit'), hashtext(${ownerId}))`);
+  const result = await tx.execute<{ own: number; waiting: number }>(sql`
+    select count(*) filter (where owner_id = ${ownerId})::int as own,
+      count(*) filter (where queue = ${queue} and status = 'pending')::int as waiting
+    from ${schema.jobs} where status in ${[...openStatuses]}`);
+  const { own = 0, waiting = 0 } = result.rows[0] ?? {};
+  const limit = isGuest ? config.limits.openJobsGuest : config.limits.openJobs;
+  if (own >= limit)
+    throw new AppError(
+      "quota_exceeded",
+      `You have ${own} open jobs, which is the limit. Wait until some are done.`,
+    );
+  if (isGuest) await admitGuest(tx, config, queue);
+  if (waiting < config.limits.maxWaiting) return [];
+  if (tier < tiers.urgent) throw new AppError("queue_full");
+  return displaceOne(tx, queue);
+}
+
+/** A new guest account costs nothing, so all guests together may fill only a part of a line. */
+async function admitGuest(tx: Tx, { limits }: Config, queue: string): Promise<void> {
+  const { jobs, users } = schema;
+  const result = await tx.execute<{ waiting: number }>(sql`
+    select count(*)::int as waiting from ${jobs} j join ${users} u on u.id = j.owner_id
+    where j.queue = ${queue} and j.status = 'pending' and u.is_anonymous`);
+  if ((result.rows[0]?.waiting ?? 0) < Math.floor(limits.maxWaiting * limits.guestShareOfLine)) return;
+  throw new AppError(
+    "queue_full",
+    "The places of guests in the line are taken at the moment. Try again in a few minutes, or sign in.",
+  );
+}
+
+/** Fails the oldest job of tier `low` in a full line; without such a job the line grows by one. */
+async function displaceOne(tx: Tx, queue: string): Promise<readonly Job[]> {
+  return transitionAll(tx, {
+    from: ["pending"],
+    to: "failed",
+    // Two urgent submits at the same moment displace two rows.
+    where: sql`id = (select low.id from ${schema.jobs} low
+      where low.queue = ${queue} and low.status = 'pending' and low.tier = ${tiers.low}
+      order by low.id limit 1 for update skip locked)`,
+    set: { errorCode: "displaced", errorMessage: errorRules.displaced.message },
+    event: "displaced",
+  });
+}
+
 export type InputImage = typeof schema.images.$inferSelect;
 export type InputImages = ReadonlyMap<InputRole, InputImage>;
 
-/** Reads the pictures of a request, which must be the owner's own; another's is answered like one that is not there. */
+/** Reads the input pictures of a request. Throws `not_found` also for pictures of other owners. */
 export async function loadInputs(tx: Tx, ownerId: string, request: SubmitRequest): Promise<InputImages> {
-  // Safe: the schema of the inputs has roles for its keys; one that is left out is not there.
+  // Safe: the schema allows only roles as keys.
   const wanted = Object.entries(request.inputs) as [InputRole, string][];
   if (wanted.length === 0) return new Map();
   const { images } = schema;
@@ -69,7 +127,7 @@ function checkSizes(request: SubmitRequest, inputs: InputImages): void {
   }
 }
 
-/** The pictures that a job works on, by role; also those that their owner deleted since. */
+/** The input pictures of a job by role, including those that the owner has deleted since. */
 export async function loadInputImages(
   { db }: Pick<Services, "db">,
   jobId: string,
@@ -93,8 +151,8 @@ export interface RequestMemory {
 }
 
 /**
- * Stores the idempotency key with the request's hash, or finds the job that it made before. A second request
- * at the same moment waits for the first one's commit at the unique key, then reads it.
+ * Stores the idempotency key with the hash of the request and returns null, or returns the id of the job that the key
+ * created before. Of two simultaneous requests the second waits at the unique key for the commit of the first.
  */
 export async function rememberRequest(
   tx: Tx,
@@ -115,69 +173,11 @@ export async function rememberRequest(
   return known.jobId;
 }
 
-/** JSON with sorted keys, so that the order of a body's members does not matter. */
+/** JSON with sorted keys: the order of the members in a body must not change the hash. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     typeof member === "object" && member !== null && !Array.isArray(member)
       ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : member,
   );
-}
-
-export interface Admission {
-  readonly ownerId: string;
-  readonly isGuest: boolean;
-  readonly queue: string;
-  readonly tier: number;
-}
-
-/**
- * Holds the limits of one owner and of one queue; gives back the jobs that had to make room. The owner's lock makes
- * simultaneous submits count each other.
- */
-export async function admit(tx: Tx, config: Config, admission: Admission): Promise<readonly Job[]> {
-  const { ownerId, isGuest, queue, tier } = admission;
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('submit'), hashtext(${ownerId}))`);
-  const result = await tx.execute<{ own: number; waiting: number }>(sql`
-    select count(*) filter (where owner_id = ${ownerId})::int as own,
-      count(*) filter (where queue = ${queue} and status = 'pending')::int as waiting
-    from ${schema.jobs} where status in ${[...openStatuses]}`);
-  const { own = 0, waiting = 0 } = result.rows[0] ?? {};
-  const limit = isGuest ? config.limits.openJobsGuest : config.limits.openJobs;
-  if (own >= limit)
-    throw new AppError(
-      "quota_exceeded",
-      `You have ${own} open jobs, which is the limit. Wait until some are done.`,
-    );
-  if (isGuest) await admitGuest(tx, config, queue);
-  if (waiting < config.limits.maxWaiting) return [];
-  if (tier < tiers.urgent) throw new AppError("queue_full");
-  return displaceOne(tx, queue);
-}
-
-/** Guests cost nothing to make, so all together they may fill a part of a line only. */
-async function admitGuest(tx: Tx, { limits }: Config, queue: string): Promise<void> {
-  const { jobs, users } = schema;
-  const result = await tx.execute<{ waiting: number }>(sql`
-    select count(*)::int as waiting from ${jobs} j join ${users} u on u.id = j.owner_id
-    where j.queue = ${queue} and j.status = 'pending' and u.is_anonymous`);
-  if ((result.rows[0]?.waiting ?? 0) < Math.floor(limits.maxWaiting * limits.guestShareOfLine)) return;
-  throw new AppError(
-    "queue_full",
-    "The places of guests in the line are taken at the moment. Try again in a few minutes, or sign in.",
-  );
-}
-
-/** The oldest low job of a full line fails for an urgent one; without a low one the line grows by one. */
-async function displaceOne(tx: Tx, queue: string): Promise<readonly Job[]> {
-  return transitionAll(tx, {
-    from: ["pending"],
-    to: "failed",
-    // Skips a row that another urgent submit displaces at this moment, so that two never count one.
-    where: sql`id = (select low.id from ${schema.jobs} low
-      where low.queue = ${queue} and low.status = 'pending' and low.tier = ${tiers.low}
-      order by low.id limit 1 for update skip locked)`,
-    set: { errorCode: "displaced", errorMessage: errorRules.displaced.message },
-    event: "displaced",
-  });
 }

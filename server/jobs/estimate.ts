@@ -19,15 +19,6 @@ import { type Job, jobFromRow } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 import type { Submitter } from "./submit.ts";
 
-/** All ways to run a request. Throws `workflow_unknown` or `workflow_params` when a named workflow does not fit. */
-function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): Candidate[] {
-  const { kind, params, engine, workflow, inputs } = request;
-  // Safe: the schema of the inputs has roles for its keys; one that was left out is undefined.
-  const given = Object.entries(inputs).filter(([, id]) => id !== undefined) as [InputRole, string][];
-  const roles = new Set(given.map(([role]) => role));
-  return findCandidates(workflows, { kind, params, roles, engine, workflow });
-}
-
 /** Where a request would go now, and what stands before it there. */
 export interface Quote {
   readonly placed: Placed;
@@ -48,6 +39,55 @@ export async function readQuote(
   const [wait] = await readWaits(db, queue, [target]);
   if (!wait) throw new Error("no wait for the one target");
   return { placed, wait };
+}
+
+/** All ways to run a request. Throws `workflow_unknown` or `workflow_params` when a named workflow does not fit. */
+function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): Candidate[] {
+  const { kind, params, engine, workflow, inputs } = request;
+  // Safe: the schema of the inputs has roles for its keys; one that was left out is undefined.
+  const given = Object.entries(inputs).filter(([, id]) => id !== undefined) as [InputRole, string][];
+  const roles = new Set(given.map(([role]) => role));
+  return findCandidates(workflows, { kind, params, roles, engine, workflow });
+}
+
+/** What would become of a request now. */
+export type EstimateAnswer =
+  | (Estimate & {
+      readonly isPossible: true;
+      readonly reason: null;
+      readonly engine: EngineName;
+      readonly workflow: string | null;
+      readonly queue: string;
+    })
+  | { readonly isPossible: false; readonly reason: string };
+
+/** Whether a request can run, where, and in which ranges it waits and runs; stores nothing. Throws `bad_request`, `not_found`. */
+export async function estimate(
+  services: Services,
+  input: unknown,
+  submitter: Submitter,
+): Promise<EstimateAnswer> {
+  const request = parseSubmit(input);
+  const inputs = await services.db.transaction((tx) => loadInputs(tx, submitter.userId, request));
+  const quote = await readQuote(services, request, submitter.userId).catch(refusal);
+  if ("isPossible" in quote) return quote;
+  const { candidate, queue } = quote.placed;
+  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);
+  return {
+    isPossible: true,
+    reason: null,
+    engine: candidate.engine,
+    workflow: candidate.workflow?.name ?? null,
+    queue,
+    ...toEstimate(quote.wait, sizeClass),
+  };
+}
+
+/** That nothing can run it is an answer here; anything else stays an error. */
+function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Quote {
+  const failure = toAppError(error);
+  if (failure.code !== "no_engine") throw error;
+  return { isPossible: false, reason: failure.message };
 }
 
 /** A waiting job's place in its line. Times in ms. */
@@ -111,44 +151,4 @@ function awayReason({ engine }: Job): string {
   return engine === "local"
     ? "No worker is running at the moment; the job starts when one is back."
     : "The server that can do this is away at the moment; the job starts when it is back.";
-}
-
-/** What would become of a request now. */
-export type EstimateAnswer =
-  | (Estimate & {
-      readonly isPossible: true;
-      readonly reason: null;
-      readonly engine: EngineName;
-      readonly workflow: string | null;
-      readonly queue: string;
-    })
-  | { readonly isPossible: false; readonly reason: string };
-
-/** Whether a request can run, where, and in which ranges it waits and runs; stores nothing. Throws `bad_request`, `not_found`. */
-export async function estimate(
-  services: Services,
-  input: unknown,
-  submitter: Submitter,
-): Promise<EstimateAnswer> {
-  const request = parseSubmit(input);
-  const inputs = await services.db.transaction((tx) => loadInputs(tx, submitter.userId, request));
-  const quote = await readQuote(services, request, submitter.userId).catch(refusal);
-  if ("isPossible" in quote) return quote;
-  const { candidate, queue } = quote.placed;
-  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);
-  return {
-    isPossible: true,
-    reason: null,
-    engine: candidate.engine,
-    workflow: candidate.workflow?.name ?? null,
-    queue,
-    ...toEstimate(quote.wait, sizeClass),
-  };
-}
-
-/** That nothing can run it is an answer here; anything else stays an error. */
-function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Quote {
-  const failure = toAppError(error);
-  if (failure.code !== "no_engine") throw error;
-  return { isPossible: false, reason: failure.message };
 }

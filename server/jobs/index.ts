@@ -1,3 +1,27 @@
+/**
+ * Jobs: accept a request, keep its row true until it ends, and report each change. A job is one row of `jobs`:
+ *
+ *              dispatch         claim                      start            complete
+ *     pending ─────────▶ queued ─────▶ waiting_for_engine ─────▶ processing ─────────▶ completed
+ *        ▲                 │                  │                       │
+ *        └─────────────────┴──────────────────┴───────────────────────┘
+ *          moved to another queue · handed back · failed try with tries left · worker lost
+ *
+ *     any open status ──▶ failed       no try left, no node can serve it, or displaced by an urgent job
+ *     any open status ──▶ cancelled    at once while it waits; by its worker once it is claimed
+ *
+ * Terms. Line: the pending rows of a queue. Window: its queued rows, about as many as live slots can run. Bell: an
+ * invitation to claim, sent for each queued row. Lease: job, attempt and node; the guard of every write of a worker.
+ * Attempt: every claim. Charged: the tries that count against the job. Story: the rows of `job_events`, one per
+ * revision. Hint: a message after the commit which names a changed job.
+ *
+ * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`. The row is the truth: bells and hints may be
+ * lost, since `sweep` and the polls find every change. A worker writes only under its lease. Publish hints after the
+ * commit, never inside a transaction.
+ *
+ * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `run.ts`, `fail.ts` and `sweep.ts`.
+ */
+
 export { ack, noteAnswer, noteServed, openResult } from "./cleanup.ts";
 export { openBundle } from "./bundle.ts";
 export { cancel, cancelAny, confirmCancel, findStops, type CancelAnswer } from "./cancel.ts";

@@ -5,50 +5,7 @@ import type { Services } from "../services.ts";
 
 export type Job = typeof schema.jobs.$inferSelect;
 
-const columns = Object.entries(getTableColumns(schema.jobs));
-
-/** Reads a row of `jobs` that came back from a hand-written statement. */
-export function jobFromRow(row: Record<string, unknown>): Job {
-  const entries = columns.map(([name, column]) => {
-    const value = row[column.name];
-    return [name, value === null || value === undefined ? null : column.mapFromDriverValue(value)];
-  });
-  // Safe: every column of the table is read by its own mapping, so the result has the table's shape.
-  return Object.fromEntries(entries) as Job;
-}
-
-/** Says after the commit which jobs changed; whoever misses it finds out within a second. */
-export function hint(
-  { hints }: Pick<Services, "hints">,
-  jobs: readonly Pick<Job, "id" | "ownerId" | "revision">[],
-): void {
-  if (jobs.length === 0) return;
-  hints.publish({
-    type: "jobs",
-    jobs: jobs.map(({ id, ownerId, revision }) => ({ jobId: id, ownerId, revision })),
-  });
-}
-
-/** What a worker holds of a job: it fences every later write of that worker. */
-export interface Lease {
-  readonly jobId: string;
-  readonly attempt: number;
-  readonly nodeId: string;
-}
-
-/** True in SQL only while the lease is the current one: a late worker matches nothing. */
-export function heldBy({ jobId, attempt, nodeId }: Lease): SQL {
-  const { id, attempt: attemptColumn, nodeId: nodeColumn } = schema.jobs;
-  return sql`${id} = ${jobId} and ${attemptColumn} = ${attempt} and ${nodeColumn} = ${nodeId}`;
-}
-
-/** The row as it is now; null when it is gone. */
-export async function readJob({ db }: Pick<Services, "db">, id: string): Promise<Job | null> {
-  const [job] = await db.select().from(schema.jobs).where(eq(schema.jobs.id, id));
-  return job ?? null;
-}
-
-/** Which status may follow which; see the diagram in docs/architecture.md. Final is final. */
+/** Which status may follow which; the diagram is in `index.ts`. A final status never changes. */
 export const successors = {
   pending: ["queued", "failed", "cancelled"],
   queued: ["waiting_for_engine", "pending", "failed", "cancelled"],
@@ -77,7 +34,7 @@ export function isFinal(status: JobStatus): boolean {
   return successors[status].length === 0;
 }
 
-/** What happens to a job, each a line of its story. */
+/** Types of the events in a job's story. */
 export type JobEventType =
   | "created"
   | "queued"
@@ -100,31 +57,52 @@ export type JobEventType =
 
 type Changes = { [Column in keyof Job]?: Job[Column] | SQL };
 
-/** A change of status of one or several jobs, and the line that it adds to their stories. */
+/** A change of status of one or several jobs, with the event that it adds to their stories. */
 export interface Transition {
   readonly from: readonly JobStatus[];
   readonly to: JobStatus;
-  /** Which rows; together with `from` this is the guard. */
+  /** Selects the rows; `from` and `where` together are the guard. */
   readonly where: SQL;
   readonly set?: Changes;
   /**
-   * When true, a row that bears a cancel request goes to `cancelled` in the same statement, so that no request
-   * is lost between a worker's end and the next claim.
+   * When true, a row with a cancel request goes to `cancelled` in the same statement, so that no request is lost
+   * between the end of a try and the next claim.
    */
   readonly honourCancel?: boolean;
   readonly event: JobEventType;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-const returnedColumns = getTableColumns(schema.jobs);
-const jobsTable = schema.jobs;
+/** With `transitionAll` the only writer of `status`. Null when no row matched: another process changed the job first. */
+export async function transition(db: Db | Tx, input: Transition): Promise<Job | null> {
+  const [job] = await change(db, changeOf(input));
+  return job ?? null;
+}
 
-function assignments(set: Changes): SQL {
-  const pairs = Object.entries(set).map(([name, value]) => {
-    const column = returnedColumns[name as keyof typeof returnedColumns];
-    return sql`${sql.identifier(column.name)} = ${is(value, SQL) ? value : sql.param(value, column)}`;
-  });
-  return pairs.length > 0 ? sql`, ${sql.join(pairs, sql`, `)}` : sql``;
+/** `transition` for all rows that match, locked in the order of their ids. Returns the changed rows. */
+export async function transitionAll(db: Db | Tx, transition: Transition): Promise<Job[]> {
+  const input = changeOf(transition);
+  return change(db, { ...input, where: inOrderOfId(input.where) });
+}
+
+/** A change of other columns than `status`; it raises the revision and adds an event like a transition. */
+export interface Amendment {
+  readonly where: SQL;
+  readonly set: Omit<Changes, "status">;
+  readonly event: JobEventType;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** Changes one job; null when no row matched. */
+export async function amend(db: Db | Tx, amendment: Amendment): Promise<Job | null> {
+  const { where, set, event, data = {} } = amendment;
+  const [job] = await change(db, { status: sql`status`, where, set, event, data });
+  return job ?? null;
+}
+
+/** `amend` for all rows that match, locked in the order of their ids. */
+export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Amendment): Promise<Job[]> {
+  return change(db, { status: sql`status`, where: inOrderOfId(where), set, event, data });
 }
 
 interface Change {
@@ -133,32 +111,6 @@ interface Change {
   readonly set: Changes;
   readonly event: JobEventType;
   readonly data: Readonly<Record<string, unknown>>;
-}
-
-/** One statement: the guarded update, which raises `revision`, and the event under that revision. */
-async function change(db: Db | Tx, { status, where, set, event, data }: Change): Promise<Job[]> {
-  const result = await db.execute<Record<string, unknown>>(sql`
-    with moved as (
-      update ${jobsTable} set status = ${status}, revision = revision + 1 ${assignments(set)}
-      where ${where} returning *
-    ), logged as (
-      insert into ${schema.jobEvents} (job_id, revision, type, status, data)
-      select id, revision, case when status = 'cancelled' then 'cancelled' else ${event}::text end, status, ${JSON.stringify(data)}::jsonb
-      from moved
-    )
-    select * from moved`);
-  return result.rows.map(jobFromRow);
-}
-
-/** Rows that several workers may change at once are locked in one order, so that no two wait for each other. */
-export function inOrderOfId(where: SQL): SQL {
-  return sql`${jobsTable.id} in (select ${jobsTable.id} from ${jobsTable} where ${where} order by ${jobsTable.id} for update)`;
-}
-
-/** The only writer of `status`. Rows that do not match are left alone; no row back means that somebody else was first. */
-export async function transitionAll(db: Db | Tx, transition: Transition): Promise<Job[]> {
-  const input = changeOf(transition);
-  return change(db, { ...input, where: inOrderOfId(input.where) });
 }
 
 function changeOf({ from, to, where, honourCancel, set, event, data }: Transition): Change {
@@ -183,27 +135,76 @@ function endingSet(to: JobStatus, honourCancel: boolean): Changes {
   return {};
 }
 
-/** `transitionAll` for one job; null when the guard did not hold. */
-export async function transition(db: Db | Tx, input: Transition): Promise<Job | null> {
-  const [job] = await change(db, changeOf(input));
+/** One statement for the guarded update, which raises `revision`, and the event with that revision. */
+async function change(db: Db | Tx, { status, where, set, event, data }: Change): Promise<Job[]> {
+  const result = await db.execute<Record<string, unknown>>(sql`
+    with moved as (
+      update ${jobsTable} set status = ${status}, revision = revision + 1 ${assignments(set)}
+      where ${where} returning *
+    ), logged as (
+      insert into ${schema.jobEvents} (job_id, revision, type, status, data)
+      select id, revision, case when status = 'cancelled' then 'cancelled' else ${event}::text end, status, ${JSON.stringify(data)}::jsonb
+      from moved
+    )
+    select * from moved`);
+  return result.rows.map(jobFromRow);
+}
+
+const returnedColumns = getTableColumns(schema.jobs);
+const jobsTable = schema.jobs;
+
+function assignments(set: Changes): SQL {
+  const pairs = Object.entries(set).map(([name, value]) => {
+    const column = returnedColumns[name as keyof typeof returnedColumns];
+    return sql`${sql.identifier(column.name)} = ${is(value, SQL) ? value : sql.param(value, column)}`;
+  });
+  return pairs.length > 0 ? sql`, ${sql.join(pairs, sql`, `)}` : sql``;
+}
+
+/** Locks the rows in the order of their ids, so that two statements about the same rows cannot deadlock. */
+export function inOrderOfId(where: SQL): SQL {
+  return sql`${jobsTable.id} in (select ${jobsTable.id} from ${jobsTable} where ${where} order by ${jobsTable.id} for update)`;
+}
+
+/** The right of a worker to write a job, given by the claim; every later write of that worker checks it. */
+export interface Lease {
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly nodeId: string;
+}
+
+/** SQL condition: the lease is still the current one. The writes of a late worker match no row. */
+export function heldBy({ jobId, attempt, nodeId }: Lease): SQL {
+  const { id, attempt: attemptColumn, nodeId: nodeColumn } = schema.jobs;
+  return sql`${id} = ${jobId} and ${attemptColumn} = ${attempt} and ${nodeColumn} = ${nodeId}`;
+}
+
+/** The current row; null when the job was removed. */
+export async function readJob({ db }: Pick<Services, "db">, id: string): Promise<Job | null> {
+  const [job] = await db.select().from(schema.jobs).where(eq(schema.jobs.id, id));
   return job ?? null;
 }
 
-/** A change of anything but the status, under the same guard, revision and story. */
-export interface Amendment {
-  readonly where: SQL;
-  readonly set: Omit<Changes, "status">;
-  readonly event: JobEventType;
-  readonly data?: Readonly<Record<string, unknown>>;
+/** Publishes after the commit which jobs changed. A lost hint costs at most one second: the poll finds the change. */
+export function hint(
+  { hints }: Pick<Services, "hints">,
+  jobs: readonly Pick<Job, "id" | "ownerId" | "revision">[],
+): void {
+  if (jobs.length === 0) return;
+  hints.publish({
+    type: "jobs",
+    jobs: jobs.map(({ id, ownerId, revision }) => ({ jobId: id, ownerId, revision })),
+  });
 }
 
-export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Amendment): Promise<Job[]> {
-  return change(db, { status: sql`status`, where: inOrderOfId(where), set, event, data });
-}
+const columns = Object.entries(getTableColumns(schema.jobs));
 
-/** `amendAll` for one job; null when the guard did not hold. */
-export async function amend(db: Db | Tx, amendment: Amendment): Promise<Job | null> {
-  const { where, set, event, data = {} } = amendment;
-  const [job] = await change(db, { status: sql`status`, where, set, event, data });
-  return job ?? null;
+/** Maps a row that a hand-written statement returned. */
+export function jobFromRow(row: Record<string, unknown>): Job {
+  const entries = columns.map(([name, column]) => {
+    const value = row[column.name];
+    return [name, value === null || value === undefined ? null : column.mapFromDriverValue(value)];
+  });
+  // Safe: every column of the table is read by its own mapping, so the result has the table's shape.
+  return Object.fromEntries(entries) as Job;
 }

@@ -7,12 +7,170 @@ import type { JobsUpdate, JobView } from "./read.ts";
 /** A letter of the live feed: changed jobs, or progress between two revisions. */
 export type FeedUpdate = Extract<JobsUpdate, { type: "jobs" | "progress" }>;
 
+export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
+
 /** A reader of the jobs of one owner. */
 export interface Watcher {
   readonly ownerId: string;
   /** Previews are only made while a reader of progress is connected. */
   readonly reads: "jobs" | "jobs_and_progress";
   push(update: FeedUpdate): void;
+}
+
+/** The one reader of a web process: reads each hinted job once and feeds every watcher of its owner. */
+export interface JobFeed {
+  /** Watches until the returned function is called; without any watcher the feed asks nothing of the database. */
+  add(watcher: Watcher): () => void;
+  /** An owner's jobs that a watcher has just read: their live progress is wanted from now on. */
+  noteSnapshot(ownerId: string, jobs: readonly JobView[]): void;
+  /** The newest live progress of a job, for those who come late. */
+  lastProgress(jobId: string): ProgressUpdate | null;
+}
+
+const feeds = new WeakMap<Services, JobFeed>();
+
+/** The feed of this process, opened on first use. */
+export function feedOf(services: Services): JobFeed {
+  const known = feeds.get(services);
+  if (known) return known;
+  const feed = createJobFeed(services);
+  feeds.set(services, feed);
+  return feed;
+}
+
+interface Feed {
+  readonly services: Services;
+  readonly watchers: Watchers;
+  readonly sent: SentRevisions;
+  readonly pending: PendingReads;
+  /** Asks the workers for the live progress of what is watched. */
+  readonly askForProgress: () => void;
+}
+
+const pollMs = 1_000;
+/** A poll also finds jobs that ended this long before the last successful one. */
+const lookBackMs = 15_000;
+/** Workers take a job for watched for three times as long. */
+const askAgainMs = 2_000;
+
+function createJobFeed(services: Services): JobFeed {
+  const watchers = createWatchers();
+  const sent = createSentRevisions();
+  const askForProgress = createProgressRequests(services, { watchers, sent });
+  const pending = createPendingReads(services, (ownerId, jobs) => {
+    const newer = sent.takeNewer(ownerId, jobs);
+    if (newer.length > 0) watchers.tell(ownerId, { type: "jobs", jobs: newer, at: new Date().toISOString() });
+    askForProgress();
+  });
+  const feed: Feed = { services, watchers, sent, pending, askForProgress };
+  let stop: (() => void) | null = null;
+  return {
+    add(watcher) {
+      watchers.add(watcher);
+      stop ??= startFeeding(feed);
+      return () => {
+        watchers.remove(watcher);
+        if (watchers.ownerIds().length > 0) return;
+        stop?.();
+        stop = null;
+      };
+    },
+    noteSnapshot(ownerId, jobs) {
+      for (const { id, status } of jobs) sent.note({ id, ownerId, isRunning: status === "processing" });
+      askForProgress();
+    },
+    lastProgress: (jobId) => sent.lastProgress(jobId),
+  };
+}
+
+/** Listens for hints and polls; the returned function ends both. */
+function startFeeding(feed: Feed): () => void {
+  const { hints } = feed.services;
+  const unsubscribe = hints.subscribe((message) => onHint(feed, message));
+  const unsubscribeProgress = hints.subscribeProgress((progress) => onProgress(feed, progress));
+  const poll = createPoll(feed);
+  const timer = setInterval(() => void poll(), pollMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    unsubscribe();
+    unsubscribeProgress();
+    feed.sent.keepOnly(new Set(), Infinity);
+    // Without jobs left it forgets what it asked for.
+    feed.askForProgress();
+  };
+}
+
+function onHint({ watchers, sent, pending }: Feed, message: HintMessage): void {
+  if (message.type !== "jobs") return;
+  for (const { ownerId, jobId, revision } of message.jobs)
+    if (watchers.has(ownerId) && sent.isNewer(jobId, revision)) pending.add(jobId);
+  void pending.read();
+}
+
+function onProgress({ watchers, sent }: Feed, progress: LiveProgress): void {
+  const ownerId = sent.ownerOf(progress.jobId);
+  if (ownerId === null || !watchers.has(ownerId)) return;
+  const update = toUpdate(progress);
+  sent.noteProgress(update);
+  watchers.tell(ownerId, update);
+}
+
+/** Finds what no hint told of. One poll at a time; what a failed one missed the next finds. */
+function createPoll({ services, watchers, sent, pending, askForProgress }: Feed): () => Promise<void> {
+  let polledAtMs = performance.now();
+  let polling = false;
+  return async () => {
+    if (polling) return;
+    polling = true;
+    try {
+      const startedMs = performance.now();
+      const withinMs = startedMs - polledAtMs + lookBackMs;
+      const rows = await readRevisions(services, { ownerIds: watchers.ownerIds(), withinMs });
+      polledAtMs = startedMs;
+      for (const row of rows) {
+        sent.note(row);
+        if (sent.isNewer(row.id, row.revision)) pending.add(row.id);
+      }
+      sent.keepOnly(new Set(rows.map((row) => row.id)), startedMs);
+      askForProgress();
+      await pending.read();
+    } catch (error) {
+      services.log.warn({ err: error }, "poll of live jobs failed");
+    } finally {
+      polling = false;
+    }
+  };
+}
+
+/** Tells the workers which jobs are watched: at once when a job becomes so, then now and then. */
+function createProgressRequests(
+  { hints }: Services,
+  { watchers, sent }: Pick<Feed, "watchers" | "sent">,
+): () => void {
+  const askedAtMs = new Map<string, number>();
+  return () => {
+    const nowMs = performance.now();
+    const watched = sent.running().filter(({ ownerId }) => watchers.readsProgress(ownerId));
+    const ids = new Set(watched.map(({ jobId }) => jobId));
+    for (const id of askedAtMs.keys()) if (!ids.has(id)) askedAtMs.delete(id);
+    const unknown = [...ids].filter((id) => !askedAtMs.has(id));
+    const due = [...ids].filter((id) => nowMs - (askedAtMs.get(id) ?? nowMs) >= askAgainMs);
+    for (const id of [...unknown, ...due]) askedAtMs.set(id, nowMs);
+    if (unknown.length > 0) hints.publish({ type: "watched", jobIds: unknown, wantsLatest: true });
+    if (due.length > 0) hints.publish({ type: "watched", jobIds: due, wantsLatest: false });
+  };
+}
+
+function toUpdate({ jobId, attempt, progress, stage, preview }: LiveProgress): ProgressUpdate {
+  return {
+    type: "progress",
+    jobId,
+    attempt,
+    progress,
+    stage,
+    preview: preview ? `data:image/jpeg;base64,${preview}` : null,
+  };
 }
 
 /** The watchers of a process by owner. */
@@ -48,8 +206,6 @@ function createWatchers(): Watchers {
     },
   };
 }
-
-export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
 
 /** What the watchers of a process were told already: the newest revision and the newest progress of each job. */
 interface SentRevisions {
@@ -116,160 +272,4 @@ function createSentRevisions(): SentRevisions {
 export function withLastPreview(update: ProgressUpdate, last: ProgressUpdate | null): ProgressUpdate {
   const isSameTry = last?.attempt === update.attempt;
   return isSameTry && update.preview === null ? { ...update, preview: last.preview } : update;
-}
-
-/** The one reader of a web process: reads each hinted job once and feeds every watcher of its owner. */
-export interface JobFeed {
-  /** Watches until the returned function is called; without any watcher the feed asks nothing of the database. */
-  add(watcher: Watcher): () => void;
-  /** An owner's jobs that a watcher has just read: their live progress is wanted from now on. */
-  noteSnapshot(ownerId: string, jobs: readonly JobView[]): void;
-  /** The newest live progress of a job, for those who come late. */
-  lastProgress(jobId: string): ProgressUpdate | null;
-}
-
-interface Feed {
-  readonly services: Services;
-  readonly watchers: Watchers;
-  readonly sent: SentRevisions;
-  readonly pending: PendingReads;
-  /** Asks the workers for the live progress of what is watched. */
-  readonly askForProgress: () => void;
-}
-
-const pollMs = 1_000;
-/** A poll also finds jobs that ended this long before the last successful one. */
-const lookBackMs = 15_000;
-/** Workers take a job for watched for three times as long. */
-const askAgainMs = 2_000;
-
-function createJobFeed(services: Services): JobFeed {
-  const watchers = createWatchers();
-  const sent = createSentRevisions();
-  const askForProgress = createProgressRequests(services, { watchers, sent });
-  const pending = createPendingReads(services, (ownerId, jobs) => {
-    const newer = sent.takeNewer(ownerId, jobs);
-    if (newer.length > 0) watchers.tell(ownerId, { type: "jobs", jobs: newer, at: new Date().toISOString() });
-    askForProgress();
-  });
-  const feed: Feed = { services, watchers, sent, pending, askForProgress };
-  let stop: (() => void) | null = null;
-  return {
-    add(watcher) {
-      watchers.add(watcher);
-      stop ??= startFeeding(feed);
-      return () => {
-        watchers.remove(watcher);
-        if (watchers.ownerIds().length > 0) return;
-        stop?.();
-        stop = null;
-      };
-    },
-    noteSnapshot(ownerId, jobs) {
-      for (const { id, status } of jobs) sent.note({ id, ownerId, isRunning: status === "processing" });
-      askForProgress();
-    },
-    lastProgress: (jobId) => sent.lastProgress(jobId),
-  };
-}
-
-/** Listens for hints and polls; the returned function ends both. */
-function startFeeding(feed: Feed): () => void {
-  const { hints } = feed.services;
-  const unsubscribe = hints.subscribe((message) => onHint(feed, message));
-  const unsubscribeProgress = hints.subscribeProgress((progress) => onProgress(feed, progress));
-  const poll = createPoll(feed);
-  const timer = setInterval(() => void poll(), pollMs);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    unsubscribe();
-    unsubscribeProgress();
-    feed.sent.keepOnly(new Set(), Infinity);
-    // Without jobs left it forgets what it asked for.
-    feed.askForProgress();
-  };
-}
-
-function onProgress({ watchers, sent }: Feed, progress: LiveProgress): void {
-  const ownerId = sent.ownerOf(progress.jobId);
-  if (ownerId === null || !watchers.has(ownerId)) return;
-  const update = toUpdate(progress);
-  sent.noteProgress(update);
-  watchers.tell(ownerId, update);
-}
-
-function onHint({ watchers, sent, pending }: Feed, message: HintMessage): void {
-  if (message.type !== "jobs") return;
-  for (const { ownerId, jobId, revision } of message.jobs)
-    if (watchers.has(ownerId) && sent.isNewer(jobId, revision)) pending.add(jobId);
-  void pending.read();
-}
-
-/** Tells the workers which jobs are watched: at once when a job becomes so, then now and then. */
-function createProgressRequests(
-  { hints }: Services,
-  { watchers, sent }: Pick<Feed, "watchers" | "sent">,
-): () => void {
-  const askedAtMs = new Map<string, number>();
-  return () => {
-    const nowMs = performance.now();
-    const watched = sent.running().filter(({ ownerId }) => watchers.readsProgress(ownerId));
-    const ids = new Set(watched.map(({ jobId }) => jobId));
-    for (const id of askedAtMs.keys()) if (!ids.has(id)) askedAtMs.delete(id);
-    const unknown = [...ids].filter((id) => !askedAtMs.has(id));
-    const due = [...ids].filter((id) => nowMs - (askedAtMs.get(id) ?? nowMs) >= askAgainMs);
-    for (const id of [...unknown, ...due]) askedAtMs.set(id, nowMs);
-    if (unknown.length > 0) hints.publish({ type: "watched", jobIds: unknown, wantsLatest: true });
-    if (due.length > 0) hints.publish({ type: "watched", jobIds: due, wantsLatest: false });
-  };
-}
-
-/** Finds what no hint told of. One poll at a time; what a failed one missed the next finds. */
-function createPoll({ services, watchers, sent, pending, askForProgress }: Feed): () => Promise<void> {
-  let polledAtMs = performance.now();
-  let polling = false;
-  return async () => {
-    if (polling) return;
-    polling = true;
-    try {
-      const startedMs = performance.now();
-      const withinMs = startedMs - polledAtMs + lookBackMs;
-      const rows = await readRevisions(services, { ownerIds: watchers.ownerIds(), withinMs });
-      polledAtMs = startedMs;
-      for (const row of rows) {
-        sent.note(row);
-        if (sent.isNewer(row.id, row.revision)) pending.add(row.id);
-      }
-      sent.keepOnly(new Set(rows.map((row) => row.id)), startedMs);
-      askForProgress();
-      await pending.read();
-    } catch (error) {
-      services.log.warn({ err: error }, "poll of live jobs failed");
-    } finally {
-      polling = false;
-    }
-  };
-}
-
-function toUpdate({ jobId, attempt, progress, stage, preview }: LiveProgress): ProgressUpdate {
-  return {
-    type: "progress",
-    jobId,
-    attempt,
-    progress,
-    stage,
-    preview: preview ? `data:image/jpeg;base64,${preview}` : null,
-  };
-}
-
-const feeds = new WeakMap<Services, JobFeed>();
-
-/** The feed of this process, opened on first use. */
-export function feedOf(services: Services): JobFeed {
-  const known = feeds.get(services);
-  if (known) return known;
-  const feed = createJobFeed(services);
-  feeds.set(services, feed);
-  return feed;
 }

@@ -19,93 +19,6 @@ import {
   readEvents,
 } from "./read.ts";
 
-/** Holds what a slow reader has not taken yet: of each job only the newest state and the newest progress. */
-interface Mailbox {
-  put(letter: Letter): void;
-  /** Waits for letters; empty after `waitMs` or when the signal aborts. */
-  take(waitMs: number, signal: AbortSignal): Promise<Letter[]>;
-}
-
-function createMailbox(): Mailbox {
-  const jobs = new Map<string, JobView>();
-  const progress = new Map<string, ProgressUpdate>();
-  let at = "";
-  let wake: (() => void) | null = null;
-  return {
-    put(letter) {
-      if (letter.type === "progress")
-        progress.set(letter.jobId, withLastPreview(letter, progress.get(letter.jobId) ?? null));
-      else {
-        at = letter.at;
-        for (const job of letter.jobs) jobs.set(job.id, job);
-      }
-      wake?.();
-    },
-    async take(waitMs, signal) {
-      if (jobs.size === 0 && progress.size === 0 && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const done = () => {
-            clearTimeout(timer);
-            signal.removeEventListener("abort", done);
-            resolve();
-          };
-          const timer = setTimeout(done, waitMs);
-          signal.addEventListener("abort", done);
-          wake = done;
-        });
-        wake = null;
-      }
-      const letters: Letter[] = [...progress.values()];
-      if (jobs.size > 0) letters.push({ type: "jobs", jobs: [...jobs.values()], at });
-      jobs.clear();
-      progress.clear();
-      return letters;
-    },
-  };
-}
-
-const waitMs = 1_000;
-
-/**
- * The story of one job, each line once and in order, from after a revision until the job's end. Resuming with the last
- * seen revision continues exactly there. Yields null when nothing happened for a while, to keep the connection alive.
- */
-export async function* streamEvents(
-  services: Services,
-  { ownerId, id, after, signal }: JobAddress & { after: number; signal: AbortSignal },
-): AsyncGenerator<JobEventView | null> {
-  const mailbox = createMailbox();
-  const remove = feedOf(services).add({
-    ownerId,
-    reads: "jobs",
-    push: (update) => {
-      if (update.type === "jobs" && update.jobs.some((job) => job.id === id)) mailbox.put(update);
-    },
-  });
-  try {
-    await get(services, { ownerId, id });
-    let revision = after;
-    let ended = false;
-    while (!ended && !signal.aborted) {
-      const events = await readEvents(services, { id, after: revision });
-      yield* events;
-      const last = events.at(-1);
-      revision = last?.revision ?? revision;
-      ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
-      if (!last && !ended) yield null;
-      if (!ended) await mailbox.take(waitMs, signal);
-    }
-  } finally {
-    remove();
-  }
-}
-
-/** Pruned stories and resumes after the end have nothing more to say. */
-async function hasEnded(services: Services, address: JobAddress, revision: number): Promise<boolean> {
-  const job = await get(services, address);
-  return isFinal(job.status) && job.revision <= revision;
-}
-
 export interface WatchInput {
   readonly ownerId: string;
   /** The `at` of the last update that the client has; ended jobs since then are in the snapshot. */
@@ -190,4 +103,91 @@ async function readSnapshot({ db }: Services, ownerId: string, since: Date | nul
     sql`jobs.owner_id = ${ownerId} and (jobs.status in ${[...openStatuses]} or jobs.ended_at > ${from})`,
     sql`order by jobs.id desc limit 1000`,
   );
+}
+
+const waitMs = 1_000;
+
+/**
+ * The story of one job, each line once and in order, from after a revision until the job's end. Resuming with the last
+ * seen revision continues exactly there. Yields null when nothing happened for a while, to keep the connection alive.
+ */
+export async function* streamEvents(
+  services: Services,
+  { ownerId, id, after, signal }: JobAddress & { after: number; signal: AbortSignal },
+): AsyncGenerator<JobEventView | null> {
+  const mailbox = createMailbox();
+  const remove = feedOf(services).add({
+    ownerId,
+    reads: "jobs",
+    push: (update) => {
+      if (update.type === "jobs" && update.jobs.some((job) => job.id === id)) mailbox.put(update);
+    },
+  });
+  try {
+    await get(services, { ownerId, id });
+    let revision = after;
+    let ended = false;
+    while (!ended && !signal.aborted) {
+      const events = await readEvents(services, { id, after: revision });
+      yield* events;
+      const last = events.at(-1);
+      revision = last?.revision ?? revision;
+      ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
+      if (!last && !ended) yield null;
+      if (!ended) await mailbox.take(waitMs, signal);
+    }
+  } finally {
+    remove();
+  }
+}
+
+/** Pruned stories and resumes after the end have nothing more to say. */
+async function hasEnded(services: Services, address: JobAddress, revision: number): Promise<boolean> {
+  const job = await get(services, address);
+  return isFinal(job.status) && job.revision <= revision;
+}
+
+/** Holds what a slow reader has not taken yet: of each job only the newest state and the newest progress. */
+interface Mailbox {
+  put(letter: Letter): void;
+  /** Waits for letters; empty after `waitMs` or when the signal aborts. */
+  take(waitMs: number, signal: AbortSignal): Promise<Letter[]>;
+}
+
+function createMailbox(): Mailbox {
+  const jobs = new Map<string, JobView>();
+  const progress = new Map<string, ProgressUpdate>();
+  let at = "";
+  let wake: (() => void) | null = null;
+  return {
+    put(letter) {
+      if (letter.type === "progress")
+        progress.set(letter.jobId, withLastPreview(letter, progress.get(letter.jobId) ?? null));
+      else {
+        at = letter.at;
+        for (const job of letter.jobs) jobs.set(job.id, job);
+      }
+      wake?.();
+    },
+    async take(waitMs, signal) {
+      if (jobs.size === 0 && progress.size === 0 && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          const done = () => {
+            clearTimeout(timer);
+            signal.removeEventListener("abort", done);
+            resolve();
+          };
+          const timer = setTimeout(done, waitMs);
+          signal.addEventListener("abort", done);
+          wake = done;
+        });
+        wake = null;
+      }
+      const letters: Letter[] = [...progress.values()];
+      if (jobs.size > 0) letters.push({ type: "jobs", jobs: [...jobs.values()], at });
+      jobs.clear();
+      progress.clear();
+      return letters;
+    },
+  };
 }

@@ -15,6 +15,164 @@ import {
   transitionAll,
 } from "./job.ts";
 
+export interface Claimant {
+  readonly nodeId: string;
+  readonly queue: string;
+  readonly offers: readonly Offer[];
+  /** The node's other queues with what it could take there: a job that must run alone may be next in one of them. */
+  readonly otherQueues?: readonly QueueOffers[];
+}
+
+export interface QueueOffers {
+  readonly queue: string;
+  readonly offers: readonly Offer[];
+}
+
+/** A need that the node can serve now. */
+export interface Offer {
+  readonly need: Need;
+  /** Addresses of the servers that can serve it; null where no server takes part. */
+  readonly servers: readonly string[] | null;
+}
+
+/**
+ * Takes the first fair `queued` row of a queue that this node can run; null when there is none or the node is not
+ * active. Of any number of racers for one row exactly one gets it: the row is locked while it is picked, and the
+ * node row is held FOR SHARE so that it cannot be declared lost in between. A job that a worker died under runs
+ * alone on its node: when it is the next of any of the node's queues, the node claims nothing else until it is empty.
+ * One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
+ */
+export async function claim(services: Services, claimant: Claimant): Promise<Job | null> {
+  const { nodeId, queue, offers, otherQueues = [] } = claimant;
+  if (offers.length === 0) return null;
+  const { jobs, nodes } = schema;
+  const { timing } = services.config;
+  const job = await transition(services.db, {
+    from: ["queued"],
+    to: "waiting_for_engine",
+    where: sql`${jobs.id} = (
+      select next.id from (
+        select j.id, j.run_alone, j.charged, j.queued_at from ${jobs} j
+        where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
+          and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
+          and not exists (${runningOn(nodeId)} and r.run_alone)
+        order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1 for update of j skip locked
+      ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,
+    set: {
+      attempt: sql`attempt + 1`,
+      nodeId,
+      claimedAt: sql`clock_timestamp()`,
+      startedAt: null,
+      progress: 0,
+      stage: null,
+    },
+    event: "claimed",
+    data: { nodeId },
+  });
+  if (!job) return null;
+  hint(services, [job]);
+  // Not awaited: the run need not wait for the next ones.
+  void scheduleDispatch(services, queue);
+  return job;
+}
+
+/** Rows that one of the offers can run; a job that has to avoid all servers of an offer is none of them. */
+function isOffered(offers: readonly Offer[]): SQL {
+  const without = offers.filter(({ servers }) => servers === null).map(({ need }) => need);
+  const withServers = offers.filter(({ servers }) => servers !== null);
+  const plain = without.length > 0 ? sql`j.need in ${without}` : sql`false`;
+  if (withServers.length === 0) return plain;
+  return sql`(${plain} or exists (
+    select 1 from jsonb_to_recordset(${JSON.stringify(withServers)}::jsonb) as o(need text, servers text[])
+    where o.need = j.need and not o.servers <@ j.avoid))`;
+}
+
+/** The next row of a queue that the offers can run, as SQL to select from. */
+function headOf({ queue, offers }: QueueOffers): SQL {
+  return sql`select j.id, j.run_alone, j.charged, j.queued_at from ${schema.jobs} j
+    where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
+    order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1`;
+}
+
+/** Deaths of workers, or failures, after which a job never runs beside others. */
+const provenCharges = 2;
+
+/** Jobs that run on a node, as SQL that selects from `r`. */
+function runningOn(nodeId: string): SQL {
+  return sql`select 1 from ${schema.jobs} r where r.node_id = ${nodeId} and r.status in ('waiting_for_engine', 'processing')`;
+}
+
+/**
+ * Whether the row `head` has to wait until the node is empty. A job that lost one worker may be innocent: after
+ * `aloneWaitMs` without a claim of the node it runs beside others, so that one long run does not stop a whole node.
+ */
+function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]): SQL {
+  const since = sql`clock_timestamp() - ${aloneWaitMs} * interval '1 millisecond'`;
+  return sql`(${head}.run_alone and exists (${runningOn(nodeId)}) and (${head}.charged >= ${provenCharges}
+    or ${head}.queued_at > ${since} or exists (${runningOn(nodeId)} and r.claimed_at > ${since})))`;
+}
+
+/** False while a job that must run alone is the next one of another queue of the node. */
+function isNotHeld(nodeId: string, queues: readonly QueueOffers[], timing: Config["timing"]): SQL {
+  const offering = queues.filter(({ offers }) => offers.length > 0);
+  const holds = offering.map(
+    (queue) => sql`exists (select 1 from (${headOf(queue)}) other
+      where other.run_alone and (not exists (${runningOn(nodeId)}) or ${mustWait(sql`other`, nodeId, timing)}))`,
+  );
+  return holds.length > 0 ? sql`not (${sql.join(holds, sql` or `)})` : sql`true`;
+}
+
+/** Stores what is about to be posted to a server, so that a later try adopts it. False when the lease is lost. */
+export async function noteSubmission(
+  services: Services,
+  lease: Lease,
+  submission: { server: string; externalId: string | null },
+): Promise<boolean> {
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and status in ${[...claimedStatuses]}`,
+    set: submission,
+    event: "posted",
+    data: { server: submission.server },
+  });
+  if (job) hint(services, [job]);
+  return job !== null;
+}
+
+/** The engine begins: `waiting_for_engine` to `processing`. Null when the lease is no longer the current one. */
+export async function start(services: Services, lease: Lease): Promise<Job | null> {
+  const job = await transition(services.db, {
+    from: ["waiting_for_engine"],
+    to: "processing",
+    where: heldBy(lease),
+    set: { startedAt: sql`clock_timestamp()` },
+    event: "started",
+  });
+  if (job) hint(services, [job]);
+  return job;
+}
+
+export interface Progress {
+  /** 0..1 */
+  readonly progress: number;
+  readonly stage: string;
+}
+
+/** Writes progress to the row; the caller does so every few seconds at most. False when the lease is lost. */
+export async function persistProgress(
+  services: Services,
+  lease: Lease,
+  { progress, stage }: Progress,
+): Promise<boolean> {
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and status = 'processing'`,
+    set: { progress, stage },
+    event: "progress",
+    data: { progress, stage },
+  });
+  if (job) hint(services, [job]);
+  return job !== null;
+}
+
 /** A result whose objects are stored already; its row is inserted when the job completes. */
 export interface StoredResult {
   readonly id: string;
@@ -80,6 +238,23 @@ async function findCompleted({ db }: Services, lease: Lease): Promise<Job | null
   return job ?? null;
 }
 
+/** A worker that stops gives its job back to the line; costs the job nothing. */
+export async function handBack(services: Services, lease: Lease): Promise<Job | null> {
+  const job = await transition(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    where: heldBy(lease),
+    // What it posted goes on at its server: the next try adopts it.
+    set: { nodeId: null, progress: 0, stage: null },
+    honourCancel: true,
+    event: "handed_back",
+  });
+  if (!job) return null;
+  hint(services, [job]);
+  await scheduleDispatch(services, job.queue);
+  return job;
+}
+
 /**
  * Hands back rows that a living node holds without running them: its claim was committed but the answer was lost, or
  * the end of a run could not be stored while the database was away. After its last try a job fails: an end that can
@@ -113,179 +288,4 @@ export async function handBackUnknown(
   const jobs = [...failed, ...handedBack];
   hint(services, jobs);
   return jobs.length;
-}
-
-/** A worker that stops gives its job back to the line; costs the job nothing. */
-export async function handBack(services: Services, lease: Lease): Promise<Job | null> {
-  const job = await transition(services.db, {
-    from: claimedStatuses,
-    to: "pending",
-    where: heldBy(lease),
-    // What it posted goes on at its server: the next try adopts it.
-    set: { nodeId: null, progress: 0, stage: null },
-    honourCancel: true,
-    event: "handed_back",
-  });
-  if (!job) return null;
-  hint(services, [job]);
-  await scheduleDispatch(services, job.queue);
-  return job;
-}
-
-/** Stores what is about to be posted to a server, so that a later try adopts it. False when the lease is lost. */
-export async function noteSubmission(
-  services: Services,
-  lease: Lease,
-  submission: { server: string; externalId: string | null },
-): Promise<boolean> {
-  const job = await amend(services.db, {
-    where: sql`${heldBy(lease)} and status in ${[...claimedStatuses]}`,
-    set: submission,
-    event: "posted",
-    data: { server: submission.server },
-  });
-  if (job) hint(services, [job]);
-  return job !== null;
-}
-
-export interface Progress {
-  /** 0..1 */
-  readonly progress: number;
-  readonly stage: string;
-}
-
-/** Writes progress to the row; the caller does so every few seconds at most. False when the lease is lost. */
-export async function persistProgress(
-  services: Services,
-  lease: Lease,
-  { progress, stage }: Progress,
-): Promise<boolean> {
-  const job = await amend(services.db, {
-    where: sql`${heldBy(lease)} and status = 'processing'`,
-    set: { progress, stage },
-    event: "progress",
-    data: { progress, stage },
-  });
-  if (job) hint(services, [job]);
-  return job !== null;
-}
-
-/** The engine begins: `waiting_for_engine` to `processing`. Null when the lease is no longer the current one. */
-export async function start(services: Services, lease: Lease): Promise<Job | null> {
-  const job = await transition(services.db, {
-    from: ["waiting_for_engine"],
-    to: "processing",
-    where: heldBy(lease),
-    set: { startedAt: sql`clock_timestamp()` },
-    event: "started",
-  });
-  if (job) hint(services, [job]);
-  return job;
-}
-
-export interface Claimant {
-  readonly nodeId: string;
-  readonly queue: string;
-  readonly offers: readonly Offer[];
-  /** The node's other queues with what it could take there: a job that must run alone may be next in one of them. */
-  readonly otherQueues?: readonly QueueOffers[];
-}
-
-export interface QueueOffers {
-  readonly queue: string;
-  readonly offers: readonly Offer[];
-}
-
-/** A need that the node can serve now. */
-export interface Offer {
-  readonly need: Need;
-  /** Addresses of the servers that can serve it; null where no server takes part. */
-  readonly servers: readonly string[] | null;
-}
-
-/** Rows that one of the offers can run; a job that has to avoid all servers of an offer is none of them. */
-function isOffered(offers: readonly Offer[]): SQL {
-  const without = offers.filter(({ servers }) => servers === null).map(({ need }) => need);
-  const withServers = offers.filter(({ servers }) => servers !== null);
-  const plain = without.length > 0 ? sql`j.need in ${without}` : sql`false`;
-  if (withServers.length === 0) return plain;
-  return sql`(${plain} or exists (
-    select 1 from jsonb_to_recordset(${JSON.stringify(withServers)}::jsonb) as o(need text, servers text[])
-    where o.need = j.need and not o.servers <@ j.avoid))`;
-}
-
-/** The next row of a queue that the offers can run, as SQL to select from. */
-function headOf({ queue, offers }: QueueOffers): SQL {
-  return sql`select j.id, j.run_alone, j.charged, j.queued_at from ${schema.jobs} j
-    where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
-    order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1`;
-}
-
-/** Deaths of workers, or failures, after which a job never runs beside others. */
-const provenCharges = 2;
-
-/** Jobs that run on a node, as SQL that selects from `r`. */
-function runningOn(nodeId: string): SQL {
-  return sql`select 1 from ${schema.jobs} r where r.node_id = ${nodeId} and r.status in ('waiting_for_engine', 'processing')`;
-}
-
-/**
- * Whether the row `head` has to wait until the node is empty. A job that lost one worker may be innocent: after
- * `aloneWaitMs` without a claim of the node it runs beside others, so that one long run does not stop a whole node.
- */
-function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]): SQL {
-  const since = sql`clock_timestamp() - ${aloneWaitMs} * interval '1 millisecond'`;
-  return sql`(${head}.run_alone and exists (${runningOn(nodeId)}) and (${head}.charged >= ${provenCharges}
-    or ${head}.queued_at > ${since} or exists (${runningOn(nodeId)} and r.claimed_at > ${since})))`;
-}
-
-/** False while a job that must run alone is the next one of another queue of the node. */
-function isNotHeld(nodeId: string, queues: readonly QueueOffers[], timing: Config["timing"]): SQL {
-  const offering = queues.filter(({ offers }) => offers.length > 0);
-  const holds = offering.map(
-    (queue) => sql`exists (select 1 from (${headOf(queue)}) other
-      where other.run_alone and (not exists (${runningOn(nodeId)}) or ${mustWait(sql`other`, nodeId, timing)}))`,
-  );
-  return holds.length > 0 ? sql`not (${sql.join(holds, sql` or `)})` : sql`true`;
-}
-
-/**
- * Takes the first fair `queued` row of a queue that this node can run; null when there is none or the node is not
- * active. Of any number of racers for one row exactly one gets it: the row is locked while it is picked, and the
- * node row is held FOR SHARE so that it cannot be declared lost in between. A job that a worker died under runs
- * alone on its node: when it is the next of any of the node's queues, the node claims nothing else until it is empty.
- * One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
- */
-export async function claim(services: Services, claimant: Claimant): Promise<Job | null> {
-  const { nodeId, queue, offers, otherQueues = [] } = claimant;
-  if (offers.length === 0) return null;
-  const { jobs, nodes } = schema;
-  const { timing } = services.config;
-  const job = await transition(services.db, {
-    from: ["queued"],
-    to: "waiting_for_engine",
-    where: sql`${jobs.id} = (
-      select next.id from (
-        select j.id, j.run_alone, j.charged, j.queued_at from ${jobs} j
-        where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
-          and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
-          and not exists (${runningOn(nodeId)} and r.run_alone)
-        order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1 for update of j skip locked
-      ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,
-    set: {
-      attempt: sql`attempt + 1`,
-      nodeId,
-      claimedAt: sql`clock_timestamp()`,
-      startedAt: null,
-      progress: 0,
-      stage: null,
-    },
-    event: "claimed",
-    data: { nodeId },
-  });
-  if (!job) return null;
-  hint(services, [job]);
-  // Not awaited: the run need not wait for the next ones.
-  void scheduleDispatch(services, queue);
-  return job;
 }

@@ -14,7 +14,7 @@ import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "
 export interface Submitter {
   readonly userId: string;
   readonly isGuest: boolean;
-  /** Whether the tiers above `normal` may be asked for. */
+  /** Whether the tiers above `normal` are allowed. */
   readonly isAdmin?: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface SubmitOptions {
   readonly submitter: Submitter;
   readonly idempotencyKey?: string;
   readonly retry?: { readonly of: string; readonly number: number };
-  /** Whether the first failed try ends the job; false by default. */
+  /** The first failed try ends the job; false by default. */
   readonly once?: boolean;
 }
 
@@ -32,10 +32,10 @@ export interface Submitted {
 }
 
 /**
- * Accepts a job: everything is checked and stored in one transaction, then the work is started. Throws AppError with
- * `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`, `mask_size`,
- * `output_too_large`, `quota_exceeded`, `queue_full`, `forbidden` (a tier above `normal`), `idempotency_mismatch` or
- * `conflict` (the key's job is gone); nothing is stored then.
+ * Accepts a job: checks and stores it in one transaction, then schedules a dispatch. On an error nothing is stored.
+ * Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`, `mask_size`,
+ * `output_too_large`, `quota_exceeded`, `queue_full`, `forbidden` (a tier above `normal`), `idempotency_mismatch` and
+ * `conflict` (the job of the key was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
   const request = parseSubmit(input);
@@ -50,7 +50,7 @@ export async function submit(services: Services, input: unknown, options: Submit
   if (accepted.known) return accepted.known;
   hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }, ...accepted.displaced]);
   services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
-  // Not awaited: the job is accepted, and what starts it cannot fail it.
+  // Not awaited: the job is accepted, and a failed dispatch does not change that.
   void scheduleDispatch(services, accepted.queue);
   return { id, status: "pending" };
 }
@@ -59,10 +59,11 @@ interface Acceptance {
   readonly id: string;
   readonly request: SubmitRequest;
   readonly options: SubmitOptions;
-  /** Throws what hinders the placing: only after the key was looked at, since a repeated request has its answer. */
+  /** Throws the error of the placing. Called after the check of the key: a repeated request gets its first answer. */
   readonly quote: () => Quote;
 }
 
+/** Reads the quote before the transaction, but keeps its error until the quote is used. */
 async function prepareQuote(
   services: Services,
   request: SubmitRequest,
@@ -100,7 +101,7 @@ async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promi
   return { known: null, queue, displaced };
 }
 
-/** A key outlives its job: how a job that is gone ended is not known any more, and its result is gone with it. */
+/** A key outlives its job. When the job was removed, its status and result are unknown. */
 async function readStatus(tx: Tx, id: string): Promise<Submitted> {
   const result = await tx.execute<{ status: JobStatus }>(
     sql`select status from ${schema.jobs} where id = ${id}`,
@@ -151,7 +152,7 @@ function askedIn({ engine, workflow, params }: SubmitRequest): Asked {
   return { engine: engine ?? null, workflow: workflow ?? null, params: Object.keys(params) };
 }
 
-/** The row, its story's first line and its links in one statement. */
+/** Inserts the row, its first event and its links to pictures in one statement. */
 async function insertJob(tx: Tx, job: NewJob): Promise<void> {
   const { jobs, jobEvents, jobInputs } = schema;
   const { id, inputs } = job;

@@ -10,75 +10,54 @@ import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } f
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, transitionAll } from "./job.ts";
 
-const message = "No server that was seen in the last 24 hours can do this any more.";
+/** One pass of the safety net (A6): whatever a crash or a lost message left behind goes on. Safe to run anywhere, any time. */
+export async function sweep(services: Services): Promise<void> {
+  await recover(services);
+  await moveStranded(services);
+  await clearAvoidedServers(services);
+  await failUnservable(services);
+  for (const queue of await queuesInLine(services)) await dispatch(services, queue);
+  await rering(services);
+}
 
 /**
- * Ends waiting jobs that no node of the last 24 hours could serve: `submit` would refuse them now. Only once a node has
- * been up for an hour: after a longer stop of everything the servers must be found first. One statement, so that what is
- * submitted meanwhile is held against the same nodes.
+ * Takes back claimed rows whose node is neither active nor draining: a query, not an event, so that it works whoever
+ * noticed the loss. The job is charged for its worker's death and next runs alone; after the last charged try, and if it
+ * is tried once, it fails.
  */
-async function failUnservable(services: Services): Promise<void> {
-  const { jobs, nodes, nodeQueues } = schema;
+export async function recover(services: Services): Promise<Job[]> {
+  const { jobs, nodes } = schema;
+  const { maxCharged } = services.config.limits;
+  const orphaned = sql`not exists (select 1 from ${nodes} n where n.id = ${jobs.nodeId} and n.state in ('active', 'draining'))`;
   const failed = await transitionAll(services.db, {
-    from: ["pending", "queued"],
+    from: claimedStatuses,
     to: "failed",
-    where: sql`${jobs.engine} <> ${localEngine.name}
-      and exists (select 1 from ${nodes} n where n.state = 'active' and n.started_at < now() - interval '1 hour')
-      and not exists (
-        select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-        where (${jobs.need} = any(q.seen_needs) or ${jobs.need} = any(q.needs))
-          and (n.state = 'active' or n.seen_at > now() - interval '24 hours'))`,
-    set: { errorCode: "no_engine", errorMessage: message },
+    where: sql`${orphaned} and (once or charged + 1 >= ${maxCharged}) and cancel_requested_at is null`,
+    set: {
+      charged: sql`charged + 1`,
+      errorCode: "worker_lost",
+      errorMessage: sql`'The worker ' || coalesce((select n.name from ${nodes} n where n.id = ${jobs.nodeId}), 'that ran it') || ' died while it worked on the job' || case when once then '.' else ', as others did before.' end`,
+    },
     event: "failed",
-    data: { code: "no_engine", message },
+    data: { code: "worker_lost" },
   });
-  if (failed.length === 0) return;
-  hint(services, failed);
-  services.log.warn({ jobIds: failed.map(({ id }) => id) }, "jobs failed that nothing can run any more");
-}
-
-/** A prompt as it was found on a server. */
-export interface PostedPrompt {
-  readonly jobId: string;
-  readonly promptId: string;
-}
-
-/**
- * Those of the prompts that nobody will adopt: their job ended, or was posted anew since. A prompt is noted before it is
- * posted, so whoever saw it before asking here meets its note. Prompts of jobs that are not known are left alone.
- */
-export async function findOrphanedPrompts<P extends PostedPrompt>(
-  { db }: Pick<Services, "db">,
-  prompts: readonly P[],
-): Promise<P[]> {
-  const ids = prompts.map(({ jobId }) => jobId).filter(isId);
-  if (ids.length === 0) return [];
-  const { jobs } = schema;
-  const rows = await db
-    .select({ id: jobs.id, status: jobs.status, externalId: jobs.externalId })
-    .from(jobs)
-    .where(inArray(jobs.id, ids));
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return prompts.filter(({ jobId, promptId }) => {
-    const row = byId.get(jobId);
-    return row !== undefined && (isFinal(row.status) || row.externalId !== promptId);
+  const requeued = await transitionAll(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    // The limit again: a node may have been called lost since the statement above.
+    where: sql`${orphaned} and ((not once and charged + 1 < ${maxCharged}) or cancel_requested_at is not null)`,
+    set: { charged: sql`charged + 1`, runAlone: true, nodeId: null, progress: 0, stage: null },
+    honourCancel: true,
+    event: "worker_lost",
   });
-}
-
-/**
- * Lets jobs go back to servers that they avoid when no other one is left: whoever they waited for has gone. What
- * happens there decides again; the number of tries bounds it.
- */
-export async function clearAvoidedServers(services: Services): Promise<void> {
-  const { jobs } = schema;
-  const serving = sql`select 1 from ${servingServers(services.config, sql`jobs.need`)} and q.queue = jobs.queue`;
-  const forgiven = await amendAll(services.db, {
-    where: sql`${jobs.status} in ('pending', 'queued') and ${jobs.avoid} <> '{}'
-      and exists (${serving}) and not exists (${serving} and s.url <> all(jobs.avoid))`,
-    set: { avoid: [] },
-    event: "servers_forgiven",
-  });
-  hint(services, forgiven);
+  const all = [...failed, ...requeued];
+  for (const job of all)
+    services.log.warn(
+      { jobId: job.id, status: job.status, charged: job.charged },
+      "job taken back from a lost worker",
+    );
+  hint(services, all);
+  return requeued;
 }
 
 /**
@@ -138,53 +117,55 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
 }
 
 /**
- * Takes back claimed rows whose node is neither active nor draining: a query, not an event, so that it works whoever
- * noticed the loss. The job is charged for its worker's death and next runs alone; after the last charged try, and if it
- * is tried once, it fails.
+ * Lets jobs go back to servers that they avoid when no other one is left: whoever they waited for has gone. What
+ * happens there decides again; the number of tries bounds it.
  */
-export async function recover(services: Services): Promise<Job[]> {
-  const { jobs, nodes } = schema;
-  const { maxCharged } = services.config.limits;
-  const orphaned = sql`not exists (select 1 from ${nodes} n where n.id = ${jobs.nodeId} and n.state in ('active', 'draining'))`;
-  const failed = await transitionAll(services.db, {
-    from: claimedStatuses,
-    to: "failed",
-    where: sql`${orphaned} and (once or charged + 1 >= ${maxCharged}) and cancel_requested_at is null`,
-    set: {
-      charged: sql`charged + 1`,
-      errorCode: "worker_lost",
-      errorMessage: sql`'The worker ' || coalesce((select n.name from ${nodes} n where n.id = ${jobs.nodeId}), 'that ran it') || ' died while it worked on the job' || case when once then '.' else ', as others did before.' end`,
-    },
-    event: "failed",
-    data: { code: "worker_lost" },
+export async function clearAvoidedServers(services: Services): Promise<void> {
+  const { jobs } = schema;
+  const serving = sql`select 1 from ${servingServers(services.config, sql`jobs.need`)} and q.queue = jobs.queue`;
+  const forgiven = await amendAll(services.db, {
+    where: sql`${jobs.status} in ('pending', 'queued') and ${jobs.avoid} <> '{}'
+      and exists (${serving}) and not exists (${serving} and s.url <> all(jobs.avoid))`,
+    set: { avoid: [] },
+    event: "servers_forgiven",
   });
-  const requeued = await transitionAll(services.db, {
-    from: claimedStatuses,
-    to: "pending",
-    // The limit again: a node may have been called lost since the statement above.
-    where: sql`${orphaned} and ((not once and charged + 1 < ${maxCharged}) or cancel_requested_at is not null)`,
-    set: { charged: sql`charged + 1`, runAlone: true, nodeId: null, progress: 0, stage: null },
-    honourCancel: true,
-    event: "worker_lost",
-  });
-  const all = [...failed, ...requeued];
-  for (const job of all)
-    services.log.warn(
-      { jobId: job.id, status: job.status, charged: job.charged },
-      "job taken back from a lost worker",
-    );
-  hint(services, all);
-  return requeued;
+  hint(services, forgiven);
 }
 
-/** One pass of the safety net (A6): whatever a crash or a lost message left behind goes on. Safe to run anywhere, any time. */
-export async function sweep(services: Services): Promise<void> {
-  await recover(services);
-  await moveStranded(services);
-  await clearAvoidedServers(services);
-  await failUnservable(services);
-  for (const queue of await queuesInLine(services)) await dispatch(services, queue);
-  await rering(services);
+const message = "No server that was seen in the last 24 hours can do this any more.";
+
+/**
+ * Ends waiting jobs that no node of the last 24 hours could serve: `submit` would refuse them now. Only once a node has
+ * been up for an hour: after a longer stop of everything the servers must be found first. One statement, so that what is
+ * submitted meanwhile is held against the same nodes.
+ */
+async function failUnservable(services: Services): Promise<void> {
+  const { jobs, nodes, nodeQueues } = schema;
+  const failed = await transitionAll(services.db, {
+    from: ["pending", "queued"],
+    to: "failed",
+    where: sql`${jobs.engine} <> ${localEngine.name}
+      and exists (select 1 from ${nodes} n where n.state = 'active' and n.started_at < now() - interval '1 hour')
+      and not exists (
+        select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+        where (${jobs.need} = any(q.seen_needs) or ${jobs.need} = any(q.needs))
+          and (n.state = 'active' or n.seen_at > now() - interval '24 hours'))`,
+    set: { errorCode: "no_engine", errorMessage: message },
+    event: "failed",
+    data: { code: "no_engine", message },
+  });
+  if (failed.length === 0) return;
+  hint(services, failed);
+  services.log.warn({ jobIds: failed.map(({ id }) => id) }, "jobs failed that nothing can run any more");
+}
+
+async function queuesInLine({ db }: Services): Promise<string[]> {
+  const { jobs } = schema;
+  const rows = await db
+    .selectDistinct({ queue: jobs.queue })
+    .from(jobs)
+    .where(sql`${jobs.status} = 'pending'`);
+  return rows.map((row) => row.queue);
 }
 
 /** What may be removed by rows. Run every minute by each worker; objects without rows are `sweepOrphanObjects`. */
@@ -197,15 +178,6 @@ export async function tidy(services: Services): Promise<void> {
   await pruneSignIns(services);
   await pruneEnded(services);
   await pruneNeeds(services);
-}
-
-async function queuesInLine({ db }: Services): Promise<string[]> {
-  const { jobs } = schema;
-  const rows = await db
-    .selectDistinct({ queue: jobs.queue })
-    .from(jobs)
-    .where(sql`${jobs.status} = 'pending'`);
-  return rows.map((row) => row.queue);
 }
 
 /** Needs of waiting jobs that no active node offers at the moment. */
@@ -226,4 +198,32 @@ export async function readActivity({
     select exists (select 1 from ${schema.jobs} where status in ('pending', 'queued')) as open,
       exists (select 1 from ${schema.jobs} where status in ('waiting_for_engine', 'processing')) as claimed`);
   return result.rows[0] ?? { open: false, claimed: false };
+}
+
+/** A prompt as it was found on a server. */
+export interface PostedPrompt {
+  readonly jobId: string;
+  readonly promptId: string;
+}
+
+/**
+ * Those of the prompts that nobody will adopt: their job ended, or was posted anew since. A prompt is noted before it is
+ * posted, so whoever saw it before asking here meets its note. Prompts of jobs that are not known are left alone.
+ */
+export async function findOrphanedPrompts<P extends PostedPrompt>(
+  { db }: Pick<Services, "db">,
+  prompts: readonly P[],
+): Promise<P[]> {
+  const ids = prompts.map(({ jobId }) => jobId).filter(isId);
+  if (ids.length === 0) return [];
+  const { jobs } = schema;
+  const rows = await db
+    .select({ id: jobs.id, status: jobs.status, externalId: jobs.externalId })
+    .from(jobs)
+    .where(inArray(jobs.id, ids));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return prompts.filter(({ jobId, promptId }) => {
+    const row = byId.get(jobId);
+    return row !== undefined && (isFinal(row.status) || row.externalId !== promptId);
+  });
 }

@@ -5,20 +5,30 @@ import { jobKinds } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
-/** The state of a node that has not ended. Throws `not_found` and `conflict`. */
-async function readState(
+const { engineServers, nodeQueues, nodes, serverDrains } = schema;
+
+/** What admins want of a node, as its worker reads it every second. */
+export interface AdminRequests {
+  readonly state: NodeState;
+  readonly settings: NodeSettings;
+  readonly retireRequested: boolean;
+  /** Addresses of servers that are drained. */
+  readonly drainedServers: ReadonlySet<string>;
+}
+
+/** Null when the node's row is gone. */
+export async function readAdminRequests(
   { db }: Pick<Services, "db">,
-  id: string,
-): Promise<{ state: NodeState; retireRequested: boolean }> {
-  const { nodes } = schema;
-  const [node] = await db
-    .select({ state: nodes.state, retireRequested: nodes.retireRequested })
-    .from(nodes)
-    .where(eq(nodes.id, id));
-  if (!node) throw new AppError("not_found");
-  if (node.state === "lost" || node.state === "gone")
-    throw new AppError("conflict", "The node has ended in the meantime.");
-  return node;
+  nodeId: string,
+): Promise<AdminRequests | null> {
+  const [[node], drains] = await Promise.all([
+    db
+      .select({ state: nodes.state, settings: nodes.settings, retireRequested: nodes.retireRequested })
+      .from(nodes)
+      .where(eq(nodes.id, nodeId)),
+    db.select({ url: serverDrains.url }).from(serverDrains),
+  ]);
+  return node ? { ...node, drainedServers: new Set(drains.map(({ url }) => url)) } : null;
 }
 
 /** What an admin may change of a node; what is left out is the node's own choice again. */
@@ -33,7 +43,6 @@ export async function changeNodeSettings(
   services: Pick<Services, "db">,
   { id, settings }: { id: string; settings: NodeSettings },
 ): Promise<void> {
-  const { nodes } = schema;
   await readState(services, id);
   await services.db
     .update(nodes)
@@ -49,7 +58,6 @@ export async function drainNode(
   services: Pick<Services, "db">,
   { id }: { id: string },
 ): Promise<{ state: NodeState }> {
-  const { nodes } = schema;
   // One statement: a node that leaves by itself at this moment must not look as if it could be resumed.
   await services.db
     .update(nodes)
@@ -59,7 +67,44 @@ export async function drainNode(
   return { state };
 }
 
-const { engineServers, serverDrains } = schema;
+/**
+ * The node takes jobs again; gives back its queues, whose lines may move now. Idempotent. Throws `not_found`, and
+ * `conflict` when it has ended or is about to.
+ */
+export async function resumeNode(
+  services: Pick<Services, "db">,
+  { id }: { id: string },
+): Promise<{ queues: string[] }> {
+  // Only a drain that an admin asked for: a node that leaves has closed its doors already.
+  await services.db
+    .update(nodes)
+    .set({ state: "active", drainRequested: false })
+    .where(
+      and(
+        eq(nodes.id, id),
+        eq(nodes.state, "draining"),
+        eq(nodes.drainRequested, true),
+        eq(nodes.retireRequested, false),
+      ),
+    );
+  const { state } = await readState(services, id);
+  if (state !== "active") throw new AppError("conflict", "The node is about to end and cannot be resumed.");
+  const rows = await services.db
+    .select({ queue: nodeQueues.queue })
+    .from(nodeQueues)
+    .where(eq(nodeQueues.nodeId, id));
+  return { queues: rows.map(({ queue }) => queue) };
+}
+
+/** Asks the process of a node to end once its jobs are done. Idempotent, also when it has ended. Throws `not_found`. */
+export async function requestStop({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<void> {
+  await db
+    .update(nodes)
+    .set({ retireRequested: true })
+    .where(and(eq(nodes.id, id), inArray(nodes.state, ["active", "draining"])));
+  const [node] = await db.select({ id: nodes.id }).from(nodes).where(eq(nodes.id, id));
+  if (!node) throw new AppError("not_found");
+}
 
 /** No node gives the server anything new; what it runs goes on. Idempotent. Throws `not_found` for a server that no node knows. */
 export async function drainServer(
@@ -80,68 +125,17 @@ export async function resumeServer({ db }: Pick<Services, "db">, { url }: { url:
   await db.delete(serverDrains).where(eq(serverDrains.url, url));
 }
 
-/** Asks the process of a node to end once its jobs are done. Idempotent, also when it has ended. Throws `not_found`. */
-export async function requestStop({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<void> {
-  const { nodes } = schema;
-  await db
-    .update(nodes)
-    .set({ retireRequested: true })
-    .where(and(eq(nodes.id, id), inArray(nodes.state, ["active", "draining"])));
-  const [node] = await db.select({ id: nodes.id }).from(nodes).where(eq(nodes.id, id));
-  if (!node) throw new AppError("not_found");
-}
-
-/** What admins want of a node, as its worker reads it every second. */
-export interface AdminRequests {
-  readonly state: NodeState;
-  readonly settings: NodeSettings;
-  readonly retireRequested: boolean;
-  /** Addresses of servers that are drained. */
-  readonly drainedServers: ReadonlySet<string>;
-}
-
-/** Null when the node's row is gone. */
-export async function readAdminRequests(
+/** The state of a node that has not ended. Throws `not_found` and `conflict`. */
+async function readState(
   { db }: Pick<Services, "db">,
-  nodeId: string,
-): Promise<AdminRequests | null> {
-  const { nodes, serverDrains } = schema;
-  const [[node], drains] = await Promise.all([
-    db
-      .select({ state: nodes.state, settings: nodes.settings, retireRequested: nodes.retireRequested })
-      .from(nodes)
-      .where(eq(nodes.id, nodeId)),
-    db.select({ url: serverDrains.url }).from(serverDrains),
-  ]);
-  return node ? { ...node, drainedServers: new Set(drains.map(({ url }) => url)) } : null;
-}
-
-/**
- * The node takes jobs again; gives back its queues, whose lines may move now. Idempotent. Throws `not_found`, and
- * `conflict` when it has ended or is about to.
- */
-export async function resumeNode(
-  services: Pick<Services, "db">,
-  { id }: { id: string },
-): Promise<{ queues: string[] }> {
-  const { nodes, nodeQueues } = schema;
-  // Only a drain that an admin asked for: a node that leaves has closed its doors already.
-  await services.db
-    .update(nodes)
-    .set({ state: "active", drainRequested: false })
-    .where(
-      and(
-        eq(nodes.id, id),
-        eq(nodes.state, "draining"),
-        eq(nodes.drainRequested, true),
-        eq(nodes.retireRequested, false),
-      ),
-    );
-  const { state } = await readState(services, id);
-  if (state !== "active") throw new AppError("conflict", "The node is about to end and cannot be resumed.");
-  const rows = await services.db
-    .select({ queue: nodeQueues.queue })
-    .from(nodeQueues)
-    .where(eq(nodeQueues.nodeId, id));
-  return { queues: rows.map(({ queue }) => queue) };
+  id: string,
+): Promise<{ state: NodeState; retireRequested: boolean }> {
+  const [node] = await db
+    .select({ state: nodes.state, retireRequested: nodes.retireRequested })
+    .from(nodes)
+    .where(eq(nodes.id, id));
+  if (!node) throw new AppError("not_found");
+  if (node.state === "lost" || node.state === "gone")
+    throw new AppError("conflict", "The node has ended in the meantime.");
+  return node;
 }

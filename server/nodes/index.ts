@@ -1,3 +1,22 @@
+/**
+ * Nodes: which worker processes are alive, what they offer, and what admins ask of them. A row of `nodes` is one
+ * incarnation of a worker process; a restart adds a new row.
+ *
+ *     register ─────────▶ active
+ *     active ───────────▶ draining          drainNode; resumeNode leads back to active
+ *     active, draining ─▶ draining for good closeDoors: the process ends, no admin can resume it
+ *     active, draining ─▶ gone              markGone: the process has ended in order
+ *     active, draining ─▶ lost              its counter stopped, or its process is found dead
+ *
+ * Terms. Beat: a node raises its counter every second. Watch: a process checks that the counters of all nodes change. Offer: the
+ * queues, slots and needs of a node. Admin request: settings, drain or stop, which the node reads every second.
+ * Server lease: the right of one run to use a server alone.
+ *
+ * Rules. `lost` and `gone` are final: a node that comes back registers again. Never compare timestamps to decide that
+ * a node is lost; watch the counter by your own clock. `closeDoors` and `markGone` belong to the process itself,
+ * `drainNode` and `requestStop` to admins. Taking back the jobs of a lost node is the task of `server/jobs`.
+ */
+
 export {
   ownIdentity,
   pidStartTime,

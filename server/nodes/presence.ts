@@ -20,53 +20,6 @@ export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Pr
     .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
 }
 
-/** Adds one ended run to the figures of a node. */
-export async function countRun(
-  { db }: Pick<Services, "db">,
-  input: { nodeId: string; failed: boolean },
-): Promise<void> {
-  const change = input.failed
-    ? { failed: sql`${nodes.failed} + 1` }
-    : { processed: sql`${nodes.processed} + 1` };
-  await db.update(nodes).set(change).where(eq(nodes.id, input.nodeId));
-}
-
-/** Forgets incarnations that ended long ago; jobs that they ran stay, without the name of their node. */
-export async function pruneEnded({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
-  const { nodes } = schema;
-  const age = sql`${config.retention.nodesMs} * interval '1 millisecond'`;
-  await db
-    .delete(nodes)
-    .where(and(inArray(nodes.state, ["lost", "gone"]), sql`${nodes.endedAt} < now() - ${age}`));
-}
-
-/** What a node's problem with its disk is called. */
-export const spaceProblem = "Disk space";
-
-/** Shows that a node takes no jobs for lack of space, or with null that it does again. Writes changes only. */
-export async function noteLowSpace(
-  { db }: Pick<Services, "db">,
-  nodeId: string,
-  reason: string | null,
-): Promise<void> {
-  const { nodes } = schema;
-  const own: NodeProblem[] = reason === null ? [] : [{ what: spaceProblem, reason }];
-  await db.execute(sql`
-    with next as (
-      select coalesce(jsonb_agg(problem) filter (where problem ->> 'what' <> ${spaceProblem}), '[]'::jsonb)
-        || ${JSON.stringify(own)}::jsonb as problems
-      from ${nodes} n left join lateral jsonb_array_elements(n.problems) problem on true
-      where n.id = ${nodeId})
-    update ${nodes} set problems = next.problems from next
-    where ${nodes.id} = ${nodeId} and ${nodes.problems} <> next.problems`);
-}
-
-interface Sighting {
-  readonly counter: number;
-  /** When the counter was first seen at this value, ms of the watcher's own monotonic clock. */
-  readonly sinceMs: number;
-}
-
 /** What one watcher has seen of the counters; belongs to one process and is never shared. */
 export interface NodeWatch {
   /** Reads the counters once and calls nodes lost whose counter stood still; gives back their ids. */
@@ -99,6 +52,12 @@ export function createNodeWatch(now: () => number = () => performance.now()): No
   };
 }
 
+interface Sighting {
+  readonly counter: number;
+  /** When the counter was first seen at this value, ms of the watcher's own monotonic clock. */
+  readonly sinceMs: number;
+}
+
 /** Watches the nodes from a process that runs no jobs, so that the loss of the last worker shows. Returns its end. */
 export function keepNodeWatch(services: Services): () => void {
   const { log, config } = services;
@@ -123,7 +82,6 @@ export function keepNodeWatch(services: Services): () => void {
 }
 
 async function readCounters({ db }: Services) {
-  const { nodes } = schema;
   return db
     .select({ id: nodes.id, counter: nodes.counter })
     .from(nodes)
@@ -135,7 +93,6 @@ async function declareLost(
   { db, log }: Services,
   still: readonly { id: string; counter: number }[],
 ): Promise<string[]> {
-  const { nodes } = schema;
   const lost: string[] = [];
   for (const { id, counter } of still) {
     const rows = await db
@@ -151,4 +108,43 @@ async function declareLost(
     }
   }
   return lost;
+}
+
+/** What a node's problem with its disk is called. */
+export const spaceProblem = "Disk space";
+
+/** Shows that a node takes no jobs for lack of space, or with null that it does again. Writes changes only. */
+export async function noteLowSpace(
+  { db }: Pick<Services, "db">,
+  nodeId: string,
+  reason: string | null,
+): Promise<void> {
+  const own: NodeProblem[] = reason === null ? [] : [{ what: spaceProblem, reason }];
+  await db.execute(sql`
+    with next as (
+      select coalesce(jsonb_agg(problem) filter (where problem ->> 'what' <> ${spaceProblem}), '[]'::jsonb)
+        || ${JSON.stringify(own)}::jsonb as problems
+      from ${nodes} n left join lateral jsonb_array_elements(n.problems) problem on true
+      where n.id = ${nodeId})
+    update ${nodes} set problems = next.problems from next
+    where ${nodes.id} = ${nodeId} and ${nodes.problems} <> next.problems`);
+}
+
+/** Adds one ended run to the figures of a node. */
+export async function countRun(
+  { db }: Pick<Services, "db">,
+  input: { nodeId: string; failed: boolean },
+): Promise<void> {
+  const change = input.failed
+    ? { failed: sql`${nodes.failed} + 1` }
+    : { processed: sql`${nodes.processed} + 1` };
+  await db.update(nodes).set(change).where(eq(nodes.id, input.nodeId));
+}
+
+/** Forgets incarnations that ended long ago; jobs that they ran stay, without the name of their node. */
+export async function pruneEnded({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
+  const age = sql`${config.retention.nodesMs} * interval '1 millisecond'`;
+  await db
+    .delete(nodes)
+    .where(and(inArray(nodes.state, ["lost", "gone"]), sql`${nodes.endedAt} < now() - ${age}`));
 }

@@ -22,39 +22,9 @@ interface WorkerHandle {
   readonly disconnect: () => void;
 }
 
-/** Once no bell is under way, closing in order gets this long: a queue that is away must not hold up a stop. */
-const closeMs = 2_000;
-
-/** Takes no new bells, waits for those under way, and ends the connections. */
-async function closeWorker(
-  { worker, disconnect }: WorkerHandle,
-  underWay: ReadonlySet<Promise<void>>,
-): Promise<void> {
-  const late = new AbortController();
-  const closed = worker.close().finally(() => late.abort());
-  const patience = async () => {
-    await Promise.allSettled(underWay);
-    await sleep(closeMs, undefined, { signal: late.signal }).catch(() => undefined);
-  };
-  await Promise.race([closed, patience()]);
-  disconnect();
-}
-
 /** A bell is over in one claim; a stalled one is harmless, because the sweep rings again. */
 const workerTiming = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount: 1, drainDelay: 5 };
 const bellOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
-
-function toJob(bell: Bell) {
-  const jobId = `job-${bell.jobId}-${bell.attempt}-${bell.ring}`;
-  return { name: "bell", data: bell, opts: { ...bellOptions, jobId } };
-}
-
-/** A single bell, which is the rule, costs a fraction of a bulk of one (PostgreSQL: 3 ms instead of 10). */
-async function add(queue: QueueHandle, jobs: readonly ReturnType<typeof toJob>[]): Promise<void> {
-  const [job, ...others] = jobs;
-  if (job && others.length === 0) await queue.add(job.name, job.data, job.opts);
-  else await queue.addBulk([...jobs]);
-}
 
 /** Opens the bells of a process. Queues connect on the first ring, workers when they consume. */
 export function createBells(connection: QueueConnection, onError: OnConnectionError): Bells {
@@ -100,4 +70,34 @@ export function createBells(connection: QueueConnection, onError: OnConnectionEr
       await backend.close();
     },
   };
+}
+
+function toJob(bell: Bell) {
+  const jobId = `job-${bell.jobId}-${bell.attempt}-${bell.ring}`;
+  return { name: "bell", data: bell, opts: { ...bellOptions, jobId } };
+}
+
+/** A single bell, which is the rule, costs a fraction of a bulk of one (PostgreSQL: 3 ms instead of 10). */
+async function add(queue: QueueHandle, jobs: readonly ReturnType<typeof toJob>[]): Promise<void> {
+  const [job, ...others] = jobs;
+  if (job && others.length === 0) await queue.add(job.name, job.data, job.opts);
+  else await queue.addBulk([...jobs]);
+}
+
+/** Once no bell is under way, closing in order gets this long: a queue that is away must not hold up a stop. */
+const closeMs = 2_000;
+
+/** Takes no new bells, waits for those under way, and ends the connections. */
+async function closeWorker(
+  { worker, disconnect }: WorkerHandle,
+  underWay: ReadonlySet<Promise<void>>,
+): Promise<void> {
+  const late = new AbortController();
+  const closed = worker.close().finally(() => late.abort());
+  const patience = async () => {
+    await Promise.allSettled(underWay);
+    await sleep(closeMs, undefined, { signal: late.signal }).catch(() => undefined);
+  };
+  await Promise.race([closed, patience()]);
+  disconnect();
 }

@@ -9,31 +9,10 @@ import type {
 import { postgresHints } from "./postgres.ts";
 import { redisHints } from "./redis.ts";
 
-const windowMs = 20;
-
-/** Gathers hints for 20 ms and sends the newest revision of each job once. */
-function coalesceHints(send: (hints: readonly JobHint[]) => void) {
-  const newest = new Map<string, JobHint>();
-  let timer: NodeJS.Timeout | null = null;
-  const flush = () => {
-    timer = null;
-    const hints = [...newest.values()];
-    newest.clear();
-    if (hints.length > 0) send(hints);
-  };
-  return {
-    add(hints: readonly JobHint[]) {
-      for (const hint of hints) {
-        const known = newest.get(hint.jobId);
-        if (!known || known.revision < hint.revision) newest.set(hint.jobId, hint);
-      }
-      timer ??= setTimeout(flush, windowMs);
-    },
-    flush() {
-      if (timer) clearTimeout(timer);
-      flush();
-    },
-  };
+/** Opens the hints of a process; nothing connects before the first publish or subscription. */
+export function createHints(connection: QueueConnection, onError: OnConnectionError): Hints {
+  const open = connection.backend === "redis" ? redisHints : postgresHints;
+  return createHintChannel(open(connection.url, onError), onError);
 }
 
 export type HintChannelName = "hints" | "progress";
@@ -109,8 +88,29 @@ function inParts<Item>(items: readonly Item[]): Item[][] {
   return parts;
 }
 
-/** Opens the hints of a process; nothing connects before the first publish or subscription. */
-export function createHints(connection: QueueConnection, onError: OnConnectionError): Hints {
-  const open = connection.backend === "redis" ? redisHints : postgresHints;
-  return createHintChannel(open(connection.url, onError), onError);
+const windowMs = 20;
+
+/** Gathers hints for 20 ms and sends the newest revision of each job once. */
+function coalesceHints(send: (hints: readonly JobHint[]) => void) {
+  const newest = new Map<string, JobHint>();
+  let timer: NodeJS.Timeout | null = null;
+  const flush = () => {
+    timer = null;
+    const hints = [...newest.values()];
+    newest.clear();
+    if (hints.length > 0) send(hints);
+  };
+  return {
+    add(hints: readonly JobHint[]) {
+      for (const hint of hints) {
+        const known = newest.get(hint.jobId);
+        if (!known || known.revision < hint.revision) newest.set(hint.jobId, hint);
+      }
+      timer ??= setTimeout(flush, windowMs);
+    },
+    flush() {
+      if (timer) clearTimeout(timer);
+      flush();
+    },
+  };
 }

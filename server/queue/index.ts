@@ -1,3 +1,14 @@
+/**
+ * Queue: messages between processes, over Redis or PostgreSQL. It carries no state: every message may be lost, come
+ * twice or come late, and the database then gives the answer.
+ *
+ * Terms. Bell: invites the nodes of a queue to claim; it travels through BullMQ. Hint: reports after a commit which
+ * jobs changed. Progress: live figures and previews of running jobs, never stored here.
+ *
+ * Rules. Never put the data of a job into a bell, and never decide by a message what the row can answer. Publish only
+ * after the commit. A backend that is away must not delay a submit or the end of a process.
+ */
+
 import type { Env } from "../platform/index.ts";
 
 /** Where bells and hints travel: Redis when there is one, else PostgreSQL. */

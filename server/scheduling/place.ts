@@ -4,61 +4,6 @@ import { AppError, type Config, type QueueNeeds } from "../platform/index.ts";
 import { type Candidate, missingEngineReason } from "./candidates.ts";
 import { isGpuQueue, type LivePlace, livePlaces, type Place, readPlaces } from "./places.ts";
 
-export interface DowngradeRequest {
-  readonly kind: JobKind;
-  readonly engine: EngineName;
-  readonly workflow: string | null;
-  readonly need: Need;
-  readonly queue: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly roles: ReadonlySet<string>;
-}
-
-/** A slower or simpler place. */
-export interface Downgrade {
-  readonly queue: string;
-  readonly need: Need;
-  readonly engine: EngineName;
-  readonly workflow: string | null;
-}
-
-/**
- * Where a job goes that no graphics card has the memory for: the same workflow on a CPU queue, else another engine
- * that can do the kind there. Null when nothing alive can.
- */
-export async function findDowngrade(
-  db: Db | Tx,
-  config: Config,
-  request: DowngradeRequest,
-): Promise<Downgrade | null> {
-  const { kind, engine, workflow, need, queue } = request;
-  const isCpu = ({ queue: name }: LivePlace) => (config.queues[name]?.minVramGib ?? 0) === 0;
-  const live = (await livePlaces(db)).filter(isCpu);
-  const same = live.find((place) => place.need === need && place.queue !== queue);
-  if (same) return { queue: same.queue, need, engine, workflow };
-  for (const other of enginesFor(request).filter((name) => name !== "comfyui" && name !== engine)) {
-    const otherNeed = needOf({ engine: other, kind, workflow: null });
-    const place = live.find((candidate) => candidate.need === otherNeed);
-    if (place) return { queue: place.queue, need: otherNeed, engine: other, workflow: null };
-  }
-  return null;
-}
-
-/**
- * Of some queues, in the order of the configuration, the one that asks for the least; of those that ask for the same the
- * last, since the most demanding stands first. Null without any.
- */
-export function leastDemandingQueue(queues: Config["queues"]): string | null {
-  const sorted = Object.entries(queues)
-    .toReversed()
-    .toSorted(([, a], [, b]) => compareNeeds(a, b));
-  return sorted[0]?.[0] ?? null;
-}
-
-function compareNeeds(a: QueueNeeds, b: QueueNeeds): number {
-  return a.minVramGib - b.minVramGib || a.minCores - b.minCores || a.minMemoryGib - b.minMemoryGib;
-}
-
 /** Where a job goes, and the candidate that it becomes. */
 export interface Placed {
   readonly candidate: Candidate;
@@ -151,4 +96,59 @@ function refusalOf(place: Place, { chosen, taken, config }: Taking): PlaceWeighe
   if (place.need !== chosen.need) return "less_suited";
   if (place.waiting >= config.limits.maxWaiting) return "full";
   return taken && waitOf(place) < waitOf(taken) ? "slower" : "busier";
+}
+
+export interface DowngradeRequest {
+  readonly kind: JobKind;
+  readonly engine: EngineName;
+  readonly workflow: string | null;
+  readonly need: Need;
+  readonly queue: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly roles: ReadonlySet<string>;
+}
+
+/** A slower or simpler place. */
+export interface Downgrade {
+  readonly queue: string;
+  readonly need: Need;
+  readonly engine: EngineName;
+  readonly workflow: string | null;
+}
+
+/**
+ * Where a job goes that no graphics card has the memory for: the same workflow on a CPU queue, else another engine
+ * that can do the kind there. Null when nothing alive can.
+ */
+export async function findDowngrade(
+  db: Db | Tx,
+  config: Config,
+  request: DowngradeRequest,
+): Promise<Downgrade | null> {
+  const { kind, engine, workflow, need, queue } = request;
+  const isCpu = ({ queue: name }: LivePlace) => (config.queues[name]?.minVramGib ?? 0) === 0;
+  const live = (await livePlaces(db)).filter(isCpu);
+  const same = live.find((place) => place.need === need && place.queue !== queue);
+  if (same) return { queue: same.queue, need, engine, workflow };
+  for (const other of enginesFor(request).filter((name) => name !== "comfyui" && name !== engine)) {
+    const otherNeed = needOf({ engine: other, kind, workflow: null });
+    const place = live.find((candidate) => candidate.need === otherNeed);
+    if (place) return { queue: place.queue, need: otherNeed, engine: other, workflow: null };
+  }
+  return null;
+}
+
+/**
+ * Of some queues, in the order of the configuration, the one that asks for the least; of those that ask for the same the
+ * last, since the most demanding stands first. Null without any.
+ */
+export function leastDemandingQueue(queues: Config["queues"]): string | null {
+  const sorted = Object.entries(queues)
+    .toReversed()
+    .toSorted(([, a], [, b]) => compareNeeds(a, b));
+  return sorted[0]?.[0] ?? null;
+}
+
+function compareNeeds(a: QueueNeeds, b: QueueNeeds): number {
+  return a.minVramGib - b.minVramGib || a.minCores - b.minCores || a.minMemoryGib - b.minMemoryGib;
 }

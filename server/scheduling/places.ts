@@ -3,127 +3,6 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import type { EngineName, Need } from "../engines.ts";
 import type { Config } from "../platform/index.ts";
 
-export interface LiveServer {
-  readonly url: string;
-  /** Queue through which its node gives it jobs. */
-  readonly queue: string;
-  /** Null when the server did not say. */
-  readonly vramBytes: number | null;
-}
-
-/** Whether the queue stands for graphics cards. */
-export function isGpuQueue({ queues }: Pick<Config, "queues">, queue: string): boolean {
-  return (queues[queue]?.minVramGib ?? 0) > 0;
-}
-
-/**
- * Healthy servers `s` of active nodes that are given jobs of a need through a queue `q`, as SQL to select from. A server
- * with a card serves its node's queue of cards, any other one the CPU queue.
- */
-export function servingServers(config: Pick<Config, "queues">, need: SQL): SQL {
-  const { engineServers, nodes, nodeQueues } = schema;
-  const gpuQueues = Object.keys(config.queues).filter((queue) => isGpuQueue(config, queue));
-  const isOfCards = gpuQueues.length > 0 ? sql`q.queue in ${gpuQueues}` : sql`false`;
-  return sql`${engineServers} s
-    join ${nodes} n on n.id = s.node_id and n.state = 'active'
-    join ${nodeQueues} q on q.node_id = n.id and q.slots > 0 and ${need} = any(q.needs)
-      and (${isOfCards}) = (s.device is not null and s.device <> 'cpu')
-    where s.state = 'healthy' and ${need} = any(s.needs)`;
-}
-
-/** Servers that can be given a job of the need now, each address once per queue. */
-export async function liveServers(db: Db, config: Pick<Config, "queues">, need: Need): Promise<LiveServer[]> {
-  const result = await db.execute<{ url: string; queue: string; vramBytes: string | null }>(sql`
-    select s.url, q.queue, max(s.vram_total_bytes) as "vramBytes"
-    from ${servingServers(config, sql`${need}::text`)} group by s.url, q.queue order by q.queue, s.url`);
-  return result.rows.map((row) => ({
-    ...row,
-    vramBytes: row.vramBytes === null ? null : Number(row.vramBytes),
-  }));
-}
-
-/** One past run. */
-interface PastRun {
-  readonly ms: number;
-  readonly sizeClass: number;
-}
-
-/** What runs of a need took, in ms, from its last completed ones. */
-export interface RunCost {
-  readonly meanMs: number;
-  readonly varianceMs2: number;
-  /** The last ones, the newest first. */
-  readonly runs: readonly PastRun[];
-}
-
-export type RunCosts = (need: string) => RunCost;
-
-interface Read {
-  readonly readAtMs: number;
-  readonly cost: RunCost;
-}
-
-/** Expectations need not be newer than that, and a crowd of submits reads them once. */
-const believedForMs = 2_000;
-const keptRuns = 200;
-const recentRuns = 50;
-/** What is assumed of a need that has no past runs. */
-const assumedRunMs: Record<EngineName, number> = { comfyui: 30_000, iopaint: 10_000, local: 10_000 };
-
-const costsByDb = new WeakMap<Db, Map<string, Read>>();
-
-/** What runs of these needs take, as known up to two seconds ago. Not for use inside a transaction: it takes a connection. */
-export async function readRunCosts(db: Db, needs: readonly string[]): Promise<RunCosts> {
-  const known = costsByDb.get(db) ?? new Map<string, Read>();
-  costsByDb.set(db, known);
-  const now = performance.now();
-  const wanted = [...new Set(needs)];
-  const missing = wanted.filter((need) => now - (known.get(need)?.readAtMs ?? -Infinity) > believedForMs);
-  if (missing.length > 0) {
-    const runs = await readRuns(db, missing);
-    for (const need of missing) known.set(need, { readAtMs: now, cost: costOf(need, runs.get(need) ?? []) });
-  }
-  return (need) => known.get(need)?.cost ?? costOf(need, []);
-}
-
-async function readRuns(db: Db, needs: readonly string[]): Promise<Map<string, PastRun[]>> {
-  const { jobs } = schema;
-  const list = sql.join(
-    needs.map((need) => sql`${need}`),
-    sql`, `,
-  );
-  const result = await db.execute<{ need: Need; ms: number; sizeClass: number }>(sql`
-    select wanted.need, run.ms, run.size_class as "sizeClass"
-    from unnest(array[${list}]::text[]) as wanted(need) cross join lateral (
-      select (extract(epoch from p.ended_at - p.started_at) * 1000)::float8 as ms, p.size_class from ${jobs} p
-      where p.need = wanted.need and p.status = 'completed' order by p.ended_at desc limit ${keptRuns}
-    ) run`);
-  const runs = new Map<string, PastRun[]>();
-  for (const { need, ms, sizeClass } of result.rows) {
-    const own = runs.get(need) ?? [];
-    own.push({ ms, sizeClass });
-    runs.set(need, own);
-  }
-  return runs;
-}
-
-function costOf(need: string, runs: readonly PastRun[]): RunCost {
-  const recent = runs.slice(0, recentRuns).map(({ ms }) => ms);
-  // Safe: a need starts with the name of its engine.
-  const assumedMs = assumedRunMs[need.split("/")[0] as EngineName];
-  if (recent.length === 0) return { meanMs: assumedMs, varianceMs2: (assumedMs / 2) ** 2, runs };
-  const meanMs = recent.reduce((sum, ms) => sum + ms, 0) / recent.length;
-  if (recent.length === 1) return { meanMs, varianceMs2: (meanMs / 2) ** 2, runs };
-  const squares = recent.reduce((sum, ms) => sum + (ms - meanMs) ** 2, 0);
-  return { meanMs, varianceMs2: squares / (recent.length - 1), runs };
-}
-
-/** Runs of one class take about as long on one server: 2 × log2 of megapixels × steps, rounded. */
-export function sizeClassOf({ pixels, steps }: { pixels: number; steps: number }): number {
-  const work = Math.max(0.01, (pixels / 1_000_000) * Math.max(1, steps));
-  return Math.round(2 * Math.log2(work));
-}
-
 /** A need on a queue, with what stands before a newcomer there. */
 export interface Place {
   readonly queue: string;
@@ -215,4 +94,125 @@ export async function seenNeeds(db: Db | Tx): Promise<Need[]> {
     select distinct s.need from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.seen_needs) as s(need)
     where n.state = 'active' or n.seen_at > now() - make_interval(hours => ${knownForHours})`);
   return result.rows.map(({ need }) => need);
+}
+
+export interface LiveServer {
+  readonly url: string;
+  /** Queue through which its node gives it jobs. */
+  readonly queue: string;
+  /** Null when the server did not say. */
+  readonly vramBytes: number | null;
+}
+
+/** Servers that can be given a job of the need now, each address once per queue. */
+export async function liveServers(db: Db, config: Pick<Config, "queues">, need: Need): Promise<LiveServer[]> {
+  const result = await db.execute<{ url: string; queue: string; vramBytes: string | null }>(sql`
+    select s.url, q.queue, max(s.vram_total_bytes) as "vramBytes"
+    from ${servingServers(config, sql`${need}::text`)} group by s.url, q.queue order by q.queue, s.url`);
+  return result.rows.map((row) => ({
+    ...row,
+    vramBytes: row.vramBytes === null ? null : Number(row.vramBytes),
+  }));
+}
+
+/**
+ * Healthy servers `s` of active nodes that are given jobs of a need through a queue `q`, as SQL to select from. A server
+ * with a card serves its node's queue of cards, any other one the CPU queue.
+ */
+export function servingServers(config: Pick<Config, "queues">, need: SQL): SQL {
+  const { engineServers, nodes, nodeQueues } = schema;
+  const gpuQueues = Object.keys(config.queues).filter((queue) => isGpuQueue(config, queue));
+  const isOfCards = gpuQueues.length > 0 ? sql`q.queue in ${gpuQueues}` : sql`false`;
+  return sql`${engineServers} s
+    join ${nodes} n on n.id = s.node_id and n.state = 'active'
+    join ${nodeQueues} q on q.node_id = n.id and q.slots > 0 and ${need} = any(q.needs)
+      and (${isOfCards}) = (s.device is not null and s.device <> 'cpu')
+    where s.state = 'healthy' and ${need} = any(s.needs)`;
+}
+
+/** Whether the queue stands for graphics cards. */
+export function isGpuQueue({ queues }: Pick<Config, "queues">, queue: string): boolean {
+  return (queues[queue]?.minVramGib ?? 0) > 0;
+}
+
+/** One past run. */
+interface PastRun {
+  readonly ms: number;
+  readonly sizeClass: number;
+}
+
+/** What runs of a need took, in ms, from its last completed ones. */
+export interface RunCost {
+  readonly meanMs: number;
+  readonly varianceMs2: number;
+  /** The last ones, the newest first. */
+  readonly runs: readonly PastRun[];
+}
+
+export type RunCosts = (need: string) => RunCost;
+
+interface Read {
+  readonly readAtMs: number;
+  readonly cost: RunCost;
+}
+
+/** Expectations need not be newer than that, and a crowd of submits reads them once. */
+const believedForMs = 2_000;
+const keptRuns = 200;
+const recentRuns = 50;
+/** What is assumed of a need that has no past runs. */
+const assumedRunMs: Record<EngineName, number> = { comfyui: 30_000, iopaint: 10_000, local: 10_000 };
+
+const costsByDb = new WeakMap<Db, Map<string, Read>>();
+
+/** What runs of these needs take, as known up to two seconds ago. Not for use inside a transaction: it takes a connection. */
+export async function readRunCosts(db: Db, needs: readonly string[]): Promise<RunCosts> {
+  const known = costsByDb.get(db) ?? new Map<string, Read>();
+  costsByDb.set(db, known);
+  const now = performance.now();
+  const wanted = [...new Set(needs)];
+  const missing = wanted.filter((need) => now - (known.get(need)?.readAtMs ?? -Infinity) > believedForMs);
+  if (missing.length > 0) {
+    const runs = await readRuns(db, missing);
+    for (const need of missing) known.set(need, { readAtMs: now, cost: costOf(need, runs.get(need) ?? []) });
+  }
+  return (need) => known.get(need)?.cost ?? costOf(need, []);
+}
+
+async function readRuns(db: Db, needs: readonly string[]): Promise<Map<string, PastRun[]>> {
+  const { jobs } = schema;
+  const list = sql.join(
+    needs.map((need) => sql`${need}`),
+    sql`, `,
+  );
+  const result = await db.execute<{ need: Need; ms: number; sizeClass: number }>(sql`
+    select wanted.need, run.ms, run.size_class as "sizeClass"
+    from unnest(array[${list}]::text[]) as wanted(need) cross join lateral (
+      select (extract(epoch from p.ended_at - p.started_at) * 1000)::float8 as ms, p.size_class from ${jobs} p
+      where p.need = wanted.need and p.status = 'completed' order by p.ended_at desc limit ${keptRuns}
+    ) run`);
+  const runs = new Map<string, PastRun[]>();
+  for (const { need, ms, sizeClass } of result.rows) {
+    const own = runs.get(need) ?? [];
+    own.push({ ms, sizeClass });
+    runs.set(need, own);
+  }
+  return runs;
+}
+
+function costOf(need: string, runs: readonly PastRun[]): RunCost {
+  const recent = runs.slice(0, recentRuns).map(({ ms }) => ms);
+  // Safe: a need starts with the name of its engine.
+  const assumedMs = assumedRunMs[need.split("/")[0] as EngineName];
+  if (recent.length === 0) return { meanMs: assumedMs, varianceMs2: (assumedMs / 2) ** 2, runs };
+  const meanMs = recent.reduce((sum, ms) => sum + ms, 0) / recent.length;
+  if (recent.length === 1) return { meanMs, varianceMs2: (meanMs / 2) ** 2, runs };
+  const squares = recent.reduce((sum, ms) => sum + (ms - meanMs) ** 2, 0);
+  return { meanMs, varianceMs2: squares / (recent.length - 1), runs };
+}
+
+/** Runs of one class take about as long on one server: 2 × log2 of megapixels × steps, rounded. */
+export function sizeClassOf({ pixels, steps }: { pixels: number; steps: number }): number {
+  const work = Math.max(0.01, (pixels / 1_000_000) * Math.max(1, steps));
+  return Math.round(2 * Math.log2(work));
 }
