@@ -10,7 +10,7 @@ import { serverLabelOf } from "./read.ts";
 const word = z.string().trim().min(1).max(200).refine(isStorable).optional();
 
 export const searchJobsSchema = z.object({
-  /** Of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor: z.string().max(64).optional(),
   limit: z.number().int().min(1).max(100).default(50),
   /** Start of an id, or a part of the prompt, the error or the workflow. */
@@ -29,7 +29,7 @@ export const searchJobsSchema = z.object({
 
 type SearchInput = z.output<typeof searchJobsSchema>;
 
-/** A job as a line of a list. Times are ISO 8601. */
+/** A job as a row of the list. Times are ISO 8601. */
 export interface FoundJob {
   readonly id: string;
   readonly kind: JobKind;
@@ -45,7 +45,7 @@ export interface FoundJob {
   readonly errorCode: ErrorCode | null;
   readonly cancelRequested: boolean;
   readonly createdAt: string;
-  /** Until it started, or until now. */
+  /** Until the start, the end without a start, or now. */
   readonly waitedMs: number;
   /** Null when it has not started. */
   readonly ranMs: number | null;
@@ -53,23 +53,23 @@ export interface FoundJob {
 
 export interface JobSearchPage {
   readonly items: readonly FoundJob[];
-  /** Null when everything has been looked through. */
+  /** Null after the last job. */
   readonly nextCursor: string | null;
 }
 
-/** One page looks through this many jobs at most, so that a rare thing costs no more than a frequent one. */
-const lookThrough = 10_000;
-/** Words are dear to compare, and the jobs of several owners lie apart. */
-const lookThroughDear = 4_000;
+/** Rows that one page examines at most, so that a search with rare matches costs no more than others. */
+const maxExamined = 10_000;
+/** Lower limit for text and owner searches, which are slower. */
+const maxExaminedSlow = 4_000;
 const maxOwners = 20;
 
 /**
- * Jobs of everybody, the newest first. A page may hold less than was asked for, even nothing, and still have a next one:
- * it then has looked through its share.
+ * Jobs of all owners, newest first. A page may hold fewer than `limit` jobs, even none, and still have a next one: it
+ * ends when it has examined its share of rows.
  */
 export async function searchJobs({ db }: Pick<Services, "db">, input: SearchInput): Promise<JobSearchPage> {
   if (input.cursor !== undefined && !isId(input.cursor))
-    throw new AppError("bad_request", "The cursor is not one that this list gave.");
+    throw new AppError("bad_request", "The cursor is invalid. Use the nextCursor of the previous page.");
   const owners = input.owner === undefined ? null : await findOwners(db, input.owner);
   if (owners?.length === 0) return { items: [], nextCursor: null };
   return searchOf(db, { input, owners });
@@ -84,8 +84,8 @@ async function searchOf(
   const share = filters.length > 0 ? shareOf(input, owners) : limit + 1;
   const found = await readFound(db, { owners, slice, filters, share, limit: limit + 1 });
   const isFull = found.length > limit;
-  // Of several owners one may have been looked through further back than another: what lies behind the nearest of the
-  // ends belongs to a later page, also when this one is full.
+  // The share of each owner ends at another id. Rows older than the newest of these ends belong to a later page, also
+  // when this page is full.
   const mayGap = filters.length > 0 && (!isFull || (owners !== null && owners.length > 1));
   const last = mayGap ? await readEnd(db, { owners, slice, share }) : null;
   const items = last === null ? found : found.filter(({ id }) => id >= last);
@@ -93,8 +93,8 @@ async function searchOf(
 }
 
 function shareOf({ text }: SearchInput, owners: readonly string[] | null): number {
-  if (owners !== null) return Math.floor(lookThroughDear / owners.length);
-  return text === undefined ? lookThrough : lookThroughDear;
+  if (owners !== null) return Math.floor(maxExaminedSlow / owners.length);
+  return text === undefined ? maxExamined : maxExaminedSlow;
 }
 
 function pageOf(items: readonly FoundJob[]): JobSearchPage {
@@ -110,7 +110,7 @@ async function findOwners(db: Services["db"], owner: string): Promise<string[]> 
   return result.rows.map(({ id }) => id);
 }
 
-/** A search split in what an index answers and what each row is held against. */
+/** A search, split into conditions for an index (`slice`) and conditions for each row (`filters`). */
 interface Plan {
   readonly slice: readonly SQL[];
   readonly filters: readonly SQL[];
@@ -129,7 +129,7 @@ function planSearch(input: SearchInput): Plan {
   };
 }
 
-/** The statuses that are in the minority have an index of their own. */
+/** Open, failed and cancelled jobs have partial indexes. */
 function planStatus(status: SearchInput["status"]): Plan {
   if (status === undefined) return { slice: [], filters: [] };
   if (status === "open") return { slice: [sql`j.status in ${[...openStatuses]}`], filters: [] };
@@ -138,7 +138,7 @@ function planStatus(status: SearchInput["status"]): Plan {
   return { slice: [sql`j.status in ${[...openStatuses]}`], filters: [sql`j.status = ${status}`] };
 }
 
-/** Ids that start with a text of at least six hexadecimal digits (dashes do not matter); null when it is none. */
+/** The range of ids that start with these hexadecimal digits (at least six, dashes ignored); null for other text. */
 function idRange(text: string): { readonly low: string; readonly high: string } | null {
   const digits = text.toLowerCase().replaceAll("-", "");
   if (!/^[0-9a-f]{6,32}$/.test(digits)) return null;
@@ -173,13 +173,13 @@ function fieldFilters({ kind, queue, node, server, code }: SearchInput): SQL[] {
 }
 
 interface Source extends Plan {
-  /** Null for everybody's. */
+  /** Null for all owners. */
   readonly owners: readonly string[] | null;
-  /** Rows of each owner, or of all, that are looked at. */
+  /** Rows to examine, per owner if there are owners. */
   readonly share: number;
 }
 
-/** The newest rows, of everybody or of each owner; read row by row, so that a full page ends it early. */
+/** SQL: the newest rows of all, or of each owner; read row by row, so that a full page stops early. */
 function rowsOf({ owners, slice }: Omit<Source, "filters">, columns: SQL, tail: SQL): SQL {
   const { jobs } = schema;
   const where = [...slice, ...(owners ? [sql`j.owner_id = o.id`] : [])];
@@ -193,7 +193,7 @@ function rowsOf({ owners, slice }: Omit<Source, "filters">, columns: SQL, tail: 
   return sql`unnest(array[${list}]::text[]) o(id) cross join lateral ${rows}`;
 }
 
-/** The last id that was looked at; null when that is the end. */
+/** The last examined id; null when no rows are left. */
 async function readEnd(db: Services["db"], source: Omit<Source, "filters">): Promise<string | null> {
   const rows = rowsOf(source, sql`j.id`, sql`offset ${source.share - 1} limit 1`);
   const result = await db.execute<{ id: string | null }>(sql`select max(j.id::text) as id from ${rows}`);

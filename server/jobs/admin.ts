@@ -6,8 +6,8 @@ import { amend, hint, isFinal, openStatuses } from "./job.ts";
 import { type JobEventView, type JobView, loadViews } from "./read.ts";
 
 /**
- * Gives an open job another place among the tiers; one that runs already keeps it for its next try. Idempotent. Throws
- * `not_found`, and `conflict` when the job has ended.
+ * Changes the tier of an open job; for a claimed job it counts from the next try. Idempotent. Throws `not_found`, and
+ * `conflict` when the job has ended.
  */
 export async function setTier(services: Services, { id, tier }: { id: string; tier: Tier }): Promise<void> {
   if (!isId(id)) throw new AppError("not_found");
@@ -27,24 +27,24 @@ export async function setTier(services: Services, { id, tier }: { id: string; ti
   if (isFinal(job.status)) throw new AppError("conflict", "The job has ended in the meantime.");
 }
 
-/** One line of a story, with the name of the node that it is about. */
+/** One event of a story with the name of its node. */
 export interface StoryEvent extends JobEventView {
   readonly node: string | null;
 }
 
-/** All that is known of a job. */
+/** A job with everything that admins may see. */
 export interface AnyStory extends JobView {
   readonly owner: { readonly id: string; readonly name: string; readonly email: string | null };
   readonly nodeId: string | null;
   readonly events: readonly StoryEvent[];
   readonly errorDetails: Readonly<Record<string, unknown>> | null;
   readonly facts: Readonly<Record<string, unknown>> | null;
-  /** Addresses of servers that it no longer goes to. */
+  /** Addresses of servers that the job avoids. */
   readonly avoid: readonly string[];
-  /** It next runs alone on its node, since a worker died under it. */
+  /** The next try runs alone on its node, because a worker died during an earlier one. */
   readonly runAlone: boolean;
   readonly externalId: string | null;
-  /** Jobs that ran it again. */
+  /** Jobs that are retries of this job. */
   readonly retries: readonly { readonly id: string; readonly status: JobView["status"] }[];
 }
 
@@ -54,7 +54,7 @@ type Rest = Record<string, unknown> &
     "owner" | "nodeId" | "errorDetails" | "facts" | "avoid" | "runAlone" | "externalId" | "retries"
   >;
 
-/** The full story of anybody's job, for admins. Throws `not_found`. */
+/** The full story of a job of any owner, for admins. Throws `not_found`. */
 export async function readAnyStory({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<AnyStory> {
   if (!isId(id)) throw new AppError("not_found");
   const [[job], rest, events] = await Promise.all([

@@ -13,7 +13,7 @@ const extensions: Readonly<Record<string, string>> = {
   "image/webp": "webp",
 };
 
-/** All of a job together as a zip (D12): inputs, mask, results, parameters, story and figures. Throws `not_found`, `input_missing`. */
+/** A job as a zip: its pictures, and `job.json` with params and story. Throws `not_found`, `input_missing`. */
 export async function openBundle(services: Services, address: JobAddress): Promise<Readable> {
   const story = await getStory(services, address);
   const [inputs, outputs] = await Promise.all([
@@ -24,7 +24,7 @@ export async function openBundle(services: Services, address: JobAddress): Promi
     ...[...inputs].map(([role, image]) => ({ name: `inputs/${role}`, image })),
     ...outputs.map((image, position) => ({ name: `outputs/${position + 1}`, image })),
   ];
-  // Asked before the first byte is sent, so that a missing picture is an answer and not a broken zip.
+  // Checked before the first byte is sent, so that a missing picture gives an error and not a broken zip.
   for (const { image } of pictures) await requireOriginal(services, image);
   const entries = pictures.map(({ name, image }) => ({
     name: `${name}.${extensions[image.mime] ?? "bin"}`,
@@ -47,20 +47,20 @@ async function loadOutputs({ db }: Services, jobId: string) {
 export interface ZipEntry {
   /** Path inside the zip. */
   readonly name: string;
-  /** Called when the entry's turn comes, so that one source is open at a time. */
+  /** Called when the entry is next, so that one source is open at a time. */
   open(): Promise<Readable>;
 }
 
 /**
- * A zip of one text and of sources that are compressed already. A source that fails destroys the zip with its error;
- * a zip that is closed early closes the source that is open.
+ * A zip of one text and of sources that are already compressed. A failing source destroys the zip with its error;
+ * closing the zip early closes the open source.
  */
 export function packZip(text: { name: string; bytes: Buffer }, entries: readonly ZipEntry[]): Readable {
   const zip = new ZipFile();
   // Safe: yazl's stream is a PassThrough.
   const output = zip.outputStream as Readable;
   const fail = (error: Error) => output.destroy(error);
-  // Errors reach whoever reads; nobody may do so yet.
+  // Without a listener an error before the first read would end the process.
   output.on("error", () => undefined);
   zip.once("error", fail);
   zip.addBuffer(text.bytes, text.name);

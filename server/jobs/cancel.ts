@@ -6,14 +6,14 @@ import { scheduleDispatch } from "./dispatch.ts";
 import { amend, claimedStatuses, heldBy, hint, isFinal, type Lease, transition } from "./job.ts";
 
 export interface CancelAnswer {
-  /** True when the job is cancelled or its worker was asked to stop; false when it had ended before. */
+  /** True when the job is cancelled or its worker has the request to stop; false when the job had ended. */
   readonly cancelled: boolean;
   readonly status: JobStatus;
 }
 
 /**
- * Cancels an own job in any open state: a waiting one at once, a running one by asking its worker. An ended one
- * answers false. Throws `not_found`.
+ * Cancels a job of the owner: a waiting one at once, a claimed one by a request to its worker. For an ended job
+ * `cancelled` is false. Throws `not_found`.
  */
 export async function cancel(
   services: Services,
@@ -22,14 +22,14 @@ export async function cancel(
   return stop(services, { id, own: sql`${schema.jobs.id} = ${id} and ${schema.jobs.ownerId} = ${ownerId}` });
 }
 
-/** `cancel` for a job of anybody; for admins. */
+/** `cancel` for a job of any owner; for admins. */
 export async function cancelAny(services: Services, { id }: { id: string }): Promise<CancelAnswer> {
   return stop(services, { id, own: sql`${schema.jobs.id} = ${id}` });
 }
 
 interface Target {
   readonly id: string;
-  /** The row, if it is within reach. */
+  /** SQL condition: the row, and that the caller may cancel it. */
   readonly own: SQL;
 }
 
@@ -60,7 +60,7 @@ async function stop(services: Services, target: Target): Promise<CancelAnswer> {
   return readAnswer(services, target);
 }
 
-/** Neither waiting nor newly asked: it has ended, was asked before, or moved between the two statements. */
+/** Both statements matched no row: the job has ended, has a cancel request already, or changed in between. */
 async function readAnswer(services: Services, target: Target): Promise<CancelAnswer> {
   const { jobs } = schema;
   const [job] = await services.db
@@ -75,7 +75,7 @@ async function readAnswer(services: Services, target: Target): Promise<CancelAns
   };
 }
 
-/** The worker has stopped the engine. Null when somebody else ended the job first. */
+/** Call when the worker has stopped the engine. False when the lease is lost or the job has ended. */
 export async function confirmCancel(services: Services, lease: Lease): Promise<boolean> {
   const job = await transition(services.db, {
     from: claimedStatuses,
@@ -88,7 +88,7 @@ export async function confirmCancel(services: Services, lease: Lease): Promise<b
   return true;
 }
 
-/** The leases whose job was asked to stop, and those that are no longer the current ones of their jobs. */
+/** Leases whose job has a cancel request, and leases that are no longer current. */
 export async function findStops(
   { db }: Pick<Services, "db">,
   leases: readonly Lease[],

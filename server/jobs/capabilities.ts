@@ -13,11 +13,11 @@ import type { Services } from "../services.ts";
 export interface Capability {
   readonly kind: JobKind;
   readonly available: boolean;
-  /** The engine that a request without any wish gets. */
+  /** The engine of a request that names none. */
   readonly engine: EngineName | null;
-  /** Engines that can do it now, the best first. */
+  /** Live engines for the kind, best first. */
   readonly engines: readonly EngineName[];
-  /** Why it cannot run, or that it waits for a worker; null when all is well. */
+  /** Why it cannot run now; null when it can. */
   readonly reason: string | null;
 }
 
@@ -26,7 +26,7 @@ export interface Capabilities {
   readonly limits: { readonly maxOutputPixels: number };
 }
 
-/** What can be asked for now. A kind without a live worker is available, but says that it waits. */
+/** Which kinds can be requested now. A known kind without a live worker is available, with the reason of the wait. */
 export async function readCapabilities({ db }: Pick<Services, "db">): Promise<Capabilities> {
   const [live, seen, workflows] = await Promise.all([livePlaces(db), seenNeeds(db), knownWorkflows(db)]);
   const kindOf = new Map(workflows.map((workflow) => [`comfyui/${workflow.name}`, workflow.kind]));

@@ -17,8 +17,8 @@ import { get, type JobAddress } from "./read.ts";
 const { jobs, jobOutputs, users, sessions, images } = schema;
 
 /**
- * Removes ephemeral jobs whose client has the result in full: acknowledged, or some time after a complete answer, or
- * long after their end; with them their inputs and results, unless another job uses them (A8).
+ * Removes ephemeral jobs that were acknowledged, or some time after a complete answer, or long after their end; also
+ * their inputs and results, unless another job uses them.
  */
 export async function expireEphemeral(services: Services): Promise<string[]> {
   const { ephemeralAfterAnswerMs, ephemeralMaxMs } = services.config.retention;
@@ -44,8 +44,8 @@ export async function expireEphemeral(services: Services): Promise<string[]> {
 }
 
 /**
- * Removes one job with its pictures that nothing else uses: all rows in one transaction, so that a process that dies
- * leaves either everything or only objects without a row, which the sweep of orphans removes. Idempotent.
+ * Removes one job with its otherwise unused pictures. All rows go in one transaction: a crash leaves everything or only
+ * files without rows, which `sweepOrphanObjects` removes. Idempotent.
  */
 async function removeJob(services: Services, id: string): Promise<void> {
   const storageKeys = await services.db.transaction((tx) => deleteJobRows(tx, id));
@@ -54,7 +54,7 @@ async function removeJob(services: Services, id: string): Promise<void> {
   services.log.info({ jobId: id }, "ephemeral job removed after delivery");
 }
 
-/** Null when the job is gone already. Locked in the order job, pictures, links, as everywhere, so that none deadlocks. */
+/** Null when the job was removed before. Locks in the order job, pictures, links, as everywhere, to avoid deadlocks. */
 async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
   const { jobs, jobInputs, jobOutputs } = schema;
   const [job] = await tx.select({ id: jobs.id }).from(jobs).where(eq(jobs.id, id)).for("update");
@@ -69,8 +69,8 @@ async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
 }
 
 /**
- * The client has the result in full. An ephemeral job goes at once; a kept one stays. `removed` is true for each of several
- * simultaneous calls. Throws `not_found`, `conflict` while the job is open.
+ * The client reports that it has the full result. An ephemeral job is removed at once; a kept one stays. `removed` is
+ * true for each of several simultaneous calls. Throws `not_found`, and `conflict` while the job is open.
  */
 export async function ack(services: Services, address: JobAddress): Promise<{ removed: boolean }> {
   const job = await get(services, address);
@@ -85,8 +85,8 @@ export async function ack(services: Services, address: JobAddress): Promise<{ re
 }
 
 /**
- * A complete answer about an ended job was handed out; starts the time after which an ephemeral one goes (A8).
- * Never throws: without the note the job only stays longer.
+ * Records that the full result of an ended job was sent; starts the time after which an ephemeral job is removed.
+ * Never throws: without the record the job only stays longer.
  */
 export async function noteAnswer(services: Pick<Services, "db" | "log">, id: string): Promise<void> {
   try {
@@ -99,8 +99,8 @@ export async function noteAnswer(services: Pick<Services, "db" | "log">, id: str
 }
 
 /**
- * The original of a picture was sent to its last byte, which answers the job in full when it is the only result.
- * A client that takes several results acknowledges the job, or takes the bundle.
+ * Records that the original of a picture was sent completely, which is the full result of a job with one picture. For
+ * several pictures the client acknowledges the job or downloads the bundle.
  */
 export async function noteServed(services: Pick<Services, "db" | "log">, imageId: string): Promise<void> {
   try {
@@ -116,8 +116,8 @@ export async function noteServed(services: Pick<Services, "db" | "log">, imageId
 }
 
 /**
- * Opens the original of a picture for its owner. A file that is gone never comes back: the report of it is the complete
- * answer, so that its ephemeral job goes as well. Throws `not_found`, `file_missing`, `storage_unavailable`.
+ * Opens the original of a picture for its owner. A missing file never comes back, so `file_missing` counts as the full
+ * result and the ephemeral job is removed too. Throws `not_found`, `file_missing`, `storage_unavailable`.
  */
 export async function openResult(
   services: Services,
@@ -131,7 +131,7 @@ export async function openResult(
   }
 }
 
-/** Removes the stories of jobs that ended long ago; the jobs themselves stay. */
+/** Removes old events of ended jobs; the jobs themselves stay. */
 export async function pruneEvents({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { jobEvents, jobs } = schema;
   await db.execute(sql`
@@ -140,7 +140,7 @@ export async function pruneEvents({ db, config }: Pick<Services, "db" | "config"
       and e.created_at < now() - ${config.retention.eventsMs} * interval '1 millisecond'`);
 }
 
-/** Forgets the idempotency keys of requests that nobody repeats any more. */
+/** Removes idempotency keys after `config.retention.keysMs`. */
 export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { idempotencyKeys } = schema;
   const age = sql`${config.retention.keysMs} * interval '1 millisecond'`;
@@ -150,7 +150,7 @@ export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">)
 /** Longer than any window of the sign-in limits. */
 const limitsKeptMs = 86_400_000;
 
-/** Removes ended sessions and the counters of tries to sign in that no limit asks for any more. */
+/** Removes expired sessions and verifications, and sign-in counters that no limit reads any more. */
 export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> {
   const { rateLimits, sessions, verifications } = schema;
   await db.delete(sessions).where(sql`${sessions.expiresAt} < now()`);
@@ -159,17 +159,17 @@ export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> 
   await db.delete(rateLimits).where(sql`${rateLimits.lastRequest} < ${nowMs} - ${limitsKeptMs}::bigint`);
 }
 
-/** Guests that one pass removes; the next pass takes the next ones. */
+/** Limit of one pass; the next pass continues. */
 const maxRemoved = 20;
 const batchSize = 20;
 
 /**
- * Removes guests who did not come back within `config.retention.guestMs` and have no open job, with all that is
- * theirs: the rows of one guest in one transaction, the objects after it. Gives back their ids.
+ * Removes guests with all their data who were not seen for `config.retention.guestMs` and have no open job: the rows of
+ * one guest in one transaction, the files after it. Returns the removed ids.
  */
 export async function expireGuests(services: Services): Promise<string[]> {
   const removed: string[] = [];
-  // In the order of ids past those that cannot be removed, so that they do not keep the others.
+  // Pages by id, so that guests who cannot be removed do not block the others.
   for (let after = ""; removed.length < maxRemoved;) {
     const due = await services.db
       .select({ id: users.id })
@@ -194,7 +194,7 @@ async function tryRemoveGuest(services: Services, id: string): Promise<boolean> 
   }
 }
 
-/** A session is renewed once a day while it is used. */
+/** SQL condition. `updated_at` shows the last visit, since a session in use is renewed once a day. */
 function isExpired({ retention }: Config): SQL {
   const since = sql`now() - ${retention.guestMs} * interval '1 millisecond'`;
   return sql`${users.isAnonymous} and ${users.createdAt} < ${since}
@@ -210,7 +210,7 @@ async function removeGuest(services: Services, id: string): Promise<boolean> {
   return true;
 }
 
-/** Null when the guest came back, made an account, or is being removed by another at this moment. */
+/** Null when the guest came back, created an account, or another process removes the guest at this moment. */
 async function deleteGuestRows(tx: Tx, config: Config, id: string): Promise<string[] | null> {
   const locked = await tx
     .select({ id: users.id })
@@ -218,7 +218,7 @@ async function deleteGuestRows(tx: Tx, config: Config, id: string): Promise<stri
     .where(eq(users.id, id))
     .for("update", { skipLocked: true });
   if (locked.length === 0) return null;
-  // Asked again under the lock, in a statement of its own: a visit or a submit since is seen, later ones wait for us.
+  // Checked again under the lock in a separate statement, which sees visits and submits since; later ones wait.
   const still = await tx
     .select({ id: users.id })
     .from(users)

@@ -146,7 +146,7 @@ async function readResumed(tx: Tx, queue: string): Promise<Pick<Job, "id" | "nee
   return result.rows;
 }
 
-/** The fair pick: highest tier, then the owner served longest ago in this queue, then the first due job in that owner's order. */
+/** The fair pick: highest tier, then the owner served longest ago in this queue, then the first due job of that owner. */
 async function pickNext(
   tx: Tx,
   { queue, needs, except }: { queue: string; needs: readonly string[]; except: readonly string[] },

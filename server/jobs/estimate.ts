@@ -19,7 +19,7 @@ import { type Job, jobFromRow } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 import type { Submitter } from "./submit.ts";
 
-/** Where a request would go now, and what stands before it there. */
+/** Where a request would go now, and how long it would wait there. */
 export interface Quote {
   readonly placed: Placed;
   readonly wait: Wait;
@@ -44,13 +44,13 @@ export async function readQuote(
 /** All ways to run a request. Throws `workflow_unknown` or `workflow_params` when a named workflow does not fit. */
 function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): Candidate[] {
   const { kind, params, engine, workflow, inputs } = request;
-  // Safe: the schema of the inputs has roles for its keys; one that was left out is undefined.
+  // Safe: the schema allows only roles as keys.
   const given = Object.entries(inputs).filter(([, id]) => id !== undefined) as [InputRole, string][];
   const roles = new Set(given.map(([role]) => role));
   return findCandidates(workflows, { kind, params, roles, engine, workflow });
 }
 
-/** What would become of a request now. */
+/** The outcome that a request would have now. */
 export type EstimateAnswer =
   | (Estimate & {
       readonly isPossible: true;
@@ -61,7 +61,7 @@ export type EstimateAnswer =
     })
   | { readonly isPossible: false; readonly reason: string };
 
-/** Whether a request can run, where, and in which ranges it waits and runs; stores nothing. Throws `bad_request`, `not_found`. */
+/** Whether and where a request can run, with its expected times; stores nothing. Throws `bad_request`, `not_found`. */
 export async function estimate(
   services: Services,
   input: unknown,
@@ -83,35 +83,34 @@ export async function estimate(
   };
 }
 
-/** That nothing can run it is an answer here; anything else stays an error. */
+/** Turns `no_engine` into an answer; rethrows every other error. */
 function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Quote {
   const failure = toAppError(error);
   if (failure.code !== "no_engine") throw error;
   return { isPossible: false, reason: failure.message };
 }
 
-/** A waiting job's place in its line. Times in ms. */
+/** A waiting job with its position in the line. Times in ms. */
 export interface WaitingJob {
   readonly id: string;
   readonly position: number;
   readonly waitMs: readonly [low: number, high: number];
   readonly runMs: readonly [low: number, high: number];
-  /** False while nothing alive can run it. */
+  /** False while no live node can run it. */
   readonly isLive: boolean;
   readonly reason: string | null;
 }
 
 export interface Waiting {
-  /** The next of them. */
+  /** At most `shownJobs`, in the order of the line. */
   readonly items: readonly WaitingJob[];
-  /** How many wait in all. */
+  /** All waiting jobs of the owner. */
   readonly total: number;
 }
 
-/** More than that nobody reads. */
 const shownJobs = 30;
 
-/** The next of an owner's waiting jobs, in the order in which they will be served. */
+/** The first waiting jobs of an owner, in the order in which they will be served. */
 export async function readWaiting(services: Services, ownerId: string): Promise<Waiting> {
   const { jobs } = schema;
   const result = await services.db.execute<Record<string, unknown>>(sql`
@@ -127,7 +126,7 @@ export async function readWaiting(services: Services, ownerId: string): Promise<
   return { items, total: Number(result.rows[0]?.total) };
 }
 
-/** The line of each queue is read once, whatever number of jobs stands in it. */
+/** Reads the line of each queue once for all jobs in it. */
 async function readAll({ db }: Services, own: readonly Job[]): Promise<Map<string, Wait>> {
   const waits = new Map<string, Wait>();
   for (const [queue, jobs] of Map.groupBy(own, (job) => job.queue)) {

@@ -13,9 +13,9 @@ import { scheduleDispatch } from "./dispatch.ts";
 import { claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
 
 /**
- * Ends a try that failed. The error's row in the table decides: the strategy `fail` ends it at once, anything else goes back to
- * the line until the job has spent its charged tries, or its tries of any kind: what is out of order for so long will not
- * come right by waiting. A job that is tried once ends with its first failure. Null when the lease is no longer the current one.
+ * Ends a failed try. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has used
+ * its charged tries or `maxAttempts`. A job with `once` ends with its first failure. Null when the lease is no longer
+ * current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
   const way = await findWay(services, lease, error);
@@ -27,7 +27,7 @@ export async function fail(services: Services, lease: Lease, error: AppError): P
   return ended ? finish(services, ended) : null;
 }
 
-/** Where the next try goes; null when there is none. */
+/** How the job continues; null when it ends. */
 async function findWay(services: Services, lease: Lease, error: AppError): Promise<Way | null> {
   const { strategy } = ruleOf(error.code);
   if (strategy === "fail") return null;
@@ -36,7 +36,7 @@ async function findWay(services: Services, lease: Lease, error: AppError): Promi
   return reroute(services, job, error);
 }
 
-/** Where no server was free nothing was tried: the job only waits on. */
+/** When no server was free, nothing was tried and the job keeps waiting. */
 function wasTried({ code }: AppError): boolean {
   return code !== "server_busy";
 }
@@ -73,13 +73,13 @@ async function requeue(
   });
 }
 
-/** What a server raised, for the story that admins read. */
+/** The exception of the server, for the story that admins read. */
 function exceptionOf({ details }: AppError): { readonly exception?: string } {
   const exception = details?.["exception"];
   return typeof exception === "string" ? { exception } : {};
 }
 
-/** The wait doubles with each try; the exponent is bounded, since a number of any size must not overflow. */
+/** The delay doubles with each try; the exponent is bounded to avoid an overflow. */
 function nextTryAt({ timing }: Config): SQL {
   const { retryDelayMs, maxRetryDelayMs } = timing;
   const waitMs = sql`least(${maxRetryDelayMs}::float8, ${retryDelayMs}::float8 * power(2, least(attempt, 30) - 1))`;
@@ -102,9 +102,9 @@ async function end(services: Services, lease: Lease, error: AppError): Promise<J
   });
 }
 
-/** Where a failed try goes next. */
+/** How the job continues after a failed try. */
 interface Way {
-  /** Whether it waits a while before: the trouble may pass. */
+  /** The next try waits, because the cause may pass by itself. */
   readonly waits: boolean;
   readonly set: Partial<
     Pick<Job, "avoid" | "queue" | "engine" | "workflow" | "need" | "placement" | "externalId">
@@ -112,12 +112,13 @@ interface Way {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The result may still lie on the server: only storing it did not work. */
+/** After these errors the result may still be on the server, so the prompt id is kept: only storing it failed. */
 const keepsSubmission = new Set(["storage_unavailable", "database_unavailable"]);
 
 /**
- * Decides by the error's row in the table: the same place after a while, another server, or, when no graphics card has
- * the memory, a CPU queue as a declared downgrade, else once more after the card was freed. Null when nothing else can be tried.
+ * Chooses the next try by the strategy of the error code: the same place after a delay, another server, or after "out
+ * of memory" a larger card, then a CPU queue as a declared downgrade, then once more with freed memory. Null when
+ * nothing else can be tried.
  */
 async function reroute(services: Services, job: Job, error: AppError): Promise<Way | null> {
   const again: Way = {
@@ -145,11 +146,11 @@ interface Rerouting {
   readonly again: Way;
 }
 
-/** The address where it failed: the engine says it, else the one that the job was posted to. */
+/** Address of the failed server: from the details of the error, else the server of the last post. */
 function failedServer({ job, error }: Rerouting): string | null {
   const named = error.details?.["server"];
   if (typeof named === "string") return named;
-  // No server was free: what an earlier try was posted to has no part in it.
+  // No server was free: the server of an earlier try is not involved.
   return error.code === "server_busy" ? null : job.server;
 }
 
@@ -162,18 +163,18 @@ async function elsewhere(services: Services, input: Rerouting): Promise<Way | nu
   if (queue !== null) {
     return { waits: false, set: { ...again.set, avoid, queue }, data: { server, next: "other_server" } };
   }
-  // What is missing on the only server does not come by waiting; a server that is away does come back.
+  // What the only server lacks does not appear by waiting; a server that is away may come back.
   if (ruleOf(error.code).strategy === "only_other_server") return null;
   return { ...again, set: { ...again.set, avoid: [] }, data: { server } };
 }
 
-/** Servers of the job's class of hardware: from cards to the CPU is a downgrade, which is declared. */
+/** Live servers of the same hardware class; a move from cards to the CPU is a downgrade and must be declared. */
 async function serversOfClass({ db, config }: Services, job: Job): Promise<LiveServer[]> {
   const isGpu = isGpuQueue(config, job.queue);
   return (await liveServers(db, config, job.need)).filter(({ queue }) => isGpuQueue(config, queue) === isGpu);
 }
 
-/** The queue through which a server is reached that need not be avoided, the job's own if possible. */
+/** A queue with a server that the job does not avoid; its own queue if possible. */
 function findQueue(
   servers: readonly LiveServer[],
   { job, avoid }: { job: Job; avoid: readonly string[] },
@@ -199,7 +200,7 @@ async function withMoreMemory(services: Services, input: Rerouting): Promise<Way
   return place ? downgradeTo(place, input, server) : afterFreeing(services, input, server);
 }
 
-/** A card is freed after it ran out of memory: models of earlier jobs may have filled it, so it gets one more try. */
+/** One more try after the memory of the card was freed: models of earlier jobs may have filled it. Null if it was tried. */
 async function afterFreeing(
   services: Services,
   input: Rerouting,
@@ -212,7 +213,7 @@ async function afterFreeing(
   return { ...again, set: { ...again.set, avoid: [] }, data: { server, next: "freed_memory" } };
 }
 
-/** A server without as much memory as where it failed would fail as well. */
+/** A server without more memory than the failed one would fail too. */
 function isNotLarger(failed: LiveServer | undefined): (server: LiveServer) => boolean {
   const limit = failed?.vramBytes ?? 0;
   return ({ vramBytes }) => vramBytes !== null && vramBytes <= limit;

@@ -4,7 +4,7 @@ import { isFinal } from "./job.ts";
 import { createPendingReads, type JobRevision, readRevisions, type PendingReads } from "./live-reads.ts";
 import type { JobsUpdate, JobView } from "./read.ts";
 
-/** A letter of the live feed: changed jobs, or progress between two revisions. */
+/** A message of the live feed: changed jobs, or progress between two revisions. */
 export type FeedUpdate = Extract<JobsUpdate, { type: "jobs" | "progress" }>;
 
 export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
@@ -12,18 +12,18 @@ export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
 /** A reader of the jobs of one owner. */
 export interface Watcher {
   readonly ownerId: string;
-  /** Previews are only made while a reader of progress is connected. */
+  /** Workers make previews only while a reader of progress is connected. */
   readonly reads: "jobs" | "jobs_and_progress";
   push(update: FeedUpdate): void;
 }
 
-/** The one reader of a web process: reads each hinted job once and feeds every watcher of its owner. */
+/** One feed per web process: reads each changed job once and sends it to all watchers of its owner. */
 export interface JobFeed {
-  /** Watches until the returned function is called; without any watcher the feed asks nothing of the database. */
+  /** Adds a watcher; the returned function removes it. Without watchers the feed sends no query. */
   add(watcher: Watcher): () => void;
-  /** An owner's jobs that a watcher has just read: their live progress is wanted from now on. */
+  /** Call with jobs that a watcher has just read: the feed then requests their live progress. */
   noteSnapshot(ownerId: string, jobs: readonly JobView[]): void;
-  /** The newest live progress of a job, for those who come late. */
+  /** The newest live progress of a job, for new watchers. */
   lastProgress(jobId: string): ProgressUpdate | null;
 }
 
@@ -43,14 +43,14 @@ interface Feed {
   readonly watchers: Watchers;
   readonly sent: SentRevisions;
   readonly pending: PendingReads;
-  /** Asks the workers for the live progress of what is watched. */
+  /** Requests the live progress of watched jobs from the workers. */
   readonly askForProgress: () => void;
 }
 
 const pollMs = 1_000;
-/** A poll also finds jobs that ended this long before the last successful one. */
+/** A poll also finds jobs that ended up to this long before the last successful poll. */
 const lookBackMs = 15_000;
-/** Workers take a job for watched for three times as long. */
+/** Workers treat a job as watched for three times this long. */
 const askAgainMs = 2_000;
 
 function createJobFeed(services: Services): JobFeed {
@@ -83,7 +83,7 @@ function createJobFeed(services: Services): JobFeed {
   };
 }
 
-/** Listens for hints and polls; the returned function ends both. */
+/** Subscribes to hints and polls; the returned function stops both. */
 function startFeeding(feed: Feed): () => void {
   const { hints } = feed.services;
   const unsubscribe = hints.subscribe((message) => onHint(feed, message));
@@ -96,7 +96,7 @@ function startFeeding(feed: Feed): () => void {
     unsubscribe();
     unsubscribeProgress();
     feed.sent.keepOnly(new Set(), Infinity);
-    // Without jobs left it forgets what it asked for.
+    // Without running jobs this clears the times of its requests.
     feed.askForProgress();
   };
 }
@@ -116,7 +116,7 @@ function onProgress({ watchers, sent }: Feed, progress: LiveProgress): void {
   watchers.tell(ownerId, update);
 }
 
-/** Finds what no hint told of. One poll at a time; what a failed one missed the next finds. */
+/** Finds changes whose hint was lost. One poll at a time; the next poll finds what a failed one missed. */
 function createPoll({ services, watchers, sent, pending, askForProgress }: Feed): () => Promise<void> {
   let polledAtMs = performance.now();
   let polling = false;
@@ -143,7 +143,7 @@ function createPoll({ services, watchers, sent, pending, askForProgress }: Feed)
   };
 }
 
-/** Tells the workers which jobs are watched: at once when a job becomes so, then now and then. */
+/** Publishes which jobs are watched: at once for a new one, then every two seconds. */
 function createProgressRequests(
   { hints }: Services,
   { watchers, sent }: Pick<Feed, "watchers" | "sent">,
@@ -178,7 +178,7 @@ interface Watchers {
   add(watcher: Watcher): void;
   remove(watcher: Watcher): void;
   has(ownerId: string): boolean;
-  /** Whether progress of this owner's jobs is shown to someone. */
+  /** Whether a watcher of this owner reads progress. */
   readsProgress(ownerId: string): boolean;
   ownerIds(): string[];
   tell(ownerId: string, update: FeedUpdate): void;
@@ -207,20 +207,20 @@ function createWatchers(): Watchers {
   };
 }
 
-/** What the watchers of a process were told already: the newest revision and the newest progress of each job. */
+/** The newest revision and progress of each job that this process has sent to its watchers. */
 interface SentRevisions {
   isNewer(jobId: string, revision: number): boolean;
-  /** Keeps of these jobs those that are newer, and remembers them and their owner. */
+  /** Returns the jobs with a newer revision and remembers them with their owner. */
   takeNewer(ownerId: string, jobs: readonly JobView[]): JobView[];
-  /** Remembers owner and status, which also change without a message. */
+  /** Stores owner and status, which may change without a hint. */
   note(row: Omit<JobRevision, "revision">): void;
   ownerOf(jobId: string): string | null;
-  /** Jobs that an engine works on, with their owners. */
+  /** Jobs in `processing` with their owners. */
   running(): { readonly jobId: string; readonly ownerId: string }[];
   noteProgress(update: ProgressUpdate): void;
-  /** Null also after the job's end. */
+  /** Null also after the end of the job. */
   lastProgress(jobId: string): ProgressUpdate | null;
-  /** Forgets all jobs but these and those that were noted at `sinceMs` or later. */
+  /** Removes all jobs except these and those noted at `sinceMs` or later. */
   keepOnly(jobIds: ReadonlySet<string>, sinceMs: number): void;
 }
 
@@ -268,7 +268,7 @@ function createSentRevisions(): SentRevisions {
   };
 }
 
-/** Workers send a preview once; until the next one it belongs to all later progress of the same try. */
+/** Workers send a preview once; it stays valid for later progress of the same try until the next preview. */
 export function withLastPreview(update: ProgressUpdate, last: ProgressUpdate | null): ProgressUpdate {
   const isSameTry = last?.attempt === update.attempt;
   return isSameTry && update.preview === null ? { ...update, preview: last.preview } : update;

@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 import { openStatuses } from "./job.ts";
 import { type JobView, loadViews } from "./read.ts";
 
-/** The named jobs as they are now, by owner. */
+/** Views of these jobs, grouped by owner. */
 async function readJobsByOwner(
   { db }: Pick<Services, "db">,
   ids: readonly string[],
@@ -25,7 +25,7 @@ export interface JobRevision {
   readonly id: string;
   readonly revision: number;
   readonly ownerId: string;
-  /** An engine works on it. */
+  /** The status is `processing`. */
   readonly isRunning: boolean;
 }
 
@@ -43,10 +43,10 @@ export async function readRevisions(
 
 const readAtOnce = 200;
 
-/** Jobs of which a newer revision was heard of: read one batch after another, each job once however often it is wanted. */
+/** Jobs with a newer revision that are still to be read, in batches; a job that is added several times is read once. */
 export interface PendingReads {
   add(jobId: string): void;
-  /** Reads what is wanted; returns at once while another call reads. */
+  /** Reads all pending jobs; returns at once while another call reads. */
   read(): Promise<void>;
 }
 

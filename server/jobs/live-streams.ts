@@ -1,14 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
-import {
-  feedOf,
-  type FeedUpdate as Letter,
-  type FeedUpdate,
-  type ProgressUpdate,
-  type Watcher,
-  withLastPreview,
-} from "./live-feed.ts";
+import { feedOf, type FeedUpdate, type ProgressUpdate, type Watcher, withLastPreview } from "./live-feed.ts";
 import {
   get,
   type JobAddress,
@@ -21,19 +14,19 @@ import {
 
 export interface WatchInput {
   readonly ownerId: string;
-  /** The `at` of the last update that the client has; ended jobs since then are in the snapshot. */
+  /** The `at` of the last update that the client received; the snapshot includes jobs that ended since. */
   readonly since: Date | null;
   readonly signal: AbortSignal;
 }
 
 const aliveMs = 10_000;
-/** Streams end before a platform's time limit would cut them; the client opens the next one with `since`. */
+/** A stream ends before the time limit of a hosting platform; the client opens the next one with `since`. */
 const streamMs = 25 * 60_000;
 const firstLookBackMs = 10 * 60_000;
-/** Covers commits that are a little apart; a job seen twice is dropped by its revision. */
+/** Covers commits that become visible late; a job that is read twice is dropped by its revision. */
 const overlapMs = 5_000;
 
-/** What happens to an owner's jobs: first a snapshot, then changed jobs and live progress until the signal or the end. */
+/** All updates of an owner's jobs: first a snapshot, then changed jobs and live progress until the stream ends. */
 export async function* watch(
   services: Services,
   { ownerId, since, signal }: WatchInput,
@@ -45,7 +38,7 @@ export async function* watch(
     push: (update) => mailbox.put(update),
   };
   const feed = feedOf(services);
-  // Watched before the snapshot is read, so that no change falls in between.
+  // Added before the snapshot is read, so that no change is missed.
   const remove = feed.add(watcher);
   const endsAtMs = performance.now() + streamMs;
   try {
@@ -63,17 +56,17 @@ export async function* watch(
     }
     const dropOlder = createOlderFilter(snapshot.jobs);
     while (!signal.aborted && performance.now() < endsAtMs) {
-      const letters = await mailbox.take(aliveMs, signal);
-      if (letters.length === 0 && !signal.aborted) yield { type: "alive", at: now() };
-      for (const letter of dropOlder(letters))
-        yield letter.type === "jobs" ? { ...letter, at: now() } : letter;
+      const updates = await mailbox.take(aliveMs, signal);
+      if (updates.length === 0 && !signal.aborted) yield { type: "alive", at: now() };
+      for (const update of dropOlder(updates))
+        yield update.type === "jobs" ? { ...update, at: now() } : update;
     }
   } finally {
     remove();
   }
 }
 
-/** The database's clock, which also wrote the times that `since` is compared with: this process's may be off. */
+/** The clock of the database, which also wrote the times that `since` is compared with; the local clock may differ. */
 async function readClock({ db }: Services): Promise<() => string> {
   const result = await db.execute<{ ms: number }>(
     sql`select (extract(epoch from now()) * 1000)::float8 as ms`,
@@ -82,15 +75,15 @@ async function readClock({ db }: Services): Promise<() => string> {
   return () => new Date(Date.now() + offsetMs).toISOString();
 }
 
-/** A letter may have been read before the snapshot: whatever is not newer than what was sent is left out. */
+/** Drops jobs that are not newer than the last sent revision: an update may have been read before the snapshot. */
 function createOlderFilter(jobs: readonly JobView[]) {
   const sent = new Map(jobs.map((job) => [job.id, job.revision]));
-  return (letters: readonly FeedUpdate[]): FeedUpdate[] =>
-    letters.flatMap((letter): FeedUpdate[] => {
-      if (letter.type !== "jobs") return [letter];
-      const newer = letter.jobs.filter((job) => (sent.get(job.id) ?? 0) < job.revision);
+  return (updates: readonly FeedUpdate[]): FeedUpdate[] =>
+    updates.flatMap((update): FeedUpdate[] => {
+      if (update.type !== "jobs") return [update];
+      const newer = update.jobs.filter((job) => (sent.get(job.id) ?? 0) < job.revision);
       for (const job of newer) sent.set(job.id, job.revision);
-      return newer.length > 0 ? [{ ...letter, jobs: newer }] : [];
+      return newer.length > 0 ? [{ ...update, jobs: newer }] : [];
     });
 }
 
@@ -108,8 +101,8 @@ async function readSnapshot({ db }: Services, ownerId: string, since: Date | nul
 const waitMs = 1_000;
 
 /**
- * The story of one job, each line once and in order, from after a revision until the job's end. Resuming with the last
- * seen revision continues exactly there. Yields null when nothing happened for a while, to keep the connection alive.
+ * The events of one job after a revision, each once and in order, until the job ends. A client resumes with the last
+ * revision it received. Yields null after a second without an event, to keep the connection alive.
  */
 export async function* streamEvents(
   services: Services,
@@ -141,17 +134,17 @@ export async function* streamEvents(
   }
 }
 
-/** Pruned stories and resumes after the end have nothing more to say. */
+/** Whether no event can follow: the job has ended and the story was pruned, or the client has the last revision. */
 async function hasEnded(services: Services, address: JobAddress, revision: number): Promise<boolean> {
   const job = await get(services, address);
   return isFinal(job.status) && job.revision <= revision;
 }
 
-/** Holds what a slow reader has not taken yet: of each job only the newest state and the newest progress. */
+/** Buffer for a slow reader: of each job it keeps only the newest state and the newest progress. */
 interface Mailbox {
-  put(letter: Letter): void;
-  /** Waits for letters; empty after `waitMs` or when the signal aborts. */
-  take(waitMs: number, signal: AbortSignal): Promise<Letter[]>;
+  put(update: FeedUpdate): void;
+  /** Waits for updates; returns an empty list after `waitMs` or when the signal aborts. */
+  take(waitMs: number, signal: AbortSignal): Promise<FeedUpdate[]>;
 }
 
 function createMailbox(): Mailbox {
@@ -160,12 +153,12 @@ function createMailbox(): Mailbox {
   let at = "";
   let wake: (() => void) | null = null;
   return {
-    put(letter) {
-      if (letter.type === "progress")
-        progress.set(letter.jobId, withLastPreview(letter, progress.get(letter.jobId) ?? null));
+    put(update) {
+      if (update.type === "progress")
+        progress.set(update.jobId, withLastPreview(update, progress.get(update.jobId) ?? null));
       else {
-        at = letter.at;
-        for (const job of letter.jobs) jobs.set(job.id, job);
+        at = update.at;
+        for (const job of update.jobs) jobs.set(job.id, job);
       }
       wake?.();
     },
@@ -183,11 +176,11 @@ function createMailbox(): Mailbox {
         });
         wake = null;
       }
-      const letters: Letter[] = [...progress.values()];
-      if (jobs.size > 0) letters.push({ type: "jobs", jobs: [...jobs.values()], at });
+      const updates: FeedUpdate[] = [...progress.values()];
+      if (jobs.size > 0) updates.push({ type: "jobs", jobs: [...jobs.values()], at });
       jobs.clear();
       progress.clear();
-      return letters;
+      return updates;
     },
   };
 }

@@ -18,14 +18,14 @@ import { AppError, type ErrorCode, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Job, jobFromRow, openStatuses } from "./job.ts";
 
-/** A job as people and programs see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
+/** A job as clients see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
 export interface JobView {
   readonly id: string;
   readonly kind: JobKind;
   readonly status: JobStatus;
   /** 0..1 */
   readonly progress: number;
-  /** Key of the message catalogue `stages`; null before the engine has said anything. */
+  /** Key of the message catalogue `stages`; null before the first report of the engine. */
   readonly stage: string | null;
   readonly tier: Tier;
   readonly revision: number;
@@ -35,15 +35,15 @@ export interface JobView {
   readonly need: Need;
   readonly queue: string;
   readonly node: string | null;
-  /** Address of the server that the last try was posted to, without its scheme; null while none is known. */
+  /** Address without scheme of the server of the last post; null without one. */
   readonly server: string | null;
-  /** Why it runs where it runs. */
+  /** Why this place was chosen. */
   readonly placement: Placement | null;
-  /** What was expected when it was submitted. */
+  /** The estimate at submit. */
   readonly estimate: Estimate | null;
-  /** Tries that the job itself spent. */
+  /** Tries that count against the job. */
   readonly charged: number;
-  /** It is not tried before this time. */
+  /** No try before this time. */
   readonly notBefore: string | null;
   readonly retention: Retention;
   readonly params: Readonly<Record<string, unknown>>;
@@ -66,7 +66,7 @@ export interface JobOutputView {
   readonly thumbhash: string;
 }
 
-/** What the one live stream of a browser carries. `jobs` replaces what is known of these jobs if its revision is newer. */
+/** Messages of the live stream of a browser. A job of `jobs` replaces the known one if its revision is newer. */
 export type JobsUpdate =
   | { readonly type: "snapshot"; readonly jobs: readonly JobView[]; readonly at: string }
   | { readonly type: "jobs"; readonly jobs: readonly JobView[]; readonly at: string }
@@ -81,7 +81,7 @@ export type JobsUpdate =
     }
   | { readonly type: "alive"; readonly at: string };
 
-/** One line of a job's story. */
+/** One event of a job's story. */
 export interface JobEventView {
   readonly revision: number;
   readonly type: string;
@@ -90,12 +90,12 @@ export interface JobEventView {
   readonly at: string;
 }
 
-/** Host, port where it is not the scheme's own, and path: `192.168.0.107:8188`, `gpu.example.org/comfy/1`. */
+/** Address without its scheme: `192.168.0.107:8188`, `gpu.example.org/comfy/1`. */
 export function serverLabel(url: string): string {
   return url.replace(/^https?:\/\//, "");
 }
 
-/** The same in SQL. */
+/** `serverLabel` in SQL. */
 export function serverLabelOf(url: SQL): SQL {
   return sql`regexp_replace(${url}, '^https?://', '')`;
 }
@@ -166,7 +166,7 @@ export interface JobAddress {
   readonly id: string;
 }
 
-/** One job of an owner; throws `not_found` for another's as for one that is not there. */
+/** One job of an owner. Throws `not_found`, also for a job of another owner. */
 export async function get(services: Services, { ownerId, id }: JobAddress): Promise<JobView> {
   if (!isId(id)) throw new AppError("not_found");
   const [job] = await loadViews(services.db, sql`jobs.id = ${id} and jobs.owner_id = ${ownerId}`, sql``);
@@ -174,7 +174,7 @@ export async function get(services: Services, { ownerId, id }: JobAddress): Prom
   return job;
 }
 
-/** The story of a job after a revision, oldest first, as its owner may read it. */
+/** The events of a job after a revision, oldest first, without what only admins may read. */
 export async function readEvents(
   services: Services,
   { id, after = 0 }: { id: string; after?: number },
@@ -194,7 +194,7 @@ export async function readEvents(
   }));
 }
 
-/** Addresses, ids of nodes and texts of exceptions are for admins; owners see what a server is called. */
+/** Node ids and exception texts are for admins only; owners see the label of a server. */
 function toOwnerData(all: JobEventView["data"]): JobEventView["data"] {
   const { nodeId: _nodeId, exception: _exception, ...data } = all;
   return typeof data["server"] === "string" ? { ...data, server: serverLabel(data["server"]) } : data;
@@ -205,7 +205,7 @@ export interface JobStory extends JobView {
   readonly facts: Readonly<Record<string, unknown>> | null;
 }
 
-/** A job with all that happened to it and what its engine measured. */
+/** A job with its events and the measurements of its engine. */
 export async function getStory(services: Services, address: JobAddress): Promise<JobStory> {
   const job = await get(services, address);
   const { jobs } = schema;
@@ -217,7 +217,7 @@ export async function getStory(services: Services, address: JobAddress): Promise
 }
 
 export const listJobsSchema = z.object({
-  /** Of the page before; opaque to callers. */
+  /** `nextCursor` of the previous page. */
   cursor: z.string().max(64).optional(),
   limit: z.coerce.number().int().min(1).max(100).default(50),
   status: z.enum(["open", ...jobStatuses]).optional(),
@@ -235,7 +235,7 @@ export interface JobPage {
 export async function list(services: Services, input: ListJobsInput & { ownerId: string }): Promise<JobPage> {
   const { ownerId, cursor, limit, status, kind } = input;
   if (cursor !== undefined && !isId(cursor))
-    throw new AppError("bad_request", "The cursor is not one that this list gave.");
+    throw new AppError("bad_request", "The cursor is invalid. Use the nextCursor of the previous page.");
   const filters: SQL[] = [sql`jobs.owner_id = ${ownerId}`];
   if (cursor) filters.push(sql`jobs.id < ${cursor}`);
   if (kind) filters.push(sql`jobs.kind = ${kind}`);
@@ -256,7 +256,7 @@ export interface RecentInputsQuery {
   readonly limit: number;
 }
 
-/** The pictures that an owner used last in a role, the newest first, each once and without deleted ones. */
+/** The pictures that an owner used last in a role, newest first, each once, without deleted ones. */
 export async function recentInputs(
   { db }: Pick<Services, "db">,
   { ownerId, role, limit }: RecentInputsQuery,

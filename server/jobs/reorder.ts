@@ -7,18 +7,18 @@ import { amend, hint } from "./job.ts";
 export interface MoveInLine {
   readonly ownerId: string;
   readonly id: string;
-  /** The own waiting job that it shall stand before; null for the end. */
+  /** The waiting job of the same owner that will come next; null for the end. */
   readonly before: string | null;
 }
 
 /**
- * Moves a waiting job within its owner's own share of the line; others' turns do not change. Throws `not_found`, and
- * `conflict` when one of the two no longer waits or they stand in different lines.
+ * Moves a waiting job within its owner's share of the line; the turns of other owners do not change. Throws `not_found`,
+ * and `conflict` when one of the two jobs no longer waits or they wait in different lines.
  */
 export async function moveInLine(services: Services, { ownerId, id, before }: MoveInLine): Promise<void> {
   if (!isId(id) || (before !== null && !isId(before))) throw new AppError("not_found");
   const move = async (tx: Tx) => {
-    // One reorder of an owner at a time: each reads the order that the last one wrote.
+    // One reorder per owner at a time: each must read the order that the last one wrote.
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('reorder'), hashtext(${ownerId}))`);
     const ownerOrder = await findOrder(tx, { ownerId, id, before });
     return amend(tx, {
@@ -33,7 +33,7 @@ export async function moveInLine(services: Services, { ownerId, id, before }: Mo
   hint(services, [moved]);
 }
 
-/** Between the two neighbours at the new place; where no number is left between them, all of the line are numbered anew. */
+/** An order between the two new neighbours; when no number is left between them, the share is renumbered. */
 async function findOrder(tx: Tx, { ownerId, id, before }: MoveInLine): Promise<number> {
   const { jobs } = schema;
   const result = await tx.execute<{ id: string; order: number }>(sql`
@@ -61,11 +61,11 @@ async function findOrder(tx: Tx, { ownerId, id, before }: MoveInLine): Promise<n
   return at - 0.5;
 }
 
-/** The order stays: others see no change, so no revision is raised. */
+/** The order itself does not change, so no revision is raised. */
 async function renumber(tx: Tx, ids: readonly string[]): Promise<void> {
   const { jobs } = schema;
   await tx.execute(sql`
-    update ${jobs} set owner_order = line.place - 1
-    from unnest(${sql.param([...ids])}::uuid[]) with ordinality as line(id, place)
+    update ${jobs} set owner_order = line.position - 1
+    from unnest(${sql.param([...ids])}::uuid[]) with ordinality as line(id, position)
     where ${jobs.id} = line.id and ${jobs.status} = 'pending'`);
 }

@@ -15,15 +15,15 @@ const text = z.string().trim().max(4_000).refine(isStorable, "must be plain text
 const prompt = text.min(1);
 const side = z.number().int().min(64).max(maxSidePx).optional();
 
-/** Settings of a run that draws; which of them count and in which range is the workflow's to say. */
+/** Settings of a generating run; the workflow decides which of them it uses and in which range. */
 const drawing = {
   negativePrompt: text.optional(),
   steps: z.number().int().min(1).max(200).optional(),
   guidance: z.number().min(0).max(100).optional(),
-  /** Drawn when it is not given. */
+  /** Random by default. */
   seed: z.number().int().min(0).max(maxSeed).optional(),
 };
-/** How much of the old picture may go, 0..1. */
+/** How much the picture may change, 0..1. */
 const strength = z.number().min(0).max(1).optional();
 
 /** Params of each kind; the same schemas serve tRPC, the HTTP API and OpenAPI. */
@@ -55,13 +55,13 @@ function inputsSchema(kind: JobKind) {
   return required.length > 0 ? schema : schema.prefault({});
 }
 
-/** What any job may say besides its params and pictures. */
+/** Fields of every request besides its params and pictures. */
 const common = {
   tier: z.enum(["low", "normal", "high", "urgent"]).default("normal"),
   retention: z.enum(["keep", "ephemeral"]).default("keep"),
-  /** Without one, the first whose models a live server has. */
+  /** By default the first one that a live server can run. */
   workflow: z.string().max(100).optional(),
-  /** Without one, the best that is there. */
+  /** By default the best one available. */
   engine: z.enum(engineNames).optional(),
 };
 
@@ -69,7 +69,7 @@ function requestOf<Kind extends JobKind>(kind: Kind) {
   return { kind: z.literal(kind), inputs: inputsSchema(kind), ...common };
 }
 
-/** What a caller may ask for: one shape per kind, so that a wrong input or param is named. */
+/** A request: one shape per kind, so that errors name the wrong input or param. */
 export const submitSchema = z.discriminatedUnion("kind", [
   z.strictObject({ ...requestOf("outfit_change"), params: kindParams.outfit_change }),
   z.strictObject({ ...requestOf("upscale"), params: kindParams.upscale.prefault({}) }),
@@ -83,7 +83,7 @@ export const submitSchema = z.discriminatedUnion("kind", [
 export type SubmitInput = z.input<typeof submitSchema>;
 export type SubmitRequest = z.output<typeof submitSchema>;
 
-/** Parses what a caller sent; a missing consent has a code of its own, everything else is `bad_request`. */
+/** Parses a request. Throws `consent_required` for a missing consent, else `bad_request`. */
 export function parseSubmit(input: unknown): SubmitRequest {
   if (typeof input === "object" && input !== null && "kind" in input && input.kind === "outfit_change") {
     requireConsent("params" in input ? input.params : undefined);
@@ -97,13 +97,13 @@ export function parseSubmit(input: unknown): SubmitRequest {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** What belongs to the kind; a workflow gets these only where it maps them. */
+/** Params of the kind itself; a workflow receives them only if it maps them. */
 const ofTheKind = new Set(["consent", "category", "scale"]);
 const maxRandom = 2 ** 48 - 1;
 
 /**
- * The params that a run needs in full: ranges checked against the workflow, its defaults filled in, the seed drawn, so
- * that the same params give the same picture again. What an unnamed workflow does not take is left out. Throws `workflow_params`.
+ * The complete params of a run: checked against the workflow, with its defaults and a seed, so that the same params
+ * give the same picture again. Params that an unnamed workflow does not take are dropped. Throws `workflow_params`.
  */
 export function resolveParams(request: SubmitRequest, workflow: Workflow | null): Record<string, unknown> {
   const given: Params = request.params;
@@ -119,15 +119,15 @@ export function resolveParams(request: SubmitRequest, workflow: Workflow | null)
     });
   }
   const seed = "seed" in workflow.params ? { seed: result.data.seed ?? randomInt(maxRandom) } : {};
-  // A default of no words says nothing, and would count as words that were given.
-  const said = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
-  return { ...Object.fromEntries(kept), ...Object.fromEntries(said), ...seed };
+  // Drop empty defaults, or they would count as a prompt that the user typed.
+  const filled = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(filled), ...seed };
 }
 
-/** Pixels that workflows work on where neither the params nor a picture say it. */
+/** Assumed when neither the params nor a picture give a size. */
 const usualPixels = 1_000_000;
 
-/** The size of a run for comparing it with past ones: pixels of the result, or of the picture worked on, times steps. */
+/** The size class of a run, to compare it with past runs: pixels of the result, or of the input picture, times steps. */
 export function sizeClassOfRun(
   kind: JobKind,
   params: Readonly<Record<string, unknown>>,

@@ -7,8 +7,9 @@ import { kindParams } from "./request.ts";
 import { submit, type Submitted, type Submitter } from "./submit.ts";
 
 /**
- * Runs a failed or cancelled job again as a new job with the same request. Two clicks make one job: whoever asks while
- * the new job is open, or at the same moment, gets that one. Throws `not_found`, `conflict` when the job has not failed, `input_missing` when a picture is gone.
+ * Runs a failed or cancelled job again as a new job with the same request. Two clicks make one job: a call while the
+ * new job is open, or at the same moment, returns that job. Throws `not_found`, `conflict` when the job is neither
+ * failed nor cancelled, and `input_missing` when an input picture was removed.
  */
 export async function retry(
   services: Services,
@@ -24,7 +25,7 @@ export async function retry(
   if (job.status !== "failed" && job.status !== "cancelled") {
     throw new AppError("conflict", "Only a failed or cancelled job can be run again.");
   }
-  // Before the look for the job: whoever sees the number of another's retry must see that job, too.
+  // Read the number first: if another caller's number is visible, the query below must find its job.
   const lastNumber = await findLastNumber(services, job);
   const last = await findLastRetry(services, id);
   if (last && !isFinal(last.status)) return { id: last.id, status: last.status };
@@ -45,7 +46,7 @@ export async function retry(
   });
 }
 
-/** The owner and an admin asked at one moment: the request of the first stands, whose tier may be another. */
+/** The owner and an admin retried at the same moment with different tiers; the first request wins. */
 function isOfAnother(error: unknown): boolean {
   return error instanceof AppError && error.code === "idempotency_mismatch";
 }
@@ -61,11 +62,11 @@ async function findLastRetry({ db }: Services, id: string): Promise<Job | null> 
   return last ?? null;
 }
 
-// Safe: the object's own keys.
+// Safe: the keys of `tiers` are the tiers.
 const tierNames = Object.keys(tiers) as Tier[];
 const keyPrefix = (id: string) => `retry:${id}:`;
 
-/** The number of the last retry by its key, which outlives an ephemeral job. */
+/** The number of the last retry, read from the keys, since they outlive an ephemeral job. */
 async function findLastNumber({ db }: Services, { id, ownerId }: Job): Promise<number> {
   const { idempotencyKeys: keys } = schema;
   const number = sql<number>`coalesce(max(substring(${keys.key} from ':([0-9]{1,6})$')::int), 0)`;
@@ -76,7 +77,7 @@ async function findLastNumber({ db }: Services, { id, ownerId }: Job): Promise<n
   return last?.number ?? 0;
 }
 
-/** What was given, and the drawn seed; defaults of the workflow may be params that the kind does not know. */
+/** The given params and the drawn seed, without defaults of the workflow: the kind may not know them. */
 function readParams({ kind, params, placement }: Job): Record<string, unknown> {
   const given = placement?.asked && new Set([...placement.asked.params, "seed"]);
   const own = Object.entries(params).filter(
@@ -85,13 +86,13 @@ function readParams({ kind, params, placement }: Job): Record<string, unknown> {
   return Object.fromEntries(own);
 }
 
-/** A raised tier was an admin's to give, and is again. */
+/** Only admins keep a tier above `normal`. */
 function readTier({ tier }: Job, { isAdmin = false }: Submitter): Tier {
   const wanted = isAdmin ? tier : Math.min(tier, tiers.normal);
   return tierNames.find((name) => tiers[name] === wanted) ?? "normal";
 }
 
-/** The engine and workflow that were asked for: not those of a place that the job was only moved to. */
+/** The requested engine and workflow, not those of a downgrade. */
 function readWay({ placement, engine, workflow }: Job): { engine?: string; workflow?: string } {
   if (placement?.asked) {
     const { asked } = placement;
@@ -111,12 +112,12 @@ async function readInputIds({ db }: Services, job: Job): Promise<Record<string, 
     .from(jobInputs)
     .innerJoin(images, eq(images.id, jobInputs.imageId))
     .where(and(eq(jobInputs.jobId, job.id), isNull(images.deletedAt)));
-  // Of a picture that is gone for good not even the link is left.
+  // A purged picture has no link any more, so the counts differ.
   if (inputs.length < job.inputCount) throw new AppError("input_missing");
   return Object.fromEntries(inputs.map((input) => [input.role, input.imageId]));
 }
 
-/** `retry` for a job of anybody; the new job is its owner's and keeps a raised tier. For admins. */
+/** `retry` for a job of any owner, for admins; the new job belongs to that owner and keeps a raised tier. */
 export async function retryAny(services: Services, { id }: { id: string }): Promise<Submitted> {
   if (!isId(id)) throw new AppError("not_found");
   const { jobs, users } = schema;

@@ -19,7 +19,7 @@ export interface Claimant {
   readonly nodeId: string;
   readonly queue: string;
   readonly offers: readonly Offer[];
-  /** The node's other queues with what it could take there: a job that must run alone may be next in one of them. */
+  /** The node's other queues and its offers there: the next job of one of them may have to run alone. */
   readonly otherQueues?: readonly QueueOffers[];
 }
 
@@ -28,19 +28,18 @@ export interface QueueOffers {
   readonly offers: readonly Offer[];
 }
 
-/** A need that the node can serve now. */
+/** A need that a node can serve now. */
 export interface Offer {
   readonly need: Need;
-  /** Addresses of the servers that can serve it; null where no server takes part. */
+  /** Addresses of the servers that can serve it; null for the local engine, which needs no server. */
   readonly servers: readonly string[] | null;
 }
 
 /**
- * Takes the first fair `queued` row of a queue that this node can run; null when there is none or the node is not
- * active. Of any number of racers for one row exactly one gets it: the row is locked while it is picked, and the
- * node row is held FOR SHARE so that it cannot be declared lost in between. A job that a worker died under runs
- * alone on its node: when it is the next of any of the node's queues, the node claims nothing else until it is empty.
- * One node claims one job at a time (the caller's duty), so that two claims cannot miss each other.
+ * Claims the first `queued` row of a queue that this node can run; null when there is none or the node is not active.
+ * The row is locked while it is picked, so exactly one of several claimants gets it; the node row is locked FOR SHARE,
+ * so the node cannot be declared lost meanwhile. A job whose worker died runs alone: when it is next in any queue of
+ * the node, the node claims nothing else until it is empty. The caller must run one claim of a node at a time.
  */
 export async function claim(services: Services, claimant: Claimant): Promise<Job | null> {
   const { nodeId, queue, offers, otherQueues = [] } = claimant;
@@ -71,12 +70,12 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
   });
   if (!job) return null;
   hint(services, [job]);
-  // Not awaited: the run need not wait for the next ones.
+  // Not awaited: the run can begin before the next rows are dispatched.
   void scheduleDispatch(services, queue);
   return job;
 }
 
-/** Rows that one of the offers can run; a job that has to avoid all servers of an offer is none of them. */
+/** SQL condition: one of the offers can run row `j`, with at least one server that the job does not avoid. */
 function isOffered(offers: readonly Offer[]): SQL {
   const without = offers.filter(({ servers }) => servers === null).map(({ need }) => need);
   const withServers = offers.filter(({ servers }) => servers !== null);
@@ -87,24 +86,24 @@ function isOffered(offers: readonly Offer[]): SQL {
     where o.need = j.need and not o.servers <@ j.avoid))`;
 }
 
-/** The next row of a queue that the offers can run, as SQL to select from. */
+/** SQL query for the next row of a queue that the offers can run. */
 function headOf({ queue, offers }: QueueOffers): SQL {
   return sql`select j.id, j.run_alone, j.charged, j.queued_at from ${schema.jobs} j
     where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
     order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1`;
 }
 
-/** Deaths of workers, or failures, after which a job never runs beside others. */
+/** With this many charged tries a job never runs beside others. */
 const provenCharges = 2;
 
-/** Jobs that run on a node, as SQL that selects from `r`. */
+/** SQL query for the jobs `r` that run on a node. */
 function runningOn(nodeId: string): SQL {
   return sql`select 1 from ${schema.jobs} r where r.node_id = ${nodeId} and r.status in ('waiting_for_engine', 'processing')`;
 }
 
 /**
- * Whether the row `head` has to wait until the node is empty. A job that lost one worker may be innocent: after
- * `aloneWaitMs` without a claim of the node it runs beside others, so that one long run does not stop a whole node.
+ * SQL condition: row `head` has to wait until the node is empty. One lost worker does not prove that the job caused
+ * the loss: after `aloneWaitMs` without a claim it runs beside others, so that one long run does not block the node.
  */
 function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]): SQL {
   const since = sql`clock_timestamp() - ${aloneWaitMs} * interval '1 millisecond'`;
@@ -112,7 +111,7 @@ function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]):
     or ${head}.queued_at > ${since} or exists (${runningOn(nodeId)} and r.claimed_at > ${since})))`;
 }
 
-/** False while a job that must run alone is the next one of another queue of the node. */
+/** SQL condition: false while the next job of another queue of the node must run alone. */
 function isNotHeld(nodeId: string, queues: readonly QueueOffers[], timing: Config["timing"]): SQL {
   const offering = queues.filter(({ offers }) => offers.length > 0);
   const holds = offering.map(
@@ -122,7 +121,7 @@ function isNotHeld(nodeId: string, queues: readonly QueueOffers[], timing: Confi
   return holds.length > 0 ? sql`not (${sql.join(holds, sql` or `)})` : sql`true`;
 }
 
-/** Stores what is about to be posted to a server, so that a later try adopts it. False when the lease is lost. */
+/** Stores the server and the prompt id before the post, so that a later try adopts the run. False when the lease is lost. */
 export async function noteSubmission(
   services: Services,
   lease: Lease,
@@ -138,7 +137,7 @@ export async function noteSubmission(
   return job !== null;
 }
 
-/** The engine begins: `waiting_for_engine` to `processing`. Null when the lease is no longer the current one. */
+/** Marks that the engine begins: `waiting_for_engine` to `processing`. Null when the lease is lost. */
 export async function start(services: Services, lease: Lease): Promise<Job | null> {
   const job = await transition(services.db, {
     from: ["waiting_for_engine"],
@@ -157,7 +156,7 @@ export interface Progress {
   readonly stage: string;
 }
 
-/** Writes progress to the row; the caller does so every few seconds at most. False when the lease is lost. */
+/** Writes progress to the row; call it only every few seconds. False when the lease is lost. */
 export async function persistProgress(
   services: Services,
   lease: Lease,
@@ -173,7 +172,7 @@ export async function persistProgress(
   return job !== null;
 }
 
-/** A result whose objects are stored already; its row is inserted when the job completes. */
+/** A result whose files are already stored; its row is inserted when the job completes. */
 export interface StoredResult {
   readonly id: string;
   readonly storageKey: string;
@@ -192,9 +191,9 @@ export interface Completion {
 }
 
 /**
- * Ends a run well: status, image rows and links in one transaction guarded by the lease. Null when the lease is no
- * longer the current one; nothing is written then and the caller discards the objects. Idempotent: after a lost answer
- * it can be called again, and finds what it committed.
+ * Completes a job: status, image rows and links in one transaction, guarded by the lease. Null when the lease is no
+ * longer current; then nothing is written and the caller deletes the files. Idempotent: when the answer of the first
+ * call was lost, a second call returns what it committed.
  */
 export async function complete(
   services: Services,
@@ -223,12 +222,12 @@ export async function complete(
     return moved;
   });
   if (!job) return findCompleted(services, lease);
-  // A window counts slots, not free ones: an end makes no room in it, a claim does.
+  // No dispatch: the window counts all slots, not free ones, so a claim makes room in it and an end does not.
   hint(services, [job]);
   return job;
 }
 
-/** The job when this very lease completed it before, else null. */
+/** The job if the same lease has already completed it, else null. */
 async function findCompleted({ db }: Services, lease: Lease): Promise<Job | null> {
   const { jobs } = schema;
   const [job] = await db
@@ -238,13 +237,13 @@ async function findCompleted({ db }: Services, lease: Lease): Promise<Job | null
   return job ?? null;
 }
 
-/** A worker that stops gives its job back to the line; costs the job nothing. */
+/** Returns the job of a stopping worker to the line; the try is not charged. */
 export async function handBack(services: Services, lease: Lease): Promise<Job | null> {
   const job = await transition(services.db, {
     from: claimedStatuses,
     to: "pending",
     where: heldBy(lease),
-    // What it posted goes on at its server: the next try adopts it.
+    // `externalId` stays: the prompt continues on its server, and the next try adopts it.
     set: { nodeId: null, progress: 0, stage: null },
     honourCancel: true,
     event: "handed_back",
@@ -256,9 +255,9 @@ export async function handBack(services: Services, lease: Lease): Promise<Job | 
 }
 
 /**
- * Hands back rows that a living node holds without running them: its claim was committed but the answer was lost, or
- * the end of a run could not be stored while the database was away. After its last try a job fails: an end that can
- * never be stored would be run again for ever. Call it while the node claims nothing.
+ * Hands back rows that a living node holds but does not run: the answer to its claim was lost, or the database was
+ * away when the run ended. After `maxAttempts` the job fails, since a job whose end can never be stored would run
+ * again for ever. Call it while the node claims nothing.
  */
 export async function handBackUnknown(
   services: Services,

@@ -10,7 +10,7 @@ import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } f
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, transitionAll } from "./job.ts";
 
-/** One pass of the safety net (A6): whatever a crash or a lost message left behind goes on. Safe to run anywhere, any time. */
+/** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
 export async function sweep(services: Services): Promise<void> {
   await recover(services);
   await moveStranded(services);
@@ -21,9 +21,9 @@ export async function sweep(services: Services): Promise<void> {
 }
 
 /**
- * Takes back claimed rows whose node is neither active nor draining: a query, not an event, so that it works whoever
- * noticed the loss. The job is charged for its worker's death and next runs alone; after the last charged try, and if it
- * is tried once, it fails.
+ * Takes back claimed rows whose node is neither active nor draining. A query, not an event: it works whichever process
+ * detected the loss. The try is charged and the job next runs alone; after the last charged try, or with `once`, the
+ * job fails.
  */
 export async function recover(services: Services): Promise<Job[]> {
   const { jobs, nodes } = schema;
@@ -44,7 +44,7 @@ export async function recover(services: Services): Promise<Job[]> {
   const requeued = await transitionAll(services.db, {
     from: claimedStatuses,
     to: "pending",
-    // The limit again: a node may have been called lost since the statement above.
+    // The limit is checked again: a node may have been declared lost since the statement above.
     where: sql`${orphaned} and ((not once and charged + 1 < ${maxCharged}) or cancel_requested_at is not null)`,
     set: { charged: sql`charged + 1`, runAlone: true, nodeId: null, progress: 0, stage: null },
     honourCancel: true,
@@ -61,9 +61,9 @@ export async function recover(services: Services): Promise<Job[]> {
 }
 
 /**
- * Places waiting jobs anew when their queue has no live node that can serve their need but another queue of the same
- * class of hardware has; from cards to the CPU nothing moves unasked: servers are away for moments. Queued
- * rows go back to the line first, so that only the fair pick lets them out.
+ * Moves waiting jobs when no live node serves their need in their queue, but one does in another queue of the same
+ * hardware class. Never from cards to the CPU: the server may be away for a moment only. Queued rows return to the line
+ * first, so that only the fair pick releases them.
  */
 export async function moveStranded(services: Services): Promise<void> {
   const live = await livePlaces(services.db);
@@ -91,7 +91,7 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
   const here = sql`queue = ${from} and need = ${need}`;
   const moved = await db.transaction(async (tx) => {
     await lockLine(tx, from);
-    // Both statements below change them: locked at once, in the order of every other statement about several jobs.
+    // Locks the rows of both statements below at once, in the order of ids as everywhere, to avoid deadlocks.
     await tx.execute(
       sql`select id from ${jobs} where ${here} and status in ('pending', 'queued') order by id for update`,
     );
@@ -117,27 +117,27 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
 }
 
 /**
- * Lets jobs go back to servers that they avoid when no other one is left: whoever they waited for has gone. What
- * happens there decides again; the number of tries bounds it.
+ * Clears `avoid` of waiting jobs when every server that could serve them is avoided, e.g. because the other server has
+ * gone. The number of tries limits how often this repeats.
  */
 export async function clearAvoidedServers(services: Services): Promise<void> {
   const { jobs } = schema;
   const serving = sql`select 1 from ${servingServers(services.config, sql`jobs.need`)} and q.queue = jobs.queue`;
-  const forgiven = await amendAll(services.db, {
+  const cleared = await amendAll(services.db, {
     where: sql`${jobs.status} in ('pending', 'queued') and ${jobs.avoid} <> '{}'
       and exists (${serving}) and not exists (${serving} and s.url <> all(jobs.avoid))`,
     set: { avoid: [] },
     event: "servers_forgiven",
   });
-  hint(services, forgiven);
+  hint(services, cleared);
 }
 
 const message = "No server that was seen in the last 24 hours can do this any more.";
 
 /**
- * Ends waiting jobs that no node of the last 24 hours could serve: `submit` would refuse them now. Only once a node has
- * been up for an hour: after a longer stop of everything the servers must be found first. One statement, so that what is
- * submitted meanwhile is held against the same nodes.
+ * Fails waiting jobs that no node of the last 24 hours could serve: `submit` would refuse them now. Only after a node
+ * has been active for an hour, since after a stop of the whole system the servers must be found first. One statement,
+ * so that jobs submitted meanwhile are compared with the same nodes.
  */
 async function failUnservable(services: Services): Promise<void> {
   const { jobs, nodes, nodeQueues } = schema;
@@ -168,7 +168,7 @@ async function queuesInLine({ db }: Services): Promise<string[]> {
   return rows.map((row) => row.queue);
 }
 
-/** What may be removed by rows. Run every minute by each worker; objects without rows are `sweepOrphanObjects`. */
+/** Removes expired rows with their files, every minute in each worker. `sweepOrphanObjects` removes files without rows. */
 export async function tidy(services: Services): Promise<void> {
   await expireEphemeral(services);
   await purgeDeleted(services);
@@ -190,7 +190,7 @@ export async function readAwaitedNeeds({ db }: Pick<Services, "db">): Promise<Se
   return new Set(result.rows.map(({ need }) => need));
 }
 
-/** Whether any job is claimed or waits to be: decides how often a worker sweeps and watches. */
+/** Whether any job waits or is claimed; decides how often a worker sweeps and watches. */
 export async function readActivity({
   db,
 }: Pick<Services, "db">): Promise<{ open: boolean; claimed: boolean }> {
@@ -200,15 +200,15 @@ export async function readActivity({
   return result.rows[0] ?? { open: false, claimed: false };
 }
 
-/** A prompt as it was found on a server. */
+/** A prompt that was found on a server. */
 export interface PostedPrompt {
   readonly jobId: string;
   readonly promptId: string;
 }
 
 /**
- * Those of the prompts that nobody will adopt: their job ended, or was posted anew since. A prompt is noted before it is
- * posted, so whoever saw it before asking here meets its note. Prompts of jobs that are not known are left alone.
+ * Prompts to cancel: their job ended or was posted again. The prompt id is stored before the post, so a prompt that is
+ * seen on a server is already recorded. Prompts of unknown jobs are not returned.
  */
 export async function findOrphanedPrompts<P extends PostedPrompt>(
   { db }: Pick<Services, "db">,

@@ -7,7 +7,7 @@ import type { Services } from "../services.ts";
 
 const { engineServers, nodeQueues, nodes, serverDrains } = schema;
 
-/** What admins want of a node, as its worker reads it every second. */
+/** The requests of admins to a node; its worker reads them every second. */
 export interface AdminRequests {
   readonly state: NodeState;
   readonly settings: NodeSettings;
@@ -16,7 +16,7 @@ export interface AdminRequests {
   readonly drainedServers: ReadonlySet<string>;
 }
 
-/** Null when the node's row is gone. */
+/** Null when the row of the node was removed. */
 export async function readAdminRequests(
   { db }: Pick<Services, "db">,
   nodeId: string,
@@ -31,14 +31,14 @@ export async function readAdminRequests(
   return node ? { ...node, drainedServers: new Set(drains.map(({ url }) => url)) } : null;
 }
 
-/** What an admin may change of a node; what is left out is the node's own choice again. */
+/** Settings that an admin may change; a missing entry restores the node's own value. */
 export const nodeSettingsSchema = z.strictObject({
-  /** Jobs at once by queue; 0 takes none. */
+  /** Simultaneous jobs by queue; 0 takes none. */
   slots: z.record(z.string().min(1).max(100), z.number().int().min(0).max(64)).optional(),
   kinds: z.array(z.enum(jobKinds)).min(1).optional(),
 });
 
-/** Replaces the settings of a live node, which follows within a second or two. Idempotent. Throws `not_found` and `conflict`. */
+/** Replaces the settings of a live node, which applies them in seconds. Idempotent. Throws `not_found`, `conflict`. */
 export async function changeNodeSettings(
   services: Pick<Services, "db">,
   { id, settings }: { id: string; settings: NodeSettings },
@@ -51,14 +51,14 @@ export async function changeNodeSettings(
 }
 
 /**
- * The node takes nothing new until it is resumed; what it runs goes on. Idempotent. Throws `not_found`, and `conflict`
- * when it has ended.
+ * The node takes no new jobs until it is resumed; its runs continue. Idempotent. Throws `not_found`, and `conflict` when
+ * it has ended.
  */
 export async function drainNode(
   services: Pick<Services, "db">,
   { id }: { id: string },
 ): Promise<{ state: NodeState }> {
-  // One statement: a node that leaves by itself at this moment must not look as if it could be resumed.
+  // One statement: a node that closes its doors at this moment must not become resumable.
   await services.db
     .update(nodes)
     .set({ state: "draining", drainRequested: true })
@@ -68,14 +68,14 @@ export async function drainNode(
 }
 
 /**
- * The node takes jobs again; gives back its queues, whose lines may move now. Idempotent. Throws `not_found`, and
- * `conflict` when it has ended or is about to.
+ * Ends `drainNode`; returns the queues of the node, which can be dispatched now. Idempotent. Throws `not_found`, and
+ * `conflict` when the node has ended or is ending.
  */
 export async function resumeNode(
   services: Pick<Services, "db">,
   { id }: { id: string },
 ): Promise<{ queues: string[] }> {
-  // Only a drain that an admin asked for: a node that leaves has closed its doors already.
+  // Only a drain by an admin ends here: a process that closed its doors is ending.
   await services.db
     .update(nodes)
     .set({ state: "active", drainRequested: false })
@@ -96,7 +96,7 @@ export async function resumeNode(
   return { queues: rows.map(({ queue }) => queue) };
 }
 
-/** Asks the process of a node to end once its jobs are done. Idempotent, also when it has ended. Throws `not_found`. */
+/** Requests that the process of a node ends after its jobs. Idempotent, also when it has ended. Throws `not_found`. */
 export async function requestStop({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<void> {
   await db
     .update(nodes)
@@ -106,7 +106,7 @@ export async function requestStop({ db }: Pick<Services, "db">, { id }: { id: st
   if (!node) throw new AppError("not_found");
 }
 
-/** No node gives the server anything new; what it runs goes on. Idempotent. Throws `not_found` for a server that no node knows. */
+/** No node gives the server new jobs; its runs continue. Idempotent. Throws `not_found` for an unknown server. */
 export async function drainServer(
   { db }: Pick<Services, "db">,
   { url, adminId }: { url: string; adminId: string },
@@ -120,7 +120,7 @@ export async function drainServer(
   await db.insert(serverDrains).values({ url, requestedBy: adminId }).onConflictDoNothing();
 }
 
-/** The nodes may give the server jobs again. Idempotent. */
+/** Ends `drainServer`. Idempotent. */
 export async function resumeServer({ db }: Pick<Services, "db">, { url }: { url: string }): Promise<void> {
   await db.delete(serverDrains).where(eq(serverDrains.url, url));
 }

@@ -6,12 +6,12 @@ import type { Services } from "../services.ts";
 /** A queue that a node subscribes to. */
 export interface NodeQueue {
   readonly queue: string;
-  /** Jobs at once. */
+  /** Simultaneous jobs. */
   readonly slots: number;
   readonly needs: readonly Need[];
 }
 
-/** Replaces what a node offers. Needs that it offered before stay known for a while (`pruneNeeds`): what waits for them may go on waiting. */
+/** Replaces the offer of a node. Earlier needs stay known until `pruneNeeds`, so that jobs may wait for them. */
 export async function writeQueues(db: Db | Tx, nodeId: string, queues: readonly NodeQueue[]): Promise<void> {
   const { nodeQueues } = schema;
   for (const { queue, slots, needs } of queues) {
@@ -38,7 +38,7 @@ export async function writeQueues(db: Db | Tx, nodeId: string, queues: readonly 
       });
   }
   const names = queues.map(({ queue }) => queue);
-  // A queue that is left keeps what it could do, but takes nothing.
+  // A queue that is no longer offered keeps its seen needs, but has no slots.
   await db
     .update(nodeQueues)
     .set({
@@ -51,7 +51,7 @@ export async function writeQueues(db: Db | Tx, nodeId: string, queues: readonly 
     );
 }
 
-/** Both what is offered from now on and what was until now were seen at this moment. */
+/** Marks needs as seen now: those of the new offer, and those of the offer that ends now. */
 function stamped(needs: SQL): SQL {
   return sql`(select coalesce(jsonb_object_agg(need, now()), '{}') from unnest(${needs}) as own(need))`;
 }
@@ -66,7 +66,7 @@ const { nodeId: _node, url: _url, changedAt: _changed, ...columns } = getTableCo
 const seenColumns = Object.entries(columns);
 const excluded = (column: { readonly name: string }) => sql`excluded.${sql.identifier(column.name)}`;
 
-/** Replaces what is known of a node's servers, in one statement that touches only rows that differ. */
+/** Replaces the servers of a node in one statement, which writes only rows that differ. */
 async function writeServers(db: Db | Tx, nodeId: string, servers: readonly SeenServer[]): Promise<void> {
   const urls = servers.map(({ url }) => url);
   const isGone = urls.length > 0 ? notInArray(engineServers.url, urls) : undefined;
@@ -102,13 +102,13 @@ function upsert(db: Db | Tx, nodeId: string, servers: readonly SeenServer[]): SQ
 export interface NodeChange {
   readonly nodeId: string;
   readonly servers: readonly SeenServer[];
-  /** Left out when it is the one told last. */
+  /** Missing when the offer has not changed. */
   readonly offer?: { readonly capability: NodeCapability; readonly queues: readonly NodeQueue[] };
 }
 
 /**
- * A node's servers or settings changed while it runs. All at once: a server must not be seen healthy before jobs can be
- * placed on it, nor away while they still can.
+ * Stores changed servers and the changed offer of a running node. In one transaction: a server must not appear healthy
+ * before jobs can be placed on it, nor away while they still can.
  */
 export async function changeNode({ db }: Pick<Services, "db">, change: NodeChange): Promise<void> {
   const { nodeId, servers, offer } = change;
@@ -116,12 +116,12 @@ export async function changeNode({ db }: Pick<Services, "db">, change: NodeChang
   await db.transaction(async (tx) => {
     await writeServers(tx, nodeId, servers);
     await writeQueues(tx, nodeId, offer.queues);
-    // Last, since the node's beat waits for whoever holds its row.
+    // Last, since the beat of the node waits for the lock on its row.
     await tx.update(schema.nodes).set({ capability: offer.capability }).where(eq(schema.nodes.id, nodeId));
   });
 }
 
-/** Forgets what a node could serve once but not for 24 hours: a server that was taken away under a running worker. */
+/** Removes seen needs that a node has not offered for 24 hours, e.g. of a removed server. */
 export async function pruneNeeds({ db }: Pick<Services, "db">): Promise<void> {
   const { nodeQueues } = schema;
   const seenAt = sql`(${nodeQueues.needsSeenAt} ->> need)::timestamptz`;

@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 
 const { nodes } = schema;
 
-/** The node takes nothing new but keeps beating until its jobs are done; no admin can resume it any more. */
+/** The process begins to stop: the node claims nothing more but beats until its jobs end. No admin can resume it. */
 export async function closeDoors({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
   await db
     .update(nodes)
@@ -12,7 +12,7 @@ export async function closeDoors({ db }: Pick<Services, "db">, nodeId: string): 
     .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
 }
 
-/** The last word of a node that stops in order. */
+/** The process has stopped in order; its last write. */
 export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Promise<void> {
   await db
     .update(nodes)
@@ -20,15 +20,15 @@ export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Pr
     .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
 }
 
-/** What one watcher has seen of the counters; belongs to one process and is never shared. */
+/** One watcher's memory of the counters; belongs to one process and is never shared. */
 export interface NodeWatch {
-  /** Reads the counters once and calls nodes lost whose counter stood still; gives back their ids. */
+  /** Reads the counters once and declares nodes lost whose counter has stopped; returns their ids. */
   read(services: Services): Promise<string[]>;
 }
 
 /**
- * Watches by the change of a counter and the watcher's own clock, never by timestamps: after a pause of the database
- * every timestamp is old, but a gap between two reads only starts the watch anew.
+ * Watches the change of a counter by the watcher's own clock, never by timestamps: after a pause of the database every
+ * timestamp is old, but a gap between two reads only restarts the watch.
  */
 export function createNodeWatch(now: () => number = () => performance.now()): NodeWatch {
   const seen = new Map<string, Sighting>();
@@ -54,11 +54,11 @@ export function createNodeWatch(now: () => number = () => performance.now()): No
 
 interface Sighting {
   readonly counter: number;
-  /** When the counter was first seen at this value, ms of the watcher's own monotonic clock. */
+  /** When this value was first seen, ms of the watcher's own monotonic clock. */
   readonly sinceMs: number;
 }
 
-/** Watches the nodes from a process that runs no jobs, so that the loss of the last worker shows. Returns its end. */
+/** Watches from a process without jobs, which also detects the loss of the last worker. Returns a stop function. */
 export function keepNodeWatch(services: Services): () => void {
   const { log, config } = services;
   const watch = createNodeWatch();
@@ -88,7 +88,7 @@ async function readCounters({ db }: Services) {
     .where(inArray(nodes.state, ["active", "draining"]));
 }
 
-/** The counter is compared again in the update: a beat that came in between keeps its node alive. */
+/** The update compares the counter again, so that a beat in between keeps the node alive. */
 async function declareLost(
   { db, log }: Services,
   still: readonly { id: string; counter: number }[],
@@ -110,10 +110,10 @@ async function declareLost(
   return lost;
 }
 
-/** What a node's problem with its disk is called. */
+/** Name of the problem that a node reports when its disk is full. */
 export const spaceProblem = "Disk space";
 
-/** Shows that a node takes no jobs for lack of space, or with null that it does again. Writes changes only. */
+/** Stores that a node takes no jobs for lack of disk space; null removes the problem. Writes only changes. */
 export async function noteLowSpace(
   { db }: Pick<Services, "db">,
   nodeId: string,
@@ -130,7 +130,7 @@ export async function noteLowSpace(
     where ${nodes.id} = ${nodeId} and ${nodes.problems} <> next.problems`);
 }
 
-/** Adds one ended run to the figures of a node. */
+/** Counts one ended run of a node. */
 export async function countRun(
   { db }: Pick<Services, "db">,
   input: { nodeId: string; failed: boolean },
@@ -141,7 +141,7 @@ export async function countRun(
   await db.update(nodes).set(change).where(eq(nodes.id, input.nodeId));
 }
 
-/** Forgets incarnations that ended long ago; jobs that they ran stay, without the name of their node. */
+/** Removes incarnations that ended long ago; their jobs stay, without the name of the node. */
 export async function pruneEnded({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const age = sql`${config.retention.nodesMs} * interval '1 millisecond'`;
   await db

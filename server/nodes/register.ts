@@ -15,19 +15,19 @@ export interface Registration {
   readonly identity: ProcessIdentity;
   readonly capability: NodeCapability;
   readonly queues: readonly NodeQueue[];
-  /** Workflows of an operator's own. */
+  /** The operator's own workflows. */
   readonly workflows?: readonly Workflow[];
-  /** What was not taken of the operator's own, and why. */
+  /** Workflows of the operator that were refused, with the reason. */
   readonly problems?: readonly NodeProblem[];
-  /** Whether it takes over the settings of the last node of its name; false by default. */
+  /** The node inherits the settings of the last node of its name; false by default. */
   readonly inherits?: boolean;
-  /** The incarnation of this very process that a beat found lost; it is not a predecessor to wait for. */
+  /** The earlier incarnation of this process, which was declared lost; its drain request is inherited. */
   readonly replaces?: string;
 }
 
 /**
- * Registers one process incarnation. A predecessor of the same name is retired at once only when it ran on this host
- * and its process is gone; otherwise the watch decides about it and the newcomer's name gets a suffix.
+ * Registers one process incarnation. A predecessor of the same name is declared lost at once only when it ran on this
+ * host and its process has ended; otherwise that is left to the watch, and the new node gets a name with a suffix.
  */
 export async function register(services: Services, registration: Registration): Promise<Node> {
   const { identity, capability, queues, workflows = [], problems = [] } = registration;
@@ -39,7 +39,7 @@ export async function register(services: Services, registration: Registration): 
       .insert(schema.nodes)
       .values({ id: newId(), name, ...identity, capability, problems, ...kept })
       .returning();
-    if (!row) throw new Error("the insert of a node gave no row back");
+    if (!row) throw new Error("the insert of a node returned no row");
     await writeQueues(tx, row.id, queues);
     const refused = await publishWorkflows(tx, row.id, workflows);
     if (refused.length === 0) return row;
@@ -50,7 +50,7 @@ export async function register(services: Services, registration: Registration): 
       .returning();
     return noted;
   });
-  if (!node) throw new Error("the insert of a node gave no row back");
+  if (!node) throw new Error("the insert of a node returned no row");
   services.log.info({ nodeId: node.id, node: node.name, queues, problems: node.problems }, "node registered");
   return node;
 }
@@ -91,19 +91,19 @@ function isGone(node: Node, identity: ProcessIdentity): boolean {
   return node.bootId === identity.bootId && pidStartTime(node.pid) !== node.pidStartedAt;
 }
 
-interface Heir extends Pick<Registration, "inherits" | "replaces"> {
-  /** The name that was asked for, and the one that was given. */
+interface Inheritance extends Pick<Registration, "inherits" | "replaces"> {
+  /** The requested name and the given one. */
   readonly names: readonly string[];
 }
 
 /**
- * Settings hold for the next node of a name; what else admins asked only for the process that was asked. A node that is
- * silent may be a predecessor that nobody has called lost yet; one that beats is a neighbour.
+ * A new node inherits the settings of the last node of its name. Drain and stop requests survive only a registration of
+ * the same process. A node of the name that still beats is another live process, not a predecessor.
  */
 async function keptOf(
   tx: Tx,
   { timing }: Config,
-  { names, inherits, replaces }: Heir,
+  { names, inherits, replaces }: Inheritance,
 ): Promise<Partial<Node>> {
   if (!inherits && !replaces) return {};
   const { nodes } = schema;
@@ -124,7 +124,7 @@ async function keptOf(
   return { ...before, state: before.drainRequested ? "draining" : "active" };
 }
 
-/** Tells this process from any other that ever ran: boot of the host, pid, and when that pid was started. */
+/** Identifies one process for ever: boot of the host, pid, and start time of the pid. */
 export interface ProcessIdentity {
   readonly hostname: string;
   readonly bootId: string;
@@ -141,22 +141,22 @@ export function ownIdentity(): ProcessIdentity {
   };
 }
 
-/** Boot and pid namespace: containers of one host share the boot id, but pid 1 of one is not pid 1 of another. */
+/** Boot id and pid namespace: containers of one host share the boot id, but each has its own pid 1. */
 function readBootId(): string {
   try {
     const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     return `${bootId} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
-    // Without /proc no predecessor is ever recognised, so the watch decides about it.
+    // Without /proc no predecessor is recognised; the watch declares it lost.
     return `${os.hostname()}-${process.pid}-${Date.now()}`;
   }
 }
 
-/** Clock ticks since boot at which a pid was started; null when there is no such process or no /proc. */
+/** Start time of a process in clock ticks since boot; null without such a process or without /proc. */
 export function pidStartTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The command in parentheses may hold spaces; field 22 is counted after it.
+    // The command in parentheses may contain spaces, so field 22 is counted from its end.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
   } catch {
     return null;

@@ -5,7 +5,7 @@ import type { Services } from "../services.ts";
 
 type Input = Pick<Services, "db" | "config">;
 
-/** One run's use of a server that no other worker may use at the same time. */
+/** The use of a server by one run; no other worker may use the server at the same time. */
 export interface ServerClaim {
   readonly url: string;
   readonly nodeId: string;
@@ -13,19 +13,19 @@ export interface ServerClaim {
   readonly token: string;
 }
 
-/** A lease as the workers of the server see it. */
+/** A lease as other workers see it. */
 export interface SeenLease {
   readonly url: string;
   readonly nodeId: string;
   readonly token: string;
-  /** A lost run may still be at work: no worker follows it. */
+  /** No worker follows the run any more, but it may still be running on the server. */
   readonly isLost: boolean;
 }
 
-/** How a run ended on its server. `lost`: the server may still work on it; `given_up`: that time has been waited. */
+/** How a run ended on its server. `lost`: it may still be running there; `given_up`: the time for that has passed. */
 export type ServerRunEnd = "over" | "lost" | "given_up";
 
-/** Until when the row keeps others away. An ended node's run counts as lost at the node's end. */
+/** SQL: the time until which the server is reserved. The run of an ended node counts as lost from the end of the node. */
 function busyUntil({ config }: Input): SQL {
   const { serverLeases, nodes } = schema;
   const rest = sql`${config.timing.lostRunMs} * interval '1 millisecond'`;
@@ -42,15 +42,15 @@ export const newServerClaim = (claim: Omit<ServerClaim, "token">): ServerClaim =
 });
 
 /**
- * Takes the server for one run; of any number of racers one gets it, the others get null. `mayBeBusy`: a run was lost
- * there, and the time in which it must have ended is over without an answer. A node that is not alive gets nothing.
+ * Takes the server for one run; of several claims exactly one succeeds, the others return null. `mayBeBusy`: a run was
+ * lost there and its time has passed without an answer. A node that is not live gets null.
  */
 export async function takeServer(
   input: Input,
   { url, token, nodeId, jobId }: ServerClaim,
 ): Promise<{ readonly mayBeBusy: boolean } | null> {
   const { serverLeases, nodes } = schema;
-  // A row that is replaced (it has an xmax) is one whose run was lost: all others are deleted at their end.
+  // A replaced row (it has an xmax) belongs to a lost run: all other rows are deleted at the end of their run.
   const result = await input.db.execute<{ mayBeBusy: boolean }>(sql`
     insert into ${serverLeases} (url, token, node_id, job_id)
     select ${url}, ${token}::uuid, ${nodes.id}, ${jobId}::uuid from ${nodes} where ${nodes.id} = ${nodeId} and ${isLive}
@@ -61,7 +61,7 @@ export async function takeServer(
   return result.rows[0] ?? null;
 }
 
-/** Ends a lease, as long as it is still that of the claim. */
+/** Ends a lease, if the claim still holds it. */
 export async function endServerLease(
   { db, config }: Input,
   { url, token }: Pick<ServerClaim, "url" | "token">,
@@ -78,7 +78,7 @@ export async function endServerLease(
   await db.update(serverLeases).set({ freeAt }).where(isOwn);
 }
 
-/** The leases of the servers that keep others away at this moment. */
+/** The current leases of these servers. */
 export async function readServerLeases(input: Input, urls: readonly string[]): Promise<SeenLease[]> {
   if (urls.length === 0) return [];
   const { serverLeases, nodes } = schema;

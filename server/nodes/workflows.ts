@@ -4,8 +4,8 @@ import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
 
 /**
- * Publishes a node's own workflows. One name means one content: a workflow of another content than a live node's of
- * that name is refused, with the reason; the others are published.
+ * Publishes the own workflows of a node. One name has one content: a workflow is refused, with the reason, when a live
+ * node publishes another content under its name; the others are published.
  */
 export async function publishWorkflows(
   tx: Tx,
@@ -14,7 +14,7 @@ export async function publishWorkflows(
 ): Promise<NodeProblem[]> {
   if (workflows.length === 0) return [];
   const { nodes, nodeWorkflows } = schema;
-  // A statement of its own: the select must see what the last publisher committed.
+  // A separate statement: the select must see what the last publisher committed.
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('publish_workflows'), 0)`);
   const names = workflows.map(({ name }) => name);
   const others = await tx
@@ -43,8 +43,8 @@ export async function publishWorkflows(
 }
 
 /**
- * Tries those of a node's own workflows again that were refused: whoever published another under the name may be gone.
- * Returns what is still not taken of the operator's own.
+ * Retries workflows that were refused because another node had published a different one under that name. Returns all
+ * remaining problems of the node.
  */
 export async function publishRefused(
   { db }: Pick<Services, "db">,

@@ -4,9 +4,9 @@ import type { Bell, Bells, OnConnectionError, QueueConnection } from "./index.ts
 import { postgresBells } from "./postgres.ts";
 import { redisBells } from "./redis.ts";
 
-/** What BullMQ needs to carry bells over one kind of server. */
+/** BullMQ over one kind of server. */
 export interface BellBackend {
-  /** True while a connection that was there before is lost. */
+  /** True while an earlier connection is lost. */
   isAway(): boolean;
   openQueue(name: string): QueueHandle;
   openWorker(name: string, onBell: Processor, options: Omit<WorkerOptions, "connection">): WorkerHandle;
@@ -18,11 +18,11 @@ type QueueHandle = Pick<Queue, "add" | "addBulk" | "close"> & Pick<NodeJS.EventE
 
 interface WorkerHandle {
   readonly worker: Pick<Worker, "close" | "concurrency"> & Pick<NodeJS.EventEmitter, "on">;
-  /** Cuts the connections of the worker, whether it could close in order or not. */
+  /** Closes the connections of the worker, also when it could not stop in order. */
   readonly disconnect: () => void;
 }
 
-/** A bell is over in one claim; a stalled one is harmless, because the sweep rings again. */
+/** A bell takes as long as one claim; a stalled bell is harmless, because the sweep rings again. */
 const workerTiming = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount: 1, drainDelay: 5 };
 const bellOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
 
@@ -42,7 +42,7 @@ export function createBells(connection: QueueConnection, onError: OnConnectionEr
   return {
     async ring(name, bells) {
       if (bells.length === 0) return;
-      // Rather than wait for its return: a submit must not, and the sweep rings again.
+      // Fails at once: a submit must not wait for the reconnect, and the sweep rings again.
       if (backend.isAway()) throw new Error("the queue is away");
       await add(queueOf(name), bells.map(toJob));
     },
@@ -65,7 +65,7 @@ export function createBells(connection: QueueConnection, onError: OnConnectionEr
     },
     ping: () => backend.ping(),
     async close() {
-      // Closing waits for a server that is away; what is lost then is a bell.
+      // Closing would wait for a server that is away; only bells are lost without it.
       if (!backend.isAway()) await Promise.all([...queues.values()].map((queue) => queue.close()));
       await backend.close();
     },
@@ -77,17 +77,17 @@ function toJob(bell: Bell) {
   return { name: "bell", data: bell, opts: { ...bellOptions, jobId } };
 }
 
-/** A single bell, which is the rule, costs a fraction of a bulk of one (PostgreSQL: 3 ms instead of 10). */
+/** Adds a single bell, the usual case, without the bulk call: on PostgreSQL 3 ms instead of 10. */
 async function add(queue: QueueHandle, jobs: readonly ReturnType<typeof toJob>[]): Promise<void> {
   const [job, ...others] = jobs;
   if (job && others.length === 0) await queue.add(job.name, job.data, job.opts);
   else await queue.addBulk([...jobs]);
 }
 
-/** Once no bell is under way, closing in order gets this long: a queue that is away must not hold up a stop. */
+/** Time to close in order after the last bell: a queue that is away must not delay a stop. */
 const closeMs = 2_000;
 
-/** Takes no new bells, waits for those under way, and ends the connections. */
+/** Takes no new bells, waits for the current ones, and closes the connections. */
 async function closeWorker(
   { worker, disconnect }: WorkerHandle,
   underWay: ReadonlySet<Promise<void>>,

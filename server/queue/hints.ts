@@ -17,7 +17,7 @@ export function createHints(connection: QueueConnection, onError: OnConnectionEr
 
 export type HintChannelName = "hints" | "progress";
 
-/** What a backend must do for hints: carry texts between processes. */
+/** Carries texts between processes; one implementation per backend. */
 export interface HintTransport {
   send(channel: HintChannelName, text: string): Promise<void>;
   /** Called once for each channel, on its first subscription. */
@@ -27,7 +27,7 @@ export interface HintTransport {
 
 const itemsPerMessage = 60;
 
-/** Builds the hints of a process on a transport; a lost message is logged by the transport and costs a second at most. */
+/** The hints of a process over a transport. A lost message costs at most one second. */
 function createHintChannel(transport: HintTransport, onError: (error: Error) => void): Hints {
   const listeners = new Set<(message: HintMessage) => void>();
   const progressListeners = new Set<(progress: LiveProgress) => void>();
@@ -45,7 +45,7 @@ function createHintChannel(transport: HintTransport, onError: (error: Error) => 
       if (message.type === "progress") for (const listener of progressListeners) listener(message.progress);
       else for (const listener of listeners) listener(message);
     } catch (error) {
-      // The channel is open to whoever reaches the server: a foreign text must not end the process.
+      // Every client of the server can send to the channel: an invalid text must not end the process.
       onError(error instanceof Error ? error : new Error(String(error)));
     }
   };
@@ -90,7 +90,7 @@ function inParts<Item>(items: readonly Item[]): Item[][] {
 
 const windowMs = 20;
 
-/** Gathers hints for 20 ms and sends the newest revision of each job once. */
+/** Collects hints for 20 ms and sends the newest revision of each job once. */
 function coalesceHints(send: (hints: readonly JobHint[]) => void) {
   const newest = new Map<string, JobHint>();
   let timer: NodeJS.Timeout | null = null;

@@ -11,12 +11,12 @@
 
 import type { Env } from "../platform/index.ts";
 
-/** Where bells and hints travel: Redis when there is one, else PostgreSQL. */
+/** The backend of bells and hints: Redis when it is configured, else PostgreSQL. */
 export type QueueConnection =
   | { readonly backend: "redis"; readonly url: string }
   | { readonly backend: "postgres"; readonly url: string };
 
-/** Chooses the backend from the environment; LISTEN needs a direct connection where there is a pooler. */
+/** Chooses the backend from the environment; behind a pooler LISTEN needs the direct address. */
 export function queueConnection(
   env: Pick<Env, "REDIS_URL" | "DATABASE_DIRECT_URL">,
   databaseUrl: string,
@@ -25,10 +25,10 @@ export function queueConnection(
   return { backend: "postgres", url: env.DATABASE_DIRECT_URL ?? databaseUrl };
 }
 
-/** Called with errors of connections that mend themselves; they are logged, not thrown. */
+/** Receives errors of connections that reconnect by themselves; they are logged, not thrown. */
 export type OnConnectionError = (error: Error) => void;
 
-/** A bell invites the nodes of a queue to claim; it names the job that caused it, not the one that is claimed. */
+/** Invites the nodes of a queue to claim. It names the job that caused it; a node may claim another one. */
 export interface Bell {
   readonly jobId: string;
   readonly attempt: number;
@@ -37,14 +37,14 @@ export interface Bell {
 
 /** A node's subscription to one queue. */
 export interface BellConsumer {
-  /** Changes how many bells are answered at once; at least 1. */
+  /** Changes the number of simultaneous bells; at least 1. */
   setSlots(slots: number): void;
-  /** Takes no new bells; resolves when those under way are done. */
+  /** Takes no new bells; resolves when the current ones are done. */
   close(): Promise<void>;
 }
 
 export interface Bells {
-  /** Rings once per bell; a bell that is lost is rung again by the sweep. */
+  /** Sends each bell once; the sweep repeats lost ones. */
   ring(queue: string, bells: readonly Bell[]): Promise<void>;
   /** Calls `onBell` for each bell, at most `slots` at once. */
   consume(queue: string, slots: number, onBell: (bell: Bell) => Promise<void>): BellConsumer;
@@ -53,28 +53,28 @@ export interface Bells {
   close(): Promise<void>;
 }
 
-/** What changed, said after commit. Losing a hint costs at most one second. */
+/** A changed job, published after the commit. A lost hint costs at most one second. */
 export interface JobHint {
   readonly ownerId: string;
   readonly jobId: string;
   readonly revision: number;
 }
 
-/** Progress between two revisions. The receiver finds the owner by the job, since a guest's job may change its owner. */
+/** Progress between two revisions. It names no owner, since the owner changes when a guest signs in; the receiver looks it up. */
 export interface LiveProgress {
   readonly jobId: string;
   readonly attempt: number;
   readonly progress: number;
   readonly stage: string;
-  /** Base64 of a small JPEG; left out where the last one is still the newest. */
+  /** Base64 of a small JPEG; missing while the last one is still the newest. */
   readonly preview?: string;
 }
 
-/** Running jobs that a web process shows to someone; it repeats the message while it does. */
+/** Running jobs that a web process shows; it repeats the message while it shows them. */
 interface WatchedJobs {
   readonly type: "watched";
   readonly jobIds: readonly string[];
-  /** The web process has no live progress of these jobs yet, so each worker sends its newest at once. */
+  /** The web process has no live progress of these jobs yet; workers send the newest at once. */
   readonly wantsLatest: boolean;
 }
 
@@ -86,10 +86,10 @@ export type HintMessage =
   /** The lease of a server began or ended. */
   | { readonly type: "server"; readonly url: string };
 
-/** Publish and subscribe between processes: Redis, or NOTIFY of PostgreSQL outside of the jobs' transactions. */
+/** Publish and subscribe between processes, over Redis or NOTIFY of PostgreSQL outside of transactions. */
 export interface Hints {
   publish(message: HintMessage): void;
-  /** All messages but progress, which travels apart: only web processes need it, and previews are large. */
+  /** All messages except progress, which has its own channel: only web processes need it, and previews are large. */
   subscribe(listener: (message: HintMessage) => void): () => void;
   subscribeProgress(listener: (progress: LiveProgress) => void): () => void;
   close(): Promise<void>;

@@ -27,7 +27,7 @@ export function postgresBells(url: string, onError: OnConnectionError): BellBack
   };
 }
 
-/** While BullMQ starts it holds a client without listening: its cut connection would end the process. */
+/** During its start BullMQ holds a client without an error listener: a lost connection would end the process. */
 function clientHeardBy(onError: OnConnectionError) {
   return class extends pg.Client {
     constructor(config?: string | pg.ClientConfig) {
@@ -37,7 +37,7 @@ function clientHeardBy(onError: OnConnectionError) {
   };
 }
 
-/** PostgreSQL refuses payloads of 8,000 bytes and more; a part also holds its header. */
+/** PostgreSQL refuses payloads of 8,000 bytes and more; each part also needs room for its header. */
 const partChars = 7_500;
 const header = /^#(\S+) (\d+) (\d+) /;
 
@@ -53,7 +53,7 @@ function cutText(json: string): string[] {
   });
 }
 
-/** Escapes all other characters, so that a character is a byte. */
+/** Escapes all non-ASCII characters, so that each character is one byte. */
 function toAscii(json: string): string {
   return json.replaceAll(
     /[\u0080-\uffff]/g,
@@ -61,7 +61,7 @@ function toAscii(json: string): string {
   );
 }
 
-/** Passes on whole texts. The parts of a text arrive in order; a text with a missing part is dropped. */
+/** Joins the parts of texts, which arrive in order; a text with a missing part is dropped. */
 function joinTexts(onText: (text: string) => void): (payload: string) => void {
   let id = "";
   let parts: string[] = [];
@@ -86,7 +86,7 @@ const nameOf = (channel: HintChannelName) => `atelier_${channel}`;
 const firstRetryMs = 250;
 const lastRetryMs = 5_000;
 
-/** NOTIFY on a connection of its own, outside of the jobs' transactions; LISTEN on another that reconnects. */
+/** NOTIFY on its own connection, outside of transactions; LISTEN on a second one that reconnects. */
 export function postgresHints(url: string, onError: OnConnectionError): HintTransport {
   const pool = new pg.Pool({
     connectionString: url,

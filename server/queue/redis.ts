@@ -6,7 +6,7 @@ import type { OnConnectionError } from "./index.ts";
 
 const prefix = "atelier";
 
-/** Bells over Redis. BullMQ leaves a connection that it was given to its giver, so all are closed here. */
+/** Bells over Redis. BullMQ does not close connections that it receives, so all are closed here. */
 export function redisBells(url: string, onError: OnConnectionError): BellBackend {
   const connect = () => {
     const client = new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 5_000, lazyConnect: true });
@@ -59,7 +59,7 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
   const listeners = new Map<string, (text: string) => void>();
   const subscribe = () => void subscriber.subscribe(...listeners.keys()).catch(onError);
   subscriber.on("message", (name, text) => listeners.get(name)?.(text));
-  // On every connection: a subscription that failed because Redis was away at the start is not resumed by itself.
+  // On each connect: a subscription that failed because Redis was away at the start is not resumed by itself.
   subscriber.on("ready", subscribe);
   return {
     async send(channel, text) {

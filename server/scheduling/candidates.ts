@@ -2,11 +2,11 @@ import { type EngineName, enginesFor, type InputRole, type JobKind, type Need, n
 import { AppError } from "../platform/index.ts";
 import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
 
-/** What a request says about where it may run. */
+/** The parts of a request that decide where it may run. */
 export interface PlaceRequest {
   readonly kind: JobKind;
   readonly params: Readonly<Record<string, unknown>>;
-  /** Roles of the pictures that it brings. */
+  /** Roles of the input pictures. */
   readonly roles: ReadonlySet<InputRole>;
   readonly engine?: EngineName | undefined;
   readonly workflow?: string | undefined;
@@ -20,8 +20,8 @@ export interface Candidate {
 }
 
 /**
- * All ways to run a request, the best first; what a caller names narrows them. Throws `workflow_unknown` when the named
- * workflow does not exist or does another kind of work, or does not fit the pictures.
+ * All ways to run a request, best first; a named engine or workflow narrows them. Throws `workflow_unknown` when the
+ * named workflow does not exist or has another kind, and `workflow_params` when it takes other pictures.
  */
 export function findCandidates(workflows: readonly Workflow[], request: PlaceRequest): Candidate[] {
   if (request.workflow !== undefined) return [namedCandidate(workflows, request, request.workflow)];
@@ -44,10 +44,10 @@ function workflowCandidates(workflows: readonly Workflow[], request: PlaceReques
     (workflow) =>
       workflow.kind === request.kind &&
       takesInputs(workflow, [...request.roles]) &&
-      hasItsWords(workflow, request),
+      fitsPrompt(workflow, request),
   );
   const accepting = fitting.filter((workflow) => accepts(workflow, request));
-  // Where none takes the settings, the first one says what is wrong with them.
+  // When none accepts the settings, the check of the first one later reports the errors.
   const chosen = accepting.length > 0 ? accepting : fitting;
   return chosen.toSorted((a, b) => a.rank - b.rank).map(candidateOf);
 }
@@ -68,20 +68,21 @@ function candidateOf(workflow: Workflow): Candidate {
   return { engine: "comfyui", workflow, need: `comfyui/${workflow.name}` };
 }
 
-/** Whether the settings that the workflow knows are in its ranges. */
+/** Whether the params that the workflow knows are within its ranges. */
 function accepts(workflow: Workflow, { params }: PlaceRequest): boolean {
   const own = Object.entries(params).filter(([name]) => name in workflow.params);
   return workflowParams(workflow).safeParse(Object.fromEntries(own)).success;
 }
 
-function hasItsWords({ params }: Workflow, request: PlaceRequest): boolean {
+/** Whether the workflow takes the prompt of the request, or can run without one. */
+function fitsPrompt({ params }: Workflow, request: PlaceRequest): boolean {
   const prompt = Object.entries(params).find(([name]) => name === "prompt")?.[1];
   if (!prompt) return request.params["prompt"] === undefined;
   const isRequired = prompt.type !== "seed" && prompt.required && prompt.default === undefined;
   return !isRequired || request.params["prompt"] !== undefined;
 }
 
-/** Says why a kind that nothing could run since yesterday does not run, and what to connect. */
+/** Message for a kind that no node of the last 24 hours could run, with what to connect. */
 export function missingEngineReason(kind: JobKind, candidates: readonly Candidate[]): string {
   const [first] = candidates;
   if (candidates.length === 1 && first?.workflow) {
@@ -89,9 +90,9 @@ export function missingEngineReason(kind: JobKind, candidates: readonly Candidat
   }
   switch (kind) {
     case "text_to_image":
-      return "Making pictures from text needs a ComfyUI server; none is connected. The engine of this computer only edits pictures.";
+      return "Text to image needs a ComfyUI server; none is connected. The local engine only edits pictures.";
     case "edit":
-      return "Changing a picture by words needs a ComfyUI server with a model for it; none is connected.";
+      return "Editing with a prompt needs a ComfyUI server with an edit model; none is connected.";
     case "restore_faces":
       return "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer; none is connected.";
     case "inpaint":

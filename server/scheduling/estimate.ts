@@ -3,22 +3,22 @@ import { schema, type Db, type Estimate } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { readRunCosts, type RunCost, type RunCosts } from "./places.ts";
 
-/** A job in its line, or one that would stand at the end of its owner's share. */
+/** A waiting job, or a new one that would be the last of its owner's share. */
 export interface LineTarget {
   readonly need: Need;
   readonly ownerId: string;
   readonly tier: number;
-  /** Place within the owner's share; null for a job that is not in the line yet. */
+  /** Order within the owner's share; null for a job that is not in the line yet. */
   readonly ownerOrder: number | null;
-  /** True for a row that has left the line for the window: it stands before all that is pending. */
+  /** True for a row of the window, which is before all pending rows. */
   readonly isQueued: boolean;
 }
 
-/** What stands before a job. Times in ms. */
+/** What is served before a job. Times in ms. */
 export interface Wait {
   /** How many jobs are served before it. */
   readonly position: number;
-  /** False while no active node can run it: `waitMs` then promises nothing. */
+  /** False while no active node can run it; `waitMs` then has no meaning. */
   readonly isLive: boolean;
   readonly waitMs: readonly [low: number, high: number];
   /** Past runs of the job's own need. */
@@ -31,21 +31,21 @@ interface Count {
 }
 
 interface Line {
-  /** By target; `isRival` when a node that can run the target can run it too. */
+  /** By target; `isRival` when a node that can run the target can run these jobs too. */
   readonly ahead: readonly (Count & { readonly target: number; readonly isRival: boolean })[];
   /** On the nodes that can run the need `of`. */
   readonly running: readonly (Count & { readonly of: string })[];
   readonly slots: readonly { readonly of: string; readonly slots: number }[];
 }
 
-/** Width of the range in standard deviations: eight of ten should fall inside. */
+/** Half the width of the range in standard deviations: about 80 % of the waits should fall inside. */
 const spread = 1.28;
 const enoughRuns = 5;
 const assumedRunMs: readonly [number, number] = [5_000, 120_000];
 
 /**
- * How many jobs of a queue are served before each of these under fair shares, and in which range each waits, from past
- * runs of their needs. Reads the line once. Not for use inside a transaction: it takes a connection.
+ * For each target the number of jobs that are served before it under fair shares, and its expected wait, from past runs
+ * of the needs. Reads the line once. Do not call it inside a transaction: it takes a connection of its own.
  */
 export async function readWaits(
   db: Db,
@@ -79,7 +79,7 @@ function waitOf({ need, target, line, costs }: Expected): Wait {
   const aheadMs = sum(rivals, (one) => one.n * costs(one.need).meanMs);
   const runningMs = sum(running, (one) => one.n * costs(one.need).meanMs);
   const variance = sum(rivals, (one) => one.n * costs(one.need).varianceMs2);
-  // Who runs now is on average half through.
+  // A running job is on average half done.
   const mean = (aheadMs + runningMs / 2) / lanes;
   const deviation = Math.sqrt(variance + runningMs ** 2 / 12) / lanes;
   const bound = (ms: number) => Math.max(0, Math.round(ms));
@@ -90,26 +90,26 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** The whole of what is expected of a job: `wait`, and its own run from past ones of the same size when there are enough. */
+/** The estimate of a job: its wait, and its run time from past runs, of the same size class when there are enough. */
 export function toEstimate({ position, isLive, waitMs, cost }: Wait, sizeClass: number): Estimate {
   const same = cost.runs.filter((run) => run.sizeClass === sizeClass);
   const runs = (same.length >= enoughRuns ? same : cost.runs).map(({ ms }) => ms).toSorted((a, b) => a - b);
   const wait = { position, isLive, waitMs };
   if (runs.length === 0) return { ...wait, runMs: assumedRunMs, runs: 0 };
   const at = (part: number) => Math.round(runs[Math.round(part * (runs.length - 1))] ?? 0);
-  // The middle eight of ten.
+  // The middle 80 %.
   return { ...wait, runMs: [at(0.1), at(0.9)], runs: runs.length };
 }
 
 /**
- * Rows ahead: the window, higher tiers, own earlier ones, and of each other owner as many as this one has up to the job,
- * since the fair pick takes the owners in turn; one less of an owner whose last turn was later.
+ * Rows before a target: the window, higher tiers, earlier rows of its owner, and of each other owner as many rows as its
+ * owner has up to the target, since the fair pick takes the owners in turn; one less if that owner was served later.
  */
 async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): Promise<Line> {
   const { jobs, nodes, nodeQueues, queueTurns } = schema;
   const list = JSON.stringify(targets.map((target, i) => ({ i, ...target })));
   const isBefore = sql`l.owner_id = t."ownerId" and (t."ownerOrder" is null or l.owner_order < t."ownerOrder")`;
-  // Materialized, else places may be counted anew for each row of the line: 2 s at 2,000 rows instead of 20 ms.
+  // Materialized, or the planner may count positions for each row again: 2 s at 2,000 rows instead of 20 ms.
   const result = await db.execute<Line & Record<string, unknown>>(sql`
     with targets as materialized (
       select * from jsonb_to_recordset(${list}::jsonb) as t(i int, need text, "ownerId" text, tier int, "ownerOrder" float8, "isQueued" boolean)
@@ -117,11 +117,11 @@ async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): 
       select owner_id, served_at from ${queueTurns} where queue = ${queue}
     ), line as materialized (
       select need, tier, owner_id, owner_order, coalesce(served_at, '-infinity') as served_at,
-        row_number() over (partition by owner_id, tier order by owner_order, id) as place
+        row_number() over (partition by owner_id, tier order by owner_order, id) as position
       from ${jobs} left join turns using (owner_id)
       where queue = ${queue} and status = 'pending' and exists (select 1 from targets where not "isQueued")
     ), mine as materialized (
-      select t.*, (select count(*) + 1 from line l where l.tier = t.tier and ${isBefore}) as place,
+      select t.*, (select count(*) + 1 from line l where l.tier = t.tier and ${isBefore}) as position,
         coalesce((select served_at from turns where owner_id = t."ownerId"), '-infinity') as served_at
       from targets t where not t."isQueued"
     ), able as materialized (
@@ -130,7 +130,7 @@ async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): 
       join ${nodes} n on n.id = q.node_id and n.state = 'active'
     ), before as (
       select t.i, t.need as of, l.need, count(*)::int as n from mine t
-      join line l on l.tier > t.tier or (l.tier = t.tier and ((${isBefore}) or (l.owner_id <> t."ownerId" and l.place <= t.place - (l.served_at > t.served_at)::int)))
+      join line l on l.tier > t.tier or (l.tier = t.tier and ((${isBefore}) or (l.owner_id <> t."ownerId" and l.position <= t.position - (l.served_at > t.served_at)::int)))
       group by t.i, t.need, l.need
       union all
       select t.i, t.need, j.need, count(*)::int from mine t, ${jobs} j

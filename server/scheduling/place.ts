@@ -4,7 +4,7 @@ import { AppError, type Config, type QueueNeeds } from "../platform/index.ts";
 import { type Candidate, missingEngineReason } from "./candidates.ts";
 import { isGpuQueue, type LivePlace, livePlaces, type Place, readPlaces } from "./places.ts";
 
-/** Where a job goes, and the candidate that it becomes. */
+/** The chosen queue and candidate of a request. */
 export interface Placed {
   readonly candidate: Candidate;
   readonly queue: string;
@@ -12,9 +12,9 @@ export interface Placed {
 }
 
 /**
- * Places a request: the best candidate that a live node can run; of the queues that serve it the one where it
- * is expected to be done first and that has room in its line. Without a live one the best candidate that a node of the last 24 hours, or the
- * local engine, could run: the job waits there. Throws `no_engine` when none ever could.
+ * Places a request: the best live candidate, in the queue with room where it should be done first. Without a live one
+ * the best candidate of a node of the last 24 hours or of the local engine, and the job waits there. Throws `no_engine`
+ * when there is none.
  */
 export async function place(
   db: Db,
@@ -46,13 +46,13 @@ function chooseCandidate(candidates: readonly Candidate[], places: readonly Plac
 
 const waitOf = ({ workMs, slots }: Place) => workMs / Math.max(1, slots) / 1_000;
 
-/** Seconds until a newcomer would be done: an idle server without a card is no match for a card with one job before it. */
+/** Seconds until a new job would be done. The CPU factor makes a card with one waiting job better than an idle CPU server. */
 function doneIn(place: Place, config: Config): number {
   const factor = isGpuQueue(config, place.queue) ? 1 : config.timing.cpuRunFactor;
   return waitOf(place) + (place.runMs * factor) / 1_000;
 }
 
-/** Where it is done first, of equals the more demanding class; a full line is passed over while another has room. */
+/** The place where the job is done first, on a tie the more demanding queue; full lines only when no line has room. */
 function chooseQueue(live: readonly Place[], config: Config): Place | undefined {
   const { limits, queues } = config;
   const rank = Object.keys(queues);
@@ -108,7 +108,7 @@ export interface DowngradeRequest {
   readonly roles: ReadonlySet<string>;
 }
 
-/** A slower or simpler place. */
+/** A place of lower speed or quality. */
 export interface Downgrade {
   readonly queue: string;
   readonly need: Need;
@@ -117,8 +117,8 @@ export interface Downgrade {
 }
 
 /**
- * Where a job goes that no graphics card has the memory for: the same workflow on a CPU queue, else another engine
- * that can do the kind there. Null when nothing alive can.
+ * The place for a job that needs more memory than any graphics card has: the same workflow on a CPU queue, else another
+ * engine for the kind on a CPU queue. Null when none is live.
  */
 export async function findDowngrade(
   db: Db | Tx,
@@ -139,8 +139,8 @@ export async function findDowngrade(
 }
 
 /**
- * Of some queues, in the order of the configuration, the one that asks for the least; of those that ask for the same the
- * last, since the most demanding stands first. Null without any.
+ * The queue with the lowest requirements; on a tie the later one in the configuration, which lists the most demanding
+ * queue first. Null without queues.
  */
 export function leastDemandingQueue(queues: Config["queues"]): string | null {
   const sorted = Object.entries(queues)

@@ -3,7 +3,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import type { EngineName, Need } from "../engines.ts";
 import type { Config } from "../platform/index.ts";
 
-/** A need on a queue, with what stands before a newcomer there. */
+/** A need on a queue, with the work that is served before a new job there. */
 export interface Place {
   readonly queue: string;
   readonly need: Need;
@@ -11,7 +11,7 @@ export interface Place {
   readonly slots: number;
   /** Expected run time of all open jobs of the queue, ms. */
   readonly workMs: number;
-  /** Expected run time of one job of the need, ms, wherever its past runs were. */
+  /** Expected run time of one job of the need, ms, from past runs in any queue. */
   readonly runMs: number;
   readonly waiting: number;
 }
@@ -19,8 +19,8 @@ export interface Place {
 const knownForHours = 24;
 
 /**
- * Where any of these needs can be served, now or by a node seen in the last 24 hours. Not for use inside a transaction:
- * it takes a connection.
+ * The places of these needs on live nodes and on nodes of the last 24 hours. Do not call it inside a transaction: it
+ * takes a connection of its own.
  */
 export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[]> {
   if (needs.length === 0) return [];
@@ -73,10 +73,10 @@ async function readOffered(db: Db, needs: readonly Need[]): Promise<Offered[]> {
   return result.rows;
 }
 
-/** One need on one queue that live nodes can serve now. */
+/** A place that live nodes can serve now. */
 export type LivePlace = Pick<Place, "queue" | "need" | "slots">;
 
-/** Everything that live nodes can serve now. */
+/** All places that live nodes can serve now. */
 export async function livePlaces(db: Db | Tx): Promise<LivePlace[]> {
   const { nodes, nodeQueues } = schema;
   const result = await db.execute<{ queue: string; need: Need; slots: number }>(sql`
@@ -98,13 +98,13 @@ export async function seenNeeds(db: Db | Tx): Promise<Need[]> {
 
 export interface LiveServer {
   readonly url: string;
-  /** Queue through which its node gives it jobs. */
+  /** The queue whose jobs its node gives to it. */
   readonly queue: string;
-  /** Null when the server did not say. */
+  /** Null when the server does not report it. */
   readonly vramBytes: number | null;
 }
 
-/** Servers that can be given a job of the need now, each address once per queue. */
+/** Servers that can run a job of the need now, each address once per queue. */
 export async function liveServers(db: Db, config: Pick<Config, "queues">, need: Need): Promise<LiveServer[]> {
   const result = await db.execute<{ url: string; queue: string; vramBytes: string | null }>(sql`
     select s.url, q.queue, max(s.vram_total_bytes) as "vramBytes"
@@ -116,8 +116,8 @@ export async function liveServers(db: Db, config: Pick<Config, "queues">, need: 
 }
 
 /**
- * Healthy servers `s` of active nodes that are given jobs of a need through a queue `q`, as SQL to select from. A server
- * with a card serves its node's queue of cards, any other one the CPU queue.
+ * SQL source of healthy servers `s` of active nodes that can get jobs of a need from a queue `q`. A server with a card
+ * serves the card queue of its node, any other server the CPU queue.
  */
 export function servingServers(config: Pick<Config, "queues">, need: SQL): SQL {
   const { engineServers, nodes, nodeQueues } = schema;
@@ -130,7 +130,7 @@ export function servingServers(config: Pick<Config, "queues">, need: SQL): SQL {
     where s.state = 'healthy' and ${need} = any(s.needs)`;
 }
 
-/** Whether the queue stands for graphics cards. */
+/** Whether the queue requires graphics cards. */
 export function isGpuQueue({ queues }: Pick<Config, "queues">, queue: string): boolean {
   return (queues[queue]?.minVramGib ?? 0) > 0;
 }
@@ -141,11 +141,11 @@ interface PastRun {
   readonly sizeClass: number;
 }
 
-/** What runs of a need took, in ms, from its last completed ones. */
+/** Run times of the last completed jobs of a need. */
 export interface RunCost {
   readonly meanMs: number;
   readonly varianceMs2: number;
-  /** The last ones, the newest first. */
+  /** Newest first. */
   readonly runs: readonly PastRun[];
 }
 
@@ -156,16 +156,16 @@ interface Read {
   readonly cost: RunCost;
 }
 
-/** Expectations need not be newer than that, and a crowd of submits reads them once. */
+/** Age limit of cached costs, so that many submits at once read them once. */
 const believedForMs = 2_000;
 const keptRuns = 200;
 const recentRuns = 50;
-/** What is assumed of a need that has no past runs. */
+/** Assumed for a need without past runs. */
 const assumedRunMs: Record<EngineName, number> = { comfyui: 30_000, iopaint: 10_000, local: 10_000 };
 
 const costsByDb = new WeakMap<Db, Map<string, Read>>();
 
-/** What runs of these needs take, as known up to two seconds ago. Not for use inside a transaction: it takes a connection. */
+/** Run costs of these needs, at most two seconds old. Do not call it inside a transaction: it takes a connection. */
 export async function readRunCosts(db: Db, needs: readonly string[]): Promise<RunCosts> {
   const known = costsByDb.get(db) ?? new Map<string, Read>();
   costsByDb.set(db, known);
@@ -211,7 +211,7 @@ function costOf(need: string, runs: readonly PastRun[]): RunCost {
   return { meanMs, varianceMs2: squares / (recent.length - 1), runs };
 }
 
-/** Runs of one class take about as long on one server: 2 × log2 of megapixels × steps, rounded. */
+/** 2 × log2 of megapixels × steps, rounded: runs of one size class take about the same time on one server. */
 export function sizeClassOf({ pixels, steps }: { pixels: number; steps: number }): number {
   const work = Math.max(0.01, (pixels / 1_000_000) * Math.max(1, steps));
   return Math.round(2 * Math.log2(work));

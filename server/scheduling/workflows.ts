@@ -7,19 +7,19 @@ import { livePlaces } from "./places.ts";
 interface Published {
   readonly readAtMs: number;
   readonly workflows: readonly Workflow[];
-  /** When names were looked for that were not there. */
+  /** When a name was last searched without success. */
   readonly missedAtMs: Map<string, number>;
 }
 
 const believedForMs = 2_000;
 const maxMissed = 1_000;
 const publishedByDb = new WeakMap<object, Published>();
-/** What the last read of any database found, by name and hash; null for what this process cannot use. */
+/** Parsed workflows of the last read by name and hash; null for those that this process cannot parse. */
 let parsedByKey: ReadonlyMap<string, Workflow | null> = new Map();
 
 /**
- * Built-in workflows and those that nodes of the last 24 hours published, as known up to two seconds ago; read again when
- * the wanted name is not among them, at most once in that time. Not for use inside a transaction: it would take a second connection.
+ * Built-in workflows and those published by nodes of the last 24 hours, at most two seconds old. When `wanted` is
+ * missing they are read again, at most once in that time. Do not call it inside a transaction: it takes a connection.
  */
 export async function knownWorkflows(db: Db, wanted?: string): Promise<readonly Workflow[]> {
   const known = publishedByDb.get(db);
@@ -34,7 +34,7 @@ export async function knownWorkflows(db: Db, wanted?: string): Promise<readonly 
   return workflows;
 }
 
-/** The workflow of that name as the newest node published it, else the built-in one. */
+/** The workflow of that name that the newest node published, else the built-in one. */
 export async function findWorkflow(db: Db, name: string): Promise<Workflow | null> {
   return (await knownWorkflows(db, name)).find((workflow) => workflow.name === name) ?? null;
 }
@@ -56,7 +56,7 @@ interface Head extends Record<string, unknown> {
 
 const keyOf = ({ name, hash }: Head) => `${name} ${hash}`;
 
-/** Graphs are large: only those are read that were not parsed before. */
+/** Reads only graphs that were not parsed before, since graphs are large. */
 async function readPublished(db: Db): Promise<Workflow[]> {
   const { nodes, nodeWorkflows } = schema;
   const { rows: heads } = await db.execute<Head>(sql`
@@ -66,7 +66,7 @@ async function readPublished(db: Db): Promise<Workflow[]> {
     order by w.name, n.started_at desc`);
   const unknown = heads.filter((head) => !parsedByKey.has(keyOf(head)));
   const parsed = new Map([...parsedByKey, ...(await parseAll(db, unknown))]);
-  // Only what is published now is kept.
+  // Keep only what is published now.
   const current = new Set(heads.map(keyOf));
   parsedByKey = new Map([...parsed].filter(([key]) => current.has(key)));
   return heads.flatMap((head) => parsed.get(keyOf(head)) ?? []);
@@ -81,7 +81,7 @@ async function parseAll(db: Db, heads: readonly Head[]): Promise<[string, Workfl
   return result.rows.map((row) => [keyOf(row), parse(row)]);
 }
 
-/** Null for one that a node of another version published: the others stay in use. */
+/** Null for a workflow that this version cannot parse; the others stay usable. */
 function parse({ name, manifest, graph }: { name: string; manifest: unknown; graph: unknown }) {
   try {
     return parseWorkflow({ name, manifest, graph, isBuiltIn: false });
@@ -90,7 +90,7 @@ function parse({ name, manifest, graph }: { name: string; manifest: unknown; gra
   }
 }
 
-/** For each workflow what the live server lacks that lacks the least for it; by the workflow's name. */
+/** By workflow name: what is missing on the live server that lacks the least. */
 async function readLacks(db: Db | Tx): Promise<ReadonlyMap<string, readonly string[]>> {
   const { engineServers, nodes } = schema;
   const result = await db.execute<{ name: string; lacks: string[] }>(sql`
@@ -101,7 +101,7 @@ async function readLacks(db: Db | Tx): Promise<ReadonlyMap<string, readonly stri
   return new Map(result.rows.map(({ name, lacks }) => [name, lacks]));
 }
 
-/** What a setting of a workflow may be; a number has a range or choices. */
+/** The allowed values of a param; a number has a range or choices. */
 export interface OfferedParam {
   readonly type: "text" | "integer" | "number" | "seed";
   readonly min?: number | undefined;
@@ -112,24 +112,24 @@ export interface OfferedParam {
   readonly choices?: Readonly<Record<string, string | number>> | undefined;
 }
 
-/** A workflow as people choose it. */
+/** A workflow that users can choose. */
 export interface OfferedWorkflow {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly kind: JobKind;
-  /** The lower is preferred within the kind. */
+  /** Lower ranks are preferred within the kind. */
   readonly rank: number;
   readonly vramGib: number;
-  /** Whether a live server has all that it needs. */
+  /** Whether a live node can run it now. */
   readonly isLive: boolean;
-  /** What the server lacks that is nearest to running it; empty when it is live or no server is there. */
+  /** What is missing on the server that lacks the least; empty when it is live or without servers. */
   readonly missing: readonly string[];
   readonly params: Partial<Record<ParamName, OfferedParam>>;
   readonly inputs: readonly { readonly role: string; readonly required: boolean }[];
 }
 
-/** All workflows that are known, those that can run now first, then by preference. */
+/** All known workflows, live ones first, then by rank. */
 export async function offeredWorkflows(db: Db): Promise<OfferedWorkflow[]> {
   const [workflows, live, lacks] = await Promise.all([knownWorkflows(db), livePlaces(db), readLacks(db)]);
   const liveNeeds = new Set<string>(live.map(({ need }) => need));
