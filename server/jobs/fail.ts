@@ -18,17 +18,17 @@ import { claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transitio
  * current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
-  const way = await findWay(services, lease, error);
-  const failed = way === null ? await end(services, lease, error) : null;
+  const nextTry = await chooseNextTry(services, lease, error);
+  const failed = nextTry === null ? await end(services, lease, error) : null;
   if (failed) return finish(services, failed);
-  const again = way && (await requeue(services, lease, { error, way }));
+  const again = nextTry && (await requeue(services, lease, { error, nextTry }));
   if (again) return finish(services, again);
   const ended = await end(services, lease, error);
   return ended ? finish(services, ended) : null;
 }
 
 /** How the job continues; null when it ends. */
-async function findWay(services: Services, lease: Lease, error: AppError): Promise<Way | null> {
+async function chooseNextTry(services: Services, lease: Lease, error: AppError): Promise<NextTry | null> {
   const { strategy } = ruleOf(error.code);
   if (strategy === "fail") return null;
   const job = await readJob(services, lease.jobId);
@@ -50,7 +50,7 @@ async function finish(services: Services, job: Job): Promise<Job> {
 async function requeue(
   services: Services,
   lease: Lease,
-  { error, way }: { error: AppError; way: Way },
+  { error, nextTry }: { error: AppError; nextTry: NextTry },
 ): Promise<Job | null> {
   const rule = ruleOf(error.code);
   const { maxCharged, maxAttempts } = services.config.limits;
@@ -64,12 +64,12 @@ async function requeue(
       nodeId: null,
       progress: 0,
       stage: null,
-      notBefore: way.waits ? nextTryAt(services.config) : null,
-      ...way.set,
+      notBefore: nextTry.waits ? nextTryAt(services.config) : null,
+      ...nextTry.set,
     },
     honourCancel: true,
     event: "requeued",
-    data: { code: error.code, charged: rule.charged, ...exceptionOf(error), ...way.data },
+    data: { code: error.code, charged: rule.charged, ...exceptionOf(error), ...nextTry.data },
   });
 }
 
@@ -103,7 +103,7 @@ async function end(services: Services, lease: Lease, error: AppError): Promise<J
 }
 
 /** How the job continues after a failed try. */
-interface Way {
+interface NextTry {
   /** The next try waits, because the cause may pass by itself. */
   readonly waits: boolean;
   readonly set: Partial<
@@ -120,8 +120,8 @@ const keepsSubmission = new Set(["storage_unavailable", "database_unavailable"])
  * of memory" a larger card, then a CPU queue as a declared downgrade, then once more with freed memory. Null when
  * nothing else can be tried.
  */
-async function reroute(services: Services, job: Job, error: AppError): Promise<Way | null> {
-  const again: Way = {
+async function reroute(services: Services, job: Job, error: AppError): Promise<NextTry | null> {
+  const again: NextTry = {
     waits: true,
     set: keepsSubmission.has(error.code) ? {} : { externalId: null },
     data: {},
@@ -134,7 +134,7 @@ async function reroute(services: Services, job: Job, error: AppError): Promise<W
       return again;
     case "other_server":
     case "only_other_server":
-      return elsewhere(services, { job, error, again });
+      return onOtherServer(services, { job, error, again });
     case "cpu_queue":
       return withMoreMemory(services, { job, error, again });
   }
@@ -143,7 +143,7 @@ async function reroute(services: Services, job: Job, error: AppError): Promise<W
 interface Rerouting {
   readonly job: Job;
   readonly error: AppError;
-  readonly again: Way;
+  readonly again: NextTry;
 }
 
 /** Address of the failed server: from the details of the error, else the server of the last post. */
@@ -154,7 +154,7 @@ function failedServer({ job, error }: Rerouting): string | null {
   return error.code === "server_busy" ? null : job.server;
 }
 
-async function elsewhere(services: Services, input: Rerouting): Promise<Way | null> {
+async function onOtherServer(services: Services, input: Rerouting): Promise<NextTry | null> {
   const { job, error, again } = input;
   const server = failedServer(input);
   if (server === null) return again;
@@ -183,7 +183,7 @@ function findQueue(
   return (left.find(({ queue }) => queue === job.queue) ?? left[0])?.queue ?? null;
 }
 
-async function withMoreMemory(services: Services, input: Rerouting): Promise<Way | null> {
+async function withMoreMemory(services: Services, input: Rerouting): Promise<NextTry | null> {
   const { job, again } = input;
   const server = failedServer(input);
   const servers = await serversOfClass(services, job);
@@ -205,7 +205,7 @@ async function afterFreeing(
   services: Services,
   input: Rerouting,
   server: string | null,
-): Promise<Way | null> {
+): Promise<NextTry | null> {
   const { job, again } = input;
   const { jobEvents } = schema;
   const freed = and(eq(jobEvents.jobId, job.id), sql`${jobEvents.data}->>'next' = 'freed_memory'`);
@@ -219,7 +219,7 @@ function isNotLarger(failed: LiveServer | undefined): (server: LiveServer) => bo
   return ({ vramBytes }) => vramBytes !== null && vramBytes <= limit;
 }
 
-function downgradeTo(place: Downgrade, { job, error, again }: Rerouting, server: string | null): Way {
+function downgradeTo(place: Downgrade, { job, error, again }: Rerouting, server: string | null): NextTry {
   const { queue, need, engine, workflow } = place;
   const placement: Placement = {
     chosen: { queue, need },

@@ -45,7 +45,7 @@ test("D9 a drained node claims nothing, and claims again once it is resumed; bot
 
 test("D9 a node that leaves by itself, or is retired, cannot be resumed, whatever comes first", async () => {
   const { services } = scene;
-  for (const orders of [
+  for (const end of [
     async (id: string) => {
       await drainNode(services, { id });
       await closeDoors(services, id);
@@ -60,7 +60,7 @@ test("D9 a node that leaves by itself, or is retired, cannot be resumed, whateve
     },
   ]) {
     const id = await addNode(services);
-    await orders(id);
+    await end(id);
     await expect(resumeNode(services, { id })).rejects.toMatchObject({ code: "conflict" });
     expect((await readNode(id))?.state).toBe("draining");
   }

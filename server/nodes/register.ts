@@ -21,7 +21,7 @@ export interface Registration {
   readonly problems?: readonly NodeProblem[];
   /** The node inherits the settings of the last node of its name; false by default. */
   readonly inherits?: boolean;
-  /** The earlier incarnation of this process, which was declared lost; its drain request is inherited. */
+  /** The earlier incarnation of this process, which was declared lost; its settings and requests are inherited. */
   readonly replaces?: string;
 }
 
