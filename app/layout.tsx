@@ -2,8 +2,9 @@ import type { Metadata, Viewport } from "next";
 import { getLocale, getMessages, getTranslations } from "next-intl/server";
 import { cookies } from "next/headers";
 import type { ReactNode } from "react";
+import { createCookie, readTheme, themeCookie } from "./frame/cookies.ts";
 import { AppFrame } from "./frame/frame.tsx";
-import { createCookie, Providers, readTheme, themeCookie } from "./frame/providers.tsx";
+import { Providers } from "./frame/providers.tsx";
 import { letsGuestsIn, sessionCookie } from "./server/lets-guests-in.ts";
 import "./styles.css";
 

@@ -4,7 +4,7 @@ import { usePathname } from "next/navigation";
 import { useEffect } from "react";
 import { useCapability, useMe } from "../client/queries.ts";
 import { useIsHydrated } from "../ui/hooks.ts";
-import { rememberCreate } from "./providers.tsx";
+import { rememberCreate } from "./cookies.ts";
 
 interface NavItem {
   readonly key: "studio" | "create" | "gallery" | "jobs" | "settings" | "admin";

@@ -54,14 +54,6 @@ export function ConnectionNotice() {
   );
 }
 
-/** Remembers that pictures can be made from words, so that the server draws the way there from the first byte. */
-export const createCookie = "atelier-create";
-
-export function rememberCreate(isThere: boolean): void {
-  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
-  document.cookie = `${createCookie}=1; path=/; max-age=${isThere ? 31_536_000 : 0}; samesite=lax`;
-}
-
 interface LoadFailedProps {
   readonly error: unknown;
   readonly onRetry: () => void;
@@ -75,21 +67,6 @@ export function LoadFailed({ error, onRetry }: LoadFailedProps) {
       <Button onClick={onRetry}>{t("tryAgain")}</Button>
     </EmptyState>
   );
-}
-
-export const themeCookie = "atelier-theme";
-export const themes = ["system", "light", "dark"] as const;
-export type Theme = (typeof themes)[number];
-
-export function readTheme(value: string | undefined): Theme {
-  return themes.find((theme) => theme === value) ?? "system";
-}
-
-/** Applies a theme at once; the cookie lets the server draw the next page in it from its first byte. */
-export function applyTheme(theme: Theme): void {
-  document.documentElement.dataset.theme = theme;
-  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
-  document.cookie = `${themeCookie}=${theme}; path=/; max-age=31536000; samesite=lax`;
 }
 
 interface ProvidersProps {

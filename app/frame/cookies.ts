@@ -1,0 +1,24 @@
+// Read by the root layout on the server too, so this file must not become a client module.
+
+/** Remembers that an engine offers text to image, so that the server renders the link to it from the first byte. */
+export const createCookie = "atelier-create";
+
+export function rememberCreate(isThere: boolean): void {
+  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
+  document.cookie = `${createCookie}=1; path=/; max-age=${isThere ? 31_536_000 : 0}; samesite=lax`;
+}
+
+export const themeCookie = "atelier-theme";
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+export function readTheme(value: string | undefined): Theme {
+  return themes.find((theme) => theme === value) ?? "system";
+}
+
+/** Applies a theme at once; the cookie lets the server render the next page with it from the first byte. */
+export function applyTheme(theme: Theme): void {
+  document.documentElement.dataset.theme = theme;
+  // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox
+  document.cookie = `${themeCookie}=${theme}; path=/; max-age=31536000; samesite=lax`;
+}
