@@ -5,7 +5,7 @@ import Link from "next/link";
 import { type ReactNode, Suspense } from "react";
 import { useMe } from "../client/queries.ts";
 import { JobsDock } from "../jobs/dock.tsx";
-import { LiveConnection } from "../live/hooks.tsx";
+import { LiveConnection, useOpenJobCount } from "../live/hooks.tsx";
 import { Toaster } from "../ui/toasts.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
 import { useNavItems } from "./nav-items.ts";
@@ -28,6 +28,21 @@ function AccountLink() {
   );
 }
 
+const mostCounted = 99;
+
+/** The number of open jobs on the Jobs tab. */
+function OpenJobsBadge() {
+  const t = useTranslations("jobs");
+  const count = useOpenJobCount();
+  if (count === 0) return null;
+  return (
+    <span className="absolute -top-1.5 left-3 flex h-4 min-w-4 items-center justify-center rounded-full bg-ink px-1 text-[11px] leading-none font-semibold text-paper tabular">
+      <span aria-hidden>{count > mostCounted ? `${mostCounted}+` : count}</span>
+      <span className="sr-only">{t("pill.running", { count })}</span>
+    </span>
+  );
+}
+
 function BottomTabs({ hadCreate }: { readonly hadCreate: boolean }) {
   const t = useTranslations("frame");
   const items = useNavItems(hadCreate);
@@ -44,7 +59,10 @@ function BottomTabs({ hadCreate }: { readonly hadCreate: boolean }) {
               aria-current={item.isCurrent ? "page" : undefined}
               className="flex h-14 flex-col items-center justify-center gap-1 text-[11px] font-medium text-quiet aria-[current=page]:text-ink"
             >
-              <item.icon className="size-5" strokeWidth={1.75} aria-hidden />
+              <span className="relative">
+                <item.icon className="size-5" strokeWidth={1.75} aria-hidden />
+                {item.key === "jobs" ? <OpenJobsBadge /> : null}
+              </span>
               {t(`pages.${item.key}`)}
             </Link>
           </li>

@@ -5,9 +5,8 @@ import Link from "next/link";
 import { memo, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useFailureText } from "../client/failures.ts";
-import { useLiveJobs } from "../live/hooks.tsx";
-import { hasEnded } from "../live/store.ts";
-import { IconButton, Spinner } from "../ui/button.tsx";
+import { useLiveJobs, useOpenJobCount } from "../live/hooks.tsx";
+import { cx, IconButton, Spinner } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { dropUpload, retryUpload, type Upload, useUploads } from "../uploads/store.ts";
 import { JobAction, JobStateLine, JobThumbnail } from "./parts.tsx";
@@ -38,7 +37,11 @@ function DockPill({ openCount, uploads, onOpen }: Props) {
       onClick={onOpen}
       aria-expanded={false}
       aria-label={t("openTray", { state: text })}
-      className="fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] z-40 flex h-10 items-center gap-2 rounded-full bg-raised px-4 text-xs font-medium shadow-float transition-colors duration-120 hover:bg-hover max-wide:in-[:root:has(.room)]:top-16 max-wide:in-[:root:has(.room)]:bottom-auto max-wide:in-[:root:has([data-selection-bar])]:bottom-[calc(128px+env(safe-area-inset-bottom))] wide:right-5 wide:bottom-5"
+      className={cx(
+        "fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] z-40 flex h-10 items-center gap-2 rounded-full bg-raised px-4 text-xs font-medium shadow-float transition-colors duration-120 hover:bg-hover max-wide:in-[:root:has(.room)]:top-16 max-wide:in-[:root:has(.room)]:bottom-auto max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(156px+env(safe-area-inset-bottom))] max-wide:in-[:root:has([data-selection-bar])]:bottom-[calc(128px+env(safe-area-inset-bottom))] wide:right-5 wide:bottom-5",
+        // The tab bar counts the jobs; uploads have no tab, and a room covers the tab bar.
+        uploads.length === 0 && "max-wide:hidden max-wide:in-[:root:has(.room)]:flex",
+      )}
     >
       {hasFailed ? <CircleAlert className="size-4 text-fail" aria-hidden /> : null}
       {!hasFailed && isBusy ? <Spinner /> : null}
@@ -121,9 +124,9 @@ export function JobsDock() {
   const [isOpen, setOpen] = useState(false);
   const jobs = useLiveJobs();
   const uploads = useUploads();
+  const openCount = useOpenJobCount();
   const isEmpty = jobs.length + uploads.length === 0;
   if (isEmpty && !isOpen) return null;
-  const openCount = jobs.filter((job) => !hasEnded(job)).length;
   if (!isOpen) {
     return <DockPill openCount={openCount} uploads={uploads} onOpen={() => setOpen(true)} />;
   }

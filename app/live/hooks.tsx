@@ -5,7 +5,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { keys } from "../client/queries.ts";
 import { followAccountChange } from "./channel.ts";
-import { type Connection, live } from "./store.ts";
+import { type Connection, hasEnded, live } from "./store.ts";
 import { openJobStream } from "./stream.ts";
 import { startLive } from "./tabs.ts";
 
@@ -38,6 +38,11 @@ const none: readonly JobView[] = [];
 /** Jobs that are open or ended while this browser watched; newest first. */
 export function useLiveJobs(): readonly JobView[] {
   return useSyncExternalStore(live.watchList, live.list, () => none);
+}
+
+/** How many live jobs have not ended. */
+export function useOpenJobCount(): number {
+  return useLiveJobs().filter((job) => !hasEnded(job)).length;
 }
 
 export function useConnection(): Connection {

@@ -30,7 +30,7 @@ function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
   const pick = useFilePicker(takeFirst);
   const paste = usePasteButton(takeFirst);
   return (
-    <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center wide:max-xl:gap-4 wide:max-xl:p-4">
+    <div className="flex size-full flex-col items-center justify-center gap-6 p-6 text-center max-sm:gap-4 max-sm:px-2.5 max-sm:py-4 wide:max-xl:gap-4 wide:max-xl:p-4">
       <div className="flex flex-col items-center gap-1.5">
         <p className="font-serif text-lg">{t(`empty.${slot}.title`)}</p>
         <p className="max-w-[30ch] text-xs text-quiet">{t(`empty.${slot}.text`)}</p>
@@ -62,12 +62,13 @@ function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
 interface FrameHeaderProps {
   readonly id: string;
   readonly title: string;
+  readonly className?: string;
   readonly children?: ReactNode;
 }
 
-export function FrameHeader({ id, title, children }: FrameHeaderProps) {
+export function FrameHeader({ id, title, className, children }: FrameHeaderProps) {
   return (
-    <div className="flex h-5 items-center justify-between gap-2">
+    <div className={cx("flex h-5 items-center justify-between gap-2", className)}>
       <h2 id={id} className="text-sm font-medium">
         {title}
       </h2>
@@ -96,11 +97,12 @@ interface MatProps {
   /** Width by height. */
   readonly proportion: number;
   readonly onFile?: (file: File) => void;
+  readonly className?: string;
   readonly children: ReactNode;
 }
 
 /** The ground a picture hangs on; takes a dropped one. */
-export function Mat({ isEmpty, proportion, onFile, children }: MatProps) {
+export function Mat({ isEmpty, proportion, onFile, className, children }: MatProps) {
   const [isOver, setOver] = useState(false);
   const takesDrops = onFile !== undefined;
   const over = (event: DragEvent) => {
@@ -125,6 +127,7 @@ export function Mat({ isEmpty, proportion, onFile, children }: MatProps) {
           ? "border border-dashed border-edge/60 bg-well/60 max-wide:aspect-auto! max-wide:min-h-56 wide:min-h-85"
           : "border border-line bg-surface p-2.5 max-wide:max-h-[130vw]",
         isOver && "border-solid border-accent bg-accent-tint",
+        className,
       )}
     >
       {children}
@@ -179,6 +182,22 @@ function UploadInFrame({ upload, onCancel }: UploadInFrameProps) {
   );
 }
 
+/** Below the wide breakpoint the parts of both frames share one grid: pictures side by side, controls below them. */
+const places: Record<Slot, Record<"header" | "ground" | "recent" | "controls", string>> = {
+  person: {
+    header: "max-wide:col-start-1 max-wide:row-start-1",
+    ground: "max-wide:col-start-1 max-wide:row-start-2",
+    recent: "max-wide:col-start-1 max-wide:row-start-3",
+    controls: "max-sm:col-span-2 max-wide:col-start-1 max-wide:row-start-4",
+  },
+  garment: {
+    header: "max-wide:col-start-2 max-wide:row-start-1",
+    ground: "max-wide:col-start-2 max-wide:row-start-2",
+    recent: "max-wide:col-start-2 max-wide:row-start-3",
+    controls: "max-sm:col-span-2 max-sm:row-start-5 sm:max-wide:col-start-2 sm:max-wide:row-start-4",
+  },
+};
+
 interface InputFrameProps {
   readonly slot: Slot;
   readonly state: SlotState;
@@ -210,6 +229,7 @@ export function InputFrame({ slot, state, children }: InputFrameProps) {
   const t = useTranslations("studio");
   const { data: image } = useImage(state.imageId);
   const isEmpty = state.imageId === null && state.upload === undefined;
+  const place = places[slot];
   const paste = (event: ClipboardEvent) => {
     const [file] = filesOf(event.clipboardData);
     if (file === undefined) return;
@@ -217,19 +237,30 @@ export function InputFrame({ slot, state, children }: InputFrameProps) {
     state.put(file);
   };
   return (
-    <section aria-labelledby={`frame-${slot}`} onPaste={paste} className="flex min-w-0 flex-col gap-3">
-      <FrameHeader id={`frame-${slot}`} title={t(`slots.${slot}`)}>
+    <section
+      aria-labelledby={`frame-${slot}`}
+      onPaste={paste}
+      className="flex min-w-0 flex-col gap-3 max-wide:contents"
+    >
+      <FrameHeader id={`frame-${slot}`} title={t(`slots.${slot}`)} className={place.header}>
         {isEmpty ? null : (
           <IconButton label={t(`remove.${slot}`)} onClick={state.clear} className="-my-2">
             <X aria-hidden />
           </IconButton>
         )}
       </FrameHeader>
-      <Mat isEmpty={isEmpty} proportion={frameProportion(image)} onFile={state.put}>
+      <Mat
+        isEmpty={isEmpty}
+        proportion={frameProportion(image)}
+        onFile={state.put}
+        className={cx(place.ground, "max-wide:self-stretch", !isEmpty && "max-wide:aspect-4/5!")}
+      >
         <FrameContent slot={slot} state={state} />
       </Mat>
-      {children}
-      <RecentStrip slot={slot} chosenId={state.imageId} onChoose={state.choose} />
+      <div className={cx("flex min-w-0 flex-col gap-3", place.controls)}>{children}</div>
+      <div className={cx("min-w-0", place.recent)}>
+        <RecentStrip slot={slot} chosenId={state.imageId} onChoose={state.choose} />
+      </div>
     </section>
   );
 }

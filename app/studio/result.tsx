@@ -180,10 +180,10 @@ export function ResultFrame({ jobId, proportion, children }: ResultFrameProps) {
     <section
       aria-labelledby="frame-result"
       ref={ref}
-      className="flex min-w-0 scroll-my-6 flex-col gap-3 sm:max-wide:col-span-2"
+      className="flex min-w-0 scroll-my-6 flex-col gap-3 max-wide:col-span-2 max-wide:row-start-6 max-wide:mt-5 max-wide:scroll-mb-44"
     >
       <FrameHeader id="frame-result" title={t("slots.result")} />
-      <div className={cx("flex flex-col gap-3", shown === undefined && "max-wide:flex-col-reverse")}>
+      <div className="flex flex-col gap-3">
         <Mat isEmpty={shown === undefined} proportion={proportion}>
           <ResultContent job={shown} />
         </Mat>

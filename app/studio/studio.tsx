@@ -1,6 +1,6 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { useCallback } from "react";
+import { type ReactNode, useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useCapability, useImage, useIsGone } from "../client/queries.ts";
 import { useEstimate } from "../client/submit.ts";
@@ -95,6 +95,24 @@ function useIsDone(job: JobView | undefined): boolean {
   return job?.status === "completed" && job.outputs.length > 0 && !isGone;
 }
 
+interface RunBarProps {
+  /** False while a job runs: on a phone the bar then leaves its room to the result. */
+  readonly isIdle: boolean;
+  readonly children: ReactNode;
+}
+
+/** Holds the run button: under the result on a wide screen, else fixed above the tab bar, always in reach. */
+function RunBar({ isIdle, children }: RunBarProps) {
+  return (
+    <div
+      data-run-bar={isIdle ? "" : undefined}
+      className="flex flex-col gap-3 max-wide:not-data-run-bar:hidden max-wide:fixed max-wide:inset-x-0 max-wide:bottom-[calc(56px+env(safe-area-inset-bottom))] max-wide:z-10 max-wide:flex-col-reverse max-wide:gap-1.5 max-wide:border-t max-wide:border-line max-wide:bg-paper/92 max-wide:px-4 max-wide:py-2.5 max-wide:backdrop-blur-md sm:max-wide:px-6"
+    >
+      {children}
+    </div>
+  );
+}
+
 /** Under the result: the one thing to do next. */
 function RunActions({ jobId, canRun, isSubmitting, onRun }: RunActionsProps) {
   const t = useTranslations("studio");
@@ -105,12 +123,16 @@ function RunActions({ jobId, canRun, isSubmitting, onRun }: RunActionsProps) {
   return (
     <div className="flex flex-col gap-3">
       {job !== undefined && isDone ? <ResultActions job={job} isCurrent={isCurrent} /> : null}
-      {isDone && isCurrent ? null : (
-        <RunButton canRun={canRun} isBusy={isSubmitting || isOpen} onRun={onRun} className="w-full">
-          {t("run")}
-        </RunButton>
+      {isDone && isCurrent ? (
+        <EngineLine isDone isReady={false} />
+      ) : (
+        <RunBar isIdle={!isOpen}>
+          <RunButton canRun={canRun} isBusy={isSubmitting || isOpen} onRun={onRun} className="w-full">
+            {t("run")}
+          </RunButton>
+          <EngineLine isDone={false} isReady={canRun && !isOpen} />
+        </RunBar>
       )}
-      <EngineLine isDone={isDone && isCurrent} isReady={canRun && !isOpen && !(isDone && isCurrent)} />
       {job === undefined ? null : <DowngradeNote job={job} />}
     </div>
   );
@@ -142,7 +164,7 @@ export function Studio() {
   useFileTarget(takeFiles);
 
   return (
-    <div className="grid gap-x-6 gap-y-10 px-4 pt-2 sm:px-6 sm:grid-cols-2 wide:grid-cols-[1fr_1fr_1.35fr] wide:px-8 xl:gap-x-8">
+    <div className="grid grid-cols-2 gap-x-3 px-4 pt-2 max-wide:gap-y-3 max-wide:has-data-run-bar:pb-16 sm:gap-x-6 sm:px-6 wide:grid-cols-[1fr_1fr_1.35fr] wide:px-8 xl:gap-x-8">
       <InputFrame slot="person" state={person}>
         <ConsentCheck personId={person.imageId} isMissed={isConsentMissed} />
         <MaskButton personId={person.imageId} />

@@ -65,7 +65,7 @@ function ToastList() {
 export function Toaster() {
   return (
     <Toast.Portal>
-      <Toast.Viewport className="fixed bottom-20 left-1/2 z-70 flex w-[min(440px,calc(100vw-32px))] -translate-x-1/2 flex-col gap-2 outline-none wide:bottom-6">
+      <Toast.Viewport className="fixed bottom-20 left-1/2 z-70 flex w-[min(440px,calc(100vw-32px))] -translate-x-1/2 flex-col gap-2 outline-none max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(164px+env(safe-area-inset-bottom))] wide:bottom-6">
         <ToastList />
       </Toast.Viewport>
     </Toast.Portal>
