@@ -24,7 +24,7 @@ function EstimatePanel({ overview: { estimate, window } }: { readonly overview: 
           <div className="flex flex-col-reverse">
             <dt className="text-quiet">
               {t("within")}
-              <span className="block">{t("told", { count: told, window: inWindow })}</span>
+              <span className="block">{t("estimated", { count: told, window: inWindow })}</span>
             </dt>
             <dd className="text-lg">
               {format.number(within, { style: "percent", maximumFractionDigits: 1 })}

@@ -68,7 +68,7 @@ function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) 
   const takesNegative = chosen?.params.negativePrompt !== undefined;
   return (
     <section
-      aria-label={t("words")}
+      aria-label={t("prompt")}
       className="flex flex-col rounded-card border border-edge/70 bg-surface transition-colors duration-120 focus-within:border-ink"
     >
       <textarea

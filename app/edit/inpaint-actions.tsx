@@ -109,7 +109,12 @@ export function RepaintAction({ image, history, isBusy, onJob, words: first }: R
   const prompt = words.trim();
   return (
     <ActionRow hint={isMarked ? null : t(first === "" ? "repaintHint" : "repaintAgainHint")}>
-      <WordsField label={t("repaintWords")} hint={t("repaintWordsHint")} value={words} onChange={setWords} />
+      <WordsField
+        label={t("repaintPrompt")}
+        hint={t("repaintPromptHint")}
+        value={words}
+        onChange={setWords}
+      />
       <Button
         disabled={isBusy || inpaint.isPending || !isMarked || prompt === ""}
         onClick={() => inpaint.mutate({ strokes: history.strokes, workflow: workflow.name, prompt })}

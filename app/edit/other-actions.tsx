@@ -178,7 +178,7 @@ export function ChangeAction({ image, isBusy, onJob, start }: ActionProps & { re
     });
   return (
     <ActionRow hint={workflow?.title ?? t("referenceNeeded")}>
-      <WordsField label={t("changeWords")} hint={t("changeWordsHint")} value={words} onChange={setWords} />
+      <WordsField label={t("changePrompt")} hint={t("changePromptHint")} value={words} onChange={setWords} />
       {takesReference ? <Reference {...reference} /> : null}
       <Button
         disabled={

@@ -11,10 +11,22 @@ import { announceAccountChange } from "../live/channel.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
 
-/** As the server has it; said before, checked there. */
+/** The limits of the server, which checks them; shown before a form is sent. */
 export const minPasswordLength = 10;
+const maxPasswordLength = 128;
 
-type Known = "wrong" | "wrongCurrent" | "taken" | "short" | "tooMany" | "email" | "noInvitation" | "closed";
+type Known =
+  | "wrong"
+  | "wrongCurrent"
+  | "taken"
+  | "short"
+  | "long"
+  | "tooMany"
+  | "email"
+  | "name"
+  | "image"
+  | "noInvitation"
+  | "closed";
 
 const known: Readonly<Record<string, Known>> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
@@ -23,6 +35,9 @@ const known: Readonly<Record<string, Known>> = {
   USER_ALREADY_EXISTS: "taken",
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: "taken",
   PASSWORD_TOO_SHORT: "short",
+  PASSWORD_TOO_LONG: "long",
+  INVALID_NAME: "name",
+  INVALID_IMAGE: "image",
   TOO_MANY_REQUESTS: "tooMany",
   rate_limited: "tooMany",
   INVITATION_INVALID: "noInvitation",
@@ -39,7 +54,7 @@ export function useAuthError(): (error: unknown) => string {
       const status: unknown =
         typeof error === "object" && error !== null ? Reflect.get(error, "status") : undefined;
       if (status === 429) return t("tooMany");
-      return t(known[String(code)] ?? "other", { min: minPasswordLength });
+      return t(known[String(code)] ?? "other", { min: minPasswordLength, max: maxPasswordLength });
     },
     [t],
   );

@@ -145,12 +145,12 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
       />
       {takesWords ? (
         <label className="flex flex-col gap-1.5">
-          <span className="text-xs font-medium">{t("words")}</span>
+          <span className="text-xs font-medium">{t("prompt")}</span>
           <textarea
             value={prompt}
             rows={2}
             maxLength={mostCharacters}
-            placeholder={t("wordsHint")}
+            placeholder={t("promptHint")}
             onChange={(event) => studio.set({ prompt: event.target.value })}
             className="field-sizing-content max-h-32 min-h-15 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"
           />

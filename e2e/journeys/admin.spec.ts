@@ -21,7 +21,7 @@ async function orderNode(page: Page, order: keyof typeof stateAfter): Promise<vo
 }
 
 /** It may have been handed over already when the node was drained. */
-const waits = /^Waiting (in line|for a worker)$/;
+const waits = /^Waiting (in the queue|for a worker)$/;
 
 test("O4 D9 an admin drains the node, raises a waiting job and resumes; the story tells it all", async ({
   page,
@@ -36,7 +36,7 @@ test("O4 D9 an admin drains the node, raises a waiting job and resumes; the stor
 
   const jobId = await submitJob(page, { kind: "remove_background", inputs: { image } });
   await page.goto(`/admin/jobs?status=open&text=${jobId}`);
-  await page.getByRole("table", { name: "Jobs" }).getByRole("link", { name: "Cut-out" }).click();
+  await page.getByRole("table", { name: "Jobs" }).getByRole("link", { name: "Remove background" }).click();
   await expect(page.getByRole("heading", { name: "Where it was placed" })).toBeVisible();
   await expect(page.getByText(waits)).toBeVisible();
   await page.getByRole("radio", { name: "Urgent" }).click();
@@ -86,7 +86,7 @@ test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark, and th
     ["/admin/nodes", node(page)],
     ["/admin/jobs", page.getByRole("table", { name: "Jobs" })],
     [`/admin/jobs/${jobId}`, page.getByRole("heading", { name: "What happened" })],
-    ["/admin/users", page.getByRole("table", { name: "People" })],
+    ["/admin/users", page.getByRole("table", { name: "Users" })],
   ] as const;
   for (const [address, landmark] of stops) {
     await page.setViewportSize({ width: 1680, height: 1050 });

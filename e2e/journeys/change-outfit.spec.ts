@@ -30,7 +30,7 @@ test("A5 A11 D7 E8 a person and a garment become a result, seen live from waitin
   const slider = result.getByRole("slider", { name: "Before and after" });
   await expect(slider).toBeVisible({ timeout: 45_000 });
   const seen = await statuses();
-  expect(seen[0]).toMatch(/^Waiting (in line|for a worker)$/);
+  expect(seen[0]).toMatch(/^Waiting (in the queue|for a worker)$/);
   expect(
     seen.some((text) => /Finding|Fitting|Cutting|Putting/.test(text)),
     seen.join(", "),
@@ -57,5 +57,5 @@ test("A5 A11 D7 E8 a person and a garment become a result, seen live from waitin
   await expect(page.getByRole("region", { name: "Person" }).getByRole("img")).toBeVisible();
 
   await page.getByRole("link", { name: "Gallery" }).click();
-  await expect(page.getByRole("button", { name: /^Change of outfit, / })).toBeVisible();
+  await expect(page.getByRole("button", { name: /^Outfit change, / })).toBeVisible();
 });

@@ -16,13 +16,13 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
   });
   test.afterAll(() => stop());
 
-  test("A12 E8 words become a picture that develops in its frame, and a remix fills the form", async ({
+  test("A12 E8 a prompt becomes a picture that develops in its frame, and a remix fills the form", async ({
     page,
   }) => {
     await beGuest(page);
     await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "What the picture shows" });
-    const make = page.getByRole("button", { name: /^Make picture/ });
+    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    const make = page.getByRole("button", { name: /^Generate/ });
     await prompt.fill(words);
     await expect(make).toBeEnabled({ timeout: serverFoundMs });
     await page.getByRole("radio", { name: "3:2" }).click();
@@ -30,7 +30,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
 
     const results = page.getByRole("region", { name: "Pictures" });
     const previews = await record(results, {
-      selector: "img[alt='The picture as far as it is']",
+      selector: "img[alt='Preview of the picture']",
       attribute: "src",
     });
     await prompt.press("Control+Enter");
@@ -65,16 +65,16 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
   test("A4 D8 several pictures stand in one line, whose order is the owner's", async ({ page }) => {
     await beGuest(page);
     await page.goto("/create");
-    await page.getByRole("textbox", { name: "What the picture shows" }).fill(words);
+    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
     await page.getByRole("textbox", { name: "Pictures" }).fill("6");
     await page.getByRole("textbox", { name: "Pictures" }).press("Enter");
-    const make = page.getByRole("button", { name: /^Make 6 pictures/ });
+    const make = page.getByRole("button", { name: /^Generate 6 pictures/ });
     await expect(make).toBeEnabled({ timeout: serverFoundMs });
     await make.click();
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
 
-    const line = page.getByRole("list", { name: "Your line" });
-    const handles = line.getByRole("button", { name: /^Move Picture from words, place/ });
+    const line = page.getByRole("list", { name: "Your queue" });
+    const handles = line.getByRole("button", { name: /^Move Text to image, position/ });
     await expect(handles.nth(2)).toBeVisible({ timeout: 30_000 });
     const order = () =>
       line.getByRole("link").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
@@ -83,7 +83,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     const row = line.getByRole("listitem").filter({ has: page.locator(`a[href="${own}"]`) });
     const isMoved = page.waitForResponse(/jobs\.moveInLine/);
     await row.getByRole("button", { name: /^Move/ }).press("ArrowUp");
-    await expect(page.getByText(/^Now at place \d of \d\.$/)).toBeAttached();
+    await expect(page.getByText(/^Now at position \d of \d\.$/)).toBeAttached();
     await isMoved;
     await page.reload();
     const ofBoth = async () => (await order()).filter((address) => address === own || address === other);

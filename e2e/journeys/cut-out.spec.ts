@@ -8,7 +8,7 @@ test("D1 a person is cut out, the ground becomes transparent", async ({ page }) 
   await beGuest(page);
   const id = await uploadSample(page, "astronaut.png");
   await page.goto(`/edit/${id}`);
-  await page.getByRole("button", { name: "Cut out" }).click();
+  await page.getByRole("button", { name: "Remove background", exact: true }).click();
   const versions = page.getByRole("list", { name: "Versions" });
   await expect(versions.getByRole("button", { name: "Version 2" })).toHaveAttribute("aria-current", "true", {
     timeout: 45_000,
@@ -31,8 +31,8 @@ test("D1 D8 a picture without a person is refused in words", async ({ page }) =>
   const id = await uploadSample(page, "coffee.png");
   await page.goto(`/edit/${id}`);
   const actions = page.getByRole("complementary", { name: "Actions" });
-  await actions.getByRole("button", { name: "Cut out" }).click();
-  const refusal = actions.getByRole("region", { name: "Cut-out" });
+  await actions.getByRole("button", { name: "Remove background", exact: true }).click();
+  const refusal = actions.getByRole("region", { name: "Remove background" });
   await expect(refusal.getByText("No person found")).toBeVisible({ timeout: 45_000 });
   await expect(refusal.getByText(/Choose a photo that shows one person/)).toBeVisible();
   await expect(refusal.getByRole("button", { name: "Try again" })).toHaveCount(0);

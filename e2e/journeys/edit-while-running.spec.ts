@@ -12,5 +12,5 @@ test("D1 marks made while a job runs stay when its result arrives", async ({ pag
   const versions = page.getByRole("list", { name: "Versions" });
   await expect(versions.getByRole("button", { name: "Version 2" })).toBeVisible({ timeout: 60_000 });
   await expect(versions.getByRole("button", { name: "Version 1" })).toHaveAttribute("aria-current", "true");
-  await expect(page.getByRole("button", { name: "Remove object" })).toBeEnabled();
+  await expect(page.getByRole("button", { name: "Remove object", exact: true })).toBeEnabled();
 });

@@ -16,12 +16,12 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await page.goto("/gallery");
 
   const sheet = page.getByRole("group", { name: "Pictures", exact: true });
-  const result = sheet.getByRole("button", { name: /^Cut-out, / });
+  const result = sheet.getByRole("button", { name: /^Remove background, / });
   const rocket = sheet.getByRole("button", { name: "rocket", exact: true });
   await result.focus();
   await page.keyboard.press("Enter");
   const viewer = page.getByRole("dialog", { name: "Picture" });
-  await expect(viewer.getByRole("img", { name: /^Cut-out, / })).toBeVisible();
+  await expect(viewer.getByRole("img", { name: /^Remove background, / })).toBeVisible();
   await expect(viewer.getByText("Made by an engine")).toBeAttached();
 
   await expect(viewer.getByRole("button", { name: "Close" })).toBeFocused();
@@ -32,7 +32,7 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("ArrowLeft");
-  await expect(viewer.getByRole("img", { name: /^Cut-out, / })).toBeVisible();
+  await expect(viewer.getByRole("img", { name: /^Remove background, / })).toBeVisible();
 
   const started = page.waitForEvent("download");
   await viewer.getByRole("button", { name: "Download" }).press("Enter");

@@ -14,7 +14,7 @@ test("D1 an object is painted over and goes; undone and erased marks leave no tr
   const id = await uploadSample(page, "coffee.png");
   await page.goto(`/edit/${id}`);
   const tools = page.getByRole("toolbar", { name: "Tools" });
-  const remove = page.getByRole("button", { name: "Remove object" });
+  const remove = page.getByRole("button", { name: "Remove object", exact: true });
   await expect(page.getByRole("button", { name: "Brush", exact: true })).toHaveAttribute(
     "aria-pressed",
     "true",

@@ -15,12 +15,12 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
     { address: "/", landmark: (page) => page.getByRole("button", { name: "Use the sample: hoodie" }) },
     {
       address: "/create",
-      landmark: (page) => page.getByRole("heading", { name: "No engine makes pictures from words yet" }),
+      landmark: (page) => page.getByRole("heading", { name: "No engine for text to image yet" }),
     },
     { address: "/gallery", landmark: (page) => page.getByRole("button", { name: "rocket", exact: true }) },
     {
       address: `/gallery?image=${resultId}`,
-      landmark: (page) => page.getByRole("dialog").getByRole("img", { name: /^Cut-out/ }),
+      landmark: (page) => page.getByRole("dialog").getByRole("img", { name: /^Remove background/ }),
     },
     {
       address: `/edit/${imageId}`,
