@@ -7,7 +7,7 @@ interface Props {
   readonly reset: () => void;
 }
 
-/** Stands in for the whole document when even the frame fails, so no provider is at hand. */
+/** Replaces the whole document when the frame itself fails, so no provider is available. */
 export default function GlobalError({ reset }: Props) {
   const { brokenTitle, brokenText, again } = messages.pageErrors;
   return (

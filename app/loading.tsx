@@ -1,4 +1,4 @@
-/** Quiet while a page is on its way: the frame stands, nothing jumps. */
+/** Empty while a page loads, so that the layout does not jump. */
 export default function Loading() {
   return <div aria-busy className="h-dvh" />;
 }

@@ -63,7 +63,7 @@ export function useAdminAction<Input = void>(act: (input: Input) => Promise<unkn
 interface ConfirmButtonProps {
   /** The accessible name of the button: the verb with its object. */
   readonly label: string;
-  /** What follows from it; asked in place, before it is done. */
+  /** The consequence of the action, shown with the question. */
   readonly question: string;
   readonly confirm: string;
   readonly isPending: boolean;
@@ -71,7 +71,7 @@ interface ConfirmButtonProps {
   readonly children: ReactNode;
 }
 
-/** A button that asks where it stands; Escape or "No" takes it back. */
+/** A button that asks for confirmation in place; Escape or "No" cancels. */
 export function ConfirmButton({
   label,
   question,
@@ -105,7 +105,7 @@ export function ConfirmButton({
       <Button
         size="small"
         look="danger"
-        // oxlint-disable-next-line jsx-a11y/no-autofocus -- the question stands where the button with the focus was
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- the question replaces the focused button
         autoFocus
         onKeyDown={closeByKey}
         onClick={() => {

@@ -65,7 +65,7 @@ export function AdminGate({ children }: { readonly children: ReactNode }) {
 
 const againMs = 2_000;
 
-/** What an admin page shows, asked for again every two seconds while somebody looks. */
+/** The data of an admin page, fetched again every two seconds while the page is visible. */
 export function useLiveQuery<T>(queryKey: readonly unknown[], queryFn: () => Promise<T>) {
   return useQuery({
     queryKey: ["admin", ...queryKey],
@@ -105,13 +105,13 @@ export function useOverview(window: FigureWindow) {
 interface Props<T> {
   readonly query: UseQueryResult<T>;
   readonly children: (data: T) => ReactNode;
-  /** Stands there until the first answer. */
+  /** Shown until the first answer. */
   readonly waiting?: ReactNode;
-  /** Of the line that says that the figures are old. */
+  /** For the line that marks the figures as old. */
   readonly className?: string;
 }
 
-/** What is asked for again and again; says so when it could not be, and that what is shown is old. */
+/** Shows polled data, and marks the data as old when a fetch fails. */
 export function LiveData<T>({ query, children, waiting = <Loading />, className }: Props<T>) {
   const t = useTranslations("admin");
   const common = useTranslations("common");

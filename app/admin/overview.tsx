@@ -8,7 +8,7 @@ import { LiveData, useOverview, useWindow } from "./live.tsx";
 import { formatAge, formatSpan, Panel, Sparkline, Times } from "./parts.tsx";
 import { QueueTable } from "./queue-table.tsx";
 
-/** How well the waiting times that people were told came true. */
+/** How exact the estimated waiting times were. */
 function EstimatePanel({ overview: { estimate, window } }: { readonly overview: Overview }) {
   const t = useTranslations("admin.figures");
   const admin = useTranslations("admin");
@@ -105,7 +105,7 @@ function hrefOf(item: Attention): string {
 
 const keyOf = (item: Attention): string => JSON.stringify({ ...item, ms: 0, waiting: 0 });
 
-/** What needs somebody, each with the way there. */
+/** What needs attention, each with a link. */
 function AttentionList({ items }: { readonly items: readonly Attention[] }) {
   const t = useTranslations("admin.attention");
   const sentence = useSentence();

@@ -85,7 +85,7 @@ export function Json({ value }: { readonly value: unknown }) {
   );
 }
 
-/** Stands where figures will be, for as long as none have come. */
+/** Placeholder until the figures have loaded. */
 export function Loading() {
   return (
     <div aria-busy className="flex flex-col gap-3">
@@ -128,7 +128,7 @@ const two = (ms: number, big: number, [bigUnit, small, smallUnit]: readonly [str
   return `${Math.floor(ms / big)} ${bigUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ""}`;
 };
 
-/** A length of time in words: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
+/** A duration as text: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
 export function formatSpan(ms: number): string {
   const known = Math.max(0, ms);
   if (known < 9_950) return `${(known / second).toFixed(1)} s`;
@@ -159,7 +159,7 @@ export function Times({ times: { p50, p95 } }: { readonly times: Figures }) {
   );
 }
 
-/** An age as words: `4 s ago`; a dash for nothing. */
+/** An age as text: `4 s ago`; a dash for nothing. */
 export function useAgo(): (ms: number | null) => string {
   const t = useTranslations("admin");
   return useCallback((ms) => (ms === null ? t("none") : t("ago", { span: formatAge(ms) })), [t]);
@@ -168,7 +168,7 @@ export function useAgo(): (ms: number | null) => string {
 interface SparklineProps {
   readonly completed: readonly number[];
   readonly failed: readonly number[];
-  /** What the picture says, in words. */
+  /** The content of the chart as text. */
   readonly label: string;
   readonly className: string;
 }
@@ -176,7 +176,7 @@ interface SparklineProps {
 const height = 32;
 const gap = 0.3;
 
-/** Bars over time: done in ink, failed on top in the colour of failures. Its figures stand in words beside it. */
+/** Bars over time: done in ink, failed on top in the colour of failures. A text beside the chart gives the figures. */
 export function Sparkline({ completed, failed, label, className }: SparklineProps) {
   const most = Math.max(1, ...completed.map((count, at) => count + (failed[at] ?? 0)));
   const y = (count: number) => (count / most) * (height - 1);

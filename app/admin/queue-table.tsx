@@ -5,9 +5,9 @@ import type { Overview, QueueFigures } from "@atelier/server/monitoring";
 import { formatSpan, Sparkline, Times } from "./parts.tsx";
 import { Cell, columnWithRoom, Row, Table } from "./table.tsx";
 
-type Words = ReturnType<typeof useTranslations<"admin.queues">>;
+type Translate = ReturnType<typeof useTranslations<"admin.queues">>;
 
-function endedColumn(t: Words): string {
+function endedColumn(t: Translate): string {
   return `${t("completed")} / ${t("failed").toLowerCase()}, ${t("lastHour").toLowerCase()}`;
 }
 
@@ -65,7 +65,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
   );
 }
 
-/** Each queue now, over the last hour and over the window; who waits longest stands first. */
+/** Each queue now, over the last hour and over the window; the longest wait first. */
 export function QueueTable({ overview }: { readonly overview: Overview }) {
   const t = useTranslations("admin.queues");
   return (

@@ -5,7 +5,7 @@ import type { ErrorCode } from "@atelier/server/platform";
 import { toastDone, toastFailure } from "../ui/toasts.tsx";
 import type { OfferedWorkflow } from "./queries.ts";
 
-/** A failure as the server tells it: a code of its closed table and a sentence for people. */
+/** A failure as the server reports it: a code of the closed table and a message for people. */
 export interface Failure {
   readonly code: ErrorCode | "offline";
   readonly message: string;
@@ -25,12 +25,12 @@ export function failureOf(error: unknown): Failure {
   return { code: code as ErrorCode, message };
 }
 
-/** Whether a failure's own sentence says more than its code: what is wrong with this very picture. */
+/** Whether the message is more precise than the code: what is wrong with this picture. */
 export function hasOwnAdvice({ code, message }: Failure): boolean {
   return code.endsWith("_unsuitable") && message !== "";
 }
 
-/** Puts a text on the clipboard and says so. */
+/** Copies a text to the clipboard and confirms it. */
 export function useCopy(): (text: string) => void {
   const t = useTranslations("common");
   return useCallback(
@@ -51,7 +51,7 @@ export interface FailureText {
   readonly advice: string;
 }
 
-/** Words for a failure: what happened, and what to do. */
+/** The text of a failure: what happened, and what to do. */
 export function useFailureText(): (failure: Failure) => FailureText {
   const t = useTranslations("errors");
   return useCallback(
@@ -67,7 +67,7 @@ export function useFailureText(): (failure: Failure) => FailureText {
   );
 }
 
-/** Shows whatever was thrown as a toast in plain words. */
+/** Shows a thrown error as a toast. */
 export function useFailureToast(): (error: unknown) => void {
   const textOf = useFailureText();
   return useCallback(
@@ -81,7 +81,7 @@ export function useFailureToast(): (error: unknown) => void {
 
 const named = 2;
 
-/** What stands in the way of a workflow, in words; null when it can run now. */
+/** What a workflow lacks, as text; null when the workflow can run now. */
 export function useLacksText(): (workflow: OfferedWorkflow) => string | null {
   const t = useTranslations("workflows");
   return useCallback(

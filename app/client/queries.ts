@@ -56,7 +56,7 @@ export function useImage(id: string | null) {
   });
 }
 
-/** Whether a picture was deleted; a server that is away says nothing about that. */
+/** Whether a picture was deleted; an offline server does not count as a deletion. */
 export function useIsGone(id: string | null): boolean {
   const { error } = useImage(id);
   return error !== null && failureOf(error).code === "not_found";

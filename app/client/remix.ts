@@ -18,7 +18,7 @@ export function downloadUrl(id: string): string {
   return `${imageUrl(id, "original")}&download=1`;
 }
 
-/** Where a picture of a job is made anew: the page for its kind, filled in as it was. null where the page has nothing to fill in. */
+/** The address to remix a job's picture: the page for its kind with its settings; null when the page takes none. */
 export function remixHref(
   imageId: string,
   { kind, inputs, params }: Pick<JobView, "kind" | "inputs" | "params">,
@@ -42,7 +42,7 @@ export function remixHref(
   }
 }
 
-/** The job that made the picture which shall be made anew; says so when it cannot be found. */
+/** The job of the picture to remix; shows a failure when the job cannot be found. */
 export function useRemixJob(imageId: string | null) {
   const showFailure = useFailureToast();
   const image = useImage(imageId);

@@ -30,7 +30,7 @@ function isClosedToGuests(error: unknown): boolean {
   return typeof error === "object" && error !== null && Reflect.get(error, "code") === "GUESTS_CLOSED";
 }
 
-/** Makes sure that there is a session. Only somebody without an account becomes a guest; throws when it cannot be known. */
+/** Ensures a session. Only a visitor without one becomes a guest; throws when the server does not answer. */
 export async function settleSession(hadAccount: boolean, ways: Ways): Promise<void> {
   const session = await ways.getSession();
   if (session.error !== null) throw session.error;
@@ -79,7 +79,7 @@ export function noteAccount(hasAccount: boolean): void {
   hadAccount = hasAccount;
 }
 
-/** The server no longer knows the session: the next call starts anew. */
+/** The server no longer knows the session: the next call ensures a new one. */
 export function forgetSession(): void {
   ready = null;
 }
@@ -89,7 +89,7 @@ export function trustSession(): void {
   ready ??= Promise.resolve();
 }
 
-/** `fetch` with a session: whoever has none becomes a guest first, and a session that is over is settled once more. */
+/** `fetch` with a session: a visitor becomes a guest first; after the session has ended the request runs once more. */
 export async function sessionFetch(input: RequestInfo | URL | string, init?: RequestInit): Promise<Response> {
   await ensureGuest();
   const response = await fetch(input, init);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createBatchKeys, createRequestKey, textWithoutWords } from "./submit.ts";
+import { createBatchKeys, createRequestKey, textWithoutPrompts } from "./submit.ts";
 
 describe("request key", () => {
   test("the same input keeps its key until it is settled; another input has its own", () => {
@@ -23,7 +23,7 @@ describe("request key", () => {
 
 describe("text without words", () => {
   test("D8 an estimate is asked for without the words", () => {
-    const text = textWithoutWords({
+    const text = textWithoutPrompts({
       kind: "text_to_image",
       inputs: {},
       params: { prompt: "a secret", negativePrompt: "", steps: 20 },

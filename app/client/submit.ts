@@ -28,12 +28,12 @@ export function createRequestKey() {
   };
 }
 
-/** A request as JSON whose words are a stand-in: they say nothing about time, and addresses of requests are logged. */
-export function textWithoutWords(request: SubmitInput): string {
-  // Some workflows must have words, so that some stay some.
-  const isWords = (name: string, value: unknown) =>
+/** A request as JSON with placeholder prompts: prompts do not affect the estimate, and request addresses are logged. */
+export function textWithoutPrompts(request: SubmitInput): string {
+  // Some workflows require a prompt, so a non-empty prompt stays non-empty.
+  const isPrompt = (name: string, value: unknown) =>
     (name === "prompt" || name === "negativePrompt") && value !== "";
-  return JSON.stringify(request, (name, value: unknown) => (isWords(name, value) ? "…" : value));
+  return JSON.stringify(request, (name, value: unknown) => (isPrompt(name, value) ? "…" : value));
 }
 
 const quietMs = 400;
@@ -42,7 +42,7 @@ const askAgainMs = 10_000;
 /** What would become of a request now; undefined until it is known. null asks nothing. */
 export function useEstimate(request: SubmitInput | null) {
   // Text, so that an equal request is the same value.
-  const text = useSettled(request === null ? null : textWithoutWords(request), quietMs);
+  const text = useSettled(request === null ? null : textWithoutPrompts(request), quietMs);
   // It was made of a request two lines above.
   const asked = text === null ? null : (JSON.parse(text) as SubmitInput);
   const { data } = useQuery({

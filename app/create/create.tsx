@@ -20,7 +20,7 @@ interface EstimateLineProps {
   readonly count: number;
 }
 
-/** The words and the seed say nothing about time: typing must not ask anew. */
+/** Prompt and seed do not affect the estimate, so typing must not request a new one. */
 function timeRequest(request: CreateRequest | null): CreateRequest | null {
   if (request === null) return null;
   const { seed: _seed, negativePrompt: _negative, ...params } = request.params;
@@ -36,7 +36,7 @@ function Warning({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** When it would start and how long it would take, or why not. */
+/** The estimated start and run time, or why the job cannot run. */
 function EstimateLine({ request, count }: EstimateLineProps) {
   const t = useTranslations("create");
   const { starts, runs } = useTimeText();
@@ -61,7 +61,7 @@ interface PromptCardProps {
   readonly onMake: () => void;
 }
 
-/** The words, large, and the one thing to do with them. */
+/** The prompt with the Generate button. */
 function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) {
   const t = useTranslations("create");
   const form = useForm();
@@ -139,7 +139,7 @@ function lastSeedOf(jobs: readonly JobView[] | undefined): number | null {
   return seeds?.[0] ?? null;
 }
 
-/** Pictures from words. */
+/** The text-to-image page. */
 export function Create() {
   const form = useForm();
   const { offered, chosen, canMake, reason } = useChosen();

@@ -11,7 +11,7 @@ export interface OwnSettings {
   readonly guidance?: number;
 }
 
-/** What stands in the form; it survives a reload. */
+/** The values of the form; they survive a reload. */
 export interface CreateForm {
   readonly prompt: string;
   readonly negativePrompt: string;
@@ -22,7 +22,7 @@ export interface CreateForm {
   readonly widthPx: number;
   readonly heightPx: number;
   readonly count: number;
-  /** null: drawn anew for each picture. */
+  /** null: random for each picture. */
   readonly seed: number | null;
   readonly settings: Readonly<Record<string, OwnSettings>>;
 }

@@ -78,7 +78,7 @@ function aspectOf(width: number, height: number, workflow: OfferedWorkflow | und
 
 type Made = Pick<JobView, "params" | "workflow">;
 
-/** What the form must say to make the picture of a job again. */
+/** The form values that make the picture of a job again. */
 export function formOfJob(
   { params, workflow }: Made,
   { settings }: Pick<CreateForm, "settings">,

@@ -107,13 +107,13 @@ function CardPicture({ job, isOpen, onOpen }: CardPictureProps) {
   );
 }
 
-interface CardWordsProps {
+interface CardStateProps {
   readonly job: JobView;
   readonly now: JobNow;
 }
 
 /** In the middle of an empty frame; over a preview it keeps to the lower edge. */
-function CardWords({ job, now }: CardWordsProps) {
+function CardState({ job, now }: CardStateProps) {
   const waiting = useWaitingText(job);
   const isOver = now.preview !== null;
   const percent = now.progress === null ? null : `${Math.round(now.progress * 100)} %`;
@@ -145,7 +145,7 @@ function CardRunning({ job }: { readonly job: JobView }) {
         <img src={now.preview} alt={t("previewAlt")} className="absolute inset-0 size-full object-cover" />
       )}
       {job.status === "processing" ? <BorderProgress value={now.progress} label={t("progress")} /> : null}
-      <CardWords job={job} now={now} />
+      <CardState job={job} now={now} />
       <IconButton
         label={t("cancel")}
         disabled={job.cancelRequested || cancel.isPending}
@@ -206,13 +206,13 @@ interface ResultCardProps {
   readonly job: JobView;
   readonly widthPx: number;
   readonly heightPx: number;
-  /** Its picture stands in the viewer now. */
+  /** The viewer shows its picture now. */
   readonly isOpen: boolean;
   readonly onOpen: (imageId: string) => void;
   readonly onDismiss: (jobId: string) => void;
 }
 
-/** One picture: waiting, developing, done, or why there is none; drawn anew only when this job changes. */
+/** One picture: waiting, running, done or failed; renders again only when this job changes. */
 export const ResultCard = memo(function ResultCard(props: ResultCardProps) {
   const { job, widthPx, heightPx, isOpen, onOpen, onDismiss } = props;
   const prompt = typeof job.params.prompt === "string" ? job.params.prompt : "";

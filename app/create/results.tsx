@@ -57,11 +57,11 @@ function NothingCanMake({ reason, hasPictures }: NothingCanMakeProps) {
 
 const ideas = ["lighthouse", "kitchen", "fox"] as const;
 
-/** Before the first picture: a few words to start from. */
+/** Before the first picture: example prompts. */
 function NothingYet() {
   const t = useTranslations("create");
   const prompt = useForm().prompt.trim();
-  // Own words are never written over.
+  // A prompt that the user wrote is never replaced.
   const isOwn = prompt !== "" && ideas.every((idea) => t(`ideas.${idea}.prompt`) !== prompt);
   if (isOwn) return null;
   return (
@@ -124,7 +124,7 @@ interface Card {
   readonly heightPx: number;
 }
 
-/** Rows that fill the width, as one list that wraps: a newcomer moves the others without drawing them anew. */
+/** Rows that fill the width, as one wrapping list: a new card moves the others without mounting them again. */
 function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
   if (widthPx === 0) return [];
   const items = jobs.map((job) => ({ ...sizeOfJob(job), job }));

@@ -16,14 +16,14 @@ import type { CreateRequest } from "./requests.ts";
 const filters = { kind: "text_to_image" } as const;
 const pageSize = 30;
 
-/** What failed is shown to who saw it run; later it stands in the jobs. */
+/** A failure is shown on this page only to the user who saw the job run; afterwards only in Jobs. */
 function isShown(job: JobView, live: readonly JobView[]): boolean {
   if (!hasEnded(job)) return true;
   if (job.status === "completed") return job.outputs.length > 0;
   return job.status === "failed" && live.some(({ id }) => id === job.id);
 }
 
-/** Pictures from words, made and in the making, newest first. */
+/** Text-to-image jobs, finished and running, newest first. */
 export function useCreations() {
   const live = useLiveJobs();
   const query = useInfiniteQuery({
@@ -40,7 +40,7 @@ export function useCreations() {
   return { ...query, jobs };
 }
 
-/** Says what went wrong, and first how many started if some did. */
+/** Shows the failure, after the number of started jobs if some did start. */
 function useBatchFailureToast() {
   const t = useTranslations("create");
   const textOf = useFailureText();

@@ -106,7 +106,7 @@ interface WorkflowChoiceProps {
   readonly offered: readonly OfferedWorkflow[];
 }
 
-/** Those that can run now come first; the others say what is missing. */
+/** Workflows that can run now come first; the others show what is missing. */
 function WorkflowChoice({ chosen, offered }: WorkflowChoiceProps) {
   const t = useTranslations("create");
   const lacksText = useLacksText();
@@ -155,7 +155,7 @@ function DrawingSettings({ chosen }: Pick<SettingsPanelProps, "chosen">) {
   });
 }
 
-/** Everything besides the words; on a phone it folds away. */
+/** All settings besides the prompt; collapsible on a phone. */
 export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps) {
   const t = useTranslations("create");
   const form = useForm();

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import { findForScale, findForWords } from "./action-row.tsx";
+import { findForScale, findForPrompt } from "./action-row.tsx";
 
 const base: OfferedWorkflow = {
-  name: "words",
-  title: "Words",
+  name: "prompt",
+  title: "Prompt",
   description: "",
   kind: "edit",
   rank: 1,
@@ -18,13 +18,13 @@ const base: OfferedWorkflow = {
   ],
 };
 
-test("A12 words are offered when a live workflow takes them and the pictures at hand", () => {
-  expect(findForWords([base], ["image"])?.name).toBe("words");
-  expect(findForWords([base], ["image", "reference"])?.name).toBe("words");
-  expect(findForWords([base], ["image", "mask"])).toBeUndefined();
-  expect(findForWords([{ ...base, isLive: false }], ["image"])).toBeUndefined();
-  expect(findForWords([{ ...base, params: {} }], ["image"])).toBeUndefined();
-  expect(findForWords(undefined, ["image"])).toBeUndefined();
+test("A12 a prompt is offered when a live workflow takes one and the given pictures", () => {
+  expect(findForPrompt([base], ["image"])?.name).toBe("prompt");
+  expect(findForPrompt([base], ["image", "reference"])?.name).toBe("prompt");
+  expect(findForPrompt([base], ["image", "mask"])).toBeUndefined();
+  expect(findForPrompt([{ ...base, isLive: false }], ["image"])).toBeUndefined();
+  expect(findForPrompt([{ ...base, params: {} }], ["image"])).toBeUndefined();
+  expect(findForPrompt(undefined, ["image"])).toBeUndefined();
 });
 
 test("A12 a factor is offered when a live workflow has it among its choices", () => {

@@ -9,12 +9,12 @@ export interface ActionProps {
   readonly image: ImageView;
   /** Another job of this session runs. */
   readonly isBusy: boolean;
-  /** `spent` are the marks that went with it. */
+  /** `spent` are the strokes that the job used. */
   readonly onJob: (jobId: string, spent?: readonly Stroke[]) => void;
 }
 
 interface ActionRowProps {
-  /** What it does, or why it cannot be done. */
+  /** What the action does, or why it is not available. */
   readonly hint: string | null;
   readonly children: ReactNode;
 }
@@ -28,7 +28,7 @@ export function ActionRow({ hint, children }: ActionRowProps) {
   );
 }
 
-interface WordsFieldProps {
+interface PromptFieldProps {
   readonly label: string;
   readonly hint: string;
   readonly value: string;
@@ -37,7 +37,7 @@ interface WordsFieldProps {
 
 const mostCharacters = 2_000;
 
-export function WordsField({ label, hint, value, onChange }: WordsFieldProps) {
+export function PromptField({ label, hint, value, onChange }: PromptFieldProps) {
   return (
     <textarea
       aria-label={label}
@@ -51,8 +51,8 @@ export function WordsField({ label, hint, value, onChange }: WordsFieldProps) {
   );
 }
 
-/** The best live workflow that takes words and exactly these pictures. */
-export function findForWords(
+/** The best live workflow that takes a prompt and exactly these pictures. */
+export function findForPrompt(
   workflows: readonly OfferedWorkflow[] | undefined,
   roles: readonly string[],
 ): OfferedWorkflow | undefined {
@@ -65,7 +65,7 @@ export function findForWords(
   );
 }
 
-/** The best live workflow that enlarges by this factor. */
+/** The best live workflow that upscales by this factor. */
 export function findForScale(
   workflows: readonly OfferedWorkflow[] | undefined,
   scale: number,

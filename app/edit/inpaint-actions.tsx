@@ -8,7 +8,7 @@ import { api, newId } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../client/failures.ts";
 import { useCapability, useWorkflows } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
-import { type ActionProps, ActionRow, findForWords, WordsField } from "./action-row.tsx";
+import { type ActionProps, ActionRow, findForPrompt, PromptField } from "./action-row.tsx";
 import { hasPaint, type Stroke, type StrokeHistory, uploadMask } from "./mask.ts";
 
 export interface InpaintWish {
@@ -95,26 +95,21 @@ export function RemoveAction({ image, history, isBusy, onJob }: RemoveActionProp
 
 interface RepaintActionProps extends ActionProps {
   readonly history: StrokeHistory;
-  readonly words: string;
+  readonly startPrompt: string;
 }
 
-/** Paints what the words say where it is marked; there when a live workflow can. */
-export function RepaintAction({ image, history, isBusy, onJob, words: first }: RepaintActionProps) {
+/** Replaces the masked area as the prompt describes; shown when a live workflow can do it. */
+export function RepaintAction({ image, history, isBusy, onJob, startPrompt }: RepaintActionProps) {
   const t = useTranslations("edit");
   const inpaint = useInpaint(image, onJob);
-  const [words, setWords] = useState(first);
-  const workflow = findForWords(useWorkflows("inpaint"), ["image", "mask"]);
+  const [text, setText] = useState(startPrompt);
+  const workflow = findForPrompt(useWorkflows("inpaint"), ["image", "mask"]);
   if (workflow === undefined) return null;
   const isMarked = hasPaint(history);
-  const prompt = words.trim();
+  const prompt = text.trim();
   return (
-    <ActionRow hint={isMarked ? null : t(first === "" ? "repaintHint" : "repaintAgainHint")}>
-      <WordsField
-        label={t("repaintPrompt")}
-        hint={t("repaintPromptHint")}
-        value={words}
-        onChange={setWords}
-      />
+    <ActionRow hint={isMarked ? null : t(startPrompt === "" ? "repaintHint" : "repaintAgainHint")}>
+      <PromptField label={t("repaintPrompt")} hint={t("repaintPromptHint")} value={text} onChange={setText} />
       <Button
         disabled={isBusy || inpaint.isPending || !isMarked || prompt === ""}
         onClick={() => inpaint.mutate({ strokes: history.strokes, workflow: workflow.name, prompt })}

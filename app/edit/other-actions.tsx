@@ -10,7 +10,7 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { Segmented } from "../ui/fields.tsx";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { addUpload, dropUpload, useUpload } from "../uploads/store.ts";
-import { type ActionProps, ActionRow, findForScale, findForWords, WordsField } from "./action-row.tsx";
+import { type ActionProps, ActionRow, findForScale, findForPrompt, PromptField } from "./action-row.tsx";
 
 export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
   const t = useTranslations("edit");
@@ -97,7 +97,7 @@ export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { r
   );
 }
 
-/** The second picture of a change by words: there, on its way up, or none. */
+/** The reference picture of an edit: stored, uploading or absent. */
 function useReference(startId: string | null) {
   const [imageId, setImageId] = useState(startId);
   const [uploadId, setUploadId] = useState<string | null>(null);
@@ -120,11 +120,11 @@ function useReference(startId: string | null) {
 }
 
 export interface ChangeStart {
-  readonly words: string;
+  readonly prompt: string;
   readonly referenceId: string | null;
 }
 
-/** A second picture to follow, if one likes. */
+/** The optional reference picture. */
 function Reference({ imageId, isSending, put, clear }: ReturnType<typeof useReference>) {
   const t = useTranslations("edit");
   const pick = useFilePicker(put);
@@ -158,17 +158,17 @@ function Reference({ imageId, isSending, put, clear }: ReturnType<typeof useRefe
   );
 }
 
-/** Changes the picture as the words say; there when a live workflow can. */
+/** Edits the whole picture with a prompt; shown when a live workflow can do it. */
 export function ChangeAction({ image, isBusy, onJob, start }: ActionProps & { readonly start: ChangeStart }) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
-  const [words, setWords] = useState(start.words);
+  const [text, setText] = useState(start.prompt);
   const reference = useReference(start.referenceId);
   const workflows = useWorkflows("edit");
-  const takesReference = findForWords(workflows, ["image", "reference"]) !== undefined;
-  const workflow = findForWords(workflows, reference.imageId === null ? ["image"] : ["image", "reference"]);
+  const takesReference = findForPrompt(workflows, ["image", "reference"]) !== undefined;
+  const workflow = findForPrompt(workflows, reference.imageId === null ? ["image"] : ["image", "reference"]);
   if (workflow === undefined && !takesReference) return null;
-  const prompt = words.trim();
+  const prompt = text.trim();
   const change = () =>
     submit.mutate({
       kind: "edit",
@@ -178,7 +178,7 @@ export function ChangeAction({ image, isBusy, onJob, start }: ActionProps & { re
     });
   return (
     <ActionRow hint={workflow?.title ?? t("referenceNeeded")}>
-      <WordsField label={t("changePrompt")} hint={t("changePromptHint")} value={words} onChange={setWords} />
+      <PromptField label={t("changePrompt")} hint={t("changePromptHint")} value={text} onChange={setText} />
       {takesReference ? <Reference {...reference} /> : null}
       <Button
         disabled={

@@ -23,7 +23,12 @@ function EditActions({ session, ...rest }: EditActionsProps) {
   return (
     <section aria-label={t("actions")} className="flex flex-col gap-4">
       <RemoveAction history={session.history} {...rest} />
-      <RepaintAction key={`repaint ${start.key}`} history={session.history} words={start.repaint} {...rest} />
+      <RepaintAction
+        key={`repaint ${start.key}`}
+        history={session.history}
+        startPrompt={start.repaint}
+        {...rest}
+      />
       <ChangeAction key={`change ${start.key}`} start={start.change} {...rest} />
       <UpscaleAction key={`upscale ${start.key}`} start={start.scale} {...rest} />
       <CutOutAction {...rest} />

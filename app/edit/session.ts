@@ -85,14 +85,14 @@ export interface EditStart {
   readonly repaint: string;
   /** How many times larger. */
   readonly scale: 2 | 4;
-  readonly change: { readonly words: string; readonly referenceId: string | null };
+  readonly change: { readonly prompt: string; readonly referenceId: string | null };
 }
 
 const nothing: EditStart = {
   key: "new",
   scale: 2,
   repaint: "",
-  change: { words: "", referenceId: null },
+  change: { prompt: "", referenceId: null },
 };
 
 function startOf({
@@ -107,11 +107,11 @@ function startOf({
     key: id,
     scale: kind === "upscale" && params.scale === 4 ? 4 : 2,
     repaint: kind === "inpaint" ? prompt : "",
-    change: { words: kind === "edit" ? prompt : "", referenceId: reference },
+    change: { prompt: kind === "edit" ? prompt : "", referenceId: reference },
   };
 }
 
-/** What the forms of the editor begin with: the words and the reference of the picture that the address names. */
+/** Start values of the editor's forms: prompt and reference of the picture that the address names. */
 export function useEditRemix(): EditStart {
   const imageId = useSearchParams().get("remix");
   const { job } = useRemixJob(imageId);
@@ -120,13 +120,13 @@ export function useEditRemix(): EditStart {
 
 interface Run {
   readonly jobId: string;
-  /** The marks that went with it. */
+  /** The strokes that the job used. */
   readonly spent: readonly Stroke[];
 }
 
 const noStrokes: readonly Stroke[] = [];
 
-/** The job of this session; its result comes in front, unless that would take marks away that nobody used yet. */
+/** The job of this session; its result is shown at once, unless unused strokes would be lost. */
 export function useEditRun({ add, show }: VersionHistory, strokes: readonly Stroke[]) {
   const [run, setRun] = useState<Run | null>(null);
   const jobId = run?.jobId ?? null;

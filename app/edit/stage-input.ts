@@ -4,7 +4,7 @@ import { useBoxSize } from "../ui/hooks.ts";
 import type { Point, Stroke } from "./mask.ts";
 import type { Brush } from "./session.ts";
 
-/** Where the picture lies on the stage: a picture px is `scale` CSS px, its corner at (x, y). */
+/** Position of the picture on the stage: one picture px is `scale` CSS px, its corner is at (x, y). */
 interface View {
   readonly scale: number;
   readonly x: number;
@@ -34,7 +34,7 @@ export function fitView(stage: Size, picture: Size): View {
   };
 }
 
-/** Zooms so that what lies under `at` stays there. */
+/** Zooms around the point `at`. */
 export function zoomView(view: View, at: Point, factor: number): View {
   const scale = Math.min(largest, Math.max(smallest, view.scale * factor));
   const grown = scale / view.scale;
@@ -55,7 +55,7 @@ interface BoxSize {
   readonly heightPx: number;
 }
 
-/** The view of a stage; fitted until somebody moves it. */
+/** The view of a stage; fitted until the user moves it. */
 export function useView(stage: HTMLElement | null, picture: BoxSize) {
   const size = useBoxSize(stage);
   const [moved, setMoved] = useState<View | null>(null);
@@ -110,7 +110,7 @@ const directions: Record<string, Point> = {
 const panStepPx = 48;
 const bound = (value: number, most: number) => Math.min(most, Math.max(0, value));
 
-/** Painting, panning and zooming without a pointer; `cursor` is where the keyboard's brush stands, in px of the picture. */
+/** Painting, panning and zooming without a pointer; `cursor` is the keyboard's brush position in px of the picture. */
 export function useStageKeys({ stage, brush, picture, onStroke }: UseStageKeysOptions) {
   const [cursor, setCursor] = useState<Point | null>(null);
   const [isPanning, setPanning] = useState(false);
@@ -158,7 +158,7 @@ interface UseStagePointersOptions {
   readonly brush: Brush;
   readonly isPanning: boolean;
   readonly onDraw: (stroke: Stroke) => void;
-  /** What was drawn of the present stroke does not count. */
+  /** Discards the present stroke. */
   readonly onDrop: () => void;
   readonly onStroke: (stroke: Stroke) => void;
 }

@@ -30,7 +30,7 @@ function BrushRing({ at, diameterPx }: BrushRingProps) {
   );
 }
 
-/** Longest edge of the tint's canvas; the mask itself is drawn anew at the picture's size. */
+/** Longest edge of the tint's canvas; the mask itself is drawn at the picture's size. */
 const longestEdgePx = 2_048;
 
 const tintColour = "#ff5a36";
@@ -52,7 +52,7 @@ function pictureContext(canvas: HTMLCanvasElement, widthPx: number): CanvasRende
 
 type Picture = Pick<MaskCanvasProps, "widthPx" | "heightPx">;
 
-/** Draws the tint anew from strokes alone. */
+/** Draws the whole tint from the strokes. */
 function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, strokes: readonly Stroke[]) {
   const context = pictureContext(canvas, widthPx);
   if (context === null) return;

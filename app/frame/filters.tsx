@@ -6,7 +6,7 @@ import { cx } from "../ui/button.tsx";
 import { Chip } from "../ui/display.tsx";
 import { inputStyle } from "../ui/fields.tsx";
 
-/** Filters live in the address: they survive a reload and can be sent to somebody. */
+/** Filters are part of the address: they survive a reload and can be shared. */
 export function useSearchFilter() {
   const params = useSearchParams();
   const set = useCallback((name: string, value: string | null) => {
@@ -60,13 +60,13 @@ interface Props {
   readonly label: string;
   readonly placeholder: string;
   readonly className?: string;
-  /** The one that `/` leads to; an address with its name and no words leads to it too. */
+  /** The one that `/` leads to; an address with its name and an empty text leads to it too. */
   readonly isSearch?: boolean;
 }
 
 const quietMs = 250;
 
-/** A filter of words that lives in the address. */
+/** A text filter in the address. */
 export function TextFilter({ name, label, placeholder, className, isSearch = false }: Props) {
   const { params, set } = useSearchFilter();
   const asked = params.get(name) ?? "";

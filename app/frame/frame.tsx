@@ -12,7 +12,7 @@ import { useNavItems } from "./nav-items.ts";
 import { Announcer, ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
-/** Who uses the studio; a guest is led to making an account. */
+/** The present user; for a guest a link to sign in. */
 function AccountLink() {
   const t = useTranslations("frame");
   const me = useMe();
@@ -137,12 +137,12 @@ function SideNav({ hadCreate }: { readonly hadCreate: boolean }) {
 }
 
 interface AppFrameProps {
-  /** Whether pictures could be made from words when this browser was last here. */
+  /** Whether text to image was available at this browser's last visit. */
   readonly hadCreate: boolean;
   readonly children: ReactNode;
 }
 
-/** What stands around every page: ways, live notices, jobs, toasts. */
+/** The frame of every page: navigation, live notices, jobs, toasts. */
 export function AppFrame({ hadCreate, children }: AppFrameProps) {
   const t = useTranslations("frame");
   return (

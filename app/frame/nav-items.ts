@@ -12,7 +12,7 @@ interface NavItem {
   /** Pressed after `g`. */
   readonly goKey: string;
   readonly icon: LucideIcon;
-  /** Nobody else sees it. */
+  /** Hidden from all others. */
   readonly isForAdmins?: true;
 }
 
@@ -33,13 +33,13 @@ export interface CurrentNavItem extends NavItem {
   readonly isCurrent: boolean;
 }
 
-/** The ways that lead somewhere: to making pictures from words only when something could since yesterday, or from there. */
+/** The visible links: Create only when an engine for text to image was there since yesterday, or while on that page. */
 export function useNavItems(hadCreate: boolean): readonly CurrentNavItem[] {
   const pathname = usePathname();
   const isHydrated = useIsHydrated();
   const canCreate = useCapability("text_to_image")?.available;
   const me = useMe();
-  // The server knows neither: what is known before the frame comes alive must not change its first drawing.
+  // The server knows neither value, so the first client render must not use them.
   const isAdmin = isHydrated && me?.isAdmin === true;
   const hasCreate = (isHydrated ? canCreate : undefined) ?? hadCreate;
   useEffect(() => {

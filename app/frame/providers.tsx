@@ -15,10 +15,10 @@ import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { toasts } from "../ui/toasts.tsx";
 
-/** Makes the same words a new text, since a screen reader speaks only of what changed. */
+/** Appended to an equal text, because a screen reader announces changes only. */
 const unheard = "\u00a0";
 
-/** Tells screen readers how a job ended. */
+/** Announces the end of a job to screen readers. */
 export function Announcer() {
   const t = useTranslations("jobs");
   const [text, setText] = useState("");
@@ -38,7 +38,7 @@ export function Announcer() {
   );
 }
 
-/** Says that live updates are interrupted; the store waits three seconds before it calls it so. */
+/** Shows that live updates are interrupted; the store waits three seconds before it reports that. */
 export function ConnectionNotice() {
   const t = useTranslations("frame");
   const connection = useConnection();

@@ -7,14 +7,14 @@ const modalDialogs = ["dialog", "alertdialog"]
   .map((role) => `[role=${role}]:not([aria-modal=false], [data-closed], [data-viewer])`)
   .join(", ");
 
-/** Whether a modal dialog stands before the page, whose keys then rest. */
+/** Whether a modal dialog covers the page and disables its shortcuts. */
 function isBehindDialog(): boolean {
   return document.querySelector(modalDialogs) !== null;
 }
 
 type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "repeat">;
 
-/** Ctrl+Enter or Cmd+Enter, pressed anew; a key that is held down asks once. */
+/** Ctrl+Enter or Cmd+Enter; a held key counts once. */
 export function isRunKey({ key, ctrlKey, metaKey, repeat }: KeyPress): boolean {
   return key === "Enter" && (ctrlKey || metaKey) && !repeat;
 }
@@ -27,7 +27,7 @@ export function isTyping(event: KeyboardEvent): boolean {
   return target.isContentEditable || target.closest("input, textarea, select, [role=menu]") !== null;
 }
 
-/** Ctrl+Enter or Cmd+Enter does the one thing of the page, also while typing. */
+/** Ctrl+Enter or Cmd+Enter runs the primary action, also while typing. */
 function useRunKey(canStart: boolean, onRun: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -48,7 +48,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** What a page is there to start, by a click or by Ctrl+Enter. */
+/** The primary action of a page, by a click or by Ctrl+Enter. */
 export function RunButton({ canRun, isBusy, onRun, className, children }: Props) {
   const canStart = canRun && !isBusy;
   useRunKey(canStart, onRun);

@@ -19,7 +19,7 @@ function DayHeader({ day }: { readonly day: string }) {
   const yesterday = dayOf(new Date(now - dayMs).toISOString());
   const date = new Date(`${day}T12:00:00`);
   const sameYear = day.slice(0, 4) === today.slice(0, 4);
-  const words = format.dateTime(date, {
+  const dateText = format.dateTime(date, {
     weekday: "long",
     day: "numeric",
     month: "long",
@@ -29,7 +29,7 @@ function DayHeader({ day }: { readonly day: string }) {
     <h2 className="flex h-full items-end gap-2 pb-2.5 text-sm">
       {day === today ? <span className="font-medium">{t("today")}</span> : null}
       {day === yesterday ? <span className="font-medium">{t("yesterday")}</span> : null}
-      <span className={day === today || day === yesterday ? "text-quiet" : "font-medium"}>{words}</span>
+      <span className={day === today || day === yesterday ? "text-quiet" : "font-medium"}>{dateText}</span>
     </h2>
   );
 }

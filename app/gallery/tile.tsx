@@ -22,7 +22,7 @@ function nearestInRow(from: DOMRect, others: readonly Placed[], isBelow: boolean
   return beyond.toSorted((a, b) => distance(a) - distance(b))[0]?.tile;
 }
 
-/** Arrow keys go from picture to picture; up and down to the one that lies nearest. */
+/** Arrow keys move between pictures; up and down to the nearest one. */
 function moveBetweenTiles(event: KeyboardEvent<HTMLElement>): void {
   const tiles = [...document.querySelectorAll<HTMLElement>("[data-tile]")];
   const here = event.currentTarget;
@@ -44,7 +44,7 @@ interface Props {
   readonly widthPx: number;
   readonly isSelected: boolean;
   readonly isSelecting: boolean;
-  /** Its picture stands in the viewer now. */
+  /** The viewer shows its picture now. */
   readonly isOpen: boolean;
   readonly onToggle: (id: string, isRange: boolean) => void;
   readonly onOpen: (id: string) => void;

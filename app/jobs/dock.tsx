@@ -10,7 +10,7 @@ import { cx, IconButton, Spinner } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { dropUpload, retryUpload, type Upload, useUploads } from "../uploads/store.ts";
 import { JobAction, JobStateLine, JobThumbnail } from "./parts.tsx";
-import { jobHref, shownKind, wordsOf } from "./text.ts";
+import { jobHref, shownKind, promptsOf } from "./text.ts";
 
 interface Props {
   readonly openCount: number;
@@ -51,10 +51,10 @@ function DockPill({ openCount, uploads, onOpen }: Props) {
   );
 }
 
-/** One job of the tray; drawn anew only when this job changes. */
+/** One job of the tray; renders again only when this job changes. */
 const DockRow = memo(function DockRow({ job }: { readonly job: JobView }) {
   const t = useTranslations("jobs");
-  const { prompt } = wordsOf(job.params);
+  const { prompt } = promptsOf(job.params);
   return (
     <li className="flex items-center gap-3 px-3 py-2">
       <Link href={jobHref(job)} className="flex min-w-0 flex-1 items-center gap-3 rounded-control">
@@ -72,7 +72,7 @@ const DockRow = memo(function DockRow({ job }: { readonly job: JobView }) {
   );
 });
 
-/** One file on its way up, with cancel, or with the reason why it did not get there. */
+/** A running upload with Cancel, or the reason for its failure. */
 function UploadRow({ upload }: { readonly upload: Upload }) {
   const t = useTranslations("uploads");
   const textOf = useFailureText();

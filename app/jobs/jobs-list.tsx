@@ -59,7 +59,7 @@ function matches(job: JobView, { status, kind }: JobFilters): boolean {
   return status === "open" ? !hasEnded(job) : job.status === status;
 }
 
-/** A loaded list brought up to date by what the stream told since: newer states, new jobs on top. */
+/** A loaded list with the later updates of the stream: newer states, new jobs on top. */
 export function withLive(
   loaded: readonly JobView[],
   live: readonly JobView[],

@@ -30,11 +30,11 @@ import {
   useEngineName,
   useJobFailureText,
   useJobNow,
-  wordsOf,
+  promptsOf,
 } from "./text.ts";
 import { useWaitingText, type WaitingText } from "./waiting-text.ts";
 
-/** Says that a job runs, or ran, in a slower or simpler place than it was meant for, and why. */
+/** Explains that a job runs, or ran, on a slower queue or a simpler engine than planned. */
 export function DowngradeNote({ job }: { readonly job: JobView }) {
   const t = useTranslations("placement");
   const engineName = useEngineName();
@@ -110,7 +110,7 @@ const looks: Record<JobView["status"], Look> = {
   cancelled: { icon: Ban, style: "text-quiet" },
 };
 
-/** Always stands beside the words for the same status. */
+/** Decorative: the text of the same status is always beside it. */
 function StatusIcon({ status }: { readonly status: JobView["status"] }) {
   const { icon: Icon, style } = looks[status];
   const spins = status === "processing" || status === "waiting_for_engine";
@@ -204,7 +204,7 @@ export const JobListRow = memo(function JobListRow({ job, className, handle }: J
   const format = useFormatter();
   const engineName = useEngineName();
   const made = new Date(job.createdAt);
-  const { prompt } = wordsOf(job.params);
+  const { prompt } = promptsOf(job.params);
   return (
     <li className={cx("flex items-center gap-2 transition-colors duration-120 hover:bg-hover/50", className)}>
       {handle}

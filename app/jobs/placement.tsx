@@ -6,7 +6,7 @@ import { useCopy } from "../client/failures.ts";
 import { Button } from "../ui/button.tsx";
 import { Facts } from "../ui/display.tsx";
 import { DowngradeNote } from "./parts.tsx";
-import { paramRows, useNeedName, useWorkflowTitle, wordsOf } from "./text.ts";
+import { paramRows, useNeedName, useWorkflowTitle, promptsOf } from "./text.ts";
 
 function useRows(job: JobView): readonly (readonly [string, string])[] {
   const t = useTranslations("params");
@@ -20,15 +20,17 @@ function useRows(job: JobView): readonly (readonly [string, string])[] {
   return job.workflow === null ? rows : [[t("workflow"), titleOf(job.workflow)], ...rows];
 }
 
-/** What a picture was made from: its words and settings, to read and to copy. */
+/** The prompt and settings of a picture, to read and to copy. */
 export function JobParams({ job }: { readonly job: JobView }) {
   const t = useTranslations("params");
   const copy = useCopy();
   const rows = useRows(job);
-  const { prompt, negativePrompt } = wordsOf(job.params);
+  const { prompt, negativePrompt } = promptsOf(job.params);
   if (rows.length === 0 && prompt === "") return null;
-  const words = [prompt, negativePrompt === "" ? "" : `${t("negativePrompt")}: ${negativePrompt}`];
-  const text = [...words, ...rows.map(([name, value]) => `${name}: ${value}`)].filter((line) => line !== "");
+  const prompts = [prompt, negativePrompt === "" ? "" : `${t("negativePrompt")}: ${negativePrompt}`];
+  const text = [...prompts, ...rows.map(([name, value]) => `${name}: ${value}`)].filter(
+    (line) => line !== "",
+  );
   return (
     <section aria-labelledby="job-params" className="mt-6 flex flex-col gap-3">
       <div className="flex h-8 items-center justify-between gap-2">
@@ -40,8 +42,8 @@ export function JobParams({ job }: { readonly job: JobView }) {
           {t("copy")}
         </Button>
       </div>
-      {words[0] ? <p className="text-sm break-words whitespace-pre-wrap">{words[0]}</p> : null}
-      {words[1] ? <p className="text-xs break-words whitespace-pre-wrap text-quiet">{words[1]}</p> : null}
+      {prompts[0] ? <p className="text-sm break-words whitespace-pre-wrap">{prompts[0]}</p> : null}
+      {prompts[1] ? <p className="text-xs break-words whitespace-pre-wrap text-quiet">{prompts[1]}</p> : null}
       <Facts rows={rows} />
     </section>
   );
@@ -50,7 +52,7 @@ export function JobParams({ job }: { readonly job: JobView }) {
 type Placement = NonNullable<JobView["placement"]>;
 type Weighed = Placement["weighed"][number];
 
-/** Why a place was not taken, in words. */
+/** Why a placement was not chosen, as text. */
 function useWhy(): (weighed: Weighed) => string {
   const t = useTranslations("placement");
   return ({ refused, waitS }) => {

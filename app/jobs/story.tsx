@@ -52,7 +52,7 @@ function EventText({ event }: { readonly event: JobEventView }) {
     );
   }
   if (type === "posted") return <p className="text-sm">{t(type, { server: hostOf(data.server) })}</p>;
-  // A cast that holds for every type that is written: one without words does not compile.
+  // The cast is safe: an event type without a text does not compile.
   const key = type as JobEventType;
   return <p className="text-sm">{t.has(key) ? t(key) : type.replaceAll("_", " ")}</p>;
 }
@@ -178,7 +178,7 @@ function StoryTimeline({ events, job }: StoryTimelineProps) {
   );
 }
 
-/** A job with its events; asked for again whenever the stream tells of a newer revision. */
+/** A job with its events, fetched again when the stream reports a newer revision. */
 function useStory(id: string) {
   const queries = useQueryClient();
   const query = useQuery({
@@ -195,7 +195,7 @@ function useStory(id: string) {
   return { ...query, job: job ?? query.data };
 }
 
-/** All that happened to one job, in plain words. */
+/** The history of one job in plain language. */
 export function JobStory({ id }: { readonly id: string }) {
   const t = useTranslations("story");
   const jobs = useTranslations("jobs");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatSeconds, paramRows, retryHelps, shownKind, wordsOf } from "./text.ts";
+import { formatSeconds, paramRows, retryHelps, shownKind, promptsOf } from "./text.ts";
 
 describe("duration", () => {
   test.each([
@@ -51,6 +51,6 @@ describe("text", () => {
       { name: "guidance", value: "3.5" },
       { name: "seed", value: "7" },
     ]);
-    expect(wordsOf(params)).toEqual({ prompt: "a fox", negativePrompt: "" });
+    expect(promptsOf(params)).toEqual({ prompt: "a fox", negativePrompt: "" });
   });
 });

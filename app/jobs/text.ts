@@ -65,21 +65,21 @@ interface Asked {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** As what a job is named: retouching with words repaints, without words it takes something away. */
+/** Label of a job: inpaint with a prompt is "Replace with prompt", without one "Remove object". */
 export function shownKind({ kind, params }: Asked): JobKind | "removal" | "repainting" {
   if (kind !== "inpaint") return kind;
   return typeof params.prompt === "string" && params.prompt !== "" ? "repainting" : "removal";
 }
 
 export interface JobNow {
-  /** What happens at the moment, in words. */
+  /** The present stage as text. */
   readonly text: string;
   /** 0..1; null while the job waits. */
   readonly progress: number | null;
   readonly preview: string | null;
 }
 
-/** A job's present state: live progress where there is some, else what its row says. */
+/** A job's present state: live progress if there is any, else its stored state. */
 export function useJobNow(job: JobView): JobNow {
   const t = useTranslations("jobs");
   const stages = useTranslations("stages");
@@ -107,7 +107,7 @@ export function useElapsedSeconds(sinceIso: string, untilIso: string | null): nu
   return Math.max(0, Math.floor((endMs - Date.parse(sinceIso)) / 1_000));
 }
 
-/** What an engine is called in words; its own name when there are none. */
+/** The title of an engine; its plain name when it has no title. */
 export function useEngineName(): (engine: string) => string {
   const t = useTranslations("engines");
   return useCallback(
@@ -119,7 +119,7 @@ export function useEngineName(): (engine: string) => string {
   );
 }
 
-/** Words for why a job failed. A bad request is none of the page's: the engine says what it cannot do. */
+/** The text of a job's failure. For `bad_request` it is the engine's own message, since the page sent a valid request. */
 export function useJobFailureText(): (failure: Failure) => FailureText {
   const t = useTranslations("jobs");
   const textOf = useFailureText();
@@ -132,7 +132,7 @@ export function useJobFailureText(): (failure: Failure) => FailureText {
   );
 }
 
-/** What a workflow is called; its name when nobody offers it any more. */
+/** The title of a workflow; its name when no server offers it any more. */
 export function useWorkflowTitle(): (name: string) => string {
   const workflows = useAllWorkflows();
   return useCallback(
@@ -141,7 +141,7 @@ export function useWorkflowTitle(): (name: string) => string {
   );
 }
 
-/** What runs a job, in words: `ComfyUI, Z-Image Turbo`, `This computer`. */
+/** The engine and workflow of a job as text: `ComfyUI, Z-Image Turbo`, `This computer`. */
 export function useNeedName(): (need: string) => string {
   const engineName = useEngineName();
   const titleOf = useWorkflowTitle();
@@ -156,7 +156,7 @@ export function useNeedName(): (need: string) => string {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** Settings as people read them, in this order; words and the consent stand elsewhere. */
+/** Settings in the order of display; prompts and consent are shown elsewhere. */
 const shown = ["category", "scale", "steps", "guidance", "strength", "seed"] as const;
 type ShownParam = "size" | (typeof shown)[number];
 
@@ -168,7 +168,7 @@ export interface ParamRow {
 const isPlain = (value: unknown): value is string | number =>
   typeof value === "string" || typeof value === "number";
 
-/** What a job was told besides its words. */
+/** The settings of a job besides its prompts. */
 export function paramRows(params: Params): ParamRow[] {
   const { width, height } = params;
   const size: ParamRow[] =
@@ -180,8 +180,8 @@ export function paramRows(params: Params): ParamRow[] {
   return [...size, ...rest];
 }
 
-/** The words of a job; empty where it had none. */
-export function wordsOf(params: Params): { readonly prompt: string; readonly negativePrompt: string } {
+/** The prompts of a job; empty strings when there are none. */
+export function promptsOf(params: Params): { readonly prompt: string; readonly negativePrompt: string } {
   const text = (value: unknown) => (typeof value === "string" ? value : "");
   return { prompt: text(params.prompt), negativePrompt: text(params.negativePrompt) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { moved, nextInLine, placeAt } from "./waiting-line.tsx";
+import { moveItem, nextInLine, placeAt } from "./waiting-line.tsx";
 
 describe("place at", () => {
   test("D8 a row is dragged to any place, the first and the last too", () => {
@@ -14,9 +14,9 @@ describe("place at", () => {
 
 describe("waiting line", () => {
   test("D8 an item goes to another place and the others close up", () => {
-    expect(moved(["a", "b", "c"], 0, 2)).toEqual(["b", "c", "a"]);
-    expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
-    expect(moved(["a"], 3, 0)).toEqual(["a"]);
+    expect(moveItem(["a", "b", "c"], 0, 2)).toEqual(["b", "c", "a"]);
+    expect(moveItem(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+    expect(moveItem(["a"], 3, 0)).toEqual(["a"]);
   });
 
   test("D8 a job is put before the next one of its own line", () => {

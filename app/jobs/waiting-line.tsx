@@ -14,7 +14,7 @@ import { shownKind } from "./text.ts";
 import { useWaiting } from "./waiting-text.ts";
 
 /** The list with one of its items at another place. */
-export function moved<Item>(items: readonly Item[], from: number, to: number): readonly Item[] {
+export function moveItem<Item>(items: readonly Item[], from: number, to: number): readonly Item[] {
   const item = items[from];
   if (item === undefined) return items;
   const others = items.filter((_, index) => index !== from);
@@ -112,7 +112,7 @@ export function useLine() {
   function move(from: number, to: number): boolean {
     const job = jobs[from];
     if (job === undefined || to === from || to < 0 || to >= jobs.length) return false;
-    const next = moved(jobs, from, to);
+    const next = moveItem(jobs, from, to);
     const before = nextInLine(next, job.id);
     // Before none means behind those, too, that are not shown.
     if (before === null && unshown > 0) return false;

@@ -7,7 +7,7 @@ import { api } from "../client/api.ts";
 import { keys } from "../client/queries.ts";
 import { useLiveJobs } from "../live/hooks.tsx";
 
-/** A time as people say it. */
+/** A rounded duration. */
 interface RoundTime {
   readonly value: number;
   readonly unit: "seconds" | "minutes" | "hours";
@@ -15,7 +15,7 @@ interface RoundTime {
 
 const unitMs = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 } as const;
 
-/** Up to what is said in which steps, both in the unit. */
+/** Rounding step up to a limit, both in the unit. */
 const scales = [
   { unit: "seconds", below: 10, step: 1 },
   { unit: "seconds", below: 60, step: 5 },
@@ -51,7 +51,7 @@ export function spanOf([lowMs, highMs]: readonly [number, number]): Span | null 
 
 type Range = readonly [low: number, high: number];
 
-/** Ranges in ms as words: `about 20 s`, `8 to 15 s`, `40 s to 2 min`. */
+/** Ranges in ms as text: `about 20 s`, `8 to 15 s`, `40 s to 2 min`. */
 export function useTimeText() {
   const t = useTranslations("waiting");
   const time = useCallback(({ value, unit }: RoundTime) => t(`units.${unit}`, { value }), [t]);

@@ -1,7 +1,7 @@
 import type { JobsUpdate } from "@atelier/server/jobs";
 import type { Connection, LiveState } from "./store.ts";
 
-/** What tabs of one browser say to each other. */
+/** Messages between the tabs of one browser. */
 export type TabMessage =
   | { readonly type: "hello" }
   | { readonly type: "state"; readonly state: LiveState }
@@ -53,7 +53,7 @@ export function forgetDrafts(storage: Pick<Storage, "removeItem">): void {
 
 let isOnItsWay = false;
 
-/** The session is over: whoever signs in next finds nothing of this person. */
+/** The session has ended: the drafts are deleted, so the next user of this browser cannot read them. */
 export function announceSignOut(): void {
   if (isOnItsWay) return;
   try {
@@ -64,7 +64,7 @@ export function announceSignOut(): void {
   announceAccountChange("/sign-in");
 }
 
-/** Another account is used in this browser now: every tab loads anew, so that nothing of the former one is shown. */
+/** This browser uses another account now: every tab reloads, so that no data of the former account stays visible. */
 export function announceAccountChange(goTo: string): void {
   if (isOnItsWay) return;
   isOnItsWay = true;
@@ -74,7 +74,7 @@ export function announceAccountChange(goTo: string): void {
   window.location.assign(goTo);
 }
 
-/** Loads this tab anew. The tab that announced hears itself too, and a reload would keep it where it is. */
+/** Reloads this tab. The announcing tab receives its own message too, and a reload would keep its address. */
 export function followAccountChange(): void {
   if (!isOnItsWay) window.location.reload();
 }

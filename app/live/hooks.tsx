@@ -11,7 +11,7 @@ import { startLive } from "./tabs.ts";
 
 const nothing = () => undefined;
 
-/** One job as it changes; asked for once when the stream has not told of it. */
+/** One job as it changes; fetched once when the stream has not reported it. */
 export function useJob(id: string | null) {
   const watch = useCallback((listener: () => void) => live.watchJob(id ?? "", listener), [id]);
   const job = useSyncExternalStore(watch, () => live.job(id ?? ""), nothing);
@@ -27,7 +27,7 @@ export function useJob(id: string | null) {
   return { job, isMissing: isError && job === undefined };
 }
 
-/** What the engine says about a running job; undefined before its first word. */
+/** The progress of a running job; undefined before the engine's first report. */
 export function useProgress(id: string) {
   const watch = useCallback((listener: () => void) => live.watchJob(id, listener), [id]);
   return useSyncExternalStore(watch, () => live.progress(id), nothing);
@@ -49,7 +49,7 @@ export function useConnection(): Connection {
   return useSyncExternalStore(live.watchList, live.connection, () => "connecting");
 }
 
-/** Keeps the live stream for as long as the page stands, and freshens what an ended job changed or an outage broke. */
+/** Holds the live stream while the page is open; refetches data that an ended job or an outage made stale. */
 export function LiveConnection() {
   const queries = useQueryClient();
   useEffect(

@@ -1,6 +1,6 @@
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
 
-/** What a row of a list shows of a job; the rest is told to the watchers of that job alone. */
+/** The fields of a job that a list row shows; other changes notify only the watchers of that job. */
 function rowOf({ status, cancelRequested, error, outputs }: JobView): string {
   return JSON.stringify([status, cancelRequested, error, outputs]);
 }
@@ -36,7 +36,7 @@ function createJobTable() {
   };
 }
 
-/** A set of listeners that are told the same. */
+/** A set of listeners. */
 function createListeners<Told extends readonly unknown[]>() {
   const listeners = new Set<(...told: Told) => void>();
   return {
@@ -68,7 +68,7 @@ function createListenersById() {
   };
 }
 
-/** What the engine said last about a running try. */
+/** The last progress report of a running try. */
 interface LiveProgress {
   readonly attempt: number;
   readonly progress: number;
@@ -95,7 +95,7 @@ export function hasEnded(job: Pick<JobView, "status">): boolean {
   return endedStatuses.has(job.status);
 }
 
-/** What the engines said last about running tries. */
+/** The last progress reports of running tries. */
 function createProgressTable() {
   const progressById = new Map<string, LiveProgress>();
   return {
@@ -142,7 +142,7 @@ function createJobs() {
   const listListeners = createListeners<[]>();
   const endListeners = createListeners<[JobView]>();
 
-  /** True when the list must be drawn anew. */
+  /** True when the list must render again. */
   function accept(job: JobView): boolean {
     const accepted = table.accept(job);
     if (accepted === null) return false;

@@ -46,7 +46,7 @@ test("D7 F33 fifty cuts: each time one new stream, from the moment of the last u
     const at = new Date(Date.parse(startAt) + cut).toISOString();
     source.last().handlers.onUpdate({ type: "alive", at });
     source.last().handlers.onLost();
-    // A link may tell of one loss twice: as an error and as an end.
+    // A connection may report one loss twice: as an error and as an end.
     source.last().handlers.onLost();
     expect(source.last().isClosed).toBe(true);
     vi.advanceTimersByTime(300);

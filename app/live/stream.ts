@@ -62,7 +62,7 @@ export const openJobStream: OpenStream = (since, handlers) => {
   let wasOpen = false;
   let unsubscribe: () => void = () => undefined;
 
-  // A refused stream does not say why: the session may be over.
+  // A refused stream gives no reason: the session may have ended.
   function lose(): void {
     if (!wasOpen) forgetSession();
     handlers.onLost();

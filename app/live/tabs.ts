@@ -2,7 +2,7 @@ import { openChannel, type TabChannel, type TabMessage } from "./channel.ts";
 import type { LiveStore } from "./store.ts";
 import { keepStream, type OpenStream } from "./stream.ts";
 
-/** A short break is nobody's concern; a longer one is shown. */
+/** A short interruption is not shown; a longer one is. */
 const breakShownAfterMs = 3_000;
 
 interface LeadOptions {
@@ -11,7 +11,7 @@ interface LeadOptions {
   readonly open: OpenStream;
 }
 
-/** What the leading tab does: holds the stream and shares all it hears. */
+/** The leading tab holds the stream and shares its updates. */
 function lead({ store, channel, open }: LeadOptions): () => void {
   let breakTimer: ReturnType<typeof setTimeout> | undefined;
 

@@ -56,7 +56,7 @@ interface UpscaleOffer {
   readonly reason: string | null;
 }
 
-/** How large a picture becomes when it is upscaled, and whether it can be. */
+/** The upscaled size of a picture, and whether that size is allowed. */
 export function useUpscaleOffer(image: Picture, scale: 2 | 4 = 2): UpscaleOffer {
   const t = useTranslations("pictures");
   const capability = useCapability("upscale");

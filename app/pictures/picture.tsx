@@ -28,7 +28,7 @@ function thumbhashUrl(thumbhash: string): string {
   return url;
 }
 
-/** What a picture is called: its title, else what it is and when it came. */
+/** The name of a picture: its title, else its kind and time. */
 export function useImageName(): (image: ImageView) => string {
   const t = useTranslations("pictures");
   const jobs = useTranslations("jobs");

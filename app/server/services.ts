@@ -6,7 +6,7 @@ import { openServices, type Services } from "@atelier/server/services";
 import { ConfigurationError, startFailureLine, startFailureResponse } from "./start-failure.ts";
 
 declare global {
-  /** On globalThis, because hot reload makes this module anew and each copy would open its own connections. */
+  /** On globalThis: hot reload evaluates this module again, and each copy would open its own connections. */
   var atelierServices: Promise<Services> | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { ZodError } from "zod";
 import type { ConfigProblem } from "@atelier/server/platform";
 
-/** The configuration is wrong; what is wrong stands in `problems`. */
+/** The configuration is wrong; `problems` lists the reasons. */
 export class ConfigurationError extends Error {
   readonly problems: readonly ConfigProblem[];
 

@@ -100,7 +100,7 @@ function ThemeChoice() {
   );
 }
 
-/** Stands where the account will be, for as long as it is not known who asks. */
+/** Placeholder until the user is known. */
 function WhoIsIt() {
   const { error, retry } = useMeFailure();
   if (error !== null) return <LoadFailed error={error} onRetry={retry} />;

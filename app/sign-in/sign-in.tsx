@@ -44,7 +44,7 @@ const known: Readonly<Record<string, Known>> = {
   SIGN_UP_CLOSED: "closed",
 };
 
-/** Words for what the account service refused. */
+/** The text for a refusal of the account service. */
 export function useAuthError(): (error: unknown) => string {
   const t = useTranslations("signIn.errors");
   return useCallback(
@@ -77,7 +77,7 @@ function parse(hash: string): EntryToken | null {
   return { kind: kind === "admin" ? "admin" : "invitation", value };
 }
 
-/** The token in the address, if it is of use now. It is in the fragment, so that no server and no log sees it. */
+/** The token in the address, if usable now. Browsers do not send the fragment, so no server and no log sees the token. */
 function useEntryToken({ signUp, needsAdmin }: Entry): EntryToken | null {
   const hash = useSyncExternalStore(
     subscribe,
@@ -216,13 +216,13 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
 }
 
 interface Credentials {
-  /** Asked of a new account alone. */
+  /** For a new account only. */
   readonly name: string;
   readonly email: string;
   readonly password: string;
 }
 
-/** Signs in or makes an account; every tab then loads anew. */
+/** Signs in or creates an account; then every tab reloads. */
 function useEnter(mode: SignInMode, token: EntryToken | null) {
   const fetchOptions = token === null ? {} : { headers: { "atelier-token": token.value } };
   return useMutation({
@@ -261,7 +261,7 @@ function PasswordField({ mode, values, onChange }: AccountFieldsProps) {
   );
 }
 
-/** What is asked of somebody who signs in; a new account has a name too. */
+/** The fields to sign in; a new account has a name too. */
 function AccountFields(props: AccountFieldsProps) {
   const { mode, values, onChange } = props;
   const t = useTranslations("signIn");

@@ -32,7 +32,7 @@ export function needsMask(workflow: OfferedWorkflow | null): boolean {
   return workflow !== null && mask(workflow)?.required === true;
 }
 
-/** What changes the outfit: what was wished if it can run, else what follows the marks, else the best. */
+/** The engine: the wished one if it can run, else one that takes the mask, else the best. */
 export function chooseOutfitEngine({ workflows, wished, isPainted }: Situation): OutfitChoice {
   const live = workflows.filter(({ isLive }) => isLive);
   const options = [...live, null];
@@ -42,13 +42,13 @@ export function chooseOutfitEngine({ workflows, wished, isPainted }: Situation):
   return { options, chosen: chosen ?? null };
 }
 
-/** With what the outfit of this person is changed, and what else there is. */
+/** The engine for this person's outfit, and the other options. */
 export function useOutfitEngine(personId: string | null) {
   const workflows = useWorkflows("outfit_change");
   const { engine, prompt } = useStudio();
   const { isPainted } = usePersonMask(personId);
   const { options, chosen } = chooseOutfitEngine({ workflows: workflows ?? [], wished: engine, isPainted });
-  const takesWords = chosen?.params.prompt !== undefined;
+  const takesPrompt = chosen?.params.prompt !== undefined;
   return {
     isKnown: workflows !== undefined,
     options,
@@ -57,8 +57,8 @@ export function useOutfitEngine(personId: string | null) {
     offersMask: options.some(takesMask),
     takesMask: takesMask(chosen),
     lacksMask: needsMask(chosen) && !isPainted,
-    takesWords,
-    words: takesWords ? prompt.trim() : "",
+    takesPrompt,
+    prompt: takesPrompt ? prompt.trim() : "",
   };
 }
 
@@ -84,7 +84,7 @@ interface Props {
   readonly isMissed: boolean;
 }
 
-/** The statement about the person on the photo; made anew for each photo. */
+/** The consent for the person on the photo; asked once for each photo. */
 export function ConsentCheck({ personId, isMissed }: Props) {
   const t = useTranslations("studio");
   const { consentedIds } = useStudio();
@@ -110,23 +110,23 @@ export function ConsentCheck({ personId, isMissed }: Props) {
 
 const mostCharacters = 1_000;
 
-/** How long each would take with what lies on the table; a mask is not there before the run. */
+/** The estimated run time of each option; null without inputs or with a required mask, which exists only after the start. */
 function useTimes(options: readonly (OfferedWorkflow | null)[]): readonly (string | null)[] {
   const { personId, garmentId, category } = useStudio();
   const { runs } = useTimeText();
   const requests = options.map((workflow) =>
     personId === null || garmentId === null || needsMask(workflow)
       ? null
-      : outfitRequest({ person: personId, garment: garmentId, mask: null, category, words: "", workflow }),
+      : outfitRequest({ person: personId, garment: garmentId, mask: null, category, prompt: "", workflow }),
   );
   return useRunTimes(requests).map((runMs) => (runMs === null ? null : runs(runMs)));
 }
 
-/** With what the outfit is changed, when there is a choice, and words for what takes them. */
+/** The choice of the engine, and a prompt for a workflow that takes one. */
 export function EngineChoice({ personId }: { readonly personId: string | null }) {
   const t = useTranslations("studio");
   const { prompt } = useStudio();
-  const { options, name, takesWords } = useOutfitEngine(personId);
+  const { options, name, takesPrompt } = useOutfitEngine(personId);
   const times = useTimes(options.length < 2 ? [] : options);
   if (options.length < 2) return null;
   return (
@@ -143,7 +143,7 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
             .join(" · "),
         }))}
       />
-      {takesWords ? (
+      {takesPrompt ? (
         <label className="flex flex-col gap-1.5">
           <span className="text-xs font-medium">{t("prompt")}</span>
           <textarea

@@ -92,7 +92,7 @@ export function frameProportion(picture: Sized | undefined): number {
   return Math.min(widest, Math.max(tallest, picture.widthPx / picture.heightPx));
 }
 
-interface MatProps {
+interface PictureGroundProps {
   readonly isEmpty: boolean;
   /** Width by height. */
   readonly proportion: number;
@@ -101,8 +101,8 @@ interface MatProps {
   readonly children: ReactNode;
 }
 
-/** The ground a picture hangs on; takes a dropped one. */
-export function Mat({ isEmpty, proportion, onFile, className, children }: MatProps) {
+/** The background of a picture; accepts a dropped file. */
+export function PictureGround({ isEmpty, proportion, onFile, className, children }: PictureGroundProps) {
   const [isOver, setOver] = useState(false);
   const takesDrops = onFile !== undefined;
   const over = (event: DragEvent) => {
@@ -140,7 +140,7 @@ interface UploadInFrameProps {
   readonly onCancel: () => void;
 }
 
-/** A picture on its way up, or why it did not get there. */
+/** A running upload, or the reason for its failure. */
 function UploadInFrame({ upload, onCancel }: UploadInFrameProps) {
   const t = useTranslations("uploads");
   const textOf = useFailureText();
@@ -249,14 +249,14 @@ export function InputFrame({ slot, state, children }: InputFrameProps) {
           </IconButton>
         )}
       </FrameHeader>
-      <Mat
+      <PictureGround
         isEmpty={isEmpty}
         proportion={frameProportion(image)}
         onFile={state.put}
         className={cx(place.ground, "max-wide:self-stretch", !isEmpty && "max-wide:aspect-4/5!")}
       >
         <FrameContent slot={slot} state={state} />
-      </Mat>
+      </PictureGround>
       <div className={cx("flex min-w-0 flex-col gap-3", place.controls)}>{children}</div>
       <div className={cx("min-w-0", place.recent)}>
         <RecentStrip slot={slot} chosenId={state.imageId} onChoose={state.choose} />

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { readSlot } from "./inputs.tsx";
+import { resolveSlot } from "./inputs.tsx";
 
 test("a slot holds its stored picture unless that was deleted", () => {
-  expect(readSlot({ storedId: "a", isGone: false, upload: undefined })).toEqual({
+  expect(resolveSlot({ storedId: "a", isGone: false, upload: undefined })).toEqual({
     imageId: "a",
     isFree: false,
   });
-  expect(readSlot({ storedId: "a", isGone: true, upload: undefined })).toEqual({
+  expect(resolveSlot({ storedId: "a", isGone: true, upload: undefined })).toEqual({
     imageId: null,
     isFree: true,
   });
-  expect(readSlot({ storedId: null, isGone: false, upload: undefined })).toEqual({
+  expect(resolveSlot({ storedId: null, isGone: false, upload: undefined })).toEqual({
     imageId: null,
     isFree: true,
   });
@@ -18,7 +18,7 @@ test("a slot holds its stored picture unless that was deleted", () => {
 
 test("an upload takes the slot: nothing can run with the picture it replaces", () => {
   for (const state of ["waiting", "sending", "done"] as const) {
-    expect(readSlot({ storedId: "old", isGone: false, upload: { state } })).toEqual({
+    expect(resolveSlot({ storedId: "old", isGone: false, upload: { state } })).toEqual({
       imageId: null,
       isFree: false,
     });
@@ -26,7 +26,7 @@ test("an upload takes the slot: nothing can run with the picture it replaces", (
 });
 
 test("a failed upload leaves the slot to the next picture", () => {
-  expect(readSlot({ storedId: "old", isGone: false, upload: { state: "failed" } })).toEqual({
+  expect(resolveSlot({ storedId: "old", isGone: false, upload: { state: "failed" } })).toEqual({
     imageId: null,
     isFree: true,
   });

@@ -19,14 +19,14 @@ interface Holding {
 }
 
 interface Reading {
-  /** The picture that lies there; null while another is on its way up and hides it. */
+  /** The picture of the slot; null while an upload replaces it. */
   readonly imageId: string | null;
-  /** Whether the next picture may come here without taking another one's place. */
+  /** Whether the next picture may go here without replacing another. */
   readonly isFree: boolean;
 }
 
-/** What a slot holds: an upload counts as its picture, one that failed leaves the place free. */
-export function readSlot({ storedId, isGone, upload }: Holding): Reading {
+/** The content of a slot: an upload counts as its picture, a failed one leaves the slot free. */
+export function resolveSlot({ storedId, isGone, upload }: Holding): Reading {
   if (upload !== undefined) return { imageId: null, isFree: upload.state === "failed" };
   const imageId = isGone ? null : storedId;
   return { imageId, isFree: imageId === null };
@@ -94,7 +94,7 @@ const samples: Record<Slot, readonly Sample[]> = {
   ],
 };
 
-/** A sample as a file, so that it takes the same way as anybody's own picture. */
+/** A sample as a file, so that it is uploaded like a user's own picture. */
 async function readSample(sample: Sample): Promise<File> {
   const response = await fetch(`/samples/${sample.file}`);
   const blob = await response.blob();
@@ -163,12 +163,12 @@ export interface SlotState {
   readonly upload: Upload | undefined;
   readonly put: (file: File) => void;
   readonly choose: (imageId: string) => void;
-  /** Takes only the upload away; the picture it was to replace comes back. */
+  /** Cancels the upload only; the replaced picture comes back. */
   readonly cancelUpload: () => void;
   readonly clear: () => void;
 }
 
-/** One of the two pictures on the table: the stored one, or one on its way up. */
+/** One of the two input pictures: the stored one, or a running upload. */
 export function useSlot(slot: Slot): SlotState {
   const storedId = useStudio()[fieldOf[slot]];
   const [uploadId, setUploadId] = useState<string | null>(() => uploadIdBySlot.get(slot) ?? null);
@@ -201,5 +201,5 @@ export function useSlot(slot: Slot): SlotState {
     cancelUpload();
     studio.set({ [fieldOf[slot]]: null, jobId: null });
   }, [cancelUpload, slot]);
-  return { ...readSlot({ storedId, isGone, upload }), upload, put, choose, cancelUpload, clear };
+  return { ...resolveSlot({ storedId, isGone, upload }), upload, put, choose, cancelUpload, clear };
 }

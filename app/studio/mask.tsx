@@ -21,7 +21,7 @@ interface Props {
 }
 
 interface PainterProps extends Props {
-  /** Gets what leaves with the marks. */
+  /** Receives the function that closes the painter and keeps the mask. */
   readonly leaveRef: Ref<() => void>;
 }
 
@@ -70,7 +70,7 @@ function Painter({ person, strokes, onClose, leaveRef }: PainterProps) {
   );
 }
 
-/** Escape keeps the marks; only Cancel throws them away. */
+/** Escape keeps the mask; only Cancel discards it. */
 function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean }) {
   const leave = useRef<() => void>(null);
   return (
@@ -80,7 +80,7 @@ function MaskPainter({ isOpen, ...props }: Props & { readonly isOpen: boolean })
   );
 }
 
-/** Offers to paint where the garment goes, when something that follows it is there. */
+/** Opens the mask painter, when an engine that takes a mask is available. */
 export function MaskButton({ personId }: { readonly personId: string | null }) {
   const t = useTranslations("studio.mask");
   const { data: person } = useImage(personId);

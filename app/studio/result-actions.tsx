@@ -19,12 +19,12 @@ export function ResultRefused({ job }: { readonly job: JobView }) {
   const jobs = useTranslations("jobs");
   const textOf = useJobFailureText();
   const retry = useRetryJob(job.id, (jobId) => studio.set({ jobId }));
-  const words =
+  const text =
     job.error === null ? { title: jobs("status.cancelled"), advice: t("cancelledText") } : textOf(job.error);
   return (
     <div role="status" className="flex max-w-[42ch] flex-col items-center gap-2 p-6 text-center">
-      <p className="font-serif text-lg">{words.title}</p>
-      <p className="text-sm text-quiet">{words.advice}</p>
+      <p className="font-serif text-lg">{text.title}</p>
+      <p className="text-sm text-quiet">{text.advice}</p>
       {job.error !== null && !retryHelps(job.error.code) ? null : (
         <Button size="small" className="mt-3" disabled={retry.isPending} onClick={() => retry.mutate()}>
           {t("retry")}
@@ -49,7 +49,7 @@ function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" 
   });
 }
 
-/** Lays on the table what the picture was made from that the address names; what lay there can be had back. */
+/** Restores the inputs and settings of the picture that the address names, with Undo. */
 export function useStudioRemix(): void {
   const t = useTranslations("studio");
   const take = useCallback(
@@ -70,7 +70,7 @@ export function useStudioRemix(): void {
 
 interface Props {
   readonly job: JobView;
-  /** The result of what lies on the table, so that the next step is another garment. */
+  /** The result belongs to the present inputs, so the next step is another garment. */
   readonly isCurrent: boolean;
 }
 

@@ -13,7 +13,7 @@ import { CompareSlider } from "../pictures/compare-slider.tsx";
 import { AiBadge } from "../pictures/picture.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { fitBox, useBoxSize } from "../ui/hooks.ts";
-import { FrameHeader, Mat } from "./input-frame.tsx";
+import { FrameHeader, PictureGround } from "./input-frame.tsx";
 import { ResultRefused } from "./result-actions.tsx";
 
 interface BorderProgressProps {
@@ -84,7 +84,7 @@ function ResultDone({ job }: { readonly job: JobView }) {
   );
 }
 
-/** A job under way: its stage in words, its progress along the frame. */
+/** A running job: its stage as text, its progress along the frame. */
 function ResultRunning({ job }: { readonly job: JobView }) {
   const t = useTranslations("studio");
   const now = useJobNow(job);
@@ -159,7 +159,7 @@ interface ResultFrameProps {
   readonly children: ReactNode;
 }
 
-/** On a phone the result lies below the fold; a job that runs brings it into sight, once. */
+/** On a phone the result is below the visible area; a started job scrolls it into view once. */
 function useScrollToResult(runningId: string | null) {
   const ref = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -184,9 +184,9 @@ export function ResultFrame({ jobId, proportion, children }: ResultFrameProps) {
     >
       <FrameHeader id="frame-result" title={t("slots.result")} />
       <div className="flex flex-col gap-3">
-        <Mat isEmpty={shown === undefined} proportion={proportion}>
+        <PictureGround isEmpty={shown === undefined} proportion={proportion}>
           <ResultContent job={shown} />
-        </Mat>
+        </PictureGround>
         {children}
       </div>
     </section>

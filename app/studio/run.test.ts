@@ -14,7 +14,7 @@ const table: Table = {
   category: "auto",
   chosen: null,
   name: "local",
-  words: "",
+  prompt: "",
   maskId: undefined,
 };
 

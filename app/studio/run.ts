@@ -15,14 +15,14 @@ export interface Table {
   /** null: the engine of this computer, called `name`. */
   readonly chosen: OfferedWorkflow | null;
   readonly name: string;
-  readonly words: string;
-  /** What the marks were sent as; null when they were not, undefined where no marks go along. */
+  readonly prompt: string;
+  /** The id of the uploaded mask; null before its upload, undefined when no mask is used. */
   readonly maskId: string | null | undefined;
 }
 
 type Asked = Pick<JobView, "inputs" | "params" | "workflow" | "engine">;
 
-/** Whether a job was about exactly what lies on the table. */
+/** Whether a job used exactly these inputs and settings. */
 export function isAbout({ inputs, params, workflow, engine }: Asked, table: Table): boolean {
   const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId;
   const category = categoriesOf(table.chosen).includes(table.category) ? table.category : "auto";
@@ -32,7 +32,7 @@ export function isAbout({ inputs, params, workflow, engine }: Asked, table: Tabl
     inputOf("mask") === table.maskId &&
     params.category === category &&
     (workflow ?? engine) === table.name &&
-    (params.prompt ?? "") === table.words
+    (params.prompt ?? "") === table.prompt
   );
 }
 
@@ -47,19 +47,19 @@ function useMaskId(personId: string | null) {
   );
 }
 
-/** Perhaps it was the marks that were refused, or they are gone; a lost answer repeats the very same request. */
+/** The stored mask may be refused or deleted, so forget it; after a lost answer the same request must be sent again. */
 function forgetRefusedMask(error: unknown): void {
   if (failureOf(error).code !== "offline") personMask.forgetSent();
 }
 
-/** Starts the change of outfit, once everything it needs is there. */
+/** Starts the outfit change when all inputs are there. */
 export function useRun(personId: string | null, garmentId: string | null) {
   const queries = useQueryClient();
   const showFailure = useFailureToast();
   const [missedFor, setMissedFor] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
   const isAvailable = useCapability("outfit_change")?.available ?? true;
-  const { chosen, isKnown, lacksMask, words } = useOutfitEngine(personId);
+  const { chosen, isKnown, lacksMask, prompt } = useOutfitEngine(personId);
   const readMask = useMaskId(personId);
   const { mutate, isPending } = useSubmit((jobId) => {
     studio.set({ jobId });
@@ -74,12 +74,12 @@ export function useRun(personId: string | null, garmentId: string | null) {
       setMissedFor(personId);
       return;
     }
-    const wish = { person: personId, garment: garmentId, category, words, workflow: chosen };
+    const input = { person: personId, garment: garmentId, category, prompt, workflow: chosen };
     setSending(true);
     readMask()
-      .then((mask) => mutate(outfitRequest({ ...wish, mask }), { onError: forgetRefusedMask }), showFailure)
+      .then((mask) => mutate(outfitRequest({ ...input, mask }), { onError: forgetRefusedMask }), showFailure)
       .finally(() => setSending(false));
-  }, [chosen, garmentId, isBusy, mutate, personId, readMask, showFailure, words]);
+  }, [chosen, garmentId, isBusy, mutate, personId, readMask, showFailure, prompt]);
 
   return {
     run,

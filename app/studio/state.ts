@@ -32,7 +32,7 @@ export const personMask = {
     maskListeners.add(listener);
     return () => maskListeners.delete(listener);
   },
-  /** Sends the marks once, however often they are used; rejects with the failure. */
+  /** Uploads the mask once, however often it is used; rejects with the failure. */
   send: (person: ImageView): Promise<string> => {
     if (sent === null || !isSent()) {
       sent = { mask, id: uploadMask(person, mask.strokes) };
@@ -50,9 +50,9 @@ export const personMask = {
       },
     );
   },
-  /** As what the present marks were sent; null when they were not. */
+  /** The id of the uploaded mask; null before its upload. */
   sentId: (): string | null => (isSent() ? sentId : null),
-  /** The next use sends them anew. */
+  /** The next use uploads the mask again. */
   forgetSent: (): void => {
     sent = null;
     sentId = null;
@@ -61,7 +61,7 @@ export const personMask = {
 
 const none: readonly Stroke[] = [];
 
-/** What is marked on this person. */
+/** The mask of this person. */
 export function usePersonMask(personId: string | null) {
   const mask = useSyncExternalStore(personMask.watch, personMask.get, () => noMask);
   const strokes = personId !== null && mask.personId === personId ? mask.strokes : none;
@@ -79,11 +79,11 @@ interface StudioState {
   readonly category: Category;
   /** A workflow's name, or `local`; null: the best that can run now. */
   readonly engine: string | null;
-  /** For engines that take words. */
+  /** For engines that take a prompt. */
   readonly prompt: string;
   /** The job whose result is shown. */
   readonly jobId: string | null;
-  /** Photos for which it was said that the adult on it agrees. */
+  /** Photos with a confirmed consent. */
   readonly consentedIds: readonly string[];
 }
 
@@ -141,7 +141,7 @@ const emptyStudio: StudioState = {
   consentedIds: [],
 };
 
-/** What lies on the studio's table; survives a reload and is the same on every visit of the page. */
+/** The inputs and settings of the studio; they survive a reload. */
 export const studio = {
   get: (): StudioState => {
     state ??= readStored(emptyStudio);
@@ -160,12 +160,12 @@ export const studio = {
 
 export type OutfitRequest = Extract<SubmitInput, { kind: "outfit_change" }>;
 
-interface Wish {
+interface OutfitInput {
   readonly person: string;
   readonly garment: string;
   readonly mask: string | null;
   readonly category: Category;
-  readonly words: string;
+  readonly prompt: string;
   /** null: the engine of this computer. */
   readonly workflow: OfferedWorkflow | null;
 }
@@ -175,7 +175,14 @@ export function categoriesOf(workflow: OfferedWorkflow | null): readonly Categor
   return workflow === null ? ["auto", "top", "dress"] : ["auto", "top", "bottom", "dress"];
 }
 
-export function outfitRequest({ person, garment, mask, category, words, workflow }: Wish): OutfitRequest {
+export function outfitRequest({
+  person,
+  garment,
+  mask,
+  category,
+  prompt,
+  workflow,
+}: OutfitInput): OutfitRequest {
   const isKnown = categoriesOf(workflow).includes(category);
   return {
     kind: "outfit_change",
@@ -183,7 +190,7 @@ export function outfitRequest({ person, garment, mask, category, words, workflow
     params: {
       category: isKnown ? category : "auto",
       consent: true,
-      ...(words === "" ? {} : { prompt: words }),
+      ...(prompt === "" ? {} : { prompt }),
     },
     inputs: { person, garment, ...(mask === null ? {} : { mask }) },
   };

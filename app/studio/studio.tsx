@@ -20,30 +20,30 @@ import { isAbout, useRun } from "./run.ts";
 import { outfitRequest, usePersonMask, useStudio } from "./state.ts";
 
 interface EngineLineProps {
-  /** A result is shown, so the line says what it is instead of what it will be. */
+  /** A result is shown, so the line names the engine that made the result. */
   readonly isDone: boolean;
-  /** What would be run is on the table and nothing runs yet. */
+  /** All inputs are there and no job runs. */
   readonly isReady: boolean;
 }
 
-/** When it would start and how long it would run. */
+/** The estimated start and run time. */
 function Expected() {
   const { personId, garmentId, category } = useStudio();
   const t = useTranslations("studio");
   const { starts, runs } = useTimeText();
-  const { chosen, takesMask, words } = useOutfitEngine(personId);
-  // The mask of a request says nothing about time, but a workflow that needs one refuses to be asked without.
+  const { chosen, takesMask, prompt } = useOutfitEngine(personId);
+  // The mask does not affect the estimate, but a workflow that requires a mask refuses an estimate without it.
   const isAsked = personId !== null && garmentId !== null && !takesMask;
-  const wish = { category, words, workflow: chosen, mask: null };
+  const input = { category, prompt, workflow: chosen, mask: null };
   const answer = useEstimate(
-    isAsked ? outfitRequest({ ...wish, person: personId, garment: garmentId }) : null,
+    isAsked ? outfitRequest({ ...input, person: personId, garment: garmentId }) : null,
   );
   if (answer === undefined || !answer.isPossible) return null;
   if (!answer.isLive) return <span className="text-warn">{t("away")}</span>;
   return <span className="tabular">{`${starts(answer.waitMs)}, ${runs(answer.runMs)}.`}</span>;
 }
 
-/** Why it cannot be done, or what is missing for it; null when all is there. */
+/** Why the outfit cannot be changed; null when nothing is missing. */
 function useObstacle(isDone: boolean): string | null {
   const t = useTranslations("studio");
   const { personId } = useStudio();
@@ -55,7 +55,7 @@ function useObstacle(isDone: boolean): string | null {
   return capability.reason ?? (lacksMask ? t("mask.needed") : null);
 }
 
-/** Which engine does it, what that means and how long it takes. */
+/** The engine, and the estimated start and run time. */
 function EngineLine({ isDone, isReady }: EngineLineProps) {
   const t = useTranslations("studio");
   const { personId } = useStudio();
@@ -63,7 +63,7 @@ function EngineLine({ isDone, isReady }: EngineLineProps) {
   const obstacle = useObstacle(isDone);
   if (obstacle !== null) return <p className="text-xs text-warn">{obstacle}</p>;
   const localName = t(isDone ? "engineLocalDone" : "engineLocal");
-  // Where there is a choice it says what was chosen.
+  // The select of engines already names the engine.
   const isNamed = isDone || options.length < 2;
   return (
     <p className="flex min-h-[18px] flex-wrap gap-x-2 text-xs text-quiet">
@@ -80,14 +80,14 @@ interface RunActionsProps {
   readonly onRun: () => void;
 }
 
-/** Whether a job was about exactly what lies on the table now. */
+/** Whether a job used exactly the present inputs and settings. */
 function useIsCurrent(job: JobView | undefined): boolean {
   const { personId, garmentId, category } = useStudio();
-  const { chosen, name, takesMask, words } = useOutfitEngine(personId);
+  const { chosen, name, takesMask, prompt } = useOutfitEngine(personId);
   const { isPainted, sentId } = usePersonMask(personId);
   if (job === undefined) return false;
   const maskId = takesMask && isPainted ? sentId : undefined;
-  return isAbout(job, { personId, garmentId, category, chosen, name, words, maskId });
+  return isAbout(job, { personId, garmentId, category, chosen, name, prompt, maskId });
 }
 
 function useIsDone(job: JobView | undefined): boolean {

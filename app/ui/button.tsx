@@ -83,7 +83,7 @@ interface IconButtonProps extends Omit<ComponentProps<"button">, "children"> {
 const style =
   "inline-flex size-9 shrink-0 items-center justify-center rounded-control text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink disabled:opacity-45 aria-pressed:bg-hover aria-pressed:text-ink [&_svg]:size-[18px]";
 
-/** A button that shows an icon alone; its name stands in a tooltip. */
+/** A button with an icon only; a tooltip shows its name. */
 export function IconButton({
   label,
   keys,

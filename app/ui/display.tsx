@@ -92,7 +92,7 @@ function BareFrame() {
   );
 }
 
-/** What a page says when it has nothing to show yet. */
+/** Shown by a page without content. */
 export function EmptyState({ title, text, children }: EmptyStateProps) {
   return (
     <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[14dvh] pb-24 text-center">

@@ -15,23 +15,23 @@ interface CheckboxProps {
   readonly children: ReactNode;
 }
 
-/** A checkbox with its words; a click on the words counts too. */
+/** A checkbox with a clickable label. */
 export function Checkbox({ checked, onChange, disabled, children }: CheckboxProps) {
-  const wordsId = useId();
+  const labelId = useId();
   return (
     <label className="flex items-start gap-2.5 text-xs text-quiet has-data-disabled:cursor-default">
       <BaseCheckbox.Root
         checked={checked}
         onCheckedChange={onChange}
         disabled={disabled}
-        aria-labelledby={wordsId}
+        aria-labelledby={labelId}
         className="mt-px flex size-[18px] shrink-0 items-center justify-center rounded-[4px] border border-edge bg-surface transition-colors duration-120 data-checked:border-ink data-checked:bg-ink data-disabled:opacity-45"
       >
         <BaseCheckbox.Indicator className="text-paper">
           <Check className="size-3.5" strokeWidth={3} aria-hidden />
         </BaseCheckbox.Indicator>
       </BaseCheckbox.Root>
-      <span id={wordsId} className="text-balance">
+      <span id={labelId} className="text-balance">
         {children}
       </span>
     </label>
@@ -138,7 +138,7 @@ export function Slider({ label, value, min, max, step, onChange }: SliderProps) 
 interface NumberInputProps {
   readonly label: string;
   readonly value: number;
-  /** Gets what was typed once it is done; makes of it what is allowed. */
+  /** Called with the text after editing; corrects it to an allowed value. */
   readonly onChange: (value: number) => void;
   readonly className?: string;
 }

@@ -57,7 +57,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** A modal card in the middle; on a phone it stands at the bottom. */
+/** A modal card in the middle; at the bottom of a phone. */
 export function Dialog({ open, onOpenChange, title, children }: Props) {
   const t = useTranslations("common");
   const popup = useRef<HTMLDivElement>(null);

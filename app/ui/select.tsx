@@ -8,7 +8,7 @@ interface SelectOption {
   readonly value: string;
   readonly title: string;
   readonly description?: string;
-  /** What stands in its way. */
+  /** Why the option may not run. */
   readonly warning?: string | null;
 }
 

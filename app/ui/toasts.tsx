@@ -13,7 +13,7 @@ interface UndoableToast {
   readonly onUndo: () => void;
 }
 
-/** Says what was done and offers to take it back for eight seconds. */
+/** Reports an action and offers Undo for eight seconds. */
 export function toastWithUndo({ title, undoLabel, onUndo }: UndoableToast): void {
   const id = toasts.add({
     title,

@@ -70,7 +70,7 @@ async function sendOnce(options: SendOptions): Promise<SendResult> {
   return options.signal.aborted ? offline : post(options);
 }
 
-/** Sends one picture. XMLHttpRequest, because `fetch` does not tell how much was sent. */
+/** Sends one picture. XMLHttpRequest, because `fetch` reports no upload progress. */
 export async function sendFile(options: SendOptions): Promise<SendResult> {
   const sent = await sendOnce(options);
   if (sent.ok || sent.failure.code !== "unauthorized") return sent;

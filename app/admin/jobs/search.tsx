@@ -51,18 +51,18 @@ const causes = [
   "worker_lost",
 ] as const satisfies readonly ErrorCode[];
 
-const words = ["text", "owner", "queue", "node", "server"] as const;
-const filterNames = [...words, "status", "kind", "code"] as const;
+const textFilters = ["text", "owner", "queue", "node", "server"] as const;
+const filterNames = [...textFilters, "status", "kind", "code"] as const;
 
 /** Reads the filters of the address; what it does not know is left out. */
 function readSearch(params: URLSearchParams) {
-  const texts = words.flatMap((name) => {
+  const texts = textFilters.flatMap((name) => {
     const value = params.get(name)?.trim();
     return value ? [[name, value] as const] : [];
   });
   const code = params.get("code");
   return {
-    ...(Object.fromEntries(texts) as Partial<Record<(typeof words)[number], string>>),
+    ...(Object.fromEntries(texts) as Partial<Record<(typeof textFilters)[number], string>>),
     status: statuses.find((status) => status === params.get("status")),
     kind: readKind(params.get("kind")),
     // Safe: the server refuses what is not a code of its table.
@@ -193,7 +193,7 @@ function Further({ cursor, isBusy, onMore }: FurtherProps) {
   );
 }
 
-/** Jobs of everybody, found by what the address says. */
+/** Jobs of all users that match the filters in the address. */
 export function JobSearch() {
   const t = useTranslations("admin.jobs");
   const query = useJobSearch();

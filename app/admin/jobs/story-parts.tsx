@@ -51,7 +51,7 @@ function WaitPromise({ estimate }: { readonly estimate: NonNullable<AnyStory["es
   );
 }
 
-/** Where it was placed and why, what else was weighed, and what its owner was told about the wait. */
+/** Where the job was placed and why, the other options, and the estimate that its owner saw. */
 export function PlacementPanel({ job: { placement, estimate } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   if (placement === null && estimate === null) return null;
@@ -93,7 +93,7 @@ function TierChoice({ job: { id, tier } }: { readonly job: AnyStory }) {
   );
 }
 
-/** Tier and cancel while it is open; another run once it has failed. */
+/** Tier and cancel while the job is open; "Run again" after a failure. */
 export function StoryActions({ job }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const router = useRouter();

@@ -35,7 +35,7 @@ function useEventText(): (event: Event) => { text: string; aside: string | null 
       return t("events.tier_changed", { tier: tiers.has(tier) ? tiers(tier).toLowerCase() : tier });
     }
     if (type === "posted") return t("events.posted", { server: text(data.server) });
-    // A cast that holds for every type that is written: one without words does not compile.
+    // The cast is safe: an event type without a text does not compile.
     const key = `events.${type as JobEventType}` as const;
     return t.has(key) ? t(key) : type.replaceAll("_", " ");
   }
@@ -127,12 +127,12 @@ const isLong = (value: unknown) => typeof value === "string" && value.length > 4
 function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const roles = useTranslations("story.roles");
-  const words = Object.entries(params).filter(([, value]) => isLong(value));
+  const longTexts = Object.entries(params).filter(([, value]) => isLong(value));
   const rest = Object.entries(params).filter(([, value]) => !isLong(value));
   const pictures = inputs.map(({ role }) => roles(role)).join(", ");
   return (
     <Panel title={t("params")}>
-      {words.map(([name, value]) => (
+      {longTexts.map(([name, value]) => (
         <div key={name} className="mb-3 text-xs">
           <p className="text-quiet">{name}</p>
           <p className="measure mt-0.5 text-sm break-words">{shown(value)}</p>
@@ -154,7 +154,7 @@ function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnySt
   );
 }
 
-/** The full story of anybody's job, and what may be done about it. */
+/** The full history of any user's job, with the actions of an admin. */
 export function AnyJobStory({ id }: { readonly id: string }) {
   const t = useTranslations("admin.story");
   const jobs = useTranslations("jobs");

@@ -74,7 +74,7 @@ function NodeStateChip({ node }: { readonly node: NodeFigures }) {
 /** What a node works on, each with the way to its story. */
 function RunningJobs({ jobs }: { readonly jobs: readonly NodeJob[] }) {
   const t = useTranslations("admin.nodes");
-  const words = useTranslations("jobs");
+  const jobTexts = useTranslations("jobs");
   return (
     <div className="min-w-0">
       <h3 className="mb-2 text-xs font-medium text-quiet">{t("running")}</h3>
@@ -85,14 +85,14 @@ function RunningJobs({ jobs }: { readonly jobs: readonly NodeJob[] }) {
             <Link href={`/admin/jobs/${id}`} className="block text-xs underline-offset-4 hover:underline">
               <span className="tabular flex justify-between gap-4">
                 <span className="truncate">
-                  {words(`kinds.${kind}`)}
+                  {jobTexts(`kinds.${kind}`)}
                   <span className="text-quiet">{` · ${queue}`}</span>
                 </span>
                 <span className="shrink-0 text-quiet">{formatSpan(sinceMs)}</span>
               </span>
               <Progress
                 value={progress}
-                label={words("progressOf", { kind: words(`kinds.${kind}`) })}
+                label={jobTexts("progressOf", { kind: jobTexts(`kinds.${kind}`) })}
                 className="mt-1"
               />
             </Link>
@@ -105,7 +105,7 @@ function RunningJobs({ jobs }: { readonly jobs: readonly NodeJob[] }) {
 
 const gib = 1024 ** 3;
 
-/** One node: how fresh it is, what it runs, what it can do, and what may be done about it. */
+/** One node: its last beat, its jobs, its servers and the actions of an admin. */
 function NodeSection({ node }: { readonly node: NodeFigures }) {
   const t = useTranslations("admin.nodes");
   const ago = useAgo();

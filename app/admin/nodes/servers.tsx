@@ -110,7 +110,7 @@ function Memory({ server: { vramTotalBytes, vramFreeBytes, device } }: { readonl
   );
 }
 
-/** ComfyUI says `cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync`: what people know is the middle. */
+/** ComfyUI reports `cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync`; the middle part is the card's name. */
 function cardOf(deviceName: string | null): string | undefined {
   return deviceName?.replace(/^\w+:\d+ /, "").replace(/ : \w+$/, "");
 }

@@ -6,7 +6,7 @@ import type { FigureWindow, QueueFigures } from "@atelier/server/monitoring";
 import { LiveData, useOverview, useWindow } from "../live.tsx";
 import { formatSpan, Sparkline, Times } from "../parts.tsx";
 
-/** What a queue asks of a node, in words. */
+/** The requirements of a queue as text. */
 function useQueueNeeds(): (needs: QueueFigures["needs"]) => string {
   const t = useTranslations("admin.queues");
   const jobs = useTranslations("jobs");
@@ -64,7 +64,7 @@ function Figures({ queue }: Pick<Props, "queue">) {
   );
 }
 
-/** One queue: what it asks of a node, who serves it, and how it does. */
+/** One queue: its requirements, its nodes and its figures. */
 function QueueSection({ queue, window }: Props) {
   const t = useTranslations("admin.queues");
   const figures = useTranslations("admin.figures");

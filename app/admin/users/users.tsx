@@ -96,7 +96,7 @@ function useUsers() {
   return { query, role };
 }
 
-/** Accounts and guests with what they have here; nothing of their passwords. */
+/** Accounts and guests with their counts; never their passwords. */
 export function UserList() {
   const t = useTranslations("admin.users");
   const { query, role } = useUsers();

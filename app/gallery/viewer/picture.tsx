@@ -42,7 +42,7 @@ interface Sized {
   readonly heightPx: number;
 }
 
-/** How large a picture stands in the viewer, in CSS px. */
+/** The size of a picture in the viewer, in CSS px. */
 function viewerBox(room: { readonly width: number; readonly height: number }, picture: Sized) {
   return fitBox(
     {

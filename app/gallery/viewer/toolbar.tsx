@@ -12,7 +12,7 @@ interface Props {
   readonly image: ImageView;
   /** Which of how many pictures of the sheet this is; null when the sheet does not hold it. */
   readonly place: { readonly number: number; readonly count: number } | null;
-  /** Where it is made anew; null where it cannot be. */
+  /** The address for a remix; null when there is none. */
   readonly remix: string | null;
   readonly canCompare: boolean;
   readonly isComparing: boolean;

@@ -18,7 +18,7 @@ interface ViewerAddress {
   /** Goes to another picture without a new step in the history. */
   readonly move: (id: string) => void;
   readonly close: () => void;
-  /** What the address says now; while one picture changes into the next it is ahead of what is drawn. */
+  /** The address now; during a transition it is ahead of the rendered picture. */
   readonly currentId: () => string | null;
 }
 
@@ -32,7 +32,7 @@ function address(imageId: string | null): string {
   return query === "" ? window.location.pathname : `?${query}`;
 }
 
-/** Which picture is open stands in the address, so that Back closes it and a link leads to it. */
+/** The address names the open picture, so that Back closes the viewer and links work. */
 export function useViewerAddress(): ViewerAddress {
   const imageId = useSearchParams().get("image");
   const open = useCallback((id: string) => window.history.pushState(null, "", address(id)), []);
