@@ -84,7 +84,7 @@ export const maxKeyNameLength = 100;
 const sessionSeconds = 30 * 86_400;
 const sessionRefreshSeconds = 86_400;
 
-/** Done by the product's own API with its own rules, or by nobody. */
+/** Paths that the product's own API replaces with its own rules, or that are switched off. */
 const disabledPaths = [
   "/api-key/create",
   "/api-key/get",
@@ -123,7 +123,7 @@ function logTo(services: Services): BetterAuthOptions["logger"] {
   };
 }
 
-/** Per caller's address; the limit by e-mail address stands in `sign-in-limit.ts`. */
+/** Per caller's address; the limit per e-mail address is in `sign-in-limit.ts`. */
 const rateLimit = {
   enabled: true,
   storage: "database",
@@ -179,7 +179,7 @@ function keys({ config }: Services) {
 }
 
 /** Accounts, sessions and guests on our tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
-export function createAuth(services: Services) {
+function createAuth(services: Services) {
   const { env, db } = services;
   if (!env.AUTH_SECRET) throw new AppError("internal", "AUTH_SECRET is not set.");
   return betterAuth({
@@ -191,7 +191,7 @@ export function createAuth(services: Services) {
     database: databaseFor(db),
     logger: logTo(services),
     telemetry: { enabled: false },
-    // Whoever calls the handler logs and maps; otherwise the library writes to the console.
+    // The caller of the handler logs and maps errors; without this the library writes to the console.
     onAPIError: { throw: true },
     disabledPaths,
     rateLimit,

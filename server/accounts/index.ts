@@ -1,30 +1,16 @@
+/**
+ * Accounts: who a caller is and how an account begins.
+ *
+ * - caller: the user or guest behind a request, resolved from a session cookie or an API key.
+ * - guest: an anonymous account; `mergeGuest` moves its jobs and images to the account that the guest signs in with.
+ * - entry: the sign-up mode, and the token of an invitation or of the first admin that lets a new account in.
+ *
+ * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
+ */
 export type { Caller } from "./caller.ts";
-export {
-  authOf,
-  createAuth,
-  maxKeyNameLength,
-  minPasswordLength,
-  type Auth,
-  trustedOrigins,
-} from "./auth.ts";
-export {
-  createApiKey,
-  type CreateApiKeyInput,
-  listApiKeys,
-  type ApiKeyView,
-  revokeApiKey,
-  type RevokeApiKeyInput,
-} from "./api-keys.ts";
-export {
-  createUser,
-  type CreateUserInput,
-  findAccount,
-  getAccount,
-  type AccountView,
-  resetPassword,
-  type ResetPasswordInput,
-  workerAccount,
-} from "./accounts.ts";
+export { authOf, maxKeyNameLength, trustedOrigins } from "./auth.ts";
+export { createApiKey, listApiKeys, revokeApiKey } from "./api-keys.ts";
+export { createUser, findAccount, getAccount, resetPassword, workerAccount } from "./accounts.ts";
 export {
   entryTokenHeader,
   readEntry,
@@ -34,7 +20,6 @@ export {
   listInvitations,
   revokeInvitation,
   type InvitationView,
-  type NewInvitation,
 } from "./entry.ts";
-export { mergeGuest, type MergeGuestInput } from "./merge-guest.ts";
+export { mergeGuest } from "./merge-guest.ts";
 export { resolveCaller, takeWritePermit } from "./resolve-caller.ts";

@@ -1,3 +1,8 @@
+/**
+ * Checks of an installation: environment, data folder, disk space, database, Redis, configuration.
+ *
+ * A check returns a finding and never throws for a fault of the environment. Nothing is repaired here.
+ */
 import { type Env, inspectEnv } from "../platform/index.ts";
 import {
   checkConfigFile,

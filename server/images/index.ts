@@ -1,9 +1,21 @@
+/**
+ * Images: uploads, results, the gallery, and the files behind them.
+ *
+ * - image: a row of `images`; its objects are the files: the original and its variants (thumbnail, preview).
+ * - ingest: check, decode and store an upload. Output: the stored result of a job.
+ * - removed images can be restored until `purge` deletes row and objects.
+ *
+ *     upload ──ingest──▶ live ──removeImages──▶ removed ──purgeDeleted──▶ gone
+ *                          ◀───restoreImages──────┘
+ *
+ * Objects are written before their row, so a row always has its files. An upload is decoded only after `inspect` accepted
+ * its bytes. No knowledge of jobs here.
+ */
 export { deleteUnusedRows, lockRows, purgeDeleted, purgeImages, sweepOrphanObjects } from "./purge.ts";
 export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
   getImage,
   listImages,
-  type ImagePage,
   type ListImagesInput,
   listImagesSchema,
   removeImages,
@@ -11,22 +23,19 @@ export {
   restoreImages,
   starImage,
 } from "./library.ts";
-export { readUsage, type Usage } from "./quota.ts";
+export { readUsage } from "./quota.ts";
 export {
   type ImageView,
   variants,
   type IngestedImage,
-  type IngestInput,
   type StoredMime,
-  type StoredObject,
   type StoredOutput,
   type StoreOutputInput,
   type Variant,
   toImageView,
-  type ImageRow,
 } from "./image.ts";
 export { ingest } from "./ingest.ts";
-export { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
+export { uploadLimits } from "./limits.ts";
 export {
   openFile,
   type OpenedFile,

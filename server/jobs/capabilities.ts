@@ -10,7 +10,7 @@ import {
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 
-export interface Capability {
+interface Capability {
   readonly kind: JobKind;
   readonly available: boolean;
   /** The engine of a request that names none. */

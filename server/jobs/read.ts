@@ -59,7 +59,7 @@ export interface JobView {
   readonly endedAt: string | null;
 }
 
-export interface JobOutputView {
+interface JobOutputView {
   readonly imageId: string;
   readonly widthPx: number;
   readonly heightPx: number;

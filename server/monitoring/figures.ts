@@ -43,7 +43,7 @@ const msBetween = (from: SQL, to: SQL) => sql`(extract(epoch from ${to} - ${from
  */
 export function figuresOf(where: SQL, unit: "minute" | "hour"): SQL {
   // OFFSET 0 keeps the planner from writing these terms out at each of their uses: a row then costs twice as much.
-  // Nobody was promised anything while nothing could run it: there `low` is null.
+  // `low` is null for jobs that no node could run at submit: they had no estimate.
   return sql`
     select date_trunc(${unit}, j.ended_at, 'UTC') as at, j.queue, m.measure, m.bucket, count(*)::int as count
     from ${schema.jobs} j cross join lateral (
@@ -100,9 +100,9 @@ export interface EndedFigures {
   readonly runMs: Times;
 }
 
-/** How good the waiting times were that people were told. */
-export interface EstimateFigures {
-  /** Started jobs that had been told something. */
+/** Accuracy of the estimated waiting times. */
+interface EstimateFigures {
+  /** Started jobs that had an estimate. */
   readonly told: number;
   /** Part of them that started within the promised range, two seconds of grace included; null without any. */
   readonly within: number | null;

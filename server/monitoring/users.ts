@@ -36,8 +36,8 @@ export interface UserPage {
   readonly nextCursor: string | null;
 }
 
-/** Totals are counted up to here; whoever has more has "1,000+". */
-export const countedJobs = 1_000;
+/** Totals are counted up to this number; larger ones show as "1,000+". */
+const countedJobs = 1_000;
 
 const roleOf = sql`case when u.is_anonymous then 'guest' when 'admin' = any (string_to_array(u.role, ',')) then 'admin' else 'user' end`;
 

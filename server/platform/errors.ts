@@ -2,20 +2,11 @@ import { STATUS_CODES } from "node:http";
 import type { z } from "zod";
 import { pictureLimits } from "./config.ts";
 
-/** How a failure is treated: which strategy a failed job gets, and which HTTP status a caller sees. */
+/** How a failure is treated: strategy and charge of the failed job, HTTP status for the caller. */
 export interface ErrorRule {
-  readonly class:
-    | "network"
-    | "resource"
-    | "model"
-    | "timeout"
-    | "validation"
-    | "moderation"
-    | "credit"
-    | "internal";
   /** What happens to a job that fails with this code. */
-  readonly strategy: "fail" | "retry" | "other_server" | "only_other_server" | "cpu_queue" | "next_provider";
-  /** Whether the try counts against the job's limit of tries. */
+  readonly strategy: "fail" | "retry" | "other_server" | "only_other_server" | "cpu_queue";
+  /** Whether the run counts against `limits.maxCharged`. */
   readonly charged: boolean;
   readonly httpStatus: number;
   /** Text for people when the thrower gives none. */
@@ -23,7 +14,6 @@ export interface ErrorRule {
 }
 
 const validation = (httpStatus: number, message: string): ErrorRule => ({
-  class: "validation",
   strategy: "fail",
   charged: true,
   httpStatus,
@@ -31,16 +21,14 @@ const validation = (httpStatus: number, message: string): ErrorRule => ({
 });
 
 const network = (strategy: "other_server" | "retry", message: string): ErrorRule => ({
-  class: "network",
   strategy,
   charged: false,
   httpStatus: 502,
   message,
 });
 
-/** What this server lacks another may have, or the same one again: models come and go. */
+/** Another server may have the missing part, or the same one later: models come and go. */
 const elsewhere = (message: string): ErrorRule => ({
-  class: "model",
   strategy: "other_server",
   charged: false,
   httpStatus: 502,
@@ -48,12 +36,12 @@ const elsewhere = (message: string): ErrorRule => ({
 });
 
 /**
- * The closed table of error codes. A row decides the strategy, the charge and the HTTP status; what a code says about a
+ * The closed table of error codes. A row decides the strategy, the charge and the HTTP status; what a code means for a
  * server is decided beside the servers, and what helps a person beside the pages.
  */
 export const errorRules = {
   bad_request: validation(400, "The request is not valid."),
-  // As the end of a run: the proxy of another server may take larger files.
+  // As a job failure: another server's proxy may allow larger files.
   request_too_large: {
     ...validation(413, "The request is too large."),
     strategy: "only_other_server",
@@ -98,14 +86,12 @@ export const errorRules = {
   workflow_params: validation(422, "The workflow does not take these settings."),
   graph_invalid: validation(422, "The server refused the workflow."),
   displaced: {
-    class: "resource",
     strategy: "fail",
     charged: false,
     httpStatus: 503,
     message: "The line was full and an urgent job took this place. Try again in a few minutes.",
   },
   engine_blocked: {
-    class: "moderation",
     strategy: "fail",
     charged: true,
     httpStatus: 422,
@@ -118,57 +104,49 @@ export const errorRules = {
   model_missing: elsewhere("The server does not have a model that the workflow needs."),
   node_missing: elsewhere("The server does not have a node that the workflow needs."),
   gpu_out_of_memory: {
-    class: "resource",
     strategy: "cpu_queue",
     charged: false,
     httpStatus: 503,
     message: "The picture is too large for the memory of the graphics cards.",
   },
   engine_crashed: {
-    class: "resource",
     strategy: "retry",
     charged: true,
     httpStatus: 502,
     message: "The engine stopped while it worked on the picture.",
   },
   engine_timeout: {
-    class: "timeout",
     strategy: "other_server",
     charged: true,
     httpStatus: 504,
     message: "The engine took too long.",
   },
   engine_failed: {
-    class: "model",
     strategy: "other_server",
     charged: true,
     httpStatus: 502,
     message: "The engine could not make the picture.",
   },
   out_of_memory: {
-    class: "resource",
     strategy: "retry",
     charged: true,
     httpStatus: 503,
     message: "There was not enough memory for the picture.",
   },
   worker_lost: {
-    class: "resource",
     strategy: "retry",
     charged: true,
     httpStatus: 503,
     message: "The worker died while it worked on the job, three times.",
   },
   storage_unavailable: {
-    class: "network",
     strategy: "retry",
     charged: false,
     httpStatus: 503,
     message: "The picture store cannot be reached. Try again in a moment.",
   },
-  // Answered to uploads; a job that meets a full disk fails with the code above and tries again.
+  // For uploads only; a job on a full disk fails with the code above and runs again.
   storage_full: {
-    class: "resource",
     strategy: "retry",
     charged: false,
     httpStatus: 507,
@@ -176,14 +154,12 @@ export const errorRules = {
   },
   storage_quota: validation(507, "Your pictures take up all the space that you have. Delete some."),
   database_unavailable: {
-    class: "network",
     strategy: "retry",
     charged: false,
     httpStatus: 503,
     message: "The database cannot be reached. Try again in a moment.",
   },
   internal: {
-    class: "internal",
     strategy: "retry",
     charged: true,
     httpStatus: 500,
@@ -229,10 +205,10 @@ export function isAppError(error: unknown): error is AppError {
   return error instanceof Error && "tag" in error && error.tag === "AppError";
 }
 
-/** What the system answers when a disk or a quota is full, a disk became read-only, or too many files are open. */
+/** Codes of the system when a disk or a quota is full, a disk became read-only, or too many files are open. */
 const noSpaceCodes = new Set<unknown>(["ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EMFILE", "ENFILE"]);
 
-/** Whether an error, or one of its causes, says that no file can be written or opened at the moment. */
+/** Whether an error, or one of its causes, means that no file can be written or opened at the moment. */
 export function isOutOfSpace(error: unknown): boolean {
   let current = error;
   for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
@@ -244,7 +220,7 @@ export function isOutOfSpace(error: unknown): boolean {
 
 /**
  * Turns anything thrown into an AppError with the original as cause: a full disk becomes `storage_unavailable`, which
- * costs a job no try; unknown errors become `internal`.
+ * is not charged to a job; unknown errors become `internal`.
  */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
@@ -275,7 +251,7 @@ export interface Problem {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** An error as `application/problem+json`; further `details` that are safe to show stand beside the standard members. */
+/** An error as `application/problem+json`; the other `details` are safe to show and become members of the body. */
 export function toProblem(error: AppError): Problem {
   const { httpStatus } = ruleOf(error.code);
   const { issues, ...details } = error.details ?? {};

@@ -1,3 +1,9 @@
+/**
+ * What every other folder may import: environment, configuration, errors, log, ids, addresses, text from outside.
+ *
+ * `errors.ts` holds the closed table of error codes; `env.ts` is the only reader of the environment. Nothing of the
+ * product is imported here.
+ */
 export {
   AppError,
   isAppError,
@@ -6,16 +12,13 @@ export {
   ruleOf,
   toAppError,
   toProblem,
-  type Problem,
   errorRules,
   type ErrorCode,
-  type ErrorRule,
   issuesOf,
-  type FieldIssue,
 } from "./errors.ts";
 export { isLoopback, namesLoopback } from "./addresses.ts";
 export { isId, newId, isStorable, lineOfText, foreignBytes, foreignCount, foreignText } from "./text.ts";
-export { envNames, inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
+export { inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
 export {
   defineConfig,
   loadConfig,
@@ -25,4 +28,4 @@ export {
   type QueueNeeds,
   pictureLimits,
 } from "./config.ts";
-export { openLog, type Logger, type LogOptions } from "./log.ts";
+export { openLog, type Logger } from "./log.ts";

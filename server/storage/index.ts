@@ -1,3 +1,9 @@
+/**
+ * Object storage for image files, and temporary folders.
+ *
+ * An object has a key and is never changed after it was written. Every failure is
+ * `storage_unavailable` or `storage_full`. Which object belongs to which image is decided in `server/images`.
+ */
 export {
   closeFolders,
   openDisk,
@@ -5,11 +11,9 @@ export {
   type FoundObject,
   readFreeSpace,
   requireFreeSpace,
-  type FreeSpace,
   listObjectKeys,
   probeDisk,
   putAll,
-  type NewObject,
   removePrefix,
   storageFailure,
 } from "./disk.ts";

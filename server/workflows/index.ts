@@ -1,4 +1,12 @@
-export { buildGraph, type GraphRequest } from "./build-graph.ts";
+/**
+ * ComfyUI workflows as data: read, parsed, checked, and filled with the values of a job.
+ *
+ * - graph: ComfyUI's JSON of nodes. Manifest: kind, params, inputs, models and outputs of a graph.
+ * - built-in: shipped with the product. Others come from `WORKFLOWS_DIR` of a worker.
+ *
+ * No code runs from a workflow, and nothing here calls a server: `checkGraph` compares a graph with object infos read elsewhere.
+ */
+export { buildGraph } from "./build-graph.ts";
 export { builtInWorkflows } from "./built-in.ts";
 export {
   checkGraph,
@@ -10,7 +18,7 @@ export {
   type ObjectInfo,
   type ObjectInfoByClass,
 } from "./check.ts";
-export type { Graph, InputSpec, Manifest, ParamName, ParamSpec, ModelPlace, Workflow } from "./workflow.ts";
-export { parseWorkflow, type WorkflowSource } from "./parse.ts";
-export { readWorkflowFolder, type WorkflowProblem } from "./read-folder.ts";
-export { takesInputs, workflowParams, type WorkflowParams } from "./params.ts";
+export type { ParamName, Workflow } from "./workflow.ts";
+export { parseWorkflow } from "./parse.ts";
+export { readWorkflowFolder } from "./read-folder.ts";
+export { takesInputs, workflowParams } from "./params.ts";

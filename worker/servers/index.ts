@@ -114,6 +114,6 @@ export interface ServerPool {
   stop(): Promise<void>;
 }
 
-export { createServerPool, type ServerPoolInput } from "./pool.ts";
+export { createServerPool } from "./pool.ts";
 export { createSources } from "./sources/index.ts";
 export { pluginsByKind } from "./probes.ts";

@@ -35,15 +35,15 @@ export async function metricsResponse(services: Services, request: Request): Pro
 const probeTimeoutMs = 3_000;
 /** Callers need no session, so their number must not become work: an answer is given out again for this long. */
 const cachedMs = 2_000;
-/** A beat comes each second; a node without one for this long does not count, whatever its state says. */
+/** A node beats every second; a node without a beat for this long does not count, whatever state is stored. */
 const silentSeconds = 10;
 
-export interface PartHealth {
+interface PartHealth {
   readonly ok: boolean;
   readonly latencyMs: number;
 }
 
-export interface Health {
+interface Health {
   /** `down` without a database that takes writes; `degraded` when any other part is not ok. */
   readonly status: "ok" | "degraded" | "down";
   readonly database: PartHealth;
@@ -162,7 +162,7 @@ async function check({ probes }: Checker): Promise<Health> {
 }
 
 /** Asks every part that the studio needs whether it works, at most once in two seconds. Never throws. */
-export function checkHealth(services: Services): Promise<Health> {
+function checkHealth(services: Services): Promise<Health> {
   const checker = checkerOf(services);
   const nowMs = performance.now();
   if (checker.last === null || nowMs - checker.last.startedAtMs > cachedMs)
