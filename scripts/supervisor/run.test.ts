@@ -5,7 +5,7 @@ import path from "node:path";
 import { runChecks } from "@atelier/server/doctor";
 import { runNode } from "@atelier/testing/processes";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { box, readyLines } from "./announce.ts";
+import { box, readyLines } from "./run.ts";
 
 let folder = "";
 let blocker: Server;

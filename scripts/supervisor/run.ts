@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { askOnly, type Flags, mayAsk, toArgs } from "@atelier/worker/args";
 import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "../embedded/postgres.ts";
-import { announce } from "./announce.ts";
 import type { ChildSpec } from "./child.ts";
 import { listenForStop, type StopSignals, watchLauncher } from "./signals.ts";
 import { childrenOf, rootDir, supervise, sweepLeftovers } from "./supervise.ts";
@@ -67,7 +67,7 @@ function say(line: string): void {
   console.log(line);
 }
 
-/** One line for people; who looks for a fault in Atelier itself gets the rest. */
+/** One line; with LOG_LEVEL debug or trace the whole stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const wantsMore = ["debug", "trace"].includes(process.env["LOG_LEVEL"] ?? "");
@@ -103,13 +103,60 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
   return code === 0;
 }
 
+const firstAskMs = 250;
+/** A page with a fault is requested less and less often: each request prints its stack. */
+const lastAskMs = 10_000;
+
+async function readStatus(url: string): Promise<number | null> {
+  try {
+    const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(30_000) });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return null;
+  }
+}
+
+export function box(lines: readonly string[]): string {
+  const width = Math.max(...lines.map((line) => line.length));
+  const edge = "─".repeat(width + 4);
+  const rows = lines.map((line) => `│  ${line.padEnd(width)}  │`);
+  return [`┌${edge}┐`, ...rows, `└${edge}┘`].join("\n");
+}
+
+/** The lines of the box, with the link of the first admin while there is none. */
+export function readyLines(appUrl: string, adminLink: string | null): string[] {
+  const link =
+    adminLink === null ? [] : ["", "There is no admin yet. This link makes an account the admin:", adminLink];
+  return ["Atelier is ready", appUrl, ...link, "", "Ctrl-C stops it"];
+}
+
+/** Prints the address once the page answers; gives up silently when `isOver`. */
+async function announce(
+  settings: Settings,
+  options: { say: (text: string) => void; isOver: () => boolean; adminLink: Promise<string | null> },
+): Promise<void> {
+  const host = settings.host === "0.0.0.0" || settings.host === "::" ? "127.0.0.1" : settings.host;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${settings.port}/`;
+  let askMs = firstAskMs;
+  while (!options.isOver()) {
+    const status = await readStatus(url);
+    if (status !== null && status < 500) {
+      options.say(`\n${box(readyLines(settings.appUrl, await options.adminLink))}\n`);
+      return;
+    }
+    if (status !== null) askMs = Math.min(askMs * 2, lastAskMs);
+    await sleep(askMs, undefined, { ref: false });
+  }
+}
+
 /** The link that makes the first admin; null when there is one already. */
 async function firstAdminLink(settings: Settings, env: NodeJS.ProcessEnv): Promise<string | null> {
   const { output } = await runStep([path.join(import.meta.dirname, "first-admin.ts")], env);
   return output === "" ? null : `${settings.appUrl.replace(/\/$/, "")}/sign-in#admin=${output}`;
 }
 
-/** What this worker is narrowed to: as configured, or as a person at the terminal says. */
+/** The kinds that this worker takes: as configured, or as chosen at the terminal. */
 async function chooseOnly({ settings, flags }: Plan, stop: StopSignals): Promise<readonly string[]> {
   const { only, possibleKinds: kinds } = settings;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
@@ -139,7 +186,7 @@ interface Plan {
   readonly flags: Flags | null;
 }
 
-/** Says that it runs: with pages once they answer. */
+/** Reports the start: with pages, once they answer. */
 function sayReady({ role, settings, flags }: Plan, stop: StopSignals, env: NodeJS.ProcessEnv): void {
   if (role === "worker" && !flags?.once) say("The worker is running. Ctrl-C stops it");
   if (role === "worker") return;
@@ -167,7 +214,7 @@ function runningOnce(spec: ChildSpec, flags: Flags): ChildSpec {
   return { ...spec, args: [...spec.args, ...toArgs(flags)], lastCode: "any" };
 }
 
-/** The whole life of `dev`, `start` or `worker`; sets the exit code. Everything wrong is said in plain words. */
+/** The whole life of `dev`, `start` or `worker`; sets the exit code. Every fault is printed as plain text. */
 export async function run(role: Role, flags: Flags | null = null): Promise<void> {
   process.chdir(rootDir);
   // Inherited by all children: pictures, logs and settings are for this user alone.

@@ -168,7 +168,7 @@ export interface SupervisePlan {
   readonly role: string;
   readonly dataDir: string;
   readonly children: readonly ChildSpec[];
-  /** The embedded database to keep alive, and to let go of at the very end; null = a server of somebody else. */
+  /** The embedded database to keep alive, and to release last; null = a server outside this installation. */
   readonly database: EmbeddedPostgres | null;
   readonly stop: StopSignals;
   readonly say: (line: string) => void;
