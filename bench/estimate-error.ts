@@ -18,7 +18,7 @@ const spread = 0.4;
 /** Of what the slots can do; people come in crowds, so that lines grow and empty. */
 const busy = 0.9;
 const crowd = 12;
-/** Of each kind, before the crowds come: what is told comes from past runs. */
+/** Runs of each kind before the load starts: estimates come from past runs. */
 const learning = 10;
 
 /** The same crowds in each run, so that two versions are measured by one load. */
@@ -43,7 +43,7 @@ interface User {
   readonly mask: string;
 }
 
-/** The waiting times that were told at submit against those that came, over a mixed load; beside them a plain guess. */
+/** Estimated against real waiting times over a mixed load, beside a plain guess. */
 export async function benchEstimateError(backend: Backend): Promise<string[]> {
   const stage = await openStage(backend);
   const { services } = stage;

@@ -10,7 +10,7 @@ import { openServices, type Services } from "@atelier/server/services";
 import { startPrivatePostgres } from "@atelier/testing/postgres";
 import { startRedis } from "@atelier/testing/redis";
 
-/** A picture's row is enough where nobody reads its file. */
+/** An image's row is enough where its file is never read. */
 export async function insertImage({ db }: Pick<Services, "db">, ownerId: string): Promise<string> {
   const id = newId();
   await db.insert(schema.images).values({

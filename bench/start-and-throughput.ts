@@ -28,7 +28,7 @@ export interface LoopInput {
   readonly accept: () => Promise<unknown>;
 }
 
-/** As many jobs open all the time: whoever has one that ended submits the next, so that the line never runs empty nor grows. */
+/** A constant number of open jobs: each ended job is replaced by a new one, so the line neither empties nor grows. */
 export function createLoop({ open, warmMs, windowMs, accept }: LoopInput): Loop {
   const jobs: LoopJob[] = [];
   const accepting = new Set<Promise<unknown>>();

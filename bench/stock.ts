@@ -16,7 +16,7 @@ interface Naive {
 
 const jobOptions = { removeOnComplete: true, removeOnFail: true };
 
-/** The job in stock BullMQ's own words. */
+/** The job as plain BullMQ runs it. */
 interface NaiveJob {
   readonly id: string;
   /** Of the worker that has it, from 0. */

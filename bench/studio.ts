@@ -84,7 +84,7 @@ async function view(url: string, promptId: string): Promise<Uint8Array> {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** A simulated ComfyUI server in a process of its own, so that it shares its loop with nobody who is measured. */
+/** A simulated ComfyUI server in a process of its own, so that it does not share the event loop of a measured process. */
 interface ComfyProcess {
   readonly url: string;
   close(): Promise<void>;
@@ -160,7 +160,7 @@ export async function startLightNode(services: Services, options: LightNodeOptio
       options.onCompleted?.(job.id, job);
     }
   });
-  // What waits already is let out now that somebody can take it.
+  // Dispatch waiting jobs now that a node can take them.
   await dispatch(services, lightQueue);
   return {
     async close() {
@@ -204,7 +204,7 @@ export interface Studio {
   readonly serverUrl: string;
   /** Submits a picture of `steps` steps; its id. */
   accept(steps: number): Promise<string>;
-  /** Resolves with the row once it has one of the statuses, as soon as a hint says so. */
+  /** Resolves with the row once it has one of the statuses, as soon as a hint reports it. */
   until(id: string, ...statuses: readonly Job["status"][]): Promise<StoryTimes>;
   close(): Promise<void>;
 }

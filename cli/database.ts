@@ -7,7 +7,7 @@ import { openPostgres, readOrCreateSecret } from "../scripts/embedded/postgres.t
 export interface OpenDatabase {
   /** The environment with DATABASE_URL and AUTH_SECRET filled in, as the supervisor fills them. */
   readonly env: Env & { readonly DATABASE_URL: string; readonly AUTH_SECRET: string };
-  /** Lets go; an embedded database that nobody else uses stops. */
+  /** Releases the database; an embedded one without another user stops. */
   readonly close: () => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ async function run(action: (services: Services) => Promise<void>): Promise<void>
   }
 }
 
-/** Drivers wrap what went wrong in the text of a statement; the innermost says it in words. */
+/** Drivers wrap an error in the text of the statement; the innermost error has the reason. */
 function rootMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && !isAppError(error)
@@ -48,7 +48,7 @@ function rootMessage(error: unknown): string {
     : error.message || error.name;
 }
 
-/** Runs a command on the configured database; what went wrong is said in a line on stderr. Returns the exit code. */
+/** Runs a command on the configured database; a failure is one line on stderr. Returns the exit code. */
 export async function withServices(action: (services: Services) => Promise<void>): Promise<number> {
   const { problems } = parseEnv(process.env);
   if (problems.length > 0) {

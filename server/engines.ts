@@ -58,7 +58,7 @@ export const iopaintEngine: EngineFacts = {
 export const engines: readonly EngineFacts[] = [comfyuiEngine, iopaintEngine, localEngine];
 export const engineNames = ["comfyui", "iopaint", "local"] as const satisfies readonly EngineName[];
 
-/** A result has at most this many pixels, said before submit and checked again by the engine. */
+/** Limit of a result's pixels; checked before submit and again by the engine. */
 export const maxOutputPixels = pictureLimits.outputMegapixels * 1_000_000;
 
 /** What a job needs in order to run, as one text: `comfyui/<workflow>`, `iopaint/<kind>` or `local/<kind>`. */
@@ -79,19 +79,19 @@ const byKind: Record<JobKind, readonly EngineName[]> = {
   restore_faces: ["iopaint"],
 };
 
-/** What a request says that not every engine can follow. */
+/** Parts of a request that not every engine supports. */
 interface Wish {
   readonly kind: JobKind;
   readonly params: Readonly<Record<string, unknown>>;
   readonly roles: ReadonlySet<string>;
 }
 
-/** Engines that can follow the wish in general, the best first; which can at the moment is the pool's to say. */
+/** Engines that support the request in general, best first; the pool knows which are available now. */
 export function enginesFor(wish: Wish): readonly EngineName[] {
   return byKind[wish.kind].filter((engine) => engine === "comfyui" || canFollow(engine, wish));
 }
 
-/** Engines without workflows take no words, and of the optional pictures none. */
+/** Engines without workflows take no prompt and no optional image. */
 function canFollow(engine: "iopaint" | "local", { kind, params, roles }: Wish): boolean {
   if (params["prompt"] !== undefined && params["prompt"] !== "") return false;
   if (kind === "outfit_change" && roles.has("mask")) return false;

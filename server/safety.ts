@@ -3,7 +3,7 @@ import { type Db, schema, type Tx } from "./db/index.ts";
 import type { JobKind } from "./engines.ts";
 import { AppError, newId } from "./platform/index.ts";
 
-/** The words a user agrees to before an outfit change; stored with the photo's hash. */
+/** The statement that a user agrees to before an outfit change; stored with the photo's hash. */
 const adultConsent = "adult-who-agrees" as const;
 
 /** Stores the statement for the bytes of a photo; saying it twice stores it once. */
@@ -17,7 +17,7 @@ export async function recordConsent(
     .onConflictDoNothing();
 }
 
-/** Throws `consent_required` unless the params bear the statement. */
+/** Throws `consent_required` unless the params contain the statement. */
 export function requireConsent(params: unknown): void {
   const stated =
     typeof params === "object" && params !== null && "consent" in params && params.consent === true;
@@ -45,7 +45,7 @@ export const digitalSourceTypes = {
   text_to_image: `${vocabulary}/trainedAlgorithmicMedia`,
 } as const satisfies Record<JobKind, string>;
 
-/** The XMP packet that says how a result was made; embedded in all of its files. */
+/** The XMP packet with a result's origin; embedded in all of its files. */
 export function provenanceXmp(kind: JobKind): string {
   return [
     '<?xpacket begin="\uFEFF" id="W5M0MpCehiHzreSzNTczkc9d"?>',

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { isPidAlive } from "../process/lock.ts";
 
-/** The embedded database cannot be had; the message is for people and says what to do. */
+/** The embedded database cannot be provided; the message is for people and contains what to do. */
 export class StartError extends Error {
   readonly tag = "StartError";
 }

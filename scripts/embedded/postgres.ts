@@ -75,7 +75,7 @@ export function readOrCreateSecret(dataDir: string, name: string): string {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Folder of all embedded things; the server's own data stands in `postgres` below it. */
+  /** Folder of all embedded things; the server's own data is in its `postgres`. */
   readonly dataDir: string;
   /** Fixed port. Default: 54320, or any free one. */
   readonly port?: number;
@@ -93,7 +93,7 @@ export interface EmbeddedPostgres {
   isRunning(): boolean;
   /** Starts the server again, on the same port, if it died. */
   revive(): Promise<void>;
-  /** Lets go; the server stops when no live process holds it any more, whoever started it. Idempotent. */
+  /** Releases the server; it stops when no live process holds it, whichever process started it. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ interface ProcStat {
 function readProcStat(pid: number): ProcStat | null {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The command's name stands in brackets and may itself hold brackets and spaces.
+    // The command's name is in brackets and may itself contain brackets and spaces.
     const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0] ?? "", startTicks: fields[19] ?? "" };
   } catch {
@@ -37,7 +37,7 @@ export function identify(pid: number): ProcessIdentity {
   return { pid, startedAt: readStartTime(pid) };
 }
 
-/** Whether a process runs under this pid. A zombie does not run: in a container nobody may ever reap it. */
+/** Whether a process runs under this pid. A zombie does not run: in a container it may never be reaped. */
 export function isPidAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -106,7 +106,7 @@ export function removeLock(file: string, text: string): void {
   try {
     renameSync(file, aside);
   } catch {
-    return; // Somebody else was first.
+    return; // Another process was first.
   }
   try {
     if (readText(aside) !== text) linkSync(aside, file);

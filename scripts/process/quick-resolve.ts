@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module";
 
 /**
- * Node 24 parses a package's whole `exports` anew for each file that one of its files imports; those of drizzle-orm are
+ * Node 24 parses a package's whole `exports` again for each file that one of its files imports; those of drizzle-orm are
  * 175 KB, which was a third of a worker's start. Its files lie beside each other and are of one format, so none of that
  * has to be read. For `node --import`.
  */

@@ -12,7 +12,7 @@ export function isPortFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-/** A port that nobody listens on at the moment, chosen by the system. */
+/** A free port, chosen by the system. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -73,7 +73,7 @@ const firstLine = (text = "") => text.split("\n", 1)[0] ?? "";
 
 /**
  * What failed in Vitest's JSON report, a line each: the test with the first line of its error, or the file that did not
- * load. What fails outside of every test (an error nobody caught) is in no report: the printed text alone has it.
+ * load. What fails outside of every test (an uncaught error) is in no report: only the printed text has it.
  */
 export function readVitestFailures(file: string): string[] {
   const files = (readReport(file)?.["testResults"] ?? []) as readonly TestFile[];

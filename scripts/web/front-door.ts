@@ -30,7 +30,7 @@ function lastOf(value: string | string[] | undefined): string | undefined {
     ?.trim();
 }
 
-/** Replaces what proxies say by what is known: the client's address, and the proxy's own host and scheme if trusted. */
+/** Replaces the proxies' headers by known facts: the client's address, and the proxy's own host and scheme if trusted. */
 function settleHeaders(request: IncomingMessage, proxies: ReturnType<typeof parseRanges>): void {
   const { headers, socket } = request;
   const peer = socket.remoteAddress ?? "";
@@ -74,7 +74,7 @@ export function frontDoor(env: FrontDoorEnv) {
 
 const judged = new Set(["request", "upgrade", "checkContinue", "checkExpectation"]);
 
-/** Puts the door before every HTTP server of this process: `next start` and `next dev` let nobody else at theirs. */
+/** Puts the door before every HTTP server of this process: `next start` and `next dev` give no access to theirs. */
 export function installFrontDoor(env: FrontDoorEnv): void {
   const admit = frontDoor(env);
   const emit: unknown = Reflect.get(Server.prototype, "emit");

@@ -72,7 +72,7 @@ export async function resetPassword(
   await internalAdapter.deleteUserSessions(user.id);
 }
 
-/** No mail ever reaches it, and it has no password: nobody can sign in with it. */
+/** The address receives no mail and the account has no password, so a sign-in is impossible. */
 const serviceEmail = "workers@atelier.invalid";
 
 /**

@@ -87,7 +87,7 @@ export interface Entry {
   readonly needsAdmin: boolean;
 }
 
-/** Who may come in now; without the database, what the configuration says. */
+/** Which sign-ups are open now; without the database, the configured mode. */
 export async function readEntry({ db, env, log }: Services): Promise<Entry> {
   const needsAdmin = await hasAdmin(db).then(
     (found) => !found,

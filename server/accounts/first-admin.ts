@@ -10,7 +10,7 @@ const firstAdminLock = 742_010;
 /** File of the token below `secrets` in the data folder; the supervisor makes it and prints it. */
 export const firstAdminSecret = "first-admin-token";
 
-/** Of accounts that no person stands behind; they never become admin. */
+/** Accounts without a person; they never become admin. */
 export const serviceRole = "service";
 
 const adminExists = sql`exists (

@@ -45,7 +45,7 @@ export async function readLimited(
   return body;
 }
 
-/** Whether a browser says that the request was caused by a page of another site. */
+/** Whether the browser reports that a page of another site caused the request. */
 export function isCrossSite(env: Pick<Env, "APP_URL" | "HOST">, request: Request): boolean {
   const origin = request.headers.get("origin");
   if (origin) return !trustedOrigins(env, request).includes(origin);

@@ -3,12 +3,12 @@ import { drizzle, type NodePgDatabase } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import * as schema from "./schema/index.ts";
 
-/** Classes of SQLSTATE that say nothing about the statement: connection, resources, operator's stop. */
+/** Classes of SQLSTATE whose cause is not the statement: connection, resources, operator's stop. */
 const passingClasses = ["08", "53", "57"];
 /** Deadlock, serialization, a session ended for idling in its transaction, and a write to a read-only database. */
 const passingStates = ["40001", "40P01", "25P03", "25006"];
 
-/** Of the network alone: a full or missing folder is nothing that the database could mend. */
+/** Codes of the network only: a full or missing folder is no outage of the database. */
 const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;
 
 function readCode(error: Error): string | null {
@@ -38,10 +38,10 @@ function isPassing(error: Error): boolean {
 
 type Callback = Parameters<pg.Pool["connect"]>[0];
 
-/** A system's code for what the driver says in words alone; `isDatabaseAway` knows it. */
+/** System code for errors of the driver that have only a message; `isDatabaseAway` accepts it. */
 const awayCode = "ECONNABORTED";
 
-/** A pool that survives absences of the database without losing places, and says that it was an absence. */
+/** A pool that keeps all its connections usable after an outage of the database, and marks errors of an outage. */
 class LastingPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Callback): void;
@@ -51,13 +51,13 @@ class LastingPool extends pg.Pool {
   }
 }
 
-/** Timeouts of a connect are bare errors, which could be anybody's. */
+/** A connect timeout is an error without a code, so it gets one here. */
 function failAsAway(error: unknown): never {
   if (error instanceof Error && !("code" in error)) throw Object.assign(error, { code: awayCode });
   throw error;
 }
 
-/** A transaction whose `begin` fails never releases its client, so a cut connection gives its place back itself. */
+/** A transaction whose `begin` fails never releases its client, so a cut connection releases itself. */
 function returnWhenCut(client: pg.PoolClient): pg.PoolClient {
   const giveBack = client.release.bind(client);
   let isGivenBack = false;
@@ -93,7 +93,7 @@ export async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
 export type Db = NodePgDatabase<typeof schema>;
-/** A transaction; whatever takes a `Db` to read or write takes it as well. */
+/** A transaction; functions for a single query accept `Db | Tx`. */
 export type Tx = Parameters<Parameters<Db["transaction"]>[0]>[0];
 
 export interface Database {
@@ -111,7 +111,7 @@ export interface DatabaseOptions {
   readonly onError?: (error: Error) => void;
 }
 
-/** Sent with the start of each connection; a pooler refuses it unless it is told to ignore them. */
+/** Sent with the start of each connection; a pooler refuses the connection unless it ignores these parameters. */
 export const sessionLimits = {
   idle_in_transaction_session_timeout: 15_000,
   statement_timeout: 30_000,

@@ -5,11 +5,11 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
 
-// Asked for in the call: bundled into the web process, which never migrates, there is no folder.
+// Resolved on call: in the bundle of the web process, which never migrates, the folder does not exist.
 const migrationsFolder = () => path.join(import.meta.dirname, "../../drizzle/migrations");
 const migrationLock = 742_001;
 
-/** Another process that migrates is waited for this long; a first start on a slow disk takes seconds. */
+/** How long to wait for another process that migrates; a first start on a slow disk takes seconds. */
 const lockWaitMs = 60_000;
 const lockRetryMs = 250;
 

@@ -7,13 +7,13 @@ import { ZodError } from "zod";
 import { sessionLimits } from "../db/index.ts";
 import { type Env, isLoopback, loadConfig } from "../platform/index.ts";
 
-/** Outcome of one check; the message is for people and, when it failed, says what to do. */
+/** Outcome of one check; the message is for people and, when it failed, contains what to do. */
 export interface CheckResult {
   /** Name of the setting or of the thing, for instance `REDIS_URL` or `Node.js`. */
   readonly name: string;
   readonly isOk: boolean;
   readonly message: string;
-  /** It works, but somebody should look at it. */
+  /** It works, but should be looked at. */
   readonly isWarning?: true;
 }
 
@@ -25,7 +25,7 @@ export function failed(name: string, message: string): CheckResult {
   return { name, isOk: false, message };
 }
 
-/** What an outside system says about a failure, shortened to one line; never used to decide anything. */
+/** The error message of an outside system, shortened to one line; never used to decide anything. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

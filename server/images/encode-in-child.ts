@@ -34,7 +34,7 @@ export async function encodeInChild(
   const stderr = lastOf(child);
   const chunks: Buffer[] = [];
   child.stdout?.on("data", (chunk: Buffer) => chunks.push(chunk));
-  // The child may end before it has read everything; its end says why.
+  // The child may end before it has read everything; its exit code has the reason.
   child.stdin?.on("error", () => undefined).end(bytes);
   const onAbort = () => child.kill("SIGKILL");
   options.signal?.addEventListener("abort", onAbort, { once: true });

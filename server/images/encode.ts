@@ -25,7 +25,7 @@ function decodeMask(bytes: Buffer): Promise<Pixels> {
   return decode(openFile(bytes).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
 }
 
-/** How many pixels an engine's file says it has; nothing is decoded. Throws `engine_failed` when it is no picture. */
+/** The pixel count in the header of an engine's file; nothing is decoded. Throws `engine_failed` when it is no picture. */
 export async function countOutputPixels(bytes: Buffer): Promise<number> {
   try {
     const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();

@@ -27,7 +27,7 @@ interface Waiting {
  */
 export function createTurns({ slots, heavySlots }: { slots: number; heavySlots: number }): TakeTurn {
   const running = { light: 0, heavy: 0 };
-  /** The owner whose turn is next stands first. */
+  /** The owner with the next turn comes first. */
   const lines = new Map<string, Waiting[]>();
 
   const hasRoom = (weight: Weight) =>
@@ -75,7 +75,7 @@ export interface FilesPlan {
   readonly weight: Weight;
 }
 
-/** Largest light pictures: a second of CPU time at most. AVIF is never light, since its frames can be larger than it says. */
+/** Largest light pictures: a second of CPU time at most. AVIF is never light, since its frames can be larger than the header declares. */
 const lightPixels = { jpeg: 16_000_000, png: 9_000_000, webp: 9_000_000, avif: 0 } as const;
 /** Pixels times passes. */
 const lightWork = 40_000_000;

@@ -77,7 +77,7 @@ async function insertUpload(
       services.db.transaction((tx) => insertOnce(tx, row, services.config)),
     );
     if (inserted) return inserted;
-    // Somebody who does not take the lock (a guest becoming an account) was first: look again.
+    // A writer without the lock (the merge of a guest) was first: look again.
   }
   throw new AppError("conflict");
 }

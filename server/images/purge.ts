@@ -26,7 +26,7 @@ export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]
 }
 
 /**
- * Deletes the rows of those pictures that no job has as input or result and that nobody keeps with a star, and returns
+ * Deletes the rows of those pictures that no job has as input or result and that have no star, and returns
  * the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
  */
 export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
@@ -123,7 +123,7 @@ function jobOf(tx: Tx, state: "open" | "ended") {
     .where(and(eq(jobs.id, jobInputs.jobId), state === "ended" ? isEnded : not(isEnded)));
 }
 
-/** Removes pictures for good, rows first; those that a job still has, or that bear a star, stay. Returns how many went. */
+/** Removes pictures for good, rows first; those that a job still has, or that have a star, stay. Returns how many went. */
 export async function purgeImages(
   services: Pick<Services, "db" | "disk" | "log">,
   ids: readonly string[],

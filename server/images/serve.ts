@@ -61,7 +61,7 @@ function percentEncode(character: string): string {
 
 type Reading = Pick<Services, "disk" | "log">;
 
-/** Throws `input_missing` when the stored original is gone or not as long as its row says, `storage_unavailable`. */
+/** Throws `input_missing` when the stored original is gone or has another length than its row; `storage_unavailable` when the disk cannot be read. */
 export async function requireOriginal({ disk, log }: Reading, image: StoredOriginal): Promise<void> {
   const key = objectKey(image, "original");
   const found = await findObject(disk, key);

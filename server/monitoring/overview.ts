@@ -114,7 +114,7 @@ const order = [
   "workflow_refused",
 ] as const satisfies Attention["type"][];
 
-/** What of the present state needs somebody. Nothing that was asked for (a drain) and nothing that is merely busy. */
+/** Conditions that need an admin. A requested drain and a busy server are none. */
 function findAttention(queues: readonly QueueNow[], nodes: readonly NodeFigures[]): Attention[] {
   const found = [...queues.flatMap(ofQueue), ...nodes.flatMap(ofNode)];
   return found.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));

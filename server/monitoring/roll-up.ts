@@ -38,7 +38,7 @@ export async function rollUp({ db }: Pick<Services, "db">): Promise<number> {
 
 /** Up to a day, so that no transaction is long; false when nothing is left to do. */
 async function addUpDay(tx: Tx): Promise<boolean> {
-  // The row is the lock: whoever removes an ended job reads it FOR SHARE and counts the job only while its hour is open.
+  // The row is the lock: the removal of an ended job reads it FOR SHARE and counts the job only while its hour is open.
   const marks = await tx.execute<Span & { to: string }>(sql`
     select m.until as mark, date_trunc('hour', now() - ${restMinutes} * interval '1 minute', 'UTC') as to,
       (select date_trunc('hour', min(j.ended_at), 'UTC') from ${schema.jobs} j where j.ended_at >= m.until) as first

@@ -2,7 +2,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 
-/** Bounds of pictures that are told to people as well, so that their texts and the checks say the same. */
+/** Image limits that also appear in error messages, so that messages and checks agree. */
 export const pictureLimits = {
   /** Of one uploaded file, in MiB. */
   uploadMib: 25,
@@ -62,7 +62,7 @@ const timingSchema = z.object({
   probeTimeoutMs: ms.default(4_000),
   /** How often the lists of servers are read again. */
   discoverMs: ms.default(15_000),
-  /** What a server said about its nodes and models is believed for this long. */
+  /** How long a server's answer about its nodes and models is trusted. */
   objectInfoMs: ms.default(300_000),
   /** Wait before the second try of a job; doubled with each further one, up to `maxRetryDelayMs`. */
   retryDelayMs: ms.default(1_000),
@@ -112,7 +112,7 @@ const limitsSchema = z.object({
 });
 
 const retentionSchema = z.object({
-  /** Ephemeral jobs go this long after a complete answer that nobody acknowledged. */
+  /** Ephemeral jobs are deleted this long after a complete answer without an acknowledgement. */
   ephemeralAfterAnswerMs: ms.default(600_000),
   /** Ephemeral jobs go at the latest after this time. */
   ephemeralMaxMs: ms.default(7 * 86_400_000),

@@ -44,7 +44,7 @@ const envSchema = z.object({
       "must be addresses or ranges like 10.0.0.1,192.168.0.0/16",
     )
     .default([]),
-  /** Who may make an account: everybody, those with an invitation, or nobody. Guests come in only while it is open. */
+  /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
@@ -72,7 +72,7 @@ export type Env = z.infer<typeof envSchema>;
 /** Every name that the environment may set. */
 export const envNames: readonly string[] = Object.keys(envSchema.shape);
 
-/** One thing that is wrong with the configuration: which name, and what to do in plain words. */
+/** One fault of the configuration: the name, and what to do. */
 export interface ConfigProblem {
   readonly name: string;
   readonly message: string;

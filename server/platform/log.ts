@@ -34,7 +34,7 @@ interface LoggedError {
   readonly [field: string]: unknown;
 }
 
-/** An error as a log line holds it: its class, codes and place, but no values that people or clients sent. */
+/** An error for a log line: class, codes and stack, but no values from users or clients. */
 function describeError(error: unknown, depth = 0): LoggedError | { readonly type: string } | undefined {
   if (error === undefined) return undefined;
   if (!(error instanceof Error || types.isNativeError(error))) return { type: typeof error };
@@ -43,7 +43,7 @@ function describeError(error: unknown, depth = 0): LoggedError | { readonly type
       [...keptFields, ...keptSqlFields].some((kept) => kept === name) &&
       (typeof value === "string" || typeof value === "number"),
   );
-  // An AggregateError holds one failure per address of a host: the first says why.
+  // An AggregateError holds one failure per address of a host: the first one is the cause.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   const cause = error.cause ?? first;
   return {
@@ -55,7 +55,7 @@ function describeError(error: unknown, depth = 0): LoggedError | { readonly type
   } as LoggedError;
 }
 
-/** Without the parameters of a query, without the values that a parser quotes, without credentials in addresses. */
+/** Removes query parameters, values that a parser quotes, and credentials in addresses. */
 function cleanMessage(error: Error): string {
   const message = error.message.replace(/\nparams:[^]*$/, "").replace(/\/\/[^/@\s]*@/g, "//");
   // Data exceptions of PostgreSQL (class 22) and JSON.parse quote what they could not read.
@@ -79,7 +79,7 @@ const maxWaitingBytes = 4 * 1024 * 1024;
 
 /** One rotating file. Throws when it cannot be opened; a write that fails later is reported and loses its lines. */
 async function openFile(file: string, onError: (error: Error) => void): Promise<DestinationStream> {
-  // Three hundred files, which what reads the configuration alone does without.
+  // Loaded late: three hundred files, which a process that only reads the configuration does not need.
   const { default: pinoRoll } = await import("pino-roll");
   const stream = await pinoRoll({
     file,

@@ -13,7 +13,7 @@ export function isId(value: string): boolean {
   return uuidPattern.test(value);
 }
 
-/** Whether the database takes a text: it knows neither NUL nor half of a surrogate pair. */
+/** Whether PostgreSQL can store a text: no NUL and no half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
@@ -26,7 +26,7 @@ export const lineOfText = z
 const longestText = 200;
 const largestInteger = 2 ** 31 - 1;
 
-/** A text that a server says, made fit for a row and a page: one line that the database takes, 200 characters at most. */
+/** A text from a server, cleaned for the database and the page: one line, 200 characters at most. */
 export const foreignText = z.string().transform((text) =>
   text
     .replaceAll(/\p{Cc}+/gu, " ")
@@ -34,10 +34,10 @@ export const foreignText = z.string().transform((text) =>
     .toWellFormed(),
 );
 
-/** A count that a server says: whole, not negative, within an `integer` of the database. */
+/** A count from a server: whole, not negative, within an `integer` of the database. */
 export const foreignCount = z.number().transform((value) => wholeUpTo(largestInteger, value));
 
-/** A size in bytes that a server says: whole, not negative, and exact as a number. */
+/** A size in bytes from a server: whole, not negative, and exact as a number. */
 export const foreignBytes = z.number().transform((value) => wholeUpTo(Number.MAX_SAFE_INTEGER, value));
 
 function wholeUpTo(most: number, value: number): number {

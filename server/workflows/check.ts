@@ -1,7 +1,7 @@
 import { takeOut } from "./build-graph.ts";
 import { type Graph, isLink, type Link, type ModelPlace, type Workflow, writePlace } from "./workflow.ts";
 
-/** What a server says of one node class (`/object_info/<class>`): the fields that are read here. */
+/** A server's description of one node class (`/object_info/<class>`): the fields that are read here. */
 export interface ObjectInfo {
   readonly input?: {
     readonly required?: Readonly<Record<string, unknown>>;
@@ -163,7 +163,7 @@ function withoutOptional({ graph, inputs }: Workflow): Graph[] {
   });
 }
 
-/** Everything for which a server would refuse a job of the workflow: as it stands, without each optional picture, at the limits of its numbers. */
+/** All reasons for which a server would refuse a job of the workflow: as it is, without each optional picture, at the limits of its numbers. */
 export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass): string[] {
   const graphs = [
     workflow.graph,

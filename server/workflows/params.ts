@@ -39,7 +39,7 @@ export function valueSchema(spec: ParamSpec): z.ZodType<string | number> {
   return spec.type === "text" ? textSchema(spec) : numberSchema(spec);
 }
 
-/** The schema of a param in a request: its default stands in when it is left out. */
+/** The schema of a param in a request: the default applies when it is missing. */
 function paramSchema(spec: ParamSpec): ParamType {
   const schema = valueSchema(spec);
   if (spec.type === "seed") return schema.optional();

@@ -113,7 +113,7 @@ function checkRoles({ kind, inputs, paste }: Manifest): string[] {
   return problems;
 }
 
-/** Params that only requests of one kind have; on another kind nobody could set them. */
+/** Params of one kind only; requests of other kinds cannot set them. */
 const ofOneKind: Partial<Record<ParamName, JobKind>> = { category: "outfit_change", scale: "upscale" };
 
 function checkKind({ kind, params }: Manifest): string[] {

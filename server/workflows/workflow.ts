@@ -27,7 +27,7 @@ export const graphSchema = z
   .pipe(z.record(z.string().min(1), nodeSchema))
   .refine((graph) => Object.keys(graph).length <= maxNodes, `has more than ${maxNodes} nodes`);
 
-/** A link as ComfyUI recognises it; a list meant as a literal stands in `{ "__value__": [...] }`. */
+/** A link as ComfyUI recognises it; a literal list is wrapped in `{ "__value__": [...] }`. */
 export function isLink(value: unknown): value is Link {
   return (
     Array.isArray(value) &&
@@ -159,7 +159,7 @@ export function placeOf(address: string): Place {
   return { nodeId: address.slice(0, dot), input: address.slice(dot + 1) };
 }
 
-/** What stands at a place; undefined when the graph has no such place. */
+/** The value of a graph input; undefined when the graph has no such input. */
 export function readPlace(graph: Graph, address: string): unknown {
   const { nodeId, input } = placeOf(address);
   const node = Object.hasOwn(graph, nodeId) ? graph[nodeId] : undefined;

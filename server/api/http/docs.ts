@@ -77,7 +77,7 @@ function contentBlocks(content: unknown): Html[] {
   );
 }
 
-/** Problems look the same everywhere and stand once at the top. */
+/** Problems have one form on all routes, so they are described once at the top. */
 function responseBlocks(operation: OpenApiOperation): Html[] {
   return Object.entries(operation.responses)
     .filter(([, response]) => !("$ref" in response))

@@ -33,7 +33,7 @@ export interface OpenApiParameter {
   readonly schema: Json;
 }
 
-/** The dialect stands once for the whole document. */
+/** The dialect is named once for the whole document. */
 function omitDialect(schema: Json): Json {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema"));
 }

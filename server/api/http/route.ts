@@ -55,7 +55,7 @@ export interface RouteInput<Params, Query, Headers, Body> {
 
 export interface RouteResponse {
   readonly description: string;
-  /** JSON body; without it, `contentType` says what comes. */
+  /** JSON body; without it, `contentType` names the type of the answer. */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
 }

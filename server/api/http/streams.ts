@@ -32,7 +32,7 @@ export async function* boundStream<Value>(
  * before. Nothing is read ahead of the reader, and leaving closes the source.
  */
 export function servedStream(source: Readable, onServed: () => Promise<void>): ReadableStream<Uint8Array> {
-  // Errors reach the reader by `next`; before its first read nobody would listen.
+  // The reader receives errors through `next`; before its first read an error would have no listener.
   source.on("error", () => undefined);
   const pieces = source[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   let hasLeft = false;

@@ -90,7 +90,7 @@ const adminNodesRouter = t.router({
   }),
 });
 
-/** What admins see and do; nobody else reaches any of it. */
+/** Procedures for admins only. */
 export const adminRouter = t.router({
   overview: adminProcedure
     .input(z.strictObject({ window: z.enum(windowNames).default("1h") }).prefault({}))

@@ -52,7 +52,7 @@ export const apiKeysRouter = t.router({
 });
 
 export const workflowsRouter = t.router({
-  /** What can be chosen, those that can run now first. What the servers lack is told to those with a session alone. */
+  /** Engines and workflows to choose from, runnable ones first. Only callers with a session see what the servers lack. */
   list: publicProcedure.query(async ({ ctx }) => {
     const items = await offeredWorkflows(ctx.services.db);
     return { items: ctx.caller ? items : items.map((workflow) => ({ ...workflow, missing: [] })) };

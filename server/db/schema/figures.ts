@@ -19,7 +19,7 @@ export const jobFigures = pgTable(
   (table) => [primaryKey({ columns: [table.at, table.queue, table.measure, table.bucket] })],
 );
 
-/** Up to when figures are added up. Its row is the lock between that and whoever removes an ended job. */
+/** End of the hours that are summed. Its row is the lock between the roll-up and the removal of an ended job. */
 export const figureMarks = pgTable("figure_marks", {
   name: text("name").primaryKey(),
   until: timestamp("until", { withTimezone: true }).notNull(),

@@ -47,7 +47,7 @@ export interface PlaceWeighed {
   readonly refused: "busier" | "slower" | "full" | "no_server" | "never_seen" | "less_suited" | null;
 }
 
-/** What the request said about its way, so that running it again asks for no more than that. */
+/** Engine and workflow as requested, so that a retry asks for no more than the request did. */
 export interface Asked {
   readonly engine: EngineName | null;
   readonly workflow: string | null;
@@ -97,7 +97,7 @@ export const jobs = pgTable(
     need: text("need").$type<Need>().notNull(),
     /** Why it runs where it runs. */
     placement: jsonb("placement").$type<Placement>(),
-    /** What was said about its waiting time when it was submitted. */
+    /** Waiting time that was estimated at submit. */
     estimate: jsonb("estimate").$type<Estimate>(),
     /** Size of the run for comparing with past ones: 2 * log2 of megapixels times steps, rounded. */
     sizeClass: smallint("size_class").notNull().default(0),

@@ -27,7 +27,7 @@ export interface Gpu {
 export interface NodeCapability {
   readonly cores: number;
   readonly memoryBytes: number;
-  /** Graphics cards of the machine itself; those of its servers stand with the servers. */
+  /** Graphics cards of the machine itself; the cards of its servers are in `engine_servers`. */
   readonly gpus: readonly Gpu[];
   readonly kinds: readonly JobKind[];
   readonly engines: readonly EngineName[];
@@ -159,7 +159,7 @@ export const engineServers = pgTable(
 
 /**
  * Servers that run one request at a time (IOPaint): the node whose job uses each. A lease counts while its node is active
- * or draining; a row that outlives its run says until when the server may still work on it.
+ * or draining; a row that outlives its run holds the time until which the server may still work on it.
  */
 export const serverLeases = pgTable("server_leases", {
   /** Base address without credentials, as all workers spell it. */

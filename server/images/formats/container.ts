@@ -3,7 +3,7 @@ import { uploadLimits } from "../limits.ts";
 
 export type SourceFormat = "jpeg" | "png" | "webp" | "avif";
 
-/** What a file's structure says, read without decoding a pixel. */
+/** Facts from a file's structure, read without decoding a pixel. */
 export interface Container {
   readonly format: SourceFormat;
   readonly widthPx: number;

@@ -135,7 +135,7 @@ async function inflatesBeyond(compressed: readonly Buffer[], limitBytes: number)
   try {
     await pipeline(compressed, createInflate({ chunkSize: 262_144 }), counter, { signal: enough.signal });
   } catch {
-    // Either aborted above or damaged, which the decoder will say.
+    // Either aborted above or damaged, and the decoder reports it.
   }
   return inflatedBytes > limitBytes;
 }

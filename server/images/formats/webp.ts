@@ -7,7 +7,7 @@ interface WebpChunk {
 
 const pixelChunks = new Set(["VP8 ", "VP8L", "ALPH", "ANMF"]);
 
-/** Reads the RIFF chunks. Throws `upload_unreadable` when the file is shorter than it says. */
+/** Reads the RIFF chunks. Throws `upload_unreadable` when the file is shorter than its header declares. */
 export function readWebp(bytes: Buffer): Container {
   const end = riffEnd(bytes);
   const chunks = riffChunks(bytes, end);
