@@ -12,7 +12,7 @@ const stopMs = 5_000;
 const runMs = 10_000;
 const frozenRounds = 2;
 
-/** R2: from a worker's `kill -9` to its job running on another one, beside stock BullMQ; and requeues without a reason. */
+/** From a worker's `kill -9` to its job running on another one, beside stock BullMQ; and requeues without a reason. */
 export async function benchRecovery(backend: Backend): Promise<string[]> {
   const stage = await openStage(backend);
   const image = await ingestPicture(stage);

@@ -63,7 +63,7 @@ export async function resetPassword(
 ): Promise<void> {
   if (password.length < minPasswordLength)
     throw new AppError("bad_request", `password must have at least ${minPasswordLength} characters`);
-  // Sign-in refuses longer ones.
+  // The sign-in refuses longer passwords.
   if (password.length > maxPasswordLength)
     throw new AppError("bad_request", `password must have at most ${maxPasswordLength} characters`);
   const user = await findAccount(services, { email });
@@ -76,7 +76,7 @@ export async function resetPassword(
 const serviceEmail = "workers@atelier.invalid";
 
 /**
- * The account that owns what is submitted at workers' own endpoints; made on first use. One for all workers: the job
+ * The account that owns jobs from workers' own endpoints; created on first use. One for all workers: the job
  * can be read at each of them, and direct clients together have one share of the line and one limit of open jobs.
  * Found by its role, which no person can have; an account of a person may hold its address.
  */
@@ -86,7 +86,7 @@ export async function workerAccount({ db }: Pick<Services, "db">): Promise<{ id:
   for (const email of [serviceEmail, `workers-${newId()}@atelier.invalid`]) {
     const [known] = await find();
     if (known) return known;
-    // The unique index on the role settles two workers that make it at once.
+    // The unique index on the role decides between two workers that create the account at once.
     await db
       .insert(users)
       .values({ id: newId(), name: "Workers", email, emailVerified: true, role: serviceRole })

@@ -12,7 +12,7 @@ export interface CreateApiKeyInput {
   readonly name: string;
 }
 
-/** Makes an API key; `key` is shown this once, only its hash is stored. Throws `conflict` above 50 keys. */
+/** Makes an API key; `key` is returned once, only its hash is stored. Throws `conflict` above 50 keys. */
 export async function createApiKey(
   services: Services,
   { userId, name }: CreateApiKeyInput,
@@ -29,7 +29,7 @@ export interface RevokeApiKeyInput {
   readonly id: string;
 }
 
-/** Ends an API key at once. Throws `not_found` for an unknown key and for another's. */
+/** Ends an API key at once. Throws `not_found` for an unknown key and for another user's. */
 export async function revokeApiKey({ db }: Services, { userId, id }: RevokeApiKeyInput): Promise<void> {
   const { apiKeys } = schema;
   const gone = await db

@@ -28,7 +28,7 @@ export const maxUserNameLength = 100;
 export const maxEmailLength = 254;
 const maxBanReasonLength = 1_000;
 
-/** What a sign-up or a change may carry of the columns that people fill in. */
+/** Columns of a user that a sign-up or a change may set. */
 interface UserData {
   readonly email?: unknown;
   readonly name?: unknown;
@@ -64,7 +64,7 @@ function checkUserData(data: UserData): { data: { name?: string; image?: null; b
   checkEmail(data);
   const name = nameSchema.optional().safeParse(data.name);
   if (!name.success) refuse("INVALID_NAME", `A name is one line of at most ${maxUserNameLength} characters.`);
-  // A picture from another site would tell that site who looks at the page.
+  // An avatar from another site would let that site track the viewers of the page.
   if (data.image) refuse("INVALID_IMAGE", "Accounts have no picture.");
   const banReason = banReasonSchema.nullish().safeParse(data.banReason);
   if (!banReason.success)
@@ -178,7 +178,7 @@ function keys({ config }: Services) {
   });
 }
 
-/** Accounts, sessions and guests on our tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
+/** Accounts, sessions and guests in the product's tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
 function createAuth(services: Services) {
   const { env, db } = services;
   if (!env.AUTH_SECRET) throw new AppError("internal", "AUTH_SECRET is not set.");

@@ -1,4 +1,4 @@
-/** Who calls: resolved from the session cookie or an API key. */
+/** The sender of a request, resolved from the session cookie or an API key. */
 export interface Caller {
   readonly userId: string;
   readonly isGuest: boolean;
@@ -6,7 +6,7 @@ export interface Caller {
   readonly via: "session" | "api_key";
 }
 
-/** What decides about a caller, of a row of `users`. */
+/** The columns of `users` that decide about a caller. */
 export interface UserFacts {
   readonly id: string;
   readonly role?: string | null | undefined;

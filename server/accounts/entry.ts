@@ -17,7 +17,7 @@ export interface InvitationView {
 }
 
 export interface NewInvitation extends InvitationView {
-  /** Shown this once; the database holds its hash. */
+  /** Returned once; the database holds its hash. */
   readonly token: string;
 }
 
@@ -29,7 +29,7 @@ function viewOf(row: typeof invitations.$inferSelect): InvitationView {
   return { id: row.id, createdAt: row.createdAt.toISOString(), expiresAt: row.expiresAt.toISOString() };
 }
 
-/** Makes an invitation for one account; it is of use while SIGN_UP is `invite`. */
+/** Makes an invitation for one account; it is valid while SIGN_UP is `invite`. */
 export async function createInvitation(
   { db }: Services,
   input: { createdBy: string | null; days: number },
@@ -67,7 +67,7 @@ async function isOpenInvitation(db: Db, token: string): Promise<boolean> {
   return (await db.$count(invitations, and(eq(invitations.tokenHash, hashOf(token)), isOpen()))) > 0;
 }
 
-/** Uses an invitation up; of two sign-ups at once only one gets true. */
+/** Marks an invitation as used; of two sign-ups at once only one gets true. */
 async function takeInvitation(db: Db, token: string): Promise<boolean> {
   const taken = await db
     .update(invitations)
@@ -80,7 +80,7 @@ async function takeInvitation(db: Db, token: string): Promise<boolean> {
 /** Header of a sign-in or sign-up with the token of the first admin or of an invitation. */
 export const entryTokenHeader = "atelier-token";
 
-/** What the sign-in page may offer. */
+/** What the sign-in page offers. */
 export interface Entry {
   readonly signUp: "open" | "invite" | "closed";
   /** There is no admin yet: the printed link makes one, whatever `signUp` is. */
@@ -117,7 +117,7 @@ function refuse(code: keyof typeof refusals): never {
   throw new APIError("FORBIDDEN", { code, message: refusals[code] });
 }
 
-/** Refuses guests and new accounts that SIGN_UP does not let in. Throws APIError. */
+/** Refuses guests and new accounts that SIGN_UP does not allow. Throws APIError. */
 export async function admitEntry(services: Services, attempt: Attempt): Promise<void> {
   const { SIGN_UP } = services.env;
   if (SIGN_UP === "open") return;
@@ -129,7 +129,7 @@ export async function admitEntry(services: Services, attempt: Attempt): Promise<
   if (!(await isOpenInvitation(services.db, token))) refuse("INVITATION_INVALID");
 }
 
-/** Just before the account is stored: uses its invitation up. Throws APIError when another sign-up was first. */
+/** Just before the account is stored: marks its invitation as used. Throws APIError when another sign-up was first. */
 export async function spendInvitation(services: Services, attempt: Attempt): Promise<void> {
   if (services.env.SIGN_UP !== "invite" || attempt.path !== "/sign-up/email") return;
   const token = tokenOf(attempt);

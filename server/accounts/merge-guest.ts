@@ -6,7 +6,7 @@ export interface MergeGuestInput {
   readonly accountId: string;
 }
 
-/** A row of the guest came in between (its code differs by version), the same bytes at the same moment, a deadlock. */
+/** SQLSTATEs of a new row of the guest (it differs by version), of the same bytes at the same moment, and of a deadlock. */
 const retryableCodes = new Set(["23001", "23503", "23505", "40P01"]);
 const tries = 5;
 
@@ -25,7 +25,7 @@ async function moveImages(tx: Tx, { guestId, accountId }: MergeGuestInput): Prom
     where owner_id = ${guestId}`);
 }
 
-/** Rows that the account already has go with the guest. */
+/** Rows that the account already has are deleted with the guest. */
 async function moveKeyedRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
   await tx.execute(sql`
     update idempotency_keys set owner_id = ${accountId}
@@ -68,7 +68,7 @@ function isRetryable(error: unknown): boolean {
 }
 
 /**
- * Gives everything of a guest to an account and removes the guest, in one transaction. Repeated when a row of the
+ * Moves all rows of a guest to an account and removes the guest, in one transaction. Repeated when a row of the
  * guest came in while it ran. Idempotent.
  */
 export async function mergeGuest(db: Db, input: MergeGuestInput): Promise<void> {

@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
 
-/** Requests of one key, or writes of one user, that this process may still let through without asking the database. */
+/** Permits of one key, or of one user's writes, that this process may use without a query. */
 interface Permits {
   readonly granted: number;
   left: number;
@@ -16,7 +16,7 @@ interface Permits {
 
 /** A full row is written this often per minute and process, whatever its limit. */
 const blocksPerMinute = 20;
-/** After a refusal the database is asked again no sooner than this. */
+/** Shortest time between two queries after a refusal. */
 const refusalMs = 1_000;
 const rememberedKeys = 10_000;
 
@@ -31,7 +31,7 @@ const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
 
 /**
  * Takes a block of permits of the current minute from the key's row. All processes take from the same row, so the
- * limit holds for all of them together; the row lock settles two that ask at once.
+ * limit holds for all of them together; the row lock decides between two at once.
  */
 async function takeKeyBlock({ db, config }: Services, keyId: string): Promise<Block | undefined> {
   const max = config.limits.apiKeyPerMinute;
@@ -103,7 +103,7 @@ async function takeFrom(
       if (permits.left >= 0) return true;
       if (permits.granted === 0) return false;
     }
-    // Of many that find the block used up, the first asks for the next one and the others wait for it.
+    // When the block is used up, the first request takes the next block and the others wait for it.
     if (known.get(id) !== asked) continue;
     const next = permitsFrom(takeBlock());
     known.set(id, next);
@@ -143,8 +143,8 @@ async function callerOfSession(services: Services, headers: Headers): Promise<Ca
 }
 
 /**
- * Who sends a request: the owner of `Authorization: Bearer <API key>`, else of the session cookie. Null when there is
- * neither or it is unknown, revoked, expired or banned. A wrong key is not mended by a cookie. Throws `rate_limited`
+ * The caller of a request: the owner of `Authorization: Bearer <API key>`, else of the session cookie. Null when there is
+ * neither or it is unknown, revoked, expired or banned. A cookie does not replace a wrong key. Throws `rate_limited`
  * when the key's limit is reached.
  */
 export async function resolveCaller(services: Services, headers: Headers): Promise<Caller | null> {

@@ -28,7 +28,7 @@ async function countTry(db: Db, key: string): Promise<boolean> {
   return (rows[0]?.count ?? 0) <= signInTries;
 }
 
-/** Takes back a try that succeeded, so that only failures count. */
+/** Uncounts a successful try, so that only failures count. */
 async function forgetTry(db: Db, key: string): Promise<void> {
   await db.execute(sql`update rate_limits set count = greatest(count - 1, 0) where key = ${key}`);
 }
@@ -46,7 +46,7 @@ async function knownDevice(ctx: GenericEndpointContext, email: string): Promise<
 
 async function rememberDevice(ctx: GenericEndpointContext, email: string): Promise<void> {
   const { name, attributes } = deviceCookie(ctx);
-  // A browser keeps its id, or each sign-in would give it a count of its own.
+  // A browser keeps its id, else each sign-in would start a new count.
   const id = (await knownDevice(ctx, email)) ?? newId();
   const endsAtSeconds = Math.floor(Date.now() / 1_000) + deviceSeconds;
   const value = `${id}.${endsAtSeconds}.${digestOf(email)}`;
@@ -65,7 +65,7 @@ async function limitKey(ctx: GenericEndpointContext, email: string): Promise<str
   return device ? `sign-in-device|${device}` : `sign-in|${digestOf(email)}`;
 }
 
-/** The library checks a ban at sign-in alone; a session may be older than the ban. */
+/** The library checks a ban only at sign-in; a session may be older than the ban. */
 async function endBannedSessions(ctx: GenericEndpointContext): Promise<void> {
   const open = await getSessionFromCtx(ctx, { disableRefresh: true });
   if (!open || !isBanned(open.user)) return;

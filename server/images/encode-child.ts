@@ -5,7 +5,7 @@ import { type ChildUsage, encodeFiles, type EncodeTask, packError, packFiles } f
 
 const reportMs = 50;
 
-/** The parent decides by these figures whether it is too much. Decoding runs in threads, so the timer is on time. */
+/** The parent compares these figures with its limits. Decoding runs in threads, so the timer is on time. */
 function report(): void {
   const { user, system } = process.cpuUsage();
   const usage: ChildUsage = { cpuMs: (user + system) / 1_000, rssBytes: process.memoryUsage.rss() };

@@ -21,7 +21,7 @@ const stderrKeptChars = 2_000;
 
 /**
  * The same as `encodeFiles` in a process of its own, which is killed at a limit of time or memory.
- * Throws `upload_too_complex` then, `engine_failed` for outputs, and what the child threw.
+ * Throws `upload_too_complex` then (`engine_failed` for outputs), and the child's own error.
  */
 export async function encodeInChild(
   bytes: Buffer,
@@ -57,7 +57,7 @@ function forkChild(task: EncodeTask): ChildProcess {
   const script = path.join(path.dirname(fileURLToPath(import.meta.url)), "encode-child.ts");
   const args = ["--disable-warning=ExperimentalWarning", script, JSON.stringify(task)];
   return spawn(process.execPath, args, {
-    // The child decodes foreign pictures: it gets no environment of ours and with it no secrets.
+    // The child decodes foreign pictures: it gets no environment and therefore no secrets.
     env: { NODE_ENV: "production" },
     stdio: ["pipe", "pipe", "pipe", "ipc"],
   });
@@ -79,7 +79,7 @@ function watchLimits(child: ChildProcess, { limits = childLimits, onUsage }: Chi
   return { limit: () => passed, stop: () => clearTimeout(timer) };
 }
 
-/** What the child wrote last to stderr, for the log. */
+/** The end of the child's stderr, for the log. */
 function lastOf(child: ChildProcess): () => string {
   let text = "";
   child.stderr?.setEncoding("utf8").on("data", (part: string) => {

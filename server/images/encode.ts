@@ -35,7 +35,7 @@ export async function countOutputPixels(bytes: Buffer): Promise<number> {
   }
 }
 
-/** Decodes what an engine made; at most `maxPixels`. Throws `engine_failed` when that is no picture. */
+/** Decodes an engine's result of at most `maxPixels`. Throws `engine_failed` when the result is no image. */
 async function decodeOutput(bytes: Buffer, maxPixels: number): Promise<Pixels> {
   try {
     return await collect(sharp(bytes, { limitInputPixels: maxPixels }).toColourspace("srgb"));
@@ -129,7 +129,7 @@ interface OutputTask {
   readonly maxPixels: number;
 }
 
-/** What is made of a picture's bytes; plain data, since it is sent to a child process. */
+/** A task of encoding; plain data, since it is sent to a child process. */
 export type EncodeTask = UploadTask | OutputTask;
 
 /** Decodes a picture once and makes its files. Throws the codes `upload_*`, `engine_failed` for outputs. */
@@ -195,11 +195,11 @@ function isUnfitForWebp({ widthPx, heightPx }: Pixels, isLossless: boolean): boo
   return Math.max(widthPx, heightPx) > webpSidePx || (isLossless && widthPx * heightPx > losslessWebpPixels);
 }
 
-// What a child process answers on stdout: the length of a JSON head (4 bytes), the head, and the files that it names.
+// Answer of the child process on stdout: the length of a JSON head (4 bytes), the head, and the files that it names.
 
 const fileNames = ["original", "preview", "thumbnail"] as const;
 
-/** What a child has used since it started. */
+/** Resources that a child has used since its start. */
 export interface ChildUsage {
   readonly cpuMs: number;
   readonly rssBytes: number;
@@ -225,7 +225,7 @@ export function packFiles({ mime, widthPx, heightPx, thumbhash, ...files }: Imag
   return [packHead({ facts, sizes: bodies.map(({ length }) => length) }), ...bodies];
 }
 
-/** What is not an AppError becomes `internal`. */
+/** An error that is no AppError becomes `internal`. */
 export function packError(thrown: unknown): Buffer[] {
   const error = isAppError(thrown) ? thrown : new AppError("internal", undefined, { cause: thrown });
   const { code, message, details, cause } = error;

@@ -69,7 +69,7 @@ export function createTurns({ slots, heavySlots }: { slots: number; heavySlots: 
 /** Held while a file's bytes or pixels are in memory: two pictures at once in one process, one of them heavy. */
 export const takeDecodeTurn: TakeTurn = createTurns({ slots: 2, heavySlots: 1 });
 
-/** What will be made of a file, decided by its header: light work in this process, heavy work in a child process. */
+/** The plan for a file, decided by its header: light work runs in this process, heavy work in a child process. */
 export interface FilesPlan {
   readonly task: EncodeTask;
   readonly weight: Weight;
@@ -91,7 +91,7 @@ export async function planUpload(bytes: Buffer, role: IngestInput["role"]): Prom
   return { task: { as, format, isLossless }, weight: weightOf(container) };
 }
 
-/** Plans the files of what an engine made. Throws `engine_failed` when that is no picture. */
+/** Plans the files of an engine's result. Throws `engine_failed` when the result is no image. */
 export async function planOutput(
   bytes: Buffer,
   { mime, kind }: Pick<StoreOutputInput, "mime" | "kind">,

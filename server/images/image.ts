@@ -30,13 +30,13 @@ export type Variant = "original" | "preview" | "thumbnail";
 
 export const variants = ["original", "preview", "thumbnail"] as const satisfies readonly Variant[];
 
-/** What finds a picture's objects: the columns `storage_key` and `mime` of its row. */
+/** The columns that locate an image's objects. */
 export interface StoredObject {
   readonly storageKey: string;
   readonly mime: string;
 }
 
-/** The same with what the row knows about the original, by which a damaged file is noticed. */
+/** With the stored facts about the original, to detect a damaged file. */
 export interface StoredOriginal extends StoredObject {
   readonly sizeBytes: number;
 }
@@ -61,7 +61,7 @@ export interface StoreOutputInput {
   readonly attempt: number;
   /** Decides the mark of origin that is embedded. */
   readonly kind: JobKind;
-  /** Place among the outputs of the job, from 0. */
+  /** Position among the outputs of the job, from 0. */
   readonly position: number;
   readonly path: string;
   readonly mime: StoredMime;
@@ -140,13 +140,13 @@ export interface OwnImageInput {
   readonly id: string;
 }
 
-/** Guards a statement: this picture, of this owner, not deleted. Throws `not_found` for what cannot be an id. */
+/** Condition of a statement: this image, of this owner, not deleted. Throws `not_found` for a malformed id. */
 export function isOwn({ ownerId, id }: OwnImageInput): SQL | undefined {
   if (!isId(id)) throw new AppError("not_found");
   return and(eq(images.id, id), eq(images.ownerId, ownerId), isNull(images.deletedAt));
 }
 
-/** Throws `not_found` for another's, a deleted and an unknown picture alike. */
+/** Throws `not_found` for a foreign, a deleted and an unknown image alike. */
 export async function findOwnImage(
   db: Db,
   input: OwnImageInput,

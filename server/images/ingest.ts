@@ -61,7 +61,7 @@ interface InsertedUpload {
   readonly created: boolean;
 }
 
-/** Tries after which a picture that keeps being deleted and sent again is given up. */
+/** Limit of tries for an image that is deleted and uploaded again at the same time. */
 const maxTries = 5;
 
 /**
@@ -94,8 +94,8 @@ async function insertOnce(tx: Tx, row: UploadRow, config: Config): Promise<Inser
 type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
 
 /**
- * Takes in a picture: checks the content, makes the stored files, writes the objects and then the row. The same bytes
- * in the same role are stored once per owner. Whatever fails leaves neither row nor object behind.
+ * Ingests an upload: checks the content, makes the stored files, writes the objects and then the row. The same bytes
+ * in the same role are stored once per owner. A failure leaves neither row nor object behind.
  * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_quota`, `storage_unavailable`.
  */
 export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
@@ -118,13 +118,13 @@ interface Planned {
 
 type TakenIn = { readonly known: ImageRow } | Planned;
 
-/** A heavy picture waits for a turn of its own: its bytes are dropped and read again then. */
+/** A heavy image waits for a slot of its own; its bytes are dropped meanwhile and read again. */
 async function makeHeavy({ bytes, signal }: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
   signal?.throwIfAborted();
   return makeFiles(await readBounded(bytes), plan, signal);
 }
 
-/** Bytes and pixels exist only while the turn lasts. */
+/** Bytes and pixels exist only while the slot is held. */
 async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn> {
   input.signal?.throwIfAborted();
   const bytes = await readBounded(input.bytes);
@@ -170,7 +170,7 @@ async function store(services: Ingesting, row: UploadRow, files: ImageFiles): Pr
   }
 }
 
-/** A lost answer may hide a commit: objects go only when the row is surely absent; else the orphan sweep decides. */
+/** A lost answer may hide a commit: objects are removed only when the row is certainly absent; else the orphan sweep decides. */
 async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Promise<void> {
   const { images } = schema;
   try {

@@ -26,7 +26,7 @@ import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { images, jobs } = schema;
 
-/** Where a list goes on: after this id, newest first. Opaque to callers. */
+/** The cursor of the next page: the last id of this one. Opaque to callers. */
 function encodeCursor(id: string): string {
   return Buffer.from(id).toString("base64url");
 }
@@ -46,7 +46,7 @@ export async function getImage(services: Pick<Services, "db">, input: OwnImageIn
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
-/** What a list of pictures can be narrowed to; the same for tRPC and the HTTP API. */
+/** Filters of an image list; the same for tRPC and the HTTP API. */
 export const listImagesSchema = z.strictObject({
   cursor: z.string().max(100).optional(),
   limit: z.number().int().min(1).max(100).default(50),
@@ -63,7 +63,7 @@ interface OwnImagesInput {
   readonly ids: readonly string[];
 }
 
-/** Deletes own pictures so that they can still be restored; returns the ids that were there. Others are passed over. */
+/** Marks own images as deleted, so they can still be restored; returns the ids that existed and ignores others. */
 export async function removeImages(
   services: Pick<Services, "db">,
   { ownerId, ids }: OwnImagesInput,
@@ -153,7 +153,7 @@ function ago(ms: number) {
   return sql`now() - ${ms} * interval '1 millisecond'`;
 }
 
-/** Marks a picture as a favourite, or takes the mark away. Throws `not_found`. */
+/** Sets or removes the star of an image. Throws `not_found`. */
 export async function starImage(
   services: Pick<Services, "db">,
   { starred, ...own }: OwnImageInput & { readonly starred: boolean },

@@ -9,7 +9,7 @@ export const uploadLimits = {
   ratioFreePixels: pictureLimits.uploadRatioFreeMegapixels * 1_000_000,
   /** Files of one request. */
   files: pictureLimits.uploadFiles,
-  /** What compressed text and colour profiles inside a file may grow to, together. */
+  /** Decompressed size of all texts and colour profiles in a file together. */
   inflatedMetadataBytes: 8 * 1_048_576,
   /** Chunks, segments or boxes of a file; 25 MiB in the usual 8 KiB chunks of a PNG are 3,200. */
   parts: 20_000,
@@ -19,7 +19,7 @@ export const uploadLimits = {
   titleCharacters: 120,
 } as const;
 
-/** What a child process may use for one picture before it is killed. */
+/** Limits of the child process for one image; it is killed above them. */
 export const childLimits = {
   /** CPU time of all threads; unlike the time on the clock it is the same on a busy computer. */
   cpuMs: 30_000,

@@ -14,7 +14,7 @@ import {
   variants,
 } from "./image.ts";
 
-/** Removes what `storeOutput` wrote. Never throws: what cannot be removed now is left to the sweep of orphan objects. */
+/** Removes what `storeOutput` wrote. Never throws: the sweep of orphan objects removes the rest. */
 export async function discardOutput(
   services: Pick<Services, "disk" | "log">,
   storageKey: string,
@@ -57,7 +57,7 @@ export function sha256(bytes: Buffer): string {
 }
 
 /**
- * Stores what an engine made: the original as PNG with exactly the engine's pixels, a preview and a thumbnail, each with
+ * Stores the result of an engine: the original as PNG with exactly the engine's pixels, a preview and a thumbnail, each with
  * the mark of its origin. Inserts no row: the caller does, in the transaction that completes the job, and calls
  * `discardOutput` when that fails. Throws `engine_failed` when the file is no picture, `storage_unavailable`.
  */

@@ -13,7 +13,7 @@ import { discardObjects } from "./outputs.ts";
 
 const { images, jobInputs, jobOutputs, jobs } = schema;
 
-/** Locks those rows in the order of their ids and gives back the ids that are there. */
+/** Locks these rows in the order of their ids and returns the ids that exist. */
 export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const locked = await tx
@@ -58,8 +58,8 @@ const purgeBatchSize = 100;
 const finalStatuses: JobStatus[] = ["completed", "failed", "cancelled"];
 
 /**
- * Removes for good what was deleted longer ago than the time for undo, and masks that no job took within that time.
- * Inputs of open jobs stay until these end; ended jobs lose their link to the picture. Returns how many went.
+ * Purges images whose time for undo is over, and masks that no job used within that time.
+ * Inputs of open jobs stay until these end; ended jobs lose their link to the image. Returns the number of purged images.
  */
 export async function purgeDeleted(
   services: Pick<Services, "db" | "disk" | "log" | "config">,
@@ -107,7 +107,7 @@ function uses(tx: Tx) {
     .where(eq(jobInputs.imageId, images.id));
 }
 
-/** Links from jobs that still need it. */
+/** Links from jobs that still need the image. */
 function openUses(tx: Tx) {
   return tx
     .select({ one: sql`1` })
@@ -123,7 +123,7 @@ function jobOf(tx: Tx, state: "open" | "ended") {
     .where(and(eq(jobs.id, jobInputs.jobId), state === "ended" ? isEnded : not(isEnded)));
 }
 
-/** Removes pictures for good, rows first; those that a job still has, or that have a star, stay. Returns how many went. */
+/** Removes pictures for good, rows first; those with a job or a star stay. Returns how many were removed. */
 export async function purgeImages(
   services: Pick<Services, "db" | "disk" | "log">,
   ids: readonly string[],
@@ -133,7 +133,7 @@ export async function purgeImages(
   return storageKeys.length;
 }
 
-/** Key prefixes asked for in one statement. */
+/** Key prefixes per statement. */
 const orphanBatchSize = 500;
 
 /** Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt>/<position>`. */

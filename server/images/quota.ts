@@ -6,7 +6,7 @@ import type { IngestInput } from "./image.ts";
 
 const { images, users } = schema;
 
-/** What an owner has, deleted pictures that can still be restored included: they take up space until then. */
+/** Images of an owner, including deleted ones that can still be restored: they use space until they are purged. */
 interface Kept {
   readonly pictures: number;
   readonly masks: number;
@@ -40,7 +40,7 @@ export async function checkQuota(db: Db | Tx, config: Config, image: NewImage): 
   if (usedBytes + Math.max(sizeBytes, 1) > limitBytes) throw tooManyBytes({ usedBytes, limitBytes });
 }
 
-/** For pictures that come back and that `readKept` counts already. Throws `quota_exceeded`, for guests alone. */
+/** For restored images, which `readKept` counts already. Throws `quota_exceeded`, for guests only. */
 export async function checkRestored(tx: Tx, config: Config, ownerId: string): Promise<void> {
   if (!(await isGuestOwner(tx, ownerId))) return;
   const [live] = await tx
@@ -51,7 +51,7 @@ export async function checkRestored(tx: Tx, config: Config, ownerId: string): Pr
     throw tooManyPictures(config);
 }
 
-/** The space that an owner's pictures take up, and how much they may. */
+/** The space that an owner's images use, and the limit. */
 export async function readUsage(
   { db, config }: Pick<Services, "db" | "config">,
   ownerId: string,
@@ -60,12 +60,12 @@ export async function readUsage(
   return { usedBytes: kept.sizeBytes, limitBytes: limitOf(config, isGuest) };
 }
 
-/** Takes turns with other uploads of this owner until the transaction ends, so that the counts above hold. */
+/** Excludes other uploads of this owner until the transaction ends, so that the counts above stay true. */
 export async function lockUploadsOf(tx: Tx, ownerId: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`images of ${ownerId}`}, 0))`);
 }
 
-/** The turn that a transaction with the lock above waits for before it takes a connection. */
+/** Key for `inTurn`: a transaction with the lock above waits here before it takes a connection. */
 export function uploadTurnOf(ownerId: string): string {
   return `images of ${ownerId}`;
 }

@@ -28,7 +28,7 @@ interface FileHeaders {
 
 type Named = Pick<ImageRow, "id" | "title" | "mime" | "storedSha256">;
 
-/** Headers that keep a picture a picture: fixed type, no sniffing, no scripts, for its owner alone. */
+/** Headers that let browsers treat the file as an image only: fixed type, no sniffing, no scripts, private. */
 function fileHeaders(
   image: Named,
   { variant, download }: { readonly variant: Variant; readonly download?: boolean | undefined },
@@ -37,7 +37,7 @@ function fileHeaders(
     etag: `"${image.storedSha256.slice(0, 32)}-${variant}"`,
     "content-type": variantMime(image.mime, variant),
     "content-disposition": disposition(image, variant, download ? "attachment" : "inline"),
-    // Asked for again each time (304), so that after a sign-out the next user of the browser sees nothing.
+    // Revalidated each time (304), so that after a sign-out the next user of the browser sees nothing.
     "cache-control": "private, no-cache",
     vary: "Cookie, Authorization",
     "x-content-type-options": "nosniff",
@@ -100,7 +100,7 @@ export interface OpenFileInput extends OwnImageInput {
   readonly ifNoneMatch?: string | null | undefined;
 }
 
-/** `open` is null when the caller's copy is still right (304). Nothing is opened before `open` is called. */
+/** `open` is null when the caller's copy is current (304). Nothing is opened before `open` is called. */
 export interface OpenedFile {
   readonly headers: Readonly<Record<string, string>>;
   readonly open: (() => Promise<Readable>) | null;
