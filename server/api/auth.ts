@@ -13,7 +13,7 @@ function refuse({ log }: Services, { code, message, cause }: AppError): Response
   return Response.json({ code, message }, { status: ruleOf(code).httpStatus });
 }
 
-/** The library answers some failed queries by a bare 500 and keeps the cause to itself: ask whether it was the database. */
+/** The library answers some failed queries by a bare 500 and hides the cause: probe the database to find out. */
 async function explain({ db }: Services): Promise<AppError> {
   try {
     await probeDatabase(db);

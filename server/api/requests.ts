@@ -76,7 +76,7 @@ export async function admitWrite(services: Services, request: Request, caller: C
 
 /** Bounds of the live streams. */
 export const streamLimits = {
-  /** A stream asks again who calls after this time, so that it does not outlive its session or key. */
+  /** A stream resolves its caller again after this time, so it does not outlive the session or key. */
   recheckMs: 30_000,
   /** Streams end before a platform's time limit would cut them; the client opens the next one where it stood. */
   lengthMs: 25 * 60_000,
@@ -93,7 +93,7 @@ export interface DrainBounds {
   readonly maxMs: number;
 }
 
-/** All that an upload may have, and the time for it on a slow line. */
+/** Limits of an upload: its bytes, and the time for them on a slow connection. */
 const usualBounds: DrainBounds = { maxBytes: 520 * 1_048_576, maxMs: 30_000 };
 
 /**
@@ -112,13 +112,13 @@ export function withDrainedBody(request: Request, bounds: DrainBounds = usualBou
         else controller.enqueue(value);
       },
       cancel() {
-        // Not awaited: the answer goes out while the rest comes in.
+        // Not awaited: the answer is sent while the rest of the body arrives.
         void drain(reader, bounds);
       },
     },
     { highWaterMark: 0 },
   );
-  // Node asks for it with a streamed body; the DOM's types do not know it.
+  // Node asks for it with a streamed body; the DOM's types lack it.
   const halfDuplex = { duplex: "half" };
   return new Request(request.url, { method, headers, signal, body: kept, ...halfDuplex });
 }

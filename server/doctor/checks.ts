@@ -102,7 +102,7 @@ function hearOnce(client: Client, channel: string): Promise<boolean> {
   });
 }
 
-/** Whether a notification sent over one connection is heard on another; poolers in transaction mode lose it. */
+/** Whether a notification from one connection reaches another; poolers in transaction mode lose it. */
 export async function checkListen(url: string): Promise<CheckResult> {
   const channel = `atelier_doctor_${process.pid}`;
   try {
@@ -169,7 +169,7 @@ export function checkNode(): CheckResult {
   return failed("Node.js", `is version ${version}; install ${oldestNode} or newer`);
 }
 
-/** Makes the data folder if need be and writes a file into it. */
+/** Creates the data folder if it is missing and writes a file into it. */
 export async function checkDataDir(dataDir: string): Promise<CheckResult> {
   const folder = path.resolve(dataDir);
   const probe = path.join(folder, `.write-check-${process.pid}`);

@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { ErrorCode } from "../platform/index.ts";
 
-/** Buckets per doubling: a bucket is 19 % wide, so that what is read from it is right within 9 %. */
+/** Buckets per doubling: a bucket is 19 % wide, so a value read from it is exact within 9 %. */
 const perDoubling = 4;
 
 /** The bucket of a time in ms, as SQL; everything below one millisecond is the first. */
@@ -91,7 +91,7 @@ export interface Times {
   readonly p95: number | null;
 }
 
-/** What ended in a window, of one queue or of all. */
+/** Ended jobs of a window, of one queue or of all. */
 export interface EndedFigures {
   readonly completed: number;
   readonly failed: number;

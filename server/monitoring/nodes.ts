@@ -34,14 +34,14 @@ export interface ServerFigures {
   readonly queueLength: number;
   readonly runningJobId: string | null;
   readonly needs: readonly Need[];
-  /** What is missing for each workflow that it cannot run. */
+  /** Missing classes and models of each workflow that the server cannot run. */
   readonly missing: Readonly<Record<string, readonly string[]>>;
   readonly lastError: string | null;
   /** Null before the first probe. */
   readonly probedMs: number | null;
   /** Since it is in this state. */
   readonly changedMs: number;
-  /** An admin drains it. */
+  /** Drained by an admin. */
   readonly drainRequested: boolean;
 }
 

@@ -15,7 +15,7 @@ import { type NodeFigures, readNodes } from "./nodes.ts";
 /** A queue as it is at this moment. */
 interface QueueNow {
   readonly queue: string;
-  /** What it asks of a node; null for a queue that the configuration no longer names. */
+  /** Requirements of the queue for a node; null for a queue that is no longer configured. */
   readonly needs: QueueNeeds | null;
   /** How long the job that was asked for first of all that wait has been waiting; null when nothing waits. */
   readonly oldestWaitingMs: number | null;
@@ -40,7 +40,7 @@ interface Offered extends Record<string, unknown> {
   readonly nodes: readonly string[];
 }
 
-/** Every queue of the configuration and whatever else has a node or an open job; who has waited longest comes first. */
+/** Every queue of the configuration and every other queue with a node or an open job; the longest waiting job comes first. */
 async function readQueues({ db, config }: Pick<Services, "db" | "config">): Promise<QueueNow[]> {
   const { jobs, nodes, nodeQueues } = schema;
   const [lines, offers] = await Promise.all([
@@ -99,7 +99,7 @@ export type Attention =
       readonly reason: string;
     };
 
-/** A beat comes each second; two that are late are no news yet. */
+/** A node beats every second; two late beats are not reported yet. */
 const silentAfterMs = 3_500;
 /** For how long a lost node is worth a word. */
 const lostWithinMs = 15 * 60_000;
@@ -173,7 +173,7 @@ const nothing: EndedFigures = {
 
 export interface OverviewInput {
   readonly window: FigureWindow;
-  /** What readNodes gave, where it is needed beside the overview; else it is read. */
+  /** The result of `readNodes`, if the caller has it already. */
   readonly nodes?: Promise<readonly NodeFigures[]>;
 }
 

@@ -9,7 +9,7 @@ import { figuresOf } from "./figures.ts";
  */
 export async function keepFigures(tx: Tx, jobId: string): Promise<void> {
   const { jobFigures, figureMarks } = schema;
-  // A statement of its own: what follows must see how far a pass that held the row has come.
+  // A statement of its own: the next one must see the mark of another pass that held the row.
   const marks = await tx.execute<{ until: string }>(
     sql`select until from ${figureMarks} where name = 'hours' for share`,
   );
@@ -28,7 +28,7 @@ const restMinutes = 65;
 /** Longer windows than the longest one shown are of no use to anybody. */
 const keptDays = 90;
 
-/** Adds up the hours that are over. Safe to run from several processes at once; gives back how many days it went through. */
+/** Sums the hours that are over. Safe to run from several processes at once; returns the number of processed days. */
 export async function rollUp({ db }: Pick<Services, "db">): Promise<number> {
   let chunks = 0;
   while (await db.transaction(addUpDay)) chunks += 1;

@@ -5,7 +5,7 @@ import { Disk } from "flydrive";
 import { FSDriver } from "flydrive/drivers/fs";
 import { AppError, type Config, type Env, newId } from "../platform/index.ts";
 
-/** What a failed read or write of the picture store is to callers; the original stays as cause. */
+/** The error of a failed read or write of the image store; the original error is its cause. */
 export function storageFailure(cause: unknown): AppError {
   return new AppError("storage_unavailable", undefined, { cause });
 }
@@ -146,7 +146,7 @@ export async function removePrefix(disk: Disk, prefix: string): Promise<void> {
   }
 }
 
-/** Folders exist on this disk alone; parents that became empty go too, so that they do not pile up. */
+/** Only this driver has folders; empty parents are removed too, so that they do not pile up. */
 async function removeFolder(disk: Disk, driver: FSDriver, prefix: string): Promise<void> {
   await disk.deleteAll(prefix);
   const { location } = driver.options;
@@ -155,7 +155,7 @@ async function removeFolder(disk: Disk, driver: FSDriver, prefix: string): Promi
     try {
       await rmdir(path.join(location, parent));
     } catch {
-      // Not empty, or already gone: either way nothing above it is ours to remove.
+      // Not empty, or already gone: in both cases the folders above must stay.
       return;
     }
   }
@@ -179,7 +179,7 @@ export interface FreeSpace {
   readonly isEnough: boolean;
 }
 
-/** How much room there is for new files. Throws what the system answers when the data folder is away. */
+/** Free space for new files. Throws the system's error when the data folder is not available. */
 export async function readFreeSpace({ env, config }: SpaceInput): Promise<FreeSpace> {
   const disks = await Promise.all(
     ["files", "tmp"].map((name) => statfs(path.resolve(env.ATELIER_DATA_DIR, name))),
@@ -196,7 +196,7 @@ export async function requireFreeSpace(input: SpaceInput): Promise<void> {
 
 type DataFolder = Pick<Env, "ATELIER_DATA_DIR">;
 
-/** Opens the picture store. Files below `<data>/files` here; further disks are chosen by configuration. */
+/** Opens the image store: files below `<data>/files`. */
 export function openDisk(env: DataFolder): Disk {
   return new Disk(
     new FSDriver({ location: path.resolve(env.ATELIER_DATA_DIR, "files"), visibility: "private" }),

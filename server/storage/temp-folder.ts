@@ -15,7 +15,7 @@ export async function withTempFolder<T>(env: DataFolder, work: (folder: string) 
   try {
     return await work(folder);
   } finally {
-    // What stays is left to the sweep; it must not hide how the work ended.
+    // The sweep removes the rest; a failure here must not hide how the work ended.
     await rm(folder, { recursive: true, force: true, maxRetries: 2 }).catch(() => undefined);
   }
 }

@@ -11,7 +11,7 @@ import {
   writePlace,
 } from "./workflow.ts";
 
-/** Changes the graph to what it is when the picture is not given. */
+/** Changes the graph for a missing optional image. */
 export function takeOut(graph: Graph, without: InputSpec["without"]): void {
   for (const nodeId of without?.remove ?? []) delete graph[nodeId];
   for (const [address, value] of Object.entries(without?.set ?? {})) writePlace(graph, address, value);
@@ -41,7 +41,7 @@ function readValue([name, spec]: ParamEntry, given: unknown): string | number | 
   return choices?.[String(parsed.data)] ?? parsed.data;
 }
 
-/** Texts that go to the same place are joined by a space, in the order of `paramTypes`: the database keeps no order of keys. */
+/** Texts for the same graph input are joined by a space, in the order of `paramTypes`: the database keeps no order of keys. */
 function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["params"]): void {
   const textByAddress = new Map<string, string>();
   for (const name of paramNames) {

@@ -11,7 +11,7 @@ export interface ObjectInfo {
   readonly output_node?: boolean;
 }
 
-/** Node classes of a server; null, or not there: the server does not have it. */
+/** Node classes of a server; null or absent: the server does not have the class. */
 export type ObjectInfoByClass = ReadonlyMap<string, ObjectInfo | null>;
 
 /** One input of a node class. */
@@ -60,7 +60,7 @@ export function findInput({ input }: ObjectInfo, name: string): InputFacts | nul
 
 const shownChoices = 5;
 
-/** Whether a value is in the list; files that people upload come and go, so they are not looked for. */
+/** Whether a value is in the list; uploaded files come and go, so they are not checked. */
 function findChoiceProblem({ choices, isUpload }: InputFacts, value: unknown): string | null {
   if (!choices || isUpload || choices.includes(String(value))) return null;
   if (choices.length === 0) return `is ${JSON.stringify(value)}, but the server has nothing to choose from`;
@@ -174,7 +174,7 @@ export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass)
   return [...new Set(graphs.flatMap((graph) => checkGraph(graph, objectInfo)))];
 }
 
-/** What a server would need in order to run a workflow. */
+/** Classes and models that a server needs to run a workflow. */
 export interface Missing {
   readonly classes: readonly string[];
   readonly models: readonly ModelPlace[];
@@ -200,7 +200,7 @@ function isThere({ class: name, input, file }: ModelPlace, objectInfo: ObjectInf
   return facts !== null && (facts.choices === null || facts.choices.includes(file));
 }
 
-/** Compares what a workflow needs with what a server has; models of a missing class are not listed as well. */
+/** Compares the needs of a workflow with a server; models of a missing class are not listed. */
 export function findMissing(
   { classes, models, vramGib }: Pick<Workflow, "classes" | "models" | "vramGib">,
   { objectInfo, vramBytes, deviceType }: ServerAbilities,

@@ -38,7 +38,7 @@ function checkWithout(outputs: readonly string[], graph: Graph, spec: InputSpec)
   ];
 }
 
-/** What is wrong with the way in which a picture is optional. */
+/** Faults in the `without` of an optional image. */
 function checkInput(
   { outputs }: Manifest,
   graph: Graph,
@@ -75,7 +75,7 @@ function checkValues(spec: ParamSpec): string[] {
   return problems;
 }
 
-/** What is wrong with one param of a manifest. */
+/** Faults of one param of a manifest. */
 function checkParam(graph: Graph, name: string, spec: ParamSpec): string[] {
   const wanted = paramTypes[name as ParamName];
   const problems = [...checkTo(graph, spec), ...checkValues(spec)];

@@ -180,7 +180,7 @@ export interface ModelPlace {
   readonly file: string;
 }
 
-/** A graph with all that is needed to offer it, to find a server for it and to fill it in. */
+/** A graph with the facts needed to offer it, to choose a server and to fill it in. */
 export interface Workflow extends Readonly<Omit<Manifest, "models">> {
   /** Unique; the folder's name. */
   readonly name: string;
@@ -190,7 +190,7 @@ export interface Workflow extends Readonly<Omit<Manifest, "models">> {
   /** Node classes of the graph, sorted, each once. */
   readonly classes: readonly string[];
   readonly graph: Graph;
-  /** As it was parsed; with `name` and `graph` it is what another process needs to parse it again. */
+  /** The manifest as parsed; with `name` and `graph` another process can parse it again. */
   readonly manifest: Manifest;
   readonly isBuiltIn: boolean;
 }

@@ -65,7 +65,7 @@ function mountRoute(app: Hono, services: Services, route: HttpRoute): void {
   app.on(route.method.toUpperCase(), route.path.replaceAll(/\{(\w+)\}/g, ":$1"), handlerFor(services, route));
 }
 
-/** Every route of the HTTP API. What is served, documented and tested for access comes from this table alone. */
+/** Every route of the HTTP API. Serving, documentation and access tests all read this table. */
 export const httpRoutes: readonly HttpRoute[] = [
   createUpload,
   ...imageRoutes,

@@ -161,7 +161,7 @@ async function check({ probes }: Checker): Promise<Health> {
   };
 }
 
-/** Asks every part that the studio needs whether it works, at most once in two seconds. Never throws. */
+/** Checks every part that the studio needs, at most once in two seconds. Never throws. */
 function checkHealth(services: Services): Promise<Health> {
   const checker = checkerOf(services);
   const nowMs = performance.now();

@@ -60,7 +60,7 @@ export const listWorkflows = defineRoute({
   },
   async handle({ services }) {
     const offered = await offeredWorkflows(services.db);
-    // Parsed, so that what is not declared is not sent.
+    // Parsed, so that undeclared fields are not sent.
     return Response.json({ items: offered.map((workflow) => workflowSchema.parse(workflow)) });
   },
 });

@@ -7,7 +7,7 @@ import { admitWrite } from "../requests.ts";
 const readMethods = new Set(["GET", "HEAD"]);
 
 /**
- * Who sends an HTTP request. Throws `unauthorized` without a caller, and `forbidden` or `rate_limited` for a write by
+ * The caller of an HTTP request. Throws `unauthorized` without a caller, and `forbidden` or `rate_limited` for a write by
  * session that is not admitted.
  */
 export async function requireCaller(services: Services, request: Request): Promise<Caller> {
@@ -115,6 +115,6 @@ export function defineRoute<
       ): Promise<Response>;
     },
 ): HttpRoute {
-  // Safe: mount.ts calls `handle` only with what these very schemas have parsed.
+  // Safe: `http/app.ts` calls `handle` only with values that these schemas parsed.
   return route as unknown as HttpRoute;
 }

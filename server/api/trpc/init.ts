@@ -6,11 +6,11 @@ import { AppError, type ErrorCode, isAppError, issuesOf, ruleOf } from "../../pl
 import type { Services } from "../../services.ts";
 import { classifyError } from "../requests.ts";
 
-/** What every procedure starts from; procedures of `memberProcedure` also have `caller`. */
+/** The context of every procedure; procedures of `memberProcedure` also have `caller`. */
 export interface TrpcContext {
   readonly services: Services;
   readonly request: Request;
-  /** Who calls; asked for once per request, however many procedures a batch holds. */
+  /** The caller; resolved once per request, however many procedures a batch holds. */
   findCaller(): Promise<Caller | null>;
 }
 

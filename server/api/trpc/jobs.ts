@@ -49,7 +49,7 @@ export const jobsRouter = t.router({
   retry: memberProcedure
     .input(jobId)
     .mutation(({ ctx, input }) => retry(ctx.services, { submitter: ctx.caller, id: input.id })),
-  /** What would become of a request: takes what `submit` takes, stores nothing. */
+  /** The estimate for a request: same input as `submit`, stores nothing. */
   estimate: memberProcedure
     .input(submitInput)
     .query(({ ctx, input }) => estimate(ctx.services, input, ctx.caller)),
@@ -58,7 +58,7 @@ export const jobsRouter = t.router({
   moveInLine: memberProcedure
     .input(z.object({ id: z.string(), before: z.string().nullable() }))
     .mutation(({ ctx, input }) => moveInLine(ctx.services, { ownerId: ctx.caller.userId, ...input })),
-  /** What can be asked for now, and why not; the same for everybody. */
+  /** Available kinds, and reasons for the others; the same for all callers. */
   capabilities: publicProcedure.query(({ ctx }) => readCapabilities(ctx.services)),
   /** The wardrobe: pictures used last in a role. */
   recentInputs: memberProcedure

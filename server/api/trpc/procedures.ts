@@ -90,7 +90,7 @@ export const adminProcedure = memberProcedure.use(({ ctx, next }) => {
   return next();
 });
 
-/** What an admin does to others' things: each leaves a line with who did what, also when it was refused. */
+/** Admin actions on data of others: each is logged with admin and action, also when it is refused. */
 export const adminAction = adminProcedure.use(async ({ ctx, path, getRawInput, next }) => {
   const result = await next();
   const code = result.ok ? "ok" : appErrorOf(result.error).code;
