@@ -28,7 +28,7 @@ export async function setTier(services: Services, { id, tier }: { id: string; ti
 }
 
 /** One event of a story with the name of its node. */
-export interface StoryEvent extends JobEventView {
+interface StoryEvent extends JobEventView {
   readonly node: string | null;
 }
 

@@ -91,7 +91,7 @@ function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Quo
 }
 
 /** A waiting job with its position in the line. Times in ms. */
-export interface WaitingJob {
+interface WaitingJob {
   readonly id: string;
   readonly position: number;
   readonly waitMs: readonly [low: number, high: number];

@@ -130,7 +130,6 @@ async function reroute(services: Services, job: Job, error: AppError): Promise<N
     case "fail":
       return null;
     case "retry":
-    case "next_provider":
       return again;
     case "other_server":
     case "only_other_server":

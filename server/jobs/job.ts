@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 export type Job = typeof schema.jobs.$inferSelect;
 
 /** Which status may follow which; the diagram is in `index.ts`. A final status never changes. */
-export const successors = {
+const successors = {
   pending: ["queued", "failed", "cancelled"],
   queued: ["waiting_for_engine", "pending", "failed", "cancelled"],
   waiting_for_engine: ["processing", "pending", "failed", "cancelled"],

@@ -173,7 +173,7 @@ export async function persistProgress(
 }
 
 /** A result whose files are already stored; its row is inserted when the job completes. */
-export interface StoredResult {
+interface StoredResult {
   readonly id: string;
   readonly storageKey: string;
   readonly storedSha256: string;

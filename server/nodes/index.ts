@@ -17,14 +17,7 @@
  * `drainNode` and `requestStop` to admins. Taking back the jobs of a lost node is the task of `server/jobs`.
  */
 
-export {
-  ownIdentity,
-  pidStartTime,
-  type ProcessIdentity,
-  register,
-  type Node,
-  type Registration,
-} from "./register.ts";
+export { ownIdentity, register, type Node, type Registration } from "./register.ts";
 export {
   countRun,
   closeDoors,
@@ -34,13 +27,11 @@ export {
   pruneEnded,
   createNodeWatch,
   keepNodeWatch,
-  type NodeWatch,
 } from "./presence.ts";
 export { pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
 export { publishRefused } from "./workflows.ts";
 export {
   readAdminRequests,
-  type AdminRequests,
   changeNodeSettings,
   nodeSettingsSchema,
   drainNode,

@@ -153,7 +153,7 @@ function readBootId(): string {
 }
 
 /** Start time of a process in clock ticks since boot; null without such a process or without /proc. */
-export function pidStartTime(pid: number): string | null {
+function pidStartTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The command in parentheses may contain spaces, so field 22 is counted from its end.

@@ -11,7 +11,7 @@
  * Nothing here imports `server/jobs` or writes rows. Costs and workflows may be two seconds old.
  */
 
-export { findCandidates, type Candidate, type PlaceRequest, missingEngineReason } from "./candidates.ts";
+export { findCandidates, type Candidate, missingEngineReason } from "./candidates.ts";
 export {
   findWorkflow,
   knownWorkflows,
@@ -19,20 +19,11 @@ export {
   type OfferedParam,
   type OfferedWorkflow,
 } from "./workflows.ts";
-export {
-  leastDemandingQueue,
-  place,
-  type Placed,
-  findDowngrade,
-  type Downgrade,
-  type DowngradeRequest,
-} from "./place.ts";
+export { leastDemandingQueue, place, type Placed, findDowngrade, type Downgrade } from "./place.ts";
 export {
   livePlaces,
   readPlaces,
   seenNeeds,
-  type LivePlace,
-  type Place,
   sizeClassOf,
   isGpuQueue,
   liveServers,

@@ -17,6 +17,5 @@ export function createServerEngines({ pool, config }: ServerEnginesInput): Engin
 }
 
 export type { Engine, EngineContext, EngineOutput, EngineTask, MakePreview, ServerLease } from "./port.ts";
-export { createLocalEngine, type LocalEngineOptions } from "./local/engine.ts";
-export { localStages, type LocalStage } from "./local/run-context.ts";
+export { createLocalEngine } from "./local/engine.ts";
 export { jobOfRun } from "./comfyui/run.ts";

@@ -4,7 +4,7 @@ import type { EngineOutput, EngineTask } from "../port.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Every stage that a run of the local engine reports; the message catalogue `stages` names each. */
-export const localStages = [
+const localStages = [
   "reading",
   "loading",
   "tile",
