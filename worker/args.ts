@@ -25,7 +25,7 @@ export function mayAsk(given: {
 /** Asks which kinds of jobs a worker shall take, by number or name, until the answer is right; empty (Enter) for all. */
 export async function askOnly({ kinds, input, output, signal }: Asking): Promise<string[]> {
   const choices = kinds.map((kind, at) => `  ${at + 1}  ${kind}`).join("\n");
-  output.write(`Which jobs shall this worker take?\n${choices}\n`);
+  output.write(`Which jobs should this worker take?\n${choices}\n`);
   // Not in raw mode, so that Ctrl-C stays what it is.
   const lines = createInterface({ input, terminal: false, ...(signal ? { signal } : {}) });
   // Before the first question: lines that come earlier than the iterator are lost.
@@ -34,11 +34,11 @@ export async function askOnly({ kinds, input, output, signal }: Asking): Promise
   prompt();
   try {
     for await (const line of answers) {
-      const words = line.split(/[\s,]+/).filter(Boolean);
-      const chosen = words.map((word) => kinds.find((kind, at) => word === kind || word === String(at + 1)));
+      const names = line.split(/[\s,]+/).filter(Boolean);
+      const chosen = names.map((name) => kinds.find((kind, at) => name === kind || name === String(at + 1)));
       const known = chosen.filter((kind) => kind !== undefined);
-      if (known.length === words.length) return [...new Set(known)];
-      const unknown = words.filter((_, at) => chosen[at] === undefined);
+      if (known.length === names.length) return [...new Set(known)];
+      const unknown = names.filter((_, at) => chosen[at] === undefined);
       output.write(`There is no ${unknown.join(", ")}. `);
       prompt();
     }
@@ -91,7 +91,7 @@ const options = {
 const defaultWaitS = 10;
 const maxWaitS = 3_600;
 
-/** Reads a worker's command line; what is wrong comes back in plain words. */
+/** Reads a worker's command line; what is wrong comes back in plain text. */
 export function parseFlags(args: readonly string[]): ParsedFlags {
   // Package managers may leave the "--" in front of what they pass on.
   const own = args[0] === "--" ? args.slice(1) : [...args];

@@ -9,14 +9,14 @@ import { type Runs, RunStopped } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
 
 /** The queues whose bells this node takes. */
-interface Listening {
+interface Subscriptions {
   /** Slots by queue; the bells of every other queue are left to the other nodes. */
   follow(wanted: ReadonlyMap<string, number>): void;
   /** Resolves when no bell is answered any more. */
   close(): Promise<void>;
 }
 
-interface Ear {
+interface Subscription {
   readonly queue: string;
   readonly consumer: BellConsumer;
   /** Bells under way. */
@@ -24,54 +24,54 @@ interface Ear {
 }
 
 /** Listens to nothing before `follow`. */
-function createListening(
+function createSubscriptions(
   { bells, log }: Pick<Services, "bells" | "log">,
   answer: (queue: string) => Promise<void>,
-): Listening {
-  const open = new Map<string, Ear>();
-  const closing = new Map<Ear, Promise<void>>();
+): Subscriptions {
+  const open = new Map<string, Subscription>();
+  const closing = new Map<Subscription, Promise<void>>();
   let wanted: ReadonlyMap<string, number> = new Map();
   let isClosed = false;
 
-  function listen(queue: string, slots: number): Ear {
-    const ear: Ear = {
+  function subscribe(queue: string, slots: number): Subscription {
+    const subscription: Subscription = {
       queue,
       answering: 0,
       consumer: bells.consume(queue, slots, async () => {
-        ear.answering += 1;
+        subscription.answering += 1;
         await answer(queue).finally(() => {
-          ear.answering -= 1;
-          if (closing.has(ear)) fit();
+          subscription.answering -= 1;
+          if (closing.has(subscription)) fit();
         });
       }),
     };
     log.info({ queue, slots }, "queue joined");
-    return ear;
+    return subscription;
   }
-  function shut(ear: Ear): void {
-    const { queue } = ear;
+  function unsubscribe(subscription: Subscription): void {
+    const { queue } = subscription;
     open.delete(queue);
     log.info({ queue }, "leaving queue");
-    closing.set(ear, leave(ear));
+    closing.set(subscription, closeConsumer(subscription));
   }
-  async function leave(ear: Ear): Promise<void> {
-    const { queue } = ear;
-    await ear.consumer
+  async function closeConsumer(subscription: Subscription): Promise<void> {
+    const { queue } = subscription;
+    await subscription.consumer
       .close()
       .catch((error: unknown) => log.warn({ err: error, queue }, "queue not left in order"));
-    closing.delete(ear);
+    closing.delete(subscription);
     log.info({ queue }, "queue left");
     fit();
   }
   /** Runs that an earlier consumer of the queue still answers take up slots of the new one. */
   function fit(): void {
-    for (const ear of open.values()) if (!wanted.has(ear.queue)) shut(ear);
+    for (const subscription of open.values()) if (!wanted.has(subscription.queue)) unsubscribe(subscription);
     for (const [queue, slots] of wanted) {
-      const before = [...closing.keys()].filter((ear) => ear.queue === queue);
+      const before = [...closing.keys()].filter((subscription) => subscription.queue === queue);
       const free = slots - before.reduce((sum, { answering }) => sum + answering, 0);
-      const ear = open.get(queue);
-      if (ear) ear.consumer.setSlots(Math.max(1, free));
-      else if (free > 0) open.set(queue, listen(queue, free));
+      const subscription = open.get(queue);
+      if (subscription) subscription.consumer.setSlots(Math.max(1, free));
+      else if (free > 0) open.set(queue, subscribe(queue, free));
     }
   }
   return {
@@ -96,7 +96,7 @@ export interface ConsumeInput {
   readonly runs: Runs;
   readonly serverLeases: Pick<ServerLeases, "take">;
   /** Claims of one node are made one after another; whoever must not meet a claim uses it too. */
-  readonly oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly claimLock: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** The subscriptions of a node. */
@@ -134,8 +134,8 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
       for (const other of wanted()) if (other.queue !== queue) claimIn(other.queue);
     },
   });
-  const listening = createListening(services, (queue) => answer(services, input, answerInput(queue)));
-  const follow = () => listening.follow(new Map(wanted().map(({ queue, slots }) => [queue, slots])));
+  const subscriptions = createSubscriptions(services, (queue) => answer(services, input, answerInput(queue)));
+  const follow = () => subscriptions.follow(new Map(wanted().map(({ queue, slots }) => [queue, slots])));
   follow();
   return {
     follow,
@@ -147,7 +147,7 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
     },
     claimNow,
     async close() {
-      await listening.close();
+      await subscriptions.close();
       await Promise.all(unasked);
     },
   };
@@ -165,7 +165,7 @@ async function answer(
   { queue, onEmpty }: AnswerInput,
 ): Promise<void> {
   for (let hasRun = false; ; hasRun = true) {
-    const begun = await input.oneAtATime(() => begin(services, input, queue));
+    const begun = await input.claimLock(() => begin(services, input, queue));
     if (!begun) {
       if (hasRun && !input.runs.isClosed() && input.runs.leases().length === 0) onEmpty();
       return;

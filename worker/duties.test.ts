@@ -7,7 +7,7 @@ import { cancel, claim, handBack, type Lease, noteSubmission } from "@atelier/se
 import { type ComfySimulator, readGraph, startComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { type FollowInput, followNode, startOrders, takeOffStrays } from "./duties.ts";
+import { type FollowInput, followNode, startOrders, cancelOrphanedPrompts } from "./duties.ts";
 import { postPrompt } from "./engines/comfyui/client/index.ts";
 import { createServerPool, createSources, type ServerPool, type ServerState } from "./servers/index.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
@@ -15,7 +15,7 @@ import { createSpace, startSpaceWatch } from "./space.ts";
 let opened: TestServices;
 afterAll(() => opened.close());
 
-describe("strays", () => {
+describe("orphaned prompts", () => {
   let owner: TestOwner;
   let server: ComfySimulator;
   let pool: ServerPool;
@@ -80,10 +80,10 @@ describe("strays", () => {
     const { lease, promptId } = await leaveBehind();
     await handBack(services, lease);
     await untilQueued(1);
-    await takeOffStrays(services, pool);
+    await cancelOrphanedPrompts(services, pool);
     expect(storyOf(promptId)).toMatchObject({ started: 1, interrupted: 0 });
     await cancel(services, { ownerId: owner.userId, id: lease.jobId });
-    await takeOffStrays(services, pool);
+    await cancelOrphanedPrompts(services, pool);
     expect(storyOf(promptId)).toMatchObject({ interrupted: 1, finished: 0 });
   });
 
@@ -95,7 +95,7 @@ describe("strays", () => {
     await noteSubmission(services, old.lease, { server: "http://other.test", externalId: randomUUID() });
     const foreign = [await postFor(randomUUID()), await postFor("somebody")];
     await untilQueued(4);
-    await takeOffStrays(services, pool);
+    await cancelOrphanedPrompts(services, pool);
     expect(storyOf(old.promptId)).toMatchObject({ deleted: 1, started: 0 });
     const kept = [adoptable.promptId, ...foreign].map((id) => storyOf(id));
     expect(kept.map((story) => [story?.deleted, story?.interrupted])).toEqual([
@@ -116,7 +116,7 @@ describe("strays", () => {
       signal,
     });
     await untilQueued(1);
-    await takeOffStrays(opened.services, pool);
+    await cancelOrphanedPrompts(opened.services, pool);
     expect(server.stats().requests["GET /queue"]).toBeUndefined();
     held?.release();
   });

@@ -47,44 +47,45 @@ export interface FollowInput {
  * is shown. What waited for a new offer is let out.
  */
 export function followNode(services: Services, { incarnation, offer, pool, consumers }: FollowInput): Loop {
-  let told = "";
-  let toldServers = "";
-  let toldAtMs = -Infinity;
-  const tell = async (nodeId: string) => {
+  let sentState = "";
+  let sentServers = "";
+  let sentAtMs = -Infinity;
+  const publish = async (nodeId: string) => {
     const { capability, queues } = offer.current();
     const servers = pool.list().map(toSeen);
     const state = JSON.stringify([nodeId, capability, queues]);
     const seen = JSON.stringify(servers.map(({ probedAt: _probedAt, ...server }) => server));
-    const isFresh = performance.now() - toldAtMs < services.config.timing.probeMs;
+    const isFresh = performance.now() - sentAtMs < services.config.timing.probeMs;
     // Each probe wakes this loop; when it changed nothing, the time of the probe can wait.
-    if (state === told && seen === toldServers && isFresh) return;
-    toldAtMs = performance.now();
-    if (state === told) {
+    if (state === sentState && seen === sentServers && isFresh) return;
+    sentAtMs = performance.now();
+    if (state === sentState) {
       await changeNode(services, { nodeId, servers });
-      toldServers = seen;
+      sentServers = seen;
       return;
     }
     consumers.follow();
     await changeNode(services, { nodeId, servers, offer: { capability, queues: queues.map(toNodeQueue) } });
     for (const { queue } of queues) await dispatch(services, queue);
     await rering(services, 0);
-    told = state;
-    toldServers = seen;
+    sentState = state;
+    sentServers = seen;
   };
   const loop = startLoop(services.log, "node", async () => {
     const node = incarnation.current();
-    if (node) await tell(node.id);
+    if (node) await publish(node.id);
     return services.config.timing.probeMs;
   });
   // Also when a server is given out: until then no other job could be sure of one.
-  const readPlaces = () => JSON.stringify(pool.list().map(({ url, isFree, jobId }) => [url, isFree, jobId]));
-  let places = readPlaces();
+  const readAssignments = () =>
+    JSON.stringify(pool.list().map(({ url, isFree, jobId }) => [url, isFree, jobId]));
+  let assignments = readAssignments();
   offer.onChange(() => loop.wake());
   pool.onChange(() => {
     loop.wake();
-    const now = readPlaces();
-    if (now !== places) consumers.claimNow();
-    places = now;
+    const now = readAssignments();
+    if (now !== assignments) consumers.claimNow();
+    assignments = now;
   });
   return loop;
 }
@@ -153,32 +154,32 @@ export function startRepublishing(
     const node = incarnation.current();
     if (node?.problems.some(({ what }) => own.some(({ name }) => name === what))) {
       const problems = await publishRefused(services, node.id, own);
-      // Another incarnation was told of its own problems when it registered.
+      // Another incarnation learned of its own problems when it registered.
       if (incarnation.current()?.id === node.id) offer.refuse(problems.map(({ what }) => what));
     }
     return republishMs;
   });
 }
 
-const strayMs = 10_000;
+const orphanedPromptsMs = 10_000;
 const cancelMostMs = 5_000;
 
 type Input = Pick<Services, "db" | "log">;
 
 /** Every few seconds: whatever a server still works on for a job that is over or went elsewhere is taken off it. */
-export function startStrays(services: Input, pool: ServerPool): Loop {
-  return startLoop(services.log, "strays", async () => {
-    await takeOffStrays(services, pool);
-    return strayMs;
+export function startOrphanedPrompts(services: Input, pool: ServerPool): Loop {
+  return startLoop(services.log, "orphaned prompts", async () => {
+    await cancelOrphanedPrompts(services, pool);
+    return orphanedPromptsMs;
   });
 }
 
 /** Servers that work on nothing but this node's own job are not asked. */
-export async function takeOffStrays(services: Input, pool: ServerPool): Promise<void> {
+export async function cancelOrphanedPrompts(services: Input, pool: ServerPool): Promise<void> {
   const asked = pool.list().filter(hasOthers);
   await Promise.all(
     asked.map((server) =>
-      takeOff(services, pool, server).catch((error: unknown) =>
+      cancelOrphansOn(services, pool, server).catch((error: unknown) =>
         services.log.debug({ err: error, server: server.label }, "prompts of a server not looked through"),
       ),
     ),
@@ -189,7 +190,11 @@ function hasOthers({ engine, state, jobId, queueLength }: ServerState): boolean 
   return engine === "comfyui" && state !== "down" && (queueLength ?? 0) > (jobId === null ? 0 : 1);
 }
 
-async function takeOff(services: Input, pool: ServerPool, { url, label }: ServerState): Promise<void> {
+async function cancelOrphansOn(
+  services: Input,
+  pool: ServerPool,
+  { url, label }: ServerState,
+): Promise<void> {
   const address = pool.addressOf(url);
   if (!address) return;
   const signal = AbortSignal.timeout(cancelMostMs);
@@ -208,7 +213,7 @@ const tidyMs = 60_000;
 /** It lists the whole store, so it runs rarely; what it looks for is an hour old in any case. */
 const orphansMs = 15 * 60_000;
 
-type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "oneAtATime">;
+type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock">;
 
 /** All that a worker repeats: its watch over itself and the others, and what may be removed. */
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
@@ -252,11 +257,11 @@ function startWatch(
   });
 }
 
-function startSweep(services: Services, { incarnation, runs, oneAtATime }: LoopsInput, activity: Activity) {
+function startSweep(services: Services, { incarnation, runs, claimLock }: LoopsInput, activity: Activity) {
   const { timing } = services.config;
-  let greeted: string | null = null;
+  let sweptNodeId: string | null = null;
   return startLoop(services.log, "sweep", async () => {
-    const node = await oneAtATime(async () => {
+    const node = await claimLock(async () => {
       const current = incarnation.current();
       const running = runs.leases().map((lease) => lease.jobId);
       if (current) await handBackUnknown(services, { nodeId: current.id, running });
@@ -264,8 +269,8 @@ function startSweep(services: Services, { incarnation, runs, oneAtATime }: Loops
     });
     await sweep(services);
     // A predecessor may have died with the bells in its hands: a new node need not wait until they are old.
-    if (node && node.id !== greeted) await rering(services, 0);
-    greeted = node?.id ?? null;
+    if (node && node.id !== sweptNodeId) await rering(services, 0);
+    sweptNodeId = node?.id ?? null;
     const jitter = 0.9 + Math.random() * 0.2;
     return (activity.isIdle() ? timing.sweepIdleMs : timing.sweepMs) * jitter;
   });

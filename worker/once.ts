@@ -40,10 +40,10 @@ function takeOne(runs: Runs): { readonly runs: Runs; readonly taken: Promise<voi
     taken,
     runs: {
       ...runs,
-      add(place, work) {
+      add(slot, work) {
         runs.close();
         resolve();
-        return runs.add(place, work);
+        return runs.add(slot, work);
       },
     },
   };
@@ -65,12 +65,12 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   const stop = onceStopped();
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
-  const oneAtATime = createMutex();
-  const entering = { offer, runs, isOnce: true };
-  const incarnation = await registerNode(services, { workflows: [], problems: [] }, entering);
+  const claimLock = createMutex();
+  const registering = { offer, runs, isOnce: true };
+  const incarnation = await registerNode(services, { workflows: [], problems: [] }, registering);
   const serverLeases = createServerLeases(services);
-  const consumers = consume(services, { offer, engines, incarnation, runs, serverLeases, oneAtATime });
-  const loops = startWatchOver(services, { incarnation, runs, oneAtATime });
+  const consumers = consume(services, { offer, engines, incarnation, runs, serverLeases, claimLock });
+  const loops = startWatchOver(services, { incarnation, runs, claimLock });
   const reason = await waitForJob({ taken, stop, waitMs });
   services.log.info({ reason }, "no further job is taken");
   runs.close();

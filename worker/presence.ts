@@ -87,23 +87,23 @@ const retryMs = 1_000;
 interface State {
   node: Node | null;
   beat: Beat | null;
-  rebirth: Promise<void> | null;
+  registeringAgain: Promise<void> | null;
   readonly stopping: AbortController;
 }
 
 async function startIncarnation(services: Services, input: IncarnationInput): Promise<Incarnation> {
-  const state: State = { node: null, beat: null, rebirth: null, stopping: new AbortController() };
+  const state: State = { node: null, beat: null, registeringAgain: null, stopping: new AbortController() };
 
   async function begin(replaces?: string): Promise<void> {
     const node = await register(services, { ...registrationOf(input), ...(replaces ? { replaces } : {}) });
     input.onRegistered(node);
     state.node = node;
     state.beat = startBeat(services, node.id, () => {
-      state.rebirth = rebirth(node.id);
+      state.registeringAgain = registerAgain(node.id);
     });
   }
 
-  async function rebirth(lostId: string): Promise<void> {
+  async function registerAgain(lostId: string): Promise<void> {
     if (state.stopping.signal.aborted || state.node?.id !== lostId) return;
     state.node = null;
     services.log.warn({ nodeId: lostId }, "this node was called lost; starting as a new one");
@@ -125,7 +125,7 @@ async function startIncarnation(services: Services, input: IncarnationInput): Pr
     async stop() {
       state.stopping.abort();
       // A new incarnation may be half made: its beat must stop too.
-      await state.rebirth;
+      await state.registeringAgain;
       await state.beat?.stop();
     },
   };
@@ -138,7 +138,7 @@ function registrationOf({ offer, ...input }: IncarnationInput): Registration {
   return { name, identity: ownIdentity(), capability, queues, workflows, problems, inherits };
 }
 
-interface Entering {
+interface RegisterInput {
   readonly offer: LiveOffer;
   readonly runs: Runs;
   /** A node for one job follows no settings, and bears a name of its own so that it stands in nobody's place. */
@@ -149,7 +149,7 @@ interface Entering {
 export function registerNode(
   services: Services,
   { workflows, problems }: Pick<WorkInput, "workflows" | "problems">,
-  { offer, runs, isOnce = false }: Entering,
+  { offer, runs, isOnce = false }: RegisterInput,
 ): Promise<Incarnation> {
   const name = services.env.WORKER_NAME ?? os.hostname();
   return startIncarnation(services, {
@@ -173,7 +173,7 @@ export function registerNode(
 /** Before the grace time ends, runs that are not done are handed back. */
 const handBackLeadMs = 5_000;
 
-interface Leaving {
+interface ShutDownInput {
   readonly incarnation: Incarnation;
   readonly runs: Runs;
   readonly consumers: Pick<Consumers, "close">;
@@ -182,12 +182,12 @@ interface Leaving {
 }
 
 /** The node beats until its jobs are done and only then is gone (A17). */
-export async function shutDownNode(services: Services, leaving: Leaving): Promise<void> {
-  const { incarnation, runs, consumers } = leaving;
+export async function shutDownNode(services: Services, input: ShutDownInput): Promise<void> {
+  const { incarnation, runs, consumers } = input;
   runs.close();
   const handBackMs = Math.max(0, services.config.timing.stopGraceMs - handBackLeadMs);
   const over = new AbortController();
-  void leaving.signalled
+  void input.signalled
     .then(() => sleep(handBackMs, undefined, { signal: over.signal }))
     .then(() => runs.stopAll("stopping"))
     .catch(() => undefined);

@@ -97,7 +97,7 @@ async function consumeTwoQueues() {
   const incarnation = { current: () => node, stop: () => Promise.resolve() };
   const runs = createRuns();
   const serverLeases = createServerLeases(services);
-  const input = { offer, engines: [engine], incarnation, runs, serverLeases, oneAtATime: createMutex() };
+  const input = { offer, engines: [engine], incarnation, runs, serverLeases, claimLock: createMutex() };
   return { consumers: consume(services, input), endById };
 }
 

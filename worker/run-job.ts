@@ -106,7 +106,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   signal.throwIfAborted();
   if (!(await start(services, lease))) return "fenced";
   const report = createReport(services, lease);
-  const task = await taskOf(services, input, { inputs, workDir });
+  const task = await engineTaskFor(services, input, { inputs, workDir });
   const clock = createRunClock(services.config, job);
   const outputs = await engine
     .run(task, {
@@ -208,7 +208,7 @@ function isTimeout(error: unknown): boolean {
 }
 
 /** The task of a claimed job; throws `workflow_unknown` when its workflow is published nowhere any more. */
-async function taskOf(
+async function engineTaskFor(
   services: Pick<Services, "db">,
   { job, otherServers }: Pick<RunInput, "job" | "otherServers">,
   files: Pick<EngineTask, "inputs" | "workDir">,

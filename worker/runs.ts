@@ -72,14 +72,14 @@ export class RunStopped extends Error {
 }
 
 /** What a run takes up of its node. */
-interface RunPlace {
+interface RunSlot {
   readonly lease: Lease;
   readonly queue: string;
   readonly engine: EngineName;
   readonly need: Need;
 }
 
-interface Run extends RunPlace {
+interface Run extends RunSlot {
   readonly controller: AbortController;
   readonly ended: Promise<void>;
   hasBegun: boolean;
@@ -87,7 +87,7 @@ interface Run extends RunPlace {
 
 /** The jobs that this process runs now. */
 export interface Runs {
-  add(place: RunPlace, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  add(slot: RunSlot, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   leases(): Lease[];
   /** How many of a queue are under way. */
   count(queue: string): number;
@@ -95,7 +95,7 @@ export interface Runs {
   /** The job's engine has begun its work: from now on it needs no further server. */
   noteBegun(lease: Lease): void;
   /** Those whose engine has not begun yet. */
-  unbegun(): readonly RunPlace[];
+  unbegun(): readonly RunSlot[];
   /** Stops the run of this lease alone; a later try of the same job goes on. */
   stop(lease: Lease, reason: StopReason): void;
   stopAll(reason: StopReason): void;
@@ -113,11 +113,11 @@ export function createRuns(): Runs {
   let closed = false;
   const abort = (run: Run, reason: StopReason) => run.controller.abort(new RunStopped(reason));
   return {
-    async add(place, work) {
+    async add(slot, work) {
       const controller = new AbortController();
       const ended = work(controller.signal);
-      const run: Run = { ...place, controller, ended, hasBegun: false };
-      const key = keyOf(place.lease);
+      const run: Run = { ...slot, controller, ended, hasBegun: false };
+      const key = keyOf(slot.lease);
       runs.set(key, run);
       try {
         await ended;

@@ -9,7 +9,7 @@ import {
   startLoops,
   startOrders,
   startRepublishing,
-  startStrays,
+  startOrphanedPrompts,
 } from "./duties.ts";
 import type { Engine } from "./engines/index.ts";
 import { openWorkerHttp } from "./http/server.ts";
@@ -109,21 +109,21 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const runs = createRuns();
   const offer = await openOffer(services, input, runs);
   const http = await openWorkerHttp(services);
-  const oneAtATime = createMutex();
+  const claimLock = createMutex();
   const space = createSpace(services);
   await space.refresh();
   const incarnation = await registerNode(services, input, { offer, runs });
   http?.show({ incarnation, offer, runs, pool, space });
   const serverLeases = createServerLeases(services);
-  const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, serverLeases, oneAtATime };
+  const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, serverLeases, claimLock };
   const consumers = consume(services, consumeInput);
   consumers.setActive(space.isEnough());
   void pool.start();
   const loops = [
-    ...startLoops(services, { incarnation, runs, oneAtATime }),
+    ...startLoops(services, { incarnation, runs, claimLock }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
-    startStrays(services, pool),
+    startOrphanedPrompts(services, pool),
     startSpaceWatch(services, { space, incarnation }),
     startAwaiting(services, pool),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),

@@ -91,7 +91,7 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
     ]),
   );
 
-  function tellRefused(source: Source, memory: Memory, reasons: readonly string[]): void {
+  function logRefused(source: Source, memory: Memory, reasons: readonly string[]): void {
     const refused = reasons.slice(0, mostReasons).join("\n");
     if (refused === "" || refused === memory.refused) return;
     memory.refused = refused;
@@ -102,7 +102,7 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
     try {
       const { servers, refused } = await memory.read(signal);
       memory.servers = servers;
-      tellRefused(source, memory, refused);
+      logRefused(source, memory, refused);
       if (memory.isFailing) log.info({ source: source.name }, "the list of servers can be read again");
       memory.isFailing = false;
     } catch (error) {

@@ -237,7 +237,7 @@ function createIopaintProbe({ server, timeoutMs }: IopaintProbeInput): ServerPro
 
 /** Jobs with words go to ComfyUI; without any, a model that reads words paints something new instead of erasing. */
 function lackingEraser(model: string): MissingByWorkflow {
-  return { inpaint: [`a model that erases without words (it has ${model})`] };
+  return { inpaint: [`a model that erases without a prompt (it has ${model})`] };
 }
 
 export interface ProbeSettings {

@@ -62,7 +62,7 @@ async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> 
   } finally {
     entry.probedAt = new Date();
     // In the moment of the change: nobody may see the server changed and what the node offers unchanged.
-    if (!signal.aborted) tell(input, before);
+    if (!signal.aborted) reportChange(input, before);
   }
 }
 
@@ -79,7 +79,7 @@ function isDeepInWork({ jobId }: ServerEntry, error: unknown): boolean {
   return jobId !== null && isAppError(error) && error.details?.["reason"] === "timeout";
 }
 
-function tell({ entry, log, onChange }: WatchInput, before: string): void {
+function reportChange({ entry, log, onChange }: WatchInput, before: string): void {
   const state = conditionOf(entry);
   if (state !== before)
     log.info(

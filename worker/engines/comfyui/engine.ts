@@ -28,7 +28,7 @@ async function run(pool: ServerPool, task: EngineTask, context: EngineContext): 
   context.signal.throwIfAborted();
   const pictures = await preparePictures(task, workflow);
   const serverRun = { task, context, workflow, pictures };
-  return (await adopt(pool, serverRun)) ?? (await runAnew(pool, serverRun));
+  return (await adopt(pool, serverRun)) ?? (await runFromStart(pool, serverRun));
 }
 
 /** What an earlier try posted is looked for at its server, wherever the job may run now; null when it is not there. */
@@ -43,7 +43,7 @@ async function adopt(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutp
   );
 }
 
-async function runAnew(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[]> {
+async function runFromStart(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[]> {
   const { task, context } = serverRun;
   const { need, jobId, avoid, submission } = task;
   const prefer = submission?.server ?? null;
@@ -65,7 +65,7 @@ async function use<T>(pool: ServerPool, held: HeldServer, { work, need, signal }
     if (result !== null) pool.report(held.url, "ok", need);
     return result;
   } catch (error) {
-    throw judge(pool, held, { error, need, signal });
+    throw reportFailure(pool, held, { error, need, signal });
   } finally {
     held.release();
   }
@@ -94,7 +94,7 @@ interface Failed {
 }
 
 /** Tells the pool how the run failed; the error to throw, which names the server. */
-function judge(pool: ServerPool, { url }: HeldServer, { error, need, signal }: Failed): unknown {
+function reportFailure(pool: ServerPool, { url }: HeldServer, { error, need, signal }: Failed): unknown {
   if (signal.aborted) {
     if (isTimeout(signal.reason))
       pool.report(url, new AppError("engine_timeout", undefined, { cause: error }), need);
@@ -106,12 +106,12 @@ function judge(pool: ServerPool, { url }: HeldServer, { error, need, signal }: F
   // It was uploaded a moment ago: what answers at this address is more than one server.
   const message =
     code === error.code ? error.message : "The server does not have the picture that it was given.";
-  const told = new AppError(code, message, {
+  const reported = new AppError(code, message, {
     details: { ...error.details, server: url },
     cause: error.cause,
   });
-  pool.report(url, told, need);
-  return told;
+  pool.report(url, reported, need);
+  return reported;
 }
 
 function isTimeout(reason: unknown): boolean {

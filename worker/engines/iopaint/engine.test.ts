@@ -172,7 +172,7 @@ describe("engine", () => {
     expect(pool.list()).toMatchObject([
       {
         needs: ["iopaint/remove_background"],
-        missing: { inpaint: [expect.stringContaining("without words")] },
+        missing: { inpaint: [expect.stringContaining("without a prompt")] },
       },
       {
         engine: "iopaint",

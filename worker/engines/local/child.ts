@@ -24,7 +24,7 @@ async function runTask(task: EngineTask, context: RunContext): Promise<readonly 
 
 const runtimes = new Map<string, Runtime>();
 
-function say(message: ChildMessage): void {
+function send(message: ChildMessage): void {
   process.send?.(message);
 }
 
@@ -40,12 +40,12 @@ async function answer({ task, modelsDir }: RunMessage): Promise<void> {
   try {
     const outputs = await runTask(task, {
       runtime: runtimeOf(modelsDir),
-      progress: (fraction, stage) => say({ type: "progress", fraction, stage }),
-      preview: (bytes) => say({ type: "preview", bytes }),
+      progress: (fraction, stage) => send({ type: "progress", fraction, stage }),
+      preview: (bytes) => send({ type: "preview", bytes }),
     });
-    say({ type: "done", outputs });
+    send({ type: "done", outputs });
   } catch (error) {
-    say({ type: "failed", error: packError(error) });
+    send({ type: "failed", error: packError(error) });
   }
 }
 

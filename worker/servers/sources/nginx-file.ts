@@ -27,33 +27,33 @@ export function parseUpstreams(text: string): UpstreamServer[] {
   const found: UpstreamServer[] = [];
   /** The open blocks; null for any other than an upstream. */
   const blocks: (string | null)[] = [];
-  for (const { words, end } of statements(text)) {
-    if (end === "{") blocks.push(words[0] === "upstream" ? (words[1] ?? "") : null);
+  for (const { tokens, end } of statements(text)) {
+    if (end === "{") blocks.push(tokens[0] === "upstream" ? (tokens[1] ?? "") : null);
     else if (end === null || (end === "}" && blocks.pop() === undefined)) throw broken();
-    else if (end === ";") found.push(...readServer(blocks.at(-1) ?? null, words));
+    else if (end === ";") found.push(...readServer(blocks.at(-1) ?? null, tokens));
   }
   if (blocks.length > 0) throw broken();
   return found;
 }
 
 interface Statement {
-  readonly words: readonly string[];
+  readonly tokens: readonly string[];
   /** What ended it; null where the file ends in its middle. */
   readonly end: ";" | "{" | "}" | null;
 }
 
 function* statements(text: string): Generator<Statement> {
-  let words: string[] = [];
+  let tokens: string[] = [];
   for (const [token] of text.matchAll(/#[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[;{}]|[^\s;{}]+/g)) {
     if (token.startsWith("#")) continue;
     if (token === ";" || token === "{" || token === "}") {
-      yield { words, end: token };
-      words = [];
+      yield { tokens, end: token };
+      tokens = [];
     } else {
-      words.push(/^["']/.test(token) ? token.slice(1, -1) : token);
+      tokens.push(/^["']/.test(token) ? token.slice(1, -1) : token);
     }
   }
-  if (words.length > 0) yield { words, end: null };
+  if (tokens.length > 0) yield { tokens, end: null };
 }
 
 function readServer(

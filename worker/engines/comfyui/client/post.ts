@@ -68,24 +68,24 @@ async function isOpen(server: ComfyServer, promptId: string, options: CallOption
 }
 
 /** A server that cannot be reached is tried for this long: it may be cut off for a moment while the prompt goes on. */
-const leaveMostMs = 30_000;
-const leavePauseMs = 500;
+const cancelMostMs = 30_000;
+const cancelRetryMs = 500;
 
 /** Takes the prompt off its server once its post is answered, as far as that can be done. Never rejects. */
-export async function leavePrompt(
+export async function cancelGivenUp(
   server: ComfyServer,
   promptId: string,
   posted: Promise<unknown>,
 ): Promise<void> {
   await posted.catch(() => undefined);
-  const signal = AbortSignal.timeout(leaveMostMs);
+  const signal = AbortSignal.timeout(cancelMostMs);
   while (!signal.aborted) {
     try {
       await cancelPrompt(server, promptId, { signal });
       return;
     } catch (error) {
       if (!isAppError(error)) return;
-      await sleep(leavePauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(cancelRetryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 }

@@ -88,7 +88,7 @@ async function askQueue(server: ComfyServer, options: CallOptions): Promise<z.in
   return jsonOf(await ask(server, { path: "queue", maxBytes: maxQueueBytes }, options), queueSchema);
 }
 
-export type PromptPlace =
+export type PromptStatus =
   | { readonly state: "pending" | "running" | "unknown" }
   | { readonly state: "ended"; readonly entry: HistoryEntry };
 
@@ -97,7 +97,7 @@ export async function findPrompt(
   server: ComfyServer,
   promptId: string,
   options: CallOptions,
-): Promise<PromptPlace> {
+): Promise<PromptStatus> {
   const early = await readHistory(server, promptId, options);
   if (early) return { state: "ended", entry: early };
   const { running, pending } = await readQueue(server, options);

@@ -2,25 +2,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, type ErrorCode, isAppError } from "@atelier/server/platform";
 import { hasSucceeded, outputsOf } from "./failures.ts";
 import { acceptsConnections, type ComfyServer, type OutputFile } from "./http.ts";
-import { leavePrompt, postPrompt } from "./post.ts";
-import { findPrompt, type HistoryEntry, type PromptPlace, readHistory } from "./routes.ts";
+import { cancelGivenUp, postPrompt } from "./post.ts";
+import { findPrompt, type HistoryEntry, type PromptStatus, readHistory } from "./routes.ts";
 import { PromptWatch, type WatchInput } from "./watch.ts";
 
-/** What was heard of a server when it was asked for a prompt. `stalled`: it takes connections and does not answer them. */
-type Heard = PromptPlace | { readonly state: "away" | "stalled"; readonly error: AppError };
+/** What was found of a server when it was asked for a prompt. `stalled`: it takes connections and does not answer them. */
+type LookUp = PromptStatus | { readonly state: "away" | "stalled"; readonly error: AppError };
 
 /** Whether a prompt is still there, weighed from one answer of its server to the next. */
-interface Doubts {
+interface LossDetector {
   /** Throws when it is lost. `askedMs`: when the server was asked, on the monotonic clock. */
-  weigh(heard: Heard, askedMs: number): void;
+  check(found: LookUp, askedMs: number): void;
   /** True until the server says where the prompt is. */
-  any(): boolean;
+  isUnsure(): boolean;
 }
 
-type Doubt = "away" | "stalled" | "unknown";
+type LossSign = "away" | "stalled" | "unknown";
 
 /** What lasts for longer than this is the end of a prompt. */
-const mostMs: Readonly<Record<Doubt, number>> = {
+const lostAfterMs: Readonly<Record<LossSign, number>> = {
   /** A server that cannot be reached is lost; so is its queue, which it keeps in memory. */
   away: 5_000,
   /** While it loads a large model a server may say nothing for a good while. */
@@ -29,29 +29,29 @@ const mostMs: Readonly<Record<Doubt, number>> = {
   unknown: 1_000,
 };
 
-function createDoubts(): Doubts {
-  let doubt: { readonly kind: Doubt; readonly sinceMs: number } | null = null;
+function createLossDetector(): LossDetector {
+  let sign: { readonly kind: LossSign; readonly sinceMs: number } | null = null;
   return {
-    weigh(heard, askedMs) {
-      const kind = doubtIn(heard);
+    check(found, askedMs) {
+      const kind = lossSignIn(found);
       if (kind === null) {
-        doubt = null;
+        sign = null;
         return;
       }
       // A server that answers again is given the time to read its own queue. One failure alone, however long it took, may
       // be that of this process, which stood still.
-      if (doubt?.kind !== kind) {
-        doubt = { kind, sinceMs: askedMs };
+      if (sign?.kind !== kind) {
+        sign = { kind, sinceMs: askedMs };
         return;
       }
-      if (performance.now() - doubt.sinceMs > mostMs[kind])
-        throw "error" in heard ? heard.error : forgotten();
+      if (performance.now() - sign.sinceMs > lostAfterMs[kind])
+        throw "error" in found ? found.error : forgotten();
     },
-    any: () => doubt !== null,
+    isUnsure: () => sign !== null,
   };
 }
 
-function doubtIn({ state }: Heard): Doubt | null {
+function lossSignIn({ state }: LookUp): LossSign | null {
   return state === "away" || state === "stalled" || state === "unknown" ? state : null;
 }
 
@@ -76,24 +76,24 @@ interface Wait {
 /** Waits until the history has the prompt. Throws `server_lost` when the server is gone or does not know it any more. */
 async function awaitEnd(server: ComfyServer, wait: Wait): Promise<HistoryEntry> {
   const { watch, signal } = wait;
-  const doubts = createDoubts();
+  const lossDetector = createLossDetector();
   let pauseMs = firstPauseMs;
   for (let round = 1; ; round++) {
-    if (!doubts.any()) await watch.quiet();
-    const isUrgent = watch.takeBreak() || watch.hasEnded || doubts.any();
+    if (!lossDetector.isUnsure()) await watch.quiet();
+    const isUrgent = watch.takeBreak() || watch.hasEnded || lossDetector.isUnsure();
     const askedMs = performance.now();
-    const heard = await lookFor(server, wait, isUrgent || round % queueEvery === 0);
-    if (heard.state === "ended") return heard.entry;
-    if (heard.state === "running") watch.noteBegin();
-    doubts.weigh(heard, askedMs);
-    if (!watch.hasEnded && !doubts.any()) continue;
+    const found = await lookFor(server, wait, isUrgent || round % queueEvery === 0);
+    if (found.state === "ended") return found.entry;
+    if (found.state === "running") watch.noteBegin();
+    lossDetector.check(found, askedMs);
+    if (!watch.hasEnded && !lossDetector.isUnsure()) continue;
     await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
 }
 
 /** An error is given back: a server that starts again or a proxy before it may answer in a moment. */
-async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole: boolean): Promise<Heard> {
+async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole: boolean): Promise<LookUp> {
   const options = { signal, timeoutMs: askTimeoutMs };
   try {
     if (isWhole) return await findPrompt(server, promptId, options);
@@ -167,11 +167,11 @@ async function followToEnd(server: ComfyServer, { input, watch, posted }: Follow
   } catch (error) {
     if (!signal.aborted) {
       // Whoever tries again does so under another id: this one must not go on for nobody.
-      if (mayGoOn(error)) void leavePrompt(server, promptId, posted);
+      if (mayGoOn(error)) void cancelGivenUp(server, promptId, posted);
       throw error;
     }
     const stays = input.staysOnAbort?.(signal.reason) === true && (await hasArrived(posted));
-    if (!stays) await leave(server, promptId, posted);
+    if (!stays) await cancelBriefly(server, promptId, posted);
     throw signal.reason;
   }
 }
@@ -210,9 +210,9 @@ async function hasArrived(posted: Promise<void>): Promise<boolean> {
   return Promise.race([arrived, sleep(arriveMs, false, { ref: false })]);
 }
 
-async function leave(server: ComfyServer, promptId: string, posted: Promise<void>): Promise<void> {
-  const left = leavePrompt(server, promptId, posted);
-  await Promise.race([left, sleep(cancelWaitMs, undefined, { ref: false })]);
+async function cancelBriefly(server: ComfyServer, promptId: string, posted: Promise<void>): Promise<void> {
+  const cancelled = cancelGivenUp(server, promptId, posted);
+  await Promise.race([cancelled, sleep(cancelWaitMs, undefined, { ref: false })]);
 }
 
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -89,7 +89,7 @@ export interface KeptSocket {
   /** False from a break until the next try to open it. */
   isUp(): boolean;
   /** Tells that it works, so that the next pause is a short one. */
-  praise(): void;
+  markHealthy(): void;
   close(): void;
 }
 
@@ -113,7 +113,7 @@ export function keepSocket(server: ComfyServer, clientId: string, handlers: Sock
   return {
     settled: socket.settled,
     isUp: () => isUp,
-    praise() {
+    markHealthy() {
       pauseMs = firstPauseMs;
     },
     close() {

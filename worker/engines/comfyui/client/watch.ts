@@ -9,16 +9,16 @@ import {
 } from "./socket.ts";
 
 /** Wakes one waiter. */
-interface Bell {
-  ring(): void;
+interface Waker {
+  wake(): void;
   /** Until the next ring or the time is over. Rejects with the signal's reason when it aborts. */
   wait(ms: number): Promise<void>;
 }
 
-function createBell(signal: AbortSignal): Bell {
+function createWaker(signal: AbortSignal): Waker {
   let wake = () => {};
   return {
-    ring: () => wake(),
+    wake: () => wake(),
     async wait(ms) {
       signal.throwIfAborted();
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -104,7 +104,7 @@ function weightOf(graph: PromptGraph, id: string): number {
 }
 
 /** Tells which frames of a socket are about one prompt. */
-interface Sieve {
+interface PromptFilter {
   passesEvent(event: PromptEvent): boolean;
   passesPreview(frame: PreviewFrame): boolean;
   /** The socket broke: what it says next may be about any prompt. */
@@ -115,7 +115,7 @@ interface Sieve {
  * Servers send the pictures and steps of prompts that were posted without a client to every socket, and some of them name
  * no prompt. A server executes one prompt at a time: such frames are ours only while ours is executed.
  */
-export function createSieve(promptId: string): Sieve {
+export function createPromptFilter(promptId: string): PromptFilter {
   let isExecuting = false;
   let namesPreviews = false;
   return {
@@ -183,8 +183,8 @@ export interface WatchInput {
 
 /** What the socket hints about one prompt, from before it is posted until `close`. */
 export class PromptWatch {
-  readonly #sieve: Sieve;
-  readonly #bell: Bell;
+  readonly #filter: PromptFilter;
+  readonly #waker: Waker;
   readonly #socket: KeptSocket;
   readonly #onEvent: (event: PromptEvent) => void;
   readonly #onPreview: (bytes: Uint8Array) => void;
@@ -194,8 +194,8 @@ export class PromptWatch {
   #hasBroken = false;
 
   constructor(server: ComfyServer, input: WatchInput) {
-    this.#sieve = createSieve(input.promptId);
-    this.#bell = createBell(input.signal);
+    this.#filter = createPromptFilter(input.promptId);
+    this.#waker = createWaker(input.signal);
     this.#onEvent = createProgress(input.graph, input.onProgress);
     this.#onBegin = input.onBegin;
     this.#onPreview = limitRate(previewMs, input.onPreview);
@@ -204,8 +204,8 @@ export class PromptWatch {
       onBinary: (bytes) => this.#readPreview(bytes),
       onClose: () => {
         this.#hasBroken = true;
-        this.#sieve.forget();
-        this.#bell.ring();
+        this.#filter.forget();
+        this.#waker.wake();
       },
     });
   }
@@ -226,7 +226,7 @@ export class PromptWatch {
       const patienceMs = this.#socket.isUp() ? silenceMs : deafMs;
       const leftMs = this.#heardMs + patienceMs - performance.now();
       if (leftMs <= 0) break;
-      await this.#bell.wait(leftMs);
+      await this.#waker.wait(leftMs);
     }
     this.#heardMs = performance.now();
   }
@@ -250,24 +250,24 @@ export class PromptWatch {
 
   #readEvent(text: string): void {
     const event = parseEvent(text);
-    if (!event || !this.#sieve.passesEvent(event)) return;
+    if (!event || !this.#filter.passesEvent(event)) return;
     this.#noteLife();
     this.noteBegin();
     this.#onEvent(event);
     if (!isEnd(event)) return;
     this.#hasEnded = true;
-    this.#bell.ring();
+    this.#waker.wake();
   }
 
   #readPreview(bytes: Buffer): void {
     const frame = parsePreview(bytes);
-    if (!frame || !this.#sieve.passesPreview(frame)) return;
+    if (!frame || !this.#filter.passesPreview(frame)) return;
     this.#noteLife();
     this.#onPreview(frame.bytes);
   }
 
   #noteLife(): void {
     this.#heardMs = performance.now();
-    this.#socket.praise();
+    this.#socket.markHealthy();
   }
 }
