@@ -8,11 +8,11 @@ export interface Asking {
   readonly kinds: readonly string[];
   readonly input: Readable;
   readonly output: Writable;
-  /** Ends the question as Enter does. */
+  /** Aborting counts as Enter. */
   readonly signal?: AbortSignal;
 }
 
-/** Whether there is somebody to ask and something to ask for: a terminal, no CI, and no kinds configured. */
+/** Whether to ask the user for kinds: only in a terminal, outside CI, and when none are configured. */
 export function mayAsk(given: {
   readonly isTerminal: boolean;
   readonly ci: string | undefined;
@@ -22,13 +22,13 @@ export function mayAsk(given: {
   return given.isTerminal && !isCi && given.only.length === 0;
 }
 
-/** Asks which kinds of jobs a worker shall take, by number or name, until the answer is right; empty (Enter) for all. */
+/** Asks which kinds of jobs the worker takes, by number or name, until the answer is valid. Empty: all kinds. */
 export async function askOnly({ kinds, input, output, signal }: Asking): Promise<string[]> {
   const choices = kinds.map((kind, at) => `  ${at + 1}  ${kind}`).join("\n");
   output.write(`Which jobs should this worker take?\n${choices}\n`);
-  // Not in raw mode, so that Ctrl-C stays what it is.
+  // Not in raw mode, so that Ctrl-C still sends SIGINT.
   const lines = createInterface({ input, terminal: false, ...(signal ? { signal } : {}) });
-  // Before the first question: lines that come earlier than the iterator are lost.
+  // Created before the first question: readline drops lines that arrive before the iterator exists.
   const answers = lines[Symbol.asyncIterator]();
   const prompt = () => output.write("Numbers or names, separated by commas; Enter for all: ");
   prompt();
@@ -45,12 +45,12 @@ export async function askOnly({ kinds, input, output, signal }: Asking): Promise
     return [];
   } finally {
     lines.close();
-    // What was not read may keep the process alive.
+    // An input that is still being read keeps the process alive.
     input.pause();
   }
 }
 
-/** The kinds that a worker with this environment could ever take; without servers those of this computer's engine. */
+/** The kinds that a worker with this environment can take; without servers only those of the local engine. */
 export function possibleKinds(
   env: Pick<Env, "COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS">,
 ): JobKind[] {
@@ -60,19 +60,19 @@ export function possibleKinds(
   return jobKinds.filter((kind) => known.includes(kind));
 }
 
-/** A worker that an admin retired ends with this code: its supervisor does not start it again. */
+/** Exit code of a worker that an admin retired; its supervisor does not start it again. */
 export const retiredExitCode = 20;
 
 export const usage = `Usage: worker [--only KINDS] [--once [--wait SECONDS]]
 
   --only KINDS     takes only these kinds of jobs, separated by commas; as WORKER_ONLY
   --once           takes one job from the lightest CPU queue, finishes it and ends
-  --wait SECONDS   with --once: ends without work when none came for so long; 10 by default`;
+  --wait SECONDS   with --once: ends when no job came for this long; 10 by default`;
 
 export interface Flags {
-  /** Goes before WORKER_ONLY. */
+  /** Overrides WORKER_ONLY. */
   readonly only: string | null;
-  /** Null for a worker that stays. */
+  /** Null: the worker runs until it is stopped. */
   readonly once: { readonly waitMs: number } | null;
   readonly wantsHelp: boolean;
 }
@@ -91,9 +91,9 @@ const options = {
 const defaultWaitS = 10;
 const maxWaitS = 3_600;
 
-/** Reads a worker's command line; what is wrong comes back in plain text. */
+/** Reads the command line; `problem` is the text for the user. */
 export function parseFlags(args: readonly string[]): ParsedFlags {
-  // Package managers may leave the "--" in front of what they pass on.
+  // Some package managers pass their own "--" on as the first argument.
   const own = args[0] === "--" ? args.slice(1) : [...args];
   try {
     return check(parseArgs({ args: own, options }).values);
@@ -122,7 +122,7 @@ function refuse(problem: string): ParsedFlags {
   return { flags: null, problem: `${problem}\n\n${usage}` };
 }
 
-/** The arguments that mean the same to the worker's own process; what it takes only goes by its environment. */
+/** Arguments for the worker process that the supervisor starts; the kinds are passed as WORKER_ONLY instead. */
 export function toArgs({ once }: Pick<Flags, "once">): string[] {
   return once ? ["--once", "--wait", String(once.waitMs / 1_000)] : [];
 }

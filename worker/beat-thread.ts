@@ -12,7 +12,7 @@ export type BeatMessage = { readonly type: "lost" };
 
 const timeoutMs = 1_000;
 
-/** Raises the node's counter; false when the node's row is no longer alive. Throws when the database does not answer. */
+/** Raises the node's counter; false when the row is gone or no longer alive. Throws when the database does not answer. */
 async function beat(client: pg.Client, nodeId: string): Promise<boolean> {
   const result = await client.query(
     "update nodes set counter = counter + 1, seen_at = now() where id = $1 and state in ('active', 'draining')",
@@ -29,7 +29,7 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
     query_timeout: timeoutMs,
     statement_timeout: timeoutMs,
   });
-  // Losing the connection shows at the next beat, which connects anew without any backoff.
+  // A lost connection makes the next beat fail, and the beat after it connects again without backoff.
   client.on("error", () => {});
   await client.connect();
   return client;
@@ -53,7 +53,7 @@ async function run({ databaseUrl, nodeId, beatMs, mainThreadStallMs }: BeatInput
         stopped = true;
       }
     } catch {
-      // Not waited for: on a dead network the goodbye never arrives, and the next beat is due.
+      // Not awaited: on a dead network `end` never resolves, and the next beat is due.
       void client?.end().catch(() => {});
       client = null;
     }
@@ -64,5 +64,5 @@ async function run({ databaseUrl, nodeId, beatMs, mainThreadStallMs }: BeatInput
   parentPort?.close();
 }
 
-// Safe: only `startBeat` starts this thread, with exactly this input.
+// Safe cast: only `startBeat` starts this thread, with exactly this input.
 void run(workerData as BeatInput);

@@ -8,111 +8,30 @@ import { runJob } from "./run-job.ts";
 import { type Runs, RunStopped } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
 
-/** The queues whose bells this node takes. */
-interface Subscriptions {
-  /** Slots by queue; the bells of every other queue are left to the other nodes. */
-  follow(wanted: ReadonlyMap<string, number>): void;
-  /** Resolves when no bell is answered any more. */
-  close(): Promise<void>;
-}
-
-interface Subscription {
-  readonly queue: string;
-  readonly consumer: BellConsumer;
-  /** Bells under way. */
-  answering: number;
-}
-
-/** Listens to nothing before `follow`. */
-function createSubscriptions(
-  { bells, log }: Pick<Services, "bells" | "log">,
-  answer: (queue: string) => Promise<void>,
-): Subscriptions {
-  const open = new Map<string, Subscription>();
-  const closing = new Map<Subscription, Promise<void>>();
-  let wanted: ReadonlyMap<string, number> = new Map();
-  let isClosed = false;
-
-  function subscribe(queue: string, slots: number): Subscription {
-    const subscription: Subscription = {
-      queue,
-      answering: 0,
-      consumer: bells.consume(queue, slots, async () => {
-        subscription.answering += 1;
-        await answer(queue).finally(() => {
-          subscription.answering -= 1;
-          if (closing.has(subscription)) fit();
-        });
-      }),
-    };
-    log.info({ queue, slots }, "queue joined");
-    return subscription;
-  }
-  function unsubscribe(subscription: Subscription): void {
-    const { queue } = subscription;
-    open.delete(queue);
-    log.info({ queue }, "leaving queue");
-    closing.set(subscription, closeConsumer(subscription));
-  }
-  async function closeConsumer(subscription: Subscription): Promise<void> {
-    const { queue } = subscription;
-    await subscription.consumer
-      .close()
-      .catch((error: unknown) => log.warn({ err: error, queue }, "queue not left in order"));
-    closing.delete(subscription);
-    log.info({ queue }, "queue left");
-    fit();
-  }
-  /** Runs that an earlier consumer of the queue still answers take up slots of the new one. */
-  function fit(): void {
-    for (const subscription of open.values()) if (!wanted.has(subscription.queue)) unsubscribe(subscription);
-    for (const [queue, slots] of wanted) {
-      const before = [...closing.keys()].filter((subscription) => subscription.queue === queue);
-      const free = slots - before.reduce((sum, { answering }) => sum + answering, 0);
-      const subscription = open.get(queue);
-      if (subscription) subscription.consumer.setSlots(Math.max(1, free));
-      else if (free > 0) open.set(queue, subscribe(queue, free));
-    }
-  }
-  return {
-    follow(next) {
-      if (isClosed) return;
-      wanted = next;
-      fit();
-    },
-    async close() {
-      isClosed = true;
-      wanted = new Map();
-      fit();
-      await Promise.all(closing.values());
-    },
-  };
-}
-
 export interface ConsumeInput {
   readonly offer: LiveOffer;
   readonly engines: readonly Engine[];
   readonly incarnation: Incarnation;
   readonly runs: Runs;
   readonly serverLeases: Pick<ServerLeases, "take">;
-  /** Claims of one node are made one after another; whoever must not meet a claim uses it too. */
+  /** Serialises the claims of this node. Code that must not run during a claim takes the same lock. */
   readonly claimLock: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** The subscriptions of a node. */
+/** The consumers of a node: one for the bells of each offered queue. */
 export interface Consumers {
-  /** Follows what the node offers now: new queues, other numbers of slots. */
+  /** Adapts to the current offer: new queues, changed numbers of slots. */
   follow(): void;
-  /** Whether the node may claim: one that is drained leaves the bells to the others. */
+  /** Whether the node may claim. A drained node consumes no bells, so that other nodes get them. */
   setActive(isActive: boolean): void;
-  /** Claims without a bell: a server has become free on which no bell's run had been. */
+  /** Claims without a bell, for instance when a server became free although no run of this node ended. */
   claimNow(): void;
   close(): Promise<void>;
 }
 
 /**
- * Subscribes to the queues of the offer. Each bell is answered with claims and runs until there is nothing left to
- * claim, at most `slots` at once. One bell may stand for several rows: a lost bell is then made up for by the next run's end.
+ * Consumes the bells of the offered queues, at most `slots` at once per queue. Each bell is answered with claims and runs
+ * until nothing is left to claim, so the end of a run also makes up for a lost bell.
  */
 export function consume(services: Services, input: ConsumeInput): Consumers {
   const unasked = new Set<Promise<void>>();
@@ -155,7 +74,7 @@ export function consume(services: Services, input: ConsumeInput): Consumers {
 
 interface AnswerInput {
   readonly queue: string;
-  /** The last run has left the node empty: what another queue kept free for a job that runs alone can go on. */
+  /** Called when the node has no run left: other queues may hold a job that waits for an empty node. */
   readonly onEmpty: () => void;
 }
 
@@ -171,26 +90,13 @@ async function answer(
       return;
     }
     await begun.ended.catch((error: unknown) => {
-      if (!(error instanceof RunStopped))
-        services.log.error({ err: error }, "a run ended outside of its own care");
+      if (!(error instanceof RunStopped)) services.log.error({ err: error }, "a run rejected unexpectedly");
     });
     if (input.runs.isClosed()) return;
   }
 }
 
-/** What the node could take from its other queues; a busy one once its runs have ended. */
-function otherQueuesOf({ offer, runs }: ConsumeInput, queue: string): QueueOffers[] {
-  const isEmpty = runs.leases().length === 0;
-  return offer
-    .current()
-    .queues.filter((other) => other.queue !== queue && other.slots > 0)
-    .map((other) => ({
-      queue: other.queue,
-      offers: isEmpty ? offer.freeOffers(other.queue) : other.offers,
-    }));
-}
-
-/** Claims one job and starts its run; wrapped, so that the mutex waits for the claim alone and not for the run. */
+/** Claims one job and starts its run. The promise of the run is wrapped, so that the lock waits for the claim only. */
 async function begin(
   services: Services,
   input: ConsumeInput,
@@ -199,7 +105,7 @@ async function begin(
   const { offer, runs } = input;
   const node = input.incarnation.current();
   const slots = offer.current().queues.find((own) => own.queue === queue)?.slots ?? 0;
-  // Slots may have become fewer while bells were answered.
+  // The number of slots may have become smaller since the bell was taken.
   if (!node || runs.isClosed() || runs.count(queue) >= slots) return null;
   const job = await claim(services, {
     nodeId: node.id,
@@ -218,6 +124,99 @@ async function begin(
   return { ended: runs.add({ lease, queue, engine: job.engine, need: job.need }, work) };
 }
 
+/** What the node could take from its other queues: now when it is empty, else after its runs have ended. */
+function otherQueuesOf({ offer, runs }: ConsumeInput, queue: string): QueueOffers[] {
+  const isEmpty = runs.leases().length === 0;
+  return offer
+    .current()
+    .queues.filter((other) => other.queue !== queue && other.slots > 0)
+    .map((other) => ({
+      queue: other.queue,
+      offers: isEmpty ? offer.freeOffers(other.queue) : other.offers,
+    }));
+}
+
 function findEngine(engines: readonly Engine[], job: Job): Engine | null {
   return engines.find(({ name, kinds }) => name === job.engine && kinds.includes(job.kind)) ?? null;
+}
+
+/** The queues whose bells this node consumes. */
+interface Subscriptions {
+  /** Slots by queue; consumers of all other queues are closed. */
+  follow(wanted: ReadonlyMap<string, number>): void;
+  /** Resolves when all bells under way are answered. */
+  close(): Promise<void>;
+}
+
+interface Subscription {
+  readonly queue: string;
+  readonly consumer: BellConsumer;
+  /** Number of bells under way. */
+  answering: number;
+}
+
+/** Has no consumers before the first `follow`. */
+function createSubscriptions(
+  { bells, log }: Pick<Services, "bells" | "log">,
+  answer: (queue: string) => Promise<void>,
+): Subscriptions {
+  const open = new Map<string, Subscription>();
+  const closing = new Map<Subscription, Promise<void>>();
+  let wanted: ReadonlyMap<string, number> = new Map();
+  let isClosed = false;
+
+  function subscribe(queue: string, slots: number): Subscription {
+    const subscription: Subscription = {
+      queue,
+      answering: 0,
+      consumer: bells.consume(queue, slots, async () => {
+        subscription.answering += 1;
+        await answer(queue).finally(() => {
+          subscription.answering -= 1;
+          if (closing.has(subscription)) fit();
+        });
+      }),
+    };
+    log.info({ queue, slots }, "queue joined");
+    return subscription;
+  }
+  function unsubscribe(subscription: Subscription): void {
+    const { queue } = subscription;
+    open.delete(queue);
+    log.info({ queue }, "leaving queue");
+    closing.set(subscription, closeConsumer(subscription));
+  }
+  async function closeConsumer(subscription: Subscription): Promise<void> {
+    const { queue } = subscription;
+    await subscription.consumer
+      .close()
+      .catch((error: unknown) => log.warn({ err: error, queue }, "queue not left in order"));
+    closing.delete(subscription);
+    log.info({ queue }, "queue left");
+    fit();
+  }
+  /** Opens and closes consumers. Runs of a closing consumer of the same queue count against the slots of its successor. */
+  function fit(): void {
+    for (const subscription of open.values()) if (!wanted.has(subscription.queue)) unsubscribe(subscription);
+    for (const [queue, slots] of wanted) {
+      const before = [...closing.keys()].filter((subscription) => subscription.queue === queue);
+      const free = slots - before.reduce((sum, { answering }) => sum + answering, 0);
+      const subscription = open.get(queue);
+      if (subscription) subscription.consumer.setSlots(Math.max(1, free));
+      else if (free > 0) open.set(queue, subscribe(queue, free));
+    }
+  }
+  return {
+    follow(next) {
+      if (isClosed) return;
+      wanted = next;
+      fit();
+    },
+    async close() {
+      isClosed = true;
+      wanted = new Map();
+      fit();
+      await Promise.all(closing.values());
+    },
+  };
 }

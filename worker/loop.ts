@@ -1,8 +1,8 @@
 import type { Logger } from "@atelier/server/platform";
 
-/** When something last happened: decides whether a worker sweeps often or rarely (A6). */
+/** When something last happened; an idle worker sweeps less often. */
 export interface Activity {
-  /** Something happens now; true when all was idle before. */
+  /** Notes activity now; returns true when the worker was idle before. */
   note(): boolean;
   isIdle(): boolean;
 }
@@ -20,7 +20,7 @@ export function createActivity(idleAfterMs: number): Activity {
   };
 }
 
-/** The promise, or the signal's reason as soon as it aborts; what was begun then goes on by itself. */
+/** The promise, or a rejection with the signal's reason on abort. The work behind the promise is not stopped. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -34,13 +34,13 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 export interface Loop {
   /** Starts the next pass now. */
   wake(): void;
-  /** Resolves when the pass under way is done. */
+  /** Resolves when the current pass is done. */
   stop(): Promise<void>;
 }
 
 const errorMs = 1_000;
 
-/** Repeats `pass`, which gives the time to the next one in ms. A pass that throws is logged and tried again in a second. */
+/** Repeats `pass`, which returns the pause before the next one in ms. A pass that throws is logged and runs again in 1 s. */
 export function startLoop(log: Logger, name: string, pass: () => Promise<number>): Loop {
   let stopped = false;
   let woken = false;

@@ -1,3 +1,34 @@
+/**
+ * The worker process. It takes jobs of its queues, runs each with an engine (the local one in this process' children, or a
+ * ComfyUI or IOPaint server), stores the result and writes the end of the job. The database row of a job is the truth:
+ * a bell of the queue only invites the worker to claim.
+ *
+ * Words: a *node* is this process as the database knows it; an *offer* is the list of queues, slots and needs that the
+ * node can take now; the *pool* is the node's servers; a *lease* (job, attempt, node) permits each write of a run;
+ * a *server lease* makes a server that all workers share the use of one run.
+ *
+ * Order of the start (`start` and `main` here, then `work` in work.ts):
+ *
+ *   flags, environment          args.ts; in a terminal the user may choose kinds
+ *   log, config, workflows      a refused workflow becomes a problem of the node and does not stop the start
+ *   pool is made                servers/: reads nothing yet, so `pool.list()` is empty
+ *   engines are made            engines/: the local one; with sources of servers also ComfyUI and IOPaint
+ *   services are opened         database, queue, store, hints
+ *   first offer                 offer.ts: of the machine alone, without servers
+ *   HTTP port is opened         http/: only with WORKER_HTTP_PORT; /health answers 503 until the node is registered
+ *   node is registered          presence.ts: row with the first offer, settings of the admin, beat thread
+ *   consumers                   claims.ts: bells of the offered queues; local jobs can start from here on
+ *   pool.start(), not awaited   servers/: reads the sources, probes each server
+ *   loops                       duties.ts: cancel requests, lost nodes, sweep, requests of admins, orphaned prompts
+ *   a server answers            the pool changes -> live-offer.ts computes a new offer -> `followNode` in duties.ts joins
+ *                               the new queues, stores the offer with the node and dispatches the jobs that waited for it
+ *
+ * The end runs backwards: no new claims, runs end or are handed back, the beat stops, the node is marked gone (`work`).
+ * `--once` (once.ts) is the short form: local engine only, one claim, then the same end.
+ *
+ * Not here: no status is written except through `server/jobs`, no decision about which job goes where (`server/scheduling`),
+ * and nothing under `worker/` is imported by the web process.
+ */
 import path from "node:path";
 import {
   type Config,
@@ -14,6 +45,25 @@ import { createLocalEngine, createServerEngines } from "./engines/index.ts";
 import { workOnce } from "./once.ts";
 import { createServerPool, createSources } from "./servers/index.ts";
 import { endProcess, loadWorkflows, work, type WorkInput } from "./work.ts";
+
+async function start(flags: Flags): Promise<void> {
+  const only = flags.only === null ? {} : { WORKER_ONLY: flags.only };
+  const { env, problems } = parseEnv({ ...process.env, ...only });
+  if (env) {
+    const dataDir = path.resolve(env.ATELIER_DATA_DIR);
+    await main({ ...env, ATELIER_DATA_DIR: dataDir, WORKER_ONLY: await chooseOnly(env, flags) }, flags);
+    return;
+  }
+  const lines = problems.map(({ name, message }) => `  ${name}: ${message}`);
+  refuse(`The worker cannot start:\n${lines.join("\n")}`);
+}
+
+/** The kinds that this worker takes. Under the supervisor stdin is no terminal: the supervisor has asked already. */
+async function chooseOnly(env: Env, { once }: Flags): Promise<string[]> {
+  const only = env.WORKER_ONLY;
+  if (once || !mayAsk({ isTerminal: process.stdin.isTTY, ci: process.env["CI"], only })) return only;
+  return askOnly({ kinds: possibleKinds(env), input: process.stdin, output: process.stdout });
+}
 
 async function main(env: Env, { once }: Flags): Promise<void> {
   const log = await openLog({ env, name: "worker" });
@@ -34,7 +84,7 @@ async function main(env: Env, { once }: Flags): Promise<void> {
   }
 }
 
-/** Engines of servers are there only where servers are looked for. */
+/** Makes the engines; those for servers only when a source of servers is configured. */
 async function prepare({ env, config, log }: { env: Env; config: Config; log: Logger }): Promise<WorkInput> {
   const { workflows, problems } = await loadWorkflows(env);
   for (const { what, reason } of problems) log.warn({ workflow: what, reason }, "workflow refused");
@@ -44,31 +94,12 @@ async function prepare({ env, config, log }: { env: Env; config: Config; log: Lo
   return { engines: [createLocalEngine({ log }), ...ofServers], pool, workflows, problems };
 }
 
-/** Under the supervisor there is no terminal here: it has asked by then. */
-async function chooseOnly(env: Env, { once }: Flags): Promise<string[]> {
-  const only = env.WORKER_ONLY;
-  if (once || !mayAsk({ isTerminal: process.stdin.isTTY, ci: process.env["CI"], only })) return only;
-  return askOnly({ kinds: possibleKinds(env), input: process.stdin, output: process.stdout });
-}
-
 function refuse(text: string): void {
   process.stderr.write(`${text}\n`);
   process.exitCode = 1;
 }
 
-async function start(flags: Flags): Promise<void> {
-  const only = flags.only === null ? {} : { WORKER_ONLY: flags.only };
-  const { env, problems } = parseEnv({ ...process.env, ...only });
-  if (env) {
-    const dataDir = path.resolve(env.ATELIER_DATA_DIR);
-    await main({ ...env, ATELIER_DATA_DIR: dataDir, WORKER_ONLY: await chooseOnly(env, flags) }, flags);
-    return;
-  }
-  const lines = problems.map(({ name, message }) => `  ${name}: ${message}`);
-  refuse(`The worker cannot start:\n${lines.join("\n")}`);
-}
-
-// Pictures and logs are for this user alone.
+// Only the owner of the process may read pictures and logs.
 process.umask(0o077);
 const { flags, problem } = parseFlags(process.argv.slice(2));
 if (!flags) refuse(problem);

@@ -10,88 +10,6 @@ import type { Workflow } from "@atelier/server/workflows";
 import type { Engine } from "./engines/index.ts";
 import type { ServerState } from "./servers/index.ts";
 
-/** What the machine of a worker has of its own; its servers may stand elsewhere. */
-interface Machine {
-  readonly cores: number;
-  readonly memoryBytes: number;
-  readonly gpus: readonly Gpu[];
-}
-
-const run = promisify(execFile);
-const nvidiaTimeoutMs = 5_000;
-const mib = 1024 ** 2;
-
-export async function detectMachine(): Promise<Machine> {
-  return { cores: os.availableParallelism(), memoryBytes: os.totalmem(), gpus: await detectGpus() };
-}
-
-/** Asks nvidia-smi; a machine without it has no graphics card that counts here. */
-async function detectGpus(): Promise<Gpu[]> {
-  const args = ["--query-gpu=name,memory.total", "--format=csv,noheader,nounits"];
-  try {
-    const { stdout } = await run("nvidia-smi", args, { timeout: nvidiaTimeoutMs });
-    return parseGpus(stdout);
-  } catch {
-    return [];
-  }
-}
-
-/** One line per card: its name and its memory in MiB. */
-export function parseGpus(text: string): Gpu[] {
-  return text.split("\n").flatMap((line) => {
-    const at = line.lastIndexOf(",");
-    const vramMib = Number(line.slice(at + 1));
-    return at > 0 && vramMib > 0 ? [{ name: line.slice(0, at).trim(), vramBytes: vramMib * mib }] : [];
-  });
-}
-
-const gib = 1024 ** 3;
-/** Cards and machines report a little less than the round number on the box. */
-const tolerance = 0.95;
-
-/** The most demanding class comes first in the configuration. */
-function findQueue(config: Config, fits: (needs: QueueNeeds) => boolean): string | null {
-  return Object.entries(config.queues).find(([, needs]) => fits(needs))?.[0] ?? null;
-}
-
-/** The class of graphics cards that the best server of the node belongs to; null without a server that has a card. */
-function chooseGpuQueue(config: Config, servers: readonly ServerState[]): string | null {
-  const withCard = servers.filter(({ device }) => device !== null && device !== "cpu");
-  const bestGib = Math.max(0, ...withCard.map(({ vramTotalBytes }) => (vramTotalBytes ?? 0) / gib));
-  return findQueue(config, ({ minVramGib }) => minVramGib > 0 && bestGib >= minVramGib * tolerance);
-}
-
-/** The most demanding class that the machine itself satisfies; null when the configuration has none for it. */
-function chooseCpuQueue(config: Config, machine: Machine): string | null {
-  return findQueue(config, (needs) => satisfies(machine, needs));
-}
-
-/** The least demanding class that the machine itself satisfies; null when the configuration has none for it. */
-export function chooseLightQueue(config: Config, machine: Machine): string | null {
-  const fitting = Object.entries(config.queues).filter(([, needs]) => satisfies(machine, needs));
-  return leastDemandingQueue(Object.fromEntries(fitting));
-}
-
-function satisfies(
-  { cores, memoryBytes }: Machine,
-  { minVramGib, minCores, minMemoryGib }: QueueNeeds,
-): boolean {
-  return minVramGib === 0 && cores >= minCores && memoryBytes >= minMemoryGib * gib * tolerance;
-}
-
-/** The kinds that WORKER_ONLY names; what the engines here can never run is refused by name. */
-export function parseOnly(env: Env, engines: readonly Engine[]): JobKind[] {
-  const known = jobKinds.filter((kind) => engines.some((engine) => engine.kinds.includes(kind)));
-  const unknown = env.WORKER_ONLY.filter((name) => !known.some((kind) => kind === name));
-  if (unknown.length > 0) {
-    throw new AppError(
-      "bad_request",
-      `WORKER_ONLY names kinds that no engine here can run: ${unknown.join(", ")}. Known: ${known.join(", ")}.`,
-    );
-  }
-  return known.filter((kind) => env.WORKER_ONLY.includes(kind));
-}
-
 /** A queue that the node subscribes to. */
 export interface QueueOffer {
   readonly queue: string;
@@ -118,6 +36,13 @@ export interface OfferInput {
   readonly settings: NodeSettings;
   /** Kinds that the worker is narrowed to; empty for all. */
   readonly only: readonly JobKind[];
+}
+
+/** What the machine of a worker has of its own; its servers may stand elsewhere. */
+interface Machine {
+  readonly cores: number;
+  readonly memoryBytes: number;
+  readonly gpus: readonly Gpu[];
 }
 
 const coresPerRun = 2;
@@ -208,4 +133,79 @@ function narrow(offers: readonly Offer[], queue: string, input: OfferInput): Off
     input.config.queues[queue]?.kinds,
   ];
   return offers.filter(({ need }) => limits.every((kinds) => !kinds || kinds.includes(kindOf(need, input))));
+}
+
+/** The kinds that WORKER_ONLY names; what the engines here can never run is refused by name. */
+export function parseOnly(env: Env, engines: readonly Engine[]): JobKind[] {
+  const known = jobKinds.filter((kind) => engines.some((engine) => engine.kinds.includes(kind)));
+  const unknown = env.WORKER_ONLY.filter((name) => !known.some((kind) => kind === name));
+  if (unknown.length > 0) {
+    throw new AppError(
+      "bad_request",
+      `WORKER_ONLY names kinds that no engine here can run: ${unknown.join(", ")}. Known: ${known.join(", ")}.`,
+    );
+  }
+  return known.filter((kind) => env.WORKER_ONLY.includes(kind));
+}
+
+const gib = 1024 ** 3;
+/** Cards and machines report a little less than the round number on the box. */
+const tolerance = 0.95;
+
+/** The most demanding class comes first in the configuration. */
+function findQueue(config: Config, fits: (needs: QueueNeeds) => boolean): string | null {
+  return Object.entries(config.queues).find(([, needs]) => fits(needs))?.[0] ?? null;
+}
+
+/** The class of graphics cards that the best server of the node belongs to; null without a server that has a card. */
+function chooseGpuQueue(config: Config, servers: readonly ServerState[]): string | null {
+  const withCard = servers.filter(({ device }) => device !== null && device !== "cpu");
+  const bestGib = Math.max(0, ...withCard.map(({ vramTotalBytes }) => (vramTotalBytes ?? 0) / gib));
+  return findQueue(config, ({ minVramGib }) => minVramGib > 0 && bestGib >= minVramGib * tolerance);
+}
+
+/** The most demanding class that the machine itself satisfies; null when the configuration has none for it. */
+function chooseCpuQueue(config: Config, machine: Machine): string | null {
+  return findQueue(config, (needs) => satisfies(machine, needs));
+}
+
+/** The least demanding class that the machine itself satisfies; null when the configuration has none for it. */
+export function chooseLightQueue(config: Config, machine: Machine): string | null {
+  const fitting = Object.entries(config.queues).filter(([, needs]) => satisfies(machine, needs));
+  return leastDemandingQueue(Object.fromEntries(fitting));
+}
+
+function satisfies(
+  { cores, memoryBytes }: Machine,
+  { minVramGib, minCores, minMemoryGib }: QueueNeeds,
+): boolean {
+  return minVramGib === 0 && cores >= minCores && memoryBytes >= minMemoryGib * gib * tolerance;
+}
+
+const run = promisify(execFile);
+const nvidiaTimeoutMs = 5_000;
+const mib = 1024 ** 2;
+
+export async function detectMachine(): Promise<Machine> {
+  return { cores: os.availableParallelism(), memoryBytes: os.totalmem(), gpus: await detectGpus() };
+}
+
+/** Asks nvidia-smi; a machine without it has no graphics card that counts here. */
+async function detectGpus(): Promise<Gpu[]> {
+  const args = ["--query-gpu=name,memory.total", "--format=csv,noheader,nounits"];
+  try {
+    const { stdout } = await run("nvidia-smi", args, { timeout: nvidiaTimeoutMs });
+    return parseGpus(stdout);
+  } catch {
+    return [];
+  }
+}
+
+/** One line per card: its name and its memory in MiB. */
+export function parseGpus(text: string): Gpu[] {
+  return text.split("\n").flatMap((line) => {
+    const at = line.lastIndexOf(",");
+    const vramMib = Number(line.slice(at + 1));
+    return at > 0 && vramMib > 0 ? [{ name: line.slice(0, at).trim(), vramBytes: vramMib * mib }] : [];
+  });
 }

@@ -11,57 +11,19 @@ import { createServerLeases } from "./server-leases.ts";
 import { createServerPool } from "./servers/index.ts";
 import { createMutex, onceStopped, type StopWait } from "./work.ts";
 
-/** What a node without a long life offers: one job of the lightest CPU queue, by this computer's engine; no servers. */
-async function openLightOffer(
-  { env, config, log }: Services,
-  engines: readonly Engine[],
-  runs: Runs,
-): Promise<LiveOffer> {
-  const machine = await detectMachine();
-  const queue = chooseLightQueue(config, machine);
-  const needs = queue === null ? undefined : config.queues[queue];
-  if (queue === null || !needs) throw new AppError("internal", "No CPU queue takes this machine.");
-  return createLiveOffer({
-    env: { ...env, WORKER_CPU_SLOTS: 1 },
-    config: { ...config, queues: { [queue]: needs } },
-    engines,
-    pool: createServerPool({ sources: [], workflows: () => [], config, log }),
-    workflows: [],
-    machine,
-    only: parseOnly(env, engines),
-    runs,
-  });
-}
-
-/** Runs that take one job alone: the door shuts with its claim. `taken` resolves then. */
-function takeOne(runs: Runs): { readonly runs: Runs; readonly taken: Promise<void> } {
-  const { promise: taken, resolve } = Promise.withResolvers<void>();
-  return {
-    taken,
-    runs: {
-      ...runs,
-      add(slot, work) {
-        runs.close();
-        resolve();
-        return runs.add(slot, work);
-      },
-    },
-  };
-}
-
 export interface WorkOnceInput {
-  /** Those that need no servers. */
+  /** Only engines without servers. */
   readonly engines: readonly Engine[];
-  /** How long it waits for a job. */
+  /** How long to wait for a job. */
   readonly waitMs: number;
 }
 
 /**
- * For machines without a long life (D4): registers, takes one job from the lightest CPU queue, finishes it and leaves in
- * order; without a job it leaves after `waitMs`. SIGINT and SIGTERM end it as any worker (A17).
+ * For short-lived machines: registers a node, claims one job from the lightest CPU queue, finishes it and shuts the node
+ * down; without a job it shuts down after `waitMs`. SIGINT and SIGTERM stop it like any worker.
  */
 export async function workOnce(services: Services, { engines, waitMs }: WorkOnceInput): Promise<void> {
-  // First of all: a signal while it starts must find it listening.
+  // First, so that a signal during the start is caught too.
   const stop = onceStopped();
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
@@ -83,6 +45,44 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   await services.close();
 }
 
+/** The offer of a `--once` node: one slot of the lightest CPU queue, with the local engine and without servers. */
+async function openLightOffer(
+  { env, config, log }: Services,
+  engines: readonly Engine[],
+  runs: Runs,
+): Promise<LiveOffer> {
+  const machine = await detectMachine();
+  const queue = chooseLightQueue(config, machine);
+  const needs = queue === null ? undefined : config.queues[queue];
+  if (queue === null || !needs) throw new AppError("internal", "No CPU queue takes this machine.");
+  return createLiveOffer({
+    env: { ...env, WORKER_CPU_SLOTS: 1 },
+    config: { ...config, queues: { [queue]: needs } },
+    engines,
+    pool: createServerPool({ sources: [], workflows: () => [], config, log }),
+    workflows: [],
+    machine,
+    only: parseOnly(env, engines),
+    runs,
+  });
+}
+
+/** Runs that close after the first claim, so that only one job is taken; `taken` resolves with that claim. */
+function takeOne(runs: Runs): { readonly runs: Runs; readonly taken: Promise<void> } {
+  const { promise: taken, resolve } = Promise.withResolvers<void>();
+  return {
+    taken,
+    runs: {
+      ...runs,
+      add(slot, work) {
+        runs.close();
+        resolve();
+        return runs.add(slot, work);
+      },
+    },
+  };
+}
+
 interface Waiting {
   readonly taken: Promise<void>;
   readonly stop: StopWait;
@@ -97,7 +97,7 @@ async function waitForJob({ taken, stop, waitMs }: Waiting): Promise<string> {
   return reason;
 }
 
-/** Closing waits for the run, and for a claim that was under way when the time was over; a stop cuts the wait short. */
+/** Waits for the run, also for one whose claim was under way at the end of the wait; a stop request ends this wait. */
 async function finish(consumers: Consumers, stop: StopWait): Promise<{ readonly closed: Promise<void> }> {
   const closed = consumers.close();
   await Promise.race([closed, stop.requested]);

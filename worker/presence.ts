@@ -19,54 +19,82 @@ import type { LiveOffer, NodeOffer } from "./live-offer.ts";
 import type { Runs } from "./runs.ts";
 import type { WorkInput } from "./work.ts";
 
-interface Beat {
-  stop(): Promise<void>;
-}
-
-/**
- * Starts the beat of a node in a thread of its own, so that a busy main thread does not make it look dead; a main thread
- * that does not tick for long does. `onLost` is called once when the node's row is found not alive.
- */
-function startBeat(services: Services, nodeId: string, onLost: () => void): Beat {
-  const { timing } = services.config;
-  const input: BeatInput = {
-    databaseUrl: services.env.DATABASE_URL ?? "",
-    nodeId,
-    beatMs: timing.beatMs,
-    mainThreadStallMs: timing.mainThreadStallMs,
-  };
-  const thread = new Worker(new URL("./beat-thread.ts", import.meta.url), {
-    workerData: input,
-    execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
-  });
-  const tick = setInterval(() => thread.postMessage("tick"), timing.beatMs);
-  const ended = new Promise<void>((resolve) => {
-    thread.once("exit", () => {
-      clearInterval(tick);
-      resolve();
-    });
-  });
-  thread.on("message", (message: BeatMessage) => message.type === "lost" && onLost());
-  thread.on("error", (error) => {
-    services.log.error({ err: error, nodeId }, "the beat thread died");
-    onLost();
-  });
-  return {
-    async stop() {
-      clearInterval(tick);
-      thread.postMessage("stop");
-      await ended;
-    },
-  };
-}
-
 /** The node that this process is at the moment; a new one is registered when the old was called lost. */
 export interface Incarnation {
   /** Null while a new incarnation is being registered. */
   current(): Node | null;
   /** Ends the beat; `current` then stays as it is. */
   stop(): Promise<void>;
+}
+
+interface RegisterInput {
+  readonly offer: LiveOffer;
+  readonly runs: Runs;
+  /** A node for one job follows no settings, and bears a name of its own so that it stands in nobody's place. */
+  readonly isOnce?: boolean;
+}
+
+/** Registers the node; when it is called lost its runs end before it comes back as a new one. */
+export function registerNode(
+  services: Services,
+  { workflows, problems }: Pick<WorkInput, "workflows" | "problems">,
+  { offer, runs, isOnce = false }: RegisterInput,
+): Promise<Incarnation> {
+  const name = services.env.WORKER_NAME ?? os.hostname();
+  return startIncarnation(services, {
+    name: isOnce ? `${name}-once` : name,
+    offer: () => offer.current(),
+    workflows: workflows.filter(({ isBuiltIn }) => !isBuiltIn),
+    problems,
+    inherits: !isOnce,
+    onRegistered(node) {
+      // Before the first claim: they may be those of an earlier node of this name.
+      offer.setSettings(node.settings);
+      offer.refuse(node.problems.map(({ what }) => what));
+    },
+    onLost: async () => {
+      runs.stopAll("lost");
+      await runs.settled();
+    },
+  });
+}
+
+/** Before the grace time ends, runs that are not done are handed back. */
+const handBackLeadMs = 5_000;
+
+interface ShutDownInput {
+  readonly incarnation: Incarnation;
+  readonly runs: Runs;
+  readonly consumers: Pick<Consumers, "close">;
+  /** Resolves when the grace time begins; a node that is only retired has none and finishes its jobs. */
+  readonly signalled: Promise<unknown>;
+}
+
+/** The node beats until its jobs are done and only then is gone (A17). */
+export async function shutDownNode(services: Services, input: ShutDownInput): Promise<void> {
+  const { incarnation, runs, consumers } = input;
+  runs.close();
+  const handBackMs = Math.max(0, services.config.timing.stopGraceMs - handBackLeadMs);
+  const over = new AbortController();
+  void input.signalled
+    .then(() => sleep(handBackMs, undefined, { signal: over.signal }))
+    .then(() => runs.stopAll("stopping"))
+    .catch(() => undefined);
+  const draining = incarnation.current();
+  if (draining)
+    await closeDoors(services, draining.id).catch((error: unknown) =>
+      services.log.warn({ err: error }, "not drained"),
+    );
+  await consumers.close();
+  await runs.settled();
+  over.abort();
+  await incarnation.stop();
+  // Read again: the node may have been called lost meanwhile and be another one now.
+  const last = incarnation.current();
+  if (last)
+    await markGone(services, last.id).catch((error: unknown) =>
+      services.log.warn({ err: error }, "not retired"),
+    );
 }
 
 interface IncarnationInput {
@@ -138,72 +166,44 @@ function registrationOf({ offer, ...input }: IncarnationInput): Registration {
   return { name, identity: ownIdentity(), capability, queues, workflows, problems, inherits };
 }
 
-interface RegisterInput {
-  readonly offer: LiveOffer;
-  readonly runs: Runs;
-  /** A node for one job follows no settings, and bears a name of its own so that it stands in nobody's place. */
-  readonly isOnce?: boolean;
+interface Beat {
+  stop(): Promise<void>;
 }
 
-/** Registers the node; when it is called lost its runs end before it comes back as a new one. */
-export function registerNode(
-  services: Services,
-  { workflows, problems }: Pick<WorkInput, "workflows" | "problems">,
-  { offer, runs, isOnce = false }: RegisterInput,
-): Promise<Incarnation> {
-  const name = services.env.WORKER_NAME ?? os.hostname();
-  return startIncarnation(services, {
-    name: isOnce ? `${name}-once` : name,
-    offer: () => offer.current(),
-    workflows: workflows.filter(({ isBuiltIn }) => !isBuiltIn),
-    problems,
-    inherits: !isOnce,
-    onRegistered(node) {
-      // Before the first claim: they may be those of an earlier node of this name.
-      offer.setSettings(node.settings);
-      offer.refuse(node.problems.map(({ what }) => what));
-    },
-    onLost: async () => {
-      runs.stopAll("lost");
-      await runs.settled();
-    },
+/**
+ * Starts the beat of a node in a thread of its own, so that a busy main thread does not make it look dead; a main thread
+ * that does not tick for long does. `onLost` is called once when the node's row is found not alive.
+ */
+function startBeat(services: Services, nodeId: string, onLost: () => void): Beat {
+  const { timing } = services.config;
+  const input: BeatInput = {
+    databaseUrl: services.env.DATABASE_URL ?? "",
+    nodeId,
+    beatMs: timing.beatMs,
+    mainThreadStallMs: timing.mainThreadStallMs,
+  };
+  const thread = new Worker(new URL("./beat-thread.ts", import.meta.url), {
+    workerData: input,
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
   });
-}
-
-/** Before the grace time ends, runs that are not done are handed back. */
-const handBackLeadMs = 5_000;
-
-interface ShutDownInput {
-  readonly incarnation: Incarnation;
-  readonly runs: Runs;
-  readonly consumers: Pick<Consumers, "close">;
-  /** Resolves when the grace time begins; a node that is only retired has none and finishes its jobs. */
-  readonly signalled: Promise<unknown>;
-}
-
-/** The node beats until its jobs are done and only then is gone (A17). */
-export async function shutDownNode(services: Services, input: ShutDownInput): Promise<void> {
-  const { incarnation, runs, consumers } = input;
-  runs.close();
-  const handBackMs = Math.max(0, services.config.timing.stopGraceMs - handBackLeadMs);
-  const over = new AbortController();
-  void input.signalled
-    .then(() => sleep(handBackMs, undefined, { signal: over.signal }))
-    .then(() => runs.stopAll("stopping"))
-    .catch(() => undefined);
-  const draining = incarnation.current();
-  if (draining)
-    await closeDoors(services, draining.id).catch((error: unknown) =>
-      services.log.warn({ err: error }, "not drained"),
-    );
-  await consumers.close();
-  await runs.settled();
-  over.abort();
-  await incarnation.stop();
-  // Read again: the node may have been called lost meanwhile and be another one now.
-  const last = incarnation.current();
-  if (last)
-    await markGone(services, last.id).catch((error: unknown) =>
-      services.log.warn({ err: error }, "not retired"),
-    );
+  const tick = setInterval(() => thread.postMessage("tick"), timing.beatMs);
+  const ended = new Promise<void>((resolve) => {
+    thread.once("exit", () => {
+      clearInterval(tick);
+      resolve();
+    });
+  });
+  thread.on("message", (message: BeatMessage) => message.type === "lost" && onLost());
+  thread.on("error", (error) => {
+    services.log.error({ err: error, nodeId }, "the beat thread died");
+    onLost();
+  });
+  return {
+    async stop() {
+      clearInterval(tick);
+      thread.postMessage("stop");
+      await ended;
+    },
+  };
 }

@@ -3,14 +3,14 @@ import type { Services } from "@atelier/server/services";
 import type { MakePreview } from "./engines/index.ts";
 
 const liveMs = 200;
-/** Web processes repeat what they watch every two seconds; one lost message must not end the previews. */
+/** Web processes repeat the ids of watched jobs every 2 s; one lost message must not stop the previews. */
 const watchedMs = 6_000;
 
-/** Reports of one run: live at most five times a second, to the row every few seconds. */
+/** Progress and previews of one run: as live hints at most five times a second, into the row every few seconds. */
 export interface Report {
   progress(fraction: number, stage: string): void;
   preview(make: MakePreview): void;
-  /** No report leaves after this. */
+  /** Nothing is sent after this. */
   end(): void;
 }
 
@@ -59,7 +59,7 @@ export function createReport(services: Services, lease: Lease): Report {
   };
 }
 
-/** The newest preview of a run: made and sent once while the job is watched, and again when a web process asks for it. */
+/** The newest preview of a run: made and sent once while a browser watches the job, and again on request. */
 function createPreviews({ hints }: Services, jobId: string, onDue: () => void) {
   let newest: MakePreview | null = null;
   let isUnsent = false;
@@ -79,7 +79,7 @@ function createPreviews({ hints }: Services, jobId: string, onDue: () => void) {
       isUnsent = true;
       if (isWatched()) onDue();
     },
-    /** Base64 of the preview to send now; null when there is no new one or the job is not watched. */
+    /** The preview to send now, as base64; null when there is no new one or no browser watches the job. */
     async take(): Promise<string | null> {
       if (!newest || !isUnsent || !isWatched()) return null;
       isUnsent = false;

@@ -24,41 +24,6 @@ import { createReport } from "./report.ts";
 import { createRunClock, RunStopped } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
 
-/** Copies the job's pictures into the work folder; gives the path of each by role. Throws `input_missing`. */
-async function fetchInputs(
-  services: Services,
-  job: Job,
-  workDir: string,
-): Promise<Partial<Record<InputRole, string>>> {
-  const inputs: Partial<Record<InputRole, string>> = {};
-  for (const [role, image] of await loadInputImages(services, job.id)) {
-    const file = path.join(workDir, role);
-    await readOriginalTo(services, image, file);
-    inputs[role] = file;
-  }
-  return inputs;
-}
-
-const patienceMs = 30_000;
-const pauseMs = 500;
-
-/**
- * Repeats a write while the database is away, so that minutes of an engine's work are not lost to a restart of it.
- * The write must be idempotent: a lost answer may hide a commit. Rejects with the signal's reason when aborted.
- */
-async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-  const endMs = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > endMs) throw error;
-    }
-    await sleep(pauseMs);
-    signal.throwIfAborted();
-  }
-}
-
 interface RunInput {
   readonly job: Job;
   readonly lease: Lease;
@@ -91,14 +56,6 @@ export async function runJob(services: Services, input: RunInput): Promise<void>
   await count(services, lease, outcome);
 }
 
-/** Runs that somebody stopped say nothing about the node. */
-async function count(services: Services, { nodeId }: Lease, outcome: Outcome): Promise<void> {
-  if (outcome !== "completed" && outcome !== "failed") return;
-  await countRun(services, { nodeId, failed: outcome === "failed" }).catch((error: unknown) => {
-    services.log.warn({ err: error, nodeId }, "figures of the node not stored");
-  });
-}
-
 async function work(services: Services, input: RunInput, workDir: string): Promise<Outcome> {
   const { job, lease, engine, signal } = input;
   if (!engine) throw new AppError("no_engine");
@@ -128,6 +85,43 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
       report.end();
     });
   return store(services, input, outputs);
+}
+
+/** The task of a claimed job; throws `workflow_unknown` when its workflow is published nowhere any more. */
+async function engineTaskFor(
+  services: Pick<Services, "db">,
+  { job, otherServers }: Pick<RunInput, "job" | "otherServers">,
+  files: Pick<EngineTask, "inputs" | "workDir">,
+): Promise<EngineTask> {
+  const { workflow: name, server, externalId } = job;
+  const workflow = name === null ? null : await findWorkflow(services.db, name);
+  if (name !== null && !workflow) throw new AppError("workflow_unknown", `The workflow "${name}" is gone.`);
+  return {
+    jobId: job.id,
+    kind: job.kind,
+    attempt: job.attempt,
+    need: job.need,
+    workflow,
+    avoid: [...job.avoid, ...otherServers],
+    submission: server !== null && externalId !== null ? { server, externalId } : null,
+    params: job.params,
+    ...files,
+  };
+}
+
+/** Copies the job's pictures into the work folder; gives the path of each by role. Throws `input_missing`. */
+async function fetchInputs(
+  services: Services,
+  job: Job,
+  workDir: string,
+): Promise<Partial<Record<InputRole, string>>> {
+  const inputs: Partial<Record<InputRole, string>> = {};
+  for (const [role, image] of await loadInputImages(services, job.id)) {
+    const file = path.join(workDir, role);
+    await readOriginalTo(services, image, file);
+    inputs[role] = file;
+  }
+  return inputs;
 }
 
 async function store(
@@ -173,6 +167,26 @@ async function discard(services: Services, stored: readonly StoredOutput[]): Pro
   }
 }
 
+const patienceMs = 30_000;
+const pauseMs = 500;
+
+/**
+ * Repeats a write while the database is away, so that minutes of an engine's work are not lost to a restart of it.
+ * The write must be idempotent: a lost answer may hide a commit. Rejects with the signal's reason when aborted.
+ */
+async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDatabaseAway(error) || performance.now() > endMs) throw error;
+    }
+    await sleep(pauseMs);
+    signal.throwIfAborted();
+  }
+}
+
 async function endBadly(services: Services, lease: Lease, error: unknown): Promise<Outcome> {
   try {
     if (error instanceof RunStopped) return await endStopped(services, lease, error);
@@ -207,24 +221,10 @@ function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === "TimeoutError";
 }
 
-/** The task of a claimed job; throws `workflow_unknown` when its workflow is published nowhere any more. */
-async function engineTaskFor(
-  services: Pick<Services, "db">,
-  { job, otherServers }: Pick<RunInput, "job" | "otherServers">,
-  files: Pick<EngineTask, "inputs" | "workDir">,
-): Promise<EngineTask> {
-  const { workflow: name, server, externalId } = job;
-  const workflow = name === null ? null : await findWorkflow(services.db, name);
-  if (name !== null && !workflow) throw new AppError("workflow_unknown", `The workflow "${name}" is gone.`);
-  return {
-    jobId: job.id,
-    kind: job.kind,
-    attempt: job.attempt,
-    need: job.need,
-    workflow,
-    avoid: [...job.avoid, ...otherServers],
-    submission: server !== null && externalId !== null ? { server, externalId } : null,
-    params: job.params,
-    ...files,
-  };
+/** Runs that somebody stopped say nothing about the node. */
+async function count(services: Services, { nodeId }: Lease, outcome: Outcome): Promise<void> {
+  if (outcome !== "completed" && outcome !== "failed") return;
+  await countRun(services, { nodeId, failed: outcome === "failed" }).catch((error: unknown) => {
+    services.log.warn({ err: error, nodeId }, "figures of the node not stored");
+  });
 }

@@ -2,62 +2,6 @@ import type { EngineName, Need } from "@atelier/server/engines";
 import type { Job, Lease } from "@atelier/server/jobs";
 import { AppError, type Config } from "@atelier/server/platform";
 
-/**
- * How long a run may take, in ms. On a server it grows with megapixels times steps, which the job's size class holds as
- * 2 × log2; without a graphics card it is longer by a factor.
- */
-function runLimitMs({ timing, queues }: Config, job: Pick<Job, "engine" | "queue" | "sizeClass">): number {
-  if (job.engine === "local") return timing.runLimitMs;
-  const work = 2 ** (job.sizeClass / 2);
-  const isGpu = (queues[job.queue]?.minVramGib ?? 0) > 0;
-  const perWorkMs = timing.serverRunPerMegapixelStepMs * (isGpu ? 1 : timing.cpuRunFactor);
-  return Math.round(timing.serverRunBaseMs + work * perWorkMs);
-}
-
-/** The limits of one run: of its wait for a server, which costs the job nothing, and from its begin of the work itself. */
-export interface RunClock {
-  /** Aborts with `server_busy` after the wait, with a TimeoutError after the work. */
-  readonly signal: AbortSignal;
-  /** The work begins; later calls change nothing. */
-  begin(): void;
-  /** Where the run waits from now on, so that its next try goes elsewhere. */
-  noteServer(url: string): void;
-  stop(): void;
-}
-
-type ClockJob = Pick<Job, "engine" | "queue" | "sizeClass" | "server" | "externalId">;
-
-export function createRunClock(config: Config, job: ClockJob): RunClock {
-  const controller = new AbortController();
-  let server = job.externalId === null ? null : job.server;
-  let hasBegun = false;
-  let timer = setTimeout(() => {
-    const details = server === null ? {} : { server };
-    controller.abort(
-      new AppError("server_busy", "The server did not begin with the picture in time.", { details }),
-    );
-  }, config.timing.serverWaitLimitMs);
-  const begin = () => {
-    if (hasBegun) return;
-    hasBegun = true;
-    clearTimeout(timer);
-    timer = setTimeout(
-      () => controller.abort(new DOMException("The run took too long.", "TimeoutError")),
-      runLimitMs(config, job),
-    );
-  };
-  // The engine of this computer waits for nobody.
-  if (job.engine === "local") begin();
-  return {
-    signal: controller.signal,
-    begin,
-    noteServer(url) {
-      server = url;
-    },
-    stop: () => clearTimeout(timer),
-  };
-}
-
 /** Why a run was aborted; decides what its end writes. */
 export type StopReason = "cancelled" | "lost" | "stopping";
 
@@ -148,4 +92,60 @@ export function createRuns(): Runs {
       await Promise.allSettled([...runs.values()].map((run) => run.ended));
     },
   };
+}
+
+/** The limits of one run: of its wait for a server, which costs the job nothing, and from its begin of the work itself. */
+export interface RunClock {
+  /** Aborts with `server_busy` after the wait, with a TimeoutError after the work. */
+  readonly signal: AbortSignal;
+  /** The work begins; later calls change nothing. */
+  begin(): void;
+  /** Where the run waits from now on, so that its next try goes elsewhere. */
+  noteServer(url: string): void;
+  stop(): void;
+}
+
+type ClockJob = Pick<Job, "engine" | "queue" | "sizeClass" | "server" | "externalId">;
+
+export function createRunClock(config: Config, job: ClockJob): RunClock {
+  const controller = new AbortController();
+  let server = job.externalId === null ? null : job.server;
+  let hasBegun = false;
+  let timer = setTimeout(() => {
+    const details = server === null ? {} : { server };
+    controller.abort(
+      new AppError("server_busy", "The server did not begin with the picture in time.", { details }),
+    );
+  }, config.timing.serverWaitLimitMs);
+  const begin = () => {
+    if (hasBegun) return;
+    hasBegun = true;
+    clearTimeout(timer);
+    timer = setTimeout(
+      () => controller.abort(new DOMException("The run took too long.", "TimeoutError")),
+      runLimitMs(config, job),
+    );
+  };
+  // The engine of this computer waits for nobody.
+  if (job.engine === "local") begin();
+  return {
+    signal: controller.signal,
+    begin,
+    noteServer(url) {
+      server = url;
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/**
+ * How long a run may take, in ms. On a server it grows with megapixels times steps, which the job's size class holds as
+ * 2 × log2; without a graphics card it is longer by a factor.
+ */
+function runLimitMs({ timing, queues }: Config, job: Pick<Job, "engine" | "queue" | "sizeClass">): number {
+  if (job.engine === "local") return timing.runLimitMs;
+  const work = 2 ** (job.sizeClass / 2);
+  const isGpu = (queues[job.queue]?.minVramGib ?? 0) > 0;
+  const perWorkMs = timing.serverRunPerMegapixelStepMs * (isGpu ? 1 : timing.cpuRunFactor);
+  return Math.round(timing.serverRunBaseMs + work * perWorkMs);
 }

@@ -12,15 +12,15 @@ import type { ServerLease } from "./engines/index.ts";
 import { startLoop, type Loop } from "./loop.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
 
-/** The leases that this process holds of servers which all workers share. */
+/** The leases of this process on servers that all workers share. */
 export interface ServerLeases {
-  /** Null while another worker uses the server, or a lost run may still be at work there. */
+  /** Null while another worker uses the server, or while a lost run may still be running there. */
   take(claim: Omit<ServerClaim, "token">): Promise<ServerLease | null>;
-  /** Tells the pool every second, and at each hint, which servers are taken by others. */
+  /** Reports to the pool, every second and at each hint, which servers other workers use. */
   follow(pool: LeasedPool, incarnation: NodeSource): Loop;
 }
 
-/** Which node the process is at the moment. */
+/** The current node of the process. */
 interface NodeSource {
   current(): { readonly id: string } | null;
 }
@@ -29,7 +29,7 @@ type LeasedPool = Pick<ServerPool, "list" | "setTaken">;
 
 interface State {
   readonly services: Services;
-  /** Leases of this process by token, with their end where the database does not know it yet. */
+  /** Leases of this process by token; `end` is set until the database has it. */
   readonly held: Map<string, { readonly claim: ServerClaim; end: ServerRunEnd | null }>;
 }
 
@@ -51,7 +51,7 @@ export function createServerLeases(services: Services): ServerLeases {
 
 async function take(state: State, claim: ServerClaim): Promise<ServerLease | null> {
   const { services, held } = state;
-  // Noted first: the loop removes rows of this node that it does not know, such as one whose answer was lost.
+  // Noted first: the loop ends leases of this node that are not in `held`, such as one whose answer was lost.
   held.set(claim.token, { claim, end: null });
   const taken = await takeServer(services, claim).catch((error: unknown) => {
     held.delete(claim.token);
@@ -67,7 +67,10 @@ async function take(state: State, claim: ServerClaim): Promise<ServerLease | nul
     async end(how) {
       held.set(claim.token, { claim, end: how });
       await storeEnds(state).catch((error: unknown) => {
-        services.log.warn({ err: error, server: claim.url }, "the end of a lease is stored later");
+        services.log.warn(
+          { err: error, server: claim.url },
+          "end of a server lease not stored, trying again",
+        );
       });
     },
   };
@@ -100,7 +103,7 @@ async function look({ services, held }: State, { pool, nodeId }: Look): Promise<
   pool.setTaken(new Set(others.map(({ url }) => url)));
 }
 
-/** Where nothing listens any more, the lost run has ended with its server. */
+/** A lost run is over when nothing listens at the address any more: it ended with its server. */
 function hasEnded(servers: readonly ServerState[], { url, isLost }: SeenLease): boolean {
   return isLost && servers.some((server) => server.url === url && server.refusesConnections);
 }

@@ -7,9 +7,9 @@ import { startLoop, type Loop } from "./loop.ts";
 /** Whether this worker's disk has room for the files of another job. */
 export interface Space {
   isEnough(): boolean;
-  /** Null before the first look, and while the data folder cannot be read. */
+  /** Null before the first check, and while the data folder cannot be read. */
   freeBytes(): number | null;
-  /** Looks again. */
+  /** Checks again. */
   refresh(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ interface WatchInput {
   readonly incarnation: Pick<Incarnation, "current">;
 }
 
-/** Every second: how much space there is; a node without enough says so on its page. */
+/** Checks the free space every second, and stores a problem of the node while it is too low. */
 export function startSpaceWatch(services: Services, { space, incarnation }: WatchInput): Loop {
   const { log, config } = services;
   let isNoted = false;

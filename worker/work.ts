@@ -20,90 +20,24 @@ import { createServerLeases } from "./server-leases.ts";
 import type { ServerPool } from "./servers/index.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
 
-const lingerMs = 2_000;
-
-/**
- * For the end of a process that has closed all of its own: it ends by itself, or after two seconds although something
- * still waits. That was seen once after PostgreSQL had refused connections; what waited is not known.
- */
-export function endProcess(): void {
-  setTimeout(() => process.exit(), lingerMs).unref();
-}
-
-export interface LoadedWorkflows {
-  readonly workflows: readonly Workflow[];
-  /** What was refused of the operator's folder, and why. */
-  readonly problems: readonly NodeProblem[];
-}
-
-/** Built-in workflows and those of the operator's folder; a bad one is refused and the others keep working. */
-export async function loadWorkflows({
-  WORKFLOWS_DIR: dir,
-}: Pick<Env, "WORKFLOWS_DIR">): Promise<LoadedWorkflows> {
-  if (dir === undefined) return { workflows: builtInWorkflows, problems: [] };
-  const own = await readWorkflowFolder(dir);
-  return {
-    workflows: [...builtInWorkflows, ...own.workflows],
-    problems: own.problems.map(({ name, reason }) => ({ what: name, reason })),
-  };
-}
-
-/** Runs one piece of work at a time, in the order of the calls. */
-export function createMutex(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work, work);
-    last = result.catch(() => {});
-    return result;
-  };
-}
-
-/** Who wants the process to end: a signal, or an admin who retires its node. */
+/** Why the process stops: a signal, or an admin who retires its node. */
 type StopCause = NodeJS.Signals | "retired";
-
-/** Waits for the first word that the process should stop. */
-export interface StopWait {
-  /** Resolves with who asked first. */
-  readonly requested: Promise<StopCause>;
-  /** Resolves with the first signal: from then on the grace time runs. */
-  readonly signalled: Promise<NodeJS.Signals>;
-  retire(): void;
-}
-
-/** SIGINT and SIGTERM ask the process to stop, and so does `retire`; a second signal ends it at once. */
-export function onceStopped(): StopWait {
-  const signalled = Promise.withResolvers<NodeJS.Signals>();
-  const retired = Promise.withResolvers<"retired">();
-  let stopping = false;
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    signalled.resolve(signal);
-  };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return {
-    requested: Promise.race([signalled.promise, retired.promise]),
-    signalled: signalled.promise,
-    retire: () => retired.resolve("retired"),
-  };
-}
 
 export interface WorkInput {
   readonly engines: readonly Engine[];
   readonly pool: ServerPool;
-  /** Built-in ones and those of this node's own folder. */
+  /** Built-in workflows and those of this node's folder. */
   readonly workflows: readonly Workflow[];
-  /** What was not taken of that folder. */
+  /** Workflows of that folder that were refused. */
   readonly problems: readonly NodeProblem[];
 }
 
 /**
- * Runs until SIGINT, SIGTERM or an admin's word; then takes nothing new, ends or hands back its jobs and leaves in order
- * (A17). Gives back why: `retired` only when no signal came as well.
+ * Runs until SIGINT, SIGTERM or an admin's request; then claims nothing new, finishes or hands back its jobs and marks its
+ * node gone. Returns the cause: `retired` only when no signal came as well.
  */
 export async function work(services: Services, input: WorkInput): Promise<StopCause> {
-  // First of all: a signal while it starts must find it listening.
+  // First, so that a signal during the start is caught too.
   const stop = onceStopped();
   const { engines, pool } = input;
   const runs = createRuns();
@@ -140,7 +74,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   await pool.stop();
   await Promise.all(engines.map((engine) => engine.close()));
   await services.close();
-  // A signal that has come is the first of the two that are settled.
+  // `race` takes the first settled promise of the list: a signal, if one came, wins.
   return Promise.race([stop.signalled, Promise.resolve("retired" as const)]);
 }
 
@@ -157,4 +91,70 @@ async function openOffer(services: Services, input: WorkInput, runs: Runs): Prom
     only: parseOnly(env, engines),
     runs,
   });
+}
+
+export interface LoadedWorkflows {
+  readonly workflows: readonly Workflow[];
+  /** Workflows of the operator's folder that were refused, with the reason. */
+  readonly problems: readonly NodeProblem[];
+}
+
+/** Built-in workflows and those of the operator's folder; an invalid one is refused and the others are used. */
+export async function loadWorkflows({
+  WORKFLOWS_DIR: dir,
+}: Pick<Env, "WORKFLOWS_DIR">): Promise<LoadedWorkflows> {
+  if (dir === undefined) return { workflows: builtInWorkflows, problems: [] };
+  const own = await readWorkflowFolder(dir);
+  return {
+    workflows: [...builtInWorkflows, ...own.workflows],
+    problems: own.problems.map(({ name, reason }) => ({ what: name, reason })),
+  };
+}
+
+/** Runs one function at a time, in the order of the calls. */
+export function createMutex(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work, work);
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+/** The first request that the process should stop. */
+export interface StopWait {
+  /** Resolves with the first cause. */
+  readonly requested: Promise<StopCause>;
+  /** Resolves with the first signal; the grace time starts then. */
+  readonly signalled: Promise<NodeJS.Signals>;
+  retire(): void;
+}
+
+/** SIGINT, SIGTERM and `retire` request the stop; a second signal ends the process at once. */
+export function onceStopped(): StopWait {
+  const signalled = Promise.withResolvers<NodeJS.Signals>();
+  const retired = Promise.withResolvers<"retired">();
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    signalled.resolve(signal);
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return {
+    requested: Promise.race([signalled.promise, retired.promise]),
+    signalled: signalled.promise,
+    retire: () => retired.resolve("retired"),
+  };
+}
+
+const lingerMs = 2_000;
+
+/**
+ * Forces exit after 2 s if something still keeps the event loop alive. This happened once after PostgreSQL had refused
+ * connections; the open handle is unknown.
+ */
+export function endProcess(): void {
+  setTimeout(() => process.exit(), lingerMs).unref();
 }

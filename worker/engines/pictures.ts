@@ -5,35 +5,6 @@ import type { Sharp } from "sharp";
 import { AppError } from "@atelier/server/platform";
 import { byteAt, type Grey, type Mask, maskWhere, type Rgb, type Size } from "./local/raster/grid.ts";
 
-/** Reads a mask file (white = change) for a picture of `size`. Throws `mask_size`, `mask_empty`, `upload_unreadable`. */
-export async function readMask(file: string, size: Size): Promise<Mask> {
-  const { data, info } = await sharp(file, { limitInputPixels: false })
-    .flatten({ background: "#000000" })
-    .toColourspace("b-w")
-    .raw({ depth: "uchar" })
-    .toBuffer({ resolveWithObject: true })
-    .catch((cause: unknown) => {
-      throw new AppError("upload_unreadable", undefined, { cause });
-    });
-  if (info.width !== size.width || info.height !== size.height) {
-    const details = { mask: [info.width, info.height], picture: [size.width, size.height] };
-    throw new AppError("mask_size", undefined, { details });
-  }
-  const mask = maskWhere(size, (i) => byteAt(data, i * info.channels) >= 128);
-  if (!mask.data.includes(1)) throw new AppError("mask_empty");
-  return mask;
-}
-
-const previewSidePx = 384;
-
-/** A small JPEG of an unfinished picture. */
-export async function makePreview({ data, width, height }: Rgb): Promise<Uint8Array> {
-  return sharp(data, { raw: { width, height, channels: 3 }, limitInputPixels: false })
-    .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
-    .jpeg({ quality: 70 })
-    .toBuffer();
-}
-
 /** A decoded picture; `alpha` is there when the file has transparency. */
 export interface Picture extends Rgb {
   readonly alpha?: Grey;
@@ -86,6 +57,25 @@ function flatten({ data, alpha }: Picture): Uint8Array {
   });
 }
 
+/** Reads a mask file (white = change) for a picture of `size`. Throws `mask_size`, `mask_empty`, `upload_unreadable`. */
+export async function readMask(file: string, size: Size): Promise<Mask> {
+  const { data, info } = await sharp(file, { limitInputPixels: false })
+    .flatten({ background: "#000000" })
+    .toColourspace("b-w")
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true })
+    .catch((cause: unknown) => {
+      throw new AppError("upload_unreadable", undefined, { cause });
+    });
+  if (info.width !== size.width || info.height !== size.height) {
+    const details = { mask: [info.width, info.height], picture: [size.width, size.height] };
+    throw new AppError("mask_size", undefined, { details });
+  }
+  const mask = maskWhere(size, (i) => byteAt(data, i * info.channels) >= 128);
+  if (!mask.data.includes(1)) throw new AppError("mask_empty");
+  return mask;
+}
+
 interface Marked {
   /** A byte per pixel, row by row; anything but 0 is marked. */
   readonly data: Uint8Array;
@@ -123,6 +113,17 @@ export async function writePng(picture: Picture, dir: string, name = "result.png
   return file;
 }
 
+function interleave(rgb: Picture, alpha: Grey): Uint8Array {
+  const data = new Uint8Array(alpha.data.length * 4);
+  for (let i = 0; i < alpha.data.length; i++) {
+    data[i * 4] = byteAt(rgb.data, i * 3);
+    data[i * 4 + 1] = byteAt(rgb.data, i * 3 + 1);
+    data[i * 4 + 2] = byteAt(rgb.data, i * 3 + 2);
+    data[i * 4 + 3] = byteAt(alpha.data, i);
+  }
+  return data;
+}
+
 /** Writes a mask as grey PNG, white where it is set. */
 export async function writeMask(mask: Mask, file: string): Promise<void> {
   const { width, height } = mask;
@@ -134,13 +135,12 @@ export async function writeMask(mask: Mask, file: string): Promise<void> {
   await writeSharp(grey.toColourspace("b-w").png(), file);
 }
 
-function interleave(rgb: Picture, alpha: Grey): Uint8Array {
-  const data = new Uint8Array(alpha.data.length * 4);
-  for (let i = 0; i < alpha.data.length; i++) {
-    data[i * 4] = byteAt(rgb.data, i * 3);
-    data[i * 4 + 1] = byteAt(rgb.data, i * 3 + 1);
-    data[i * 4 + 2] = byteAt(rgb.data, i * 3 + 2);
-    data[i * 4 + 3] = byteAt(alpha.data, i);
-  }
-  return data;
+const previewSidePx = 384;
+
+/** A small JPEG of an unfinished picture. */
+export async function makePreview({ data, width, height }: Rgb): Promise<Uint8Array> {
+  return sharp(data, { raw: { width, height, channels: 3 }, limitInputPixels: false })
+    .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
+    .jpeg({ quality: 70 })
+    .toBuffer();
 }

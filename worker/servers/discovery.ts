@@ -2,62 +2,9 @@ import type { Logger } from "@atelier/server/platform";
 import { orAborted } from "../loop.ts";
 import type { ListedServer, Source } from "./sources/http.ts";
 
-interface Reading {
-  readonly servers: readonly ListedServer[];
-  /** Why entries were passed over. */
-  readonly refused: readonly string[];
-}
-
-/**
- * Reads a source and rejects after `timeoutMs`, also where nothing can stop it, as with a file on a disk that hangs: the
- * next call then waits for the same read, so that reads do not pile up.
- */
-export function boundedSource(source: Source, timeoutMs: number): (signal: AbortSignal) => Promise<Reading> {
-  let underWay: Promise<Reading> | null = null;
-  const begin = async (signal: AbortSignal): Promise<Reading> => {
-    const refused: string[] = [];
-    return { servers: await source.read(signal, (reason) => refused.push(reason)), refused };
-  };
-  return (signal) => {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    underWay ??= begin(bounded).finally(() => {
-      underWay = null;
-    });
-    return orAborted(underWay, bounded);
-  };
-}
-
 /** A server with every source that lists it. */
 export interface FoundServer extends ListedServer {
   readonly sources: readonly string[];
-}
-
-interface SourceList {
-  readonly source: string;
-  readonly servers: readonly ListedServer[];
-}
-
-/**
- * One entry for each address, in the order of the sources. What differs is settled so: one source suffices to drain, all
- * must call it a backup, the greatest weight and the first credentials hold.
- */
-function mergeLists(lists: readonly SourceList[]): readonly FoundServer[] {
-  const byUrl = new Map<string, FoundServer>();
-  for (const { source, servers } of lists)
-    for (const server of servers) byUrl.set(server.url, merge(byUrl.get(server.url), server, source));
-  return [...byUrl.values()];
-}
-
-function merge(known: FoundServer | undefined, server: ListedServer, source: string): FoundServer {
-  if (!known) return { ...server, sources: [source] };
-  return {
-    ...known,
-    sources: known.sources.includes(source) ? known.sources : [...known.sources, source],
-    headers: Object.keys(known.headers).length > 0 ? known.headers : server.headers,
-    weight: Math.max(known.weight, server.weight),
-    isBackup: known.isBackup && server.isBackup,
-    isDrained: known.isDrained || server.isDrained,
-  };
 }
 
 export interface Discovery {
@@ -122,5 +69,58 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
       await Promise.all([...memories].map(([source, memory]) => readOne(source, memory, signal)));
       return mergeLists([...memories].map(([{ name: source }, { servers }]) => ({ source, servers })));
     },
+  };
+}
+
+interface SourceList {
+  readonly source: string;
+  readonly servers: readonly ListedServer[];
+}
+
+/**
+ * One entry for each address, in the order of the sources. What differs is settled so: one source suffices to drain, all
+ * must call it a backup, the greatest weight and the first credentials hold.
+ */
+function mergeLists(lists: readonly SourceList[]): readonly FoundServer[] {
+  const byUrl = new Map<string, FoundServer>();
+  for (const { source, servers } of lists)
+    for (const server of servers) byUrl.set(server.url, merge(byUrl.get(server.url), server, source));
+  return [...byUrl.values()];
+}
+
+function merge(known: FoundServer | undefined, server: ListedServer, source: string): FoundServer {
+  if (!known) return { ...server, sources: [source] };
+  return {
+    ...known,
+    sources: known.sources.includes(source) ? known.sources : [...known.sources, source],
+    headers: Object.keys(known.headers).length > 0 ? known.headers : server.headers,
+    weight: Math.max(known.weight, server.weight),
+    isBackup: known.isBackup && server.isBackup,
+    isDrained: known.isDrained || server.isDrained,
+  };
+}
+
+interface Reading {
+  readonly servers: readonly ListedServer[];
+  /** Why entries were passed over. */
+  readonly refused: readonly string[];
+}
+
+/**
+ * Reads a source and rejects after `timeoutMs`, also where nothing can stop it, as with a file on a disk that hangs: the
+ * next call then waits for the same read, so that reads do not pile up.
+ */
+export function boundedSource(source: Source, timeoutMs: number): (signal: AbortSignal) => Promise<Reading> {
+  let underWay: Promise<Reading> | null = null;
+  const begin = async (signal: AbortSignal): Promise<Reading> => {
+    const refused: string[] = [];
+    return { servers: await source.read(signal, (reason) => refused.push(reason)), refused };
+  };
+  return (signal) => {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    underWay ??= begin(bounded).finally(() => {
+      underWay = null;
+    });
+    return orAborted(underWay, bounded);
   };
 }

@@ -5,6 +5,88 @@ import type { FoundServer } from "./discovery.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./index.ts";
 import { unknownFacts } from "./probes.ts";
 
+/** All that the pool keeps of one server. */
+export interface ServerEntry {
+  found: FoundServer;
+  readonly label: string;
+  readonly health: Health;
+  /** False once it has vanished from all sources. */
+  isListed: boolean;
+  isDrainedByAdmin: boolean;
+  /** Of the last good probe. */
+  facts: ServerFacts;
+  probedAt: Date | null;
+  /** Jobs of others in the server's own queue at the last probe. */
+  othersQueued: number;
+  jobId: string | null;
+  /** Another worker uses it. */
+  isTaken: boolean;
+  /** Servers are taken in turn: the lowest first. */
+  turn: number;
+}
+
+export function newEntry(found: FoundServer): ServerEntry {
+  return {
+    found,
+    label: serverLabel(found.url),
+    health: newHealth(),
+    isListed: true,
+    isDrainedByAdmin: false,
+    facts: unknownFacts,
+    probedAt: null,
+    othersQueued: 0,
+    jobId: null,
+    isTaken: false,
+    turn: 0,
+  };
+}
+
+export function toState(entry: ServerEntry): ServerState {
+  const { found, label, facts, health, jobId, probedAt } = entry;
+  return {
+    ...facts,
+    needs: needsOf(entry),
+    missing: missingOf(entry),
+    url: found.url,
+    engine: found.engine,
+    label,
+    sources: entry.isListed ? found.sources : [],
+    state: conditionOf(entry),
+    jobId,
+    isFree: isFree(entry),
+    lastError: health.lastError,
+    refusesConnections: health.isRefusing,
+    probedAt,
+  };
+}
+
+export function conditionOf({ isListed, isDrainedByAdmin, found, health }: ServerEntry): ServerCondition {
+  if (!isListed || isDrainedByAdmin || found.isDrained) return "draining";
+  if (health.link !== "up") return health.link;
+  return health.restsUntilMs === null ? "healthy" : "degraded";
+}
+
+/** Whether the next job could be given to it at this moment. */
+export function isFree(entry: ServerEntry): boolean {
+  const { jobId, isTaken, health } = entry;
+  return conditionOf(entry) === "healthy" && jobId === null && !isTaken && !health.mustFree;
+}
+
+/** What it can run at the moment: all but the needs that failed there too often. */
+export function needsOf({ facts, health }: ServerEntry): readonly Need[] {
+  const resting = restingNeeds(health);
+  return resting.size === 0 ? facts.needs : facts.needs.filter((need) => !resting.has(need));
+}
+
+/** Why a need rests stands with what is missing for the others. */
+function missingOf({ facts, health }: ServerEntry): MissingByWorkflow {
+  const resting = [...restingNeeds(health)].map(([need, reason]) => {
+    const name = need.slice(need.indexOf("/") + 1);
+    return [name, [`runs that succeed (the last ones failed: ${reason})`]];
+  });
+  return { ...facts.missing, ...Object.fromEntries(resting) };
+}
+
 /** What the circuit breaker of one server remembers. */
 interface Health {
   link: "unknown" | "up" | "down";
@@ -40,6 +122,8 @@ interface HealthLimits {
   /** Shortest rest of a server whose runs failed. */
   readonly restMs: number;
 }
+
+type FailedRun = HealthLimits & { readonly need: Need; readonly nowMs: number };
 
 const maxBackoffMs = 10_000;
 const firstBackoffMs = 500;
@@ -94,12 +178,6 @@ export function noteGoodRun(health: Health, need: Need): void {
   health.retryAtMs = 0;
 }
 
-/** The needs that the server does not get at the moment, each with the error of its last run. */
-export function restingNeeds({ failedNeeds }: Health): ReadonlyMap<Need, string> {
-  const resting = [...failedNeeds].filter(([, { restsUntilMs }]) => restsUntilMs !== null);
-  return new Map(resting.map(([need, { lastError }]) => [need, lastError]));
-}
-
 /** Failures of one job alone (a wrong graph, a picture that is gone) say nothing about the server. */
 export function noteFailedRun(health: Health, error: AppError, input: FailedRun): void {
   if (lossCodes.includes(error.code)) {
@@ -115,8 +193,6 @@ export function noteFailedRun(health: Health, error: AppError, input: FailedRun)
     if (health.restedInRow.size >= maxRestedInRow) rest(health, error, input);
   }
 }
-
-type FailedRun = HealthLimits & { readonly need: Need; readonly nowMs: number };
 
 function rest(health: Health, { message }: AppError, { nowMs, restMs }: FailedRun): void {
   health.lastError = message;
@@ -146,84 +222,8 @@ function noteLoss(health: Health, error: AppError, nowMs: number): void {
   health.lastError = error.message;
 }
 
-/** All that the pool keeps of one server. */
-export interface ServerEntry {
-  found: FoundServer;
-  readonly label: string;
-  readonly health: Health;
-  /** False once it has vanished from all sources. */
-  isListed: boolean;
-  isDrainedByAdmin: boolean;
-  /** Of the last good probe. */
-  facts: ServerFacts;
-  probedAt: Date | null;
-  /** Jobs of others in the server's own queue at the last probe. */
-  othersQueued: number;
-  jobId: string | null;
-  /** Another worker uses it. */
-  isTaken: boolean;
-  /** Servers are taken in turn: the lowest first. */
-  turn: number;
-}
-
-export function newEntry(found: FoundServer): ServerEntry {
-  return {
-    found,
-    label: serverLabel(found.url),
-    health: newHealth(),
-    isListed: true,
-    isDrainedByAdmin: false,
-    facts: unknownFacts,
-    probedAt: null,
-    othersQueued: 0,
-    jobId: null,
-    isTaken: false,
-    turn: 0,
-  };
-}
-
-export function conditionOf({ isListed, isDrainedByAdmin, found, health }: ServerEntry): ServerCondition {
-  if (!isListed || isDrainedByAdmin || found.isDrained) return "draining";
-  if (health.link !== "up") return health.link;
-  return health.restsUntilMs === null ? "healthy" : "degraded";
-}
-
-/** What it can run at the moment: all but the needs that failed there too often. */
-export function needsOf({ facts, health }: ServerEntry): readonly Need[] {
-  const resting = restingNeeds(health);
-  return resting.size === 0 ? facts.needs : facts.needs.filter((need) => !resting.has(need));
-}
-
-/** Whether the next job could be given to it at this moment. */
-export function isFree(entry: ServerEntry): boolean {
-  const { jobId, isTaken, health } = entry;
-  return conditionOf(entry) === "healthy" && jobId === null && !isTaken && !health.mustFree;
-}
-
-export function toState(entry: ServerEntry): ServerState {
-  const { found, label, facts, health, jobId, probedAt } = entry;
-  return {
-    ...facts,
-    needs: needsOf(entry),
-    missing: missingOf(entry),
-    url: found.url,
-    engine: found.engine,
-    label,
-    sources: entry.isListed ? found.sources : [],
-    state: conditionOf(entry),
-    jobId,
-    isFree: isFree(entry),
-    lastError: health.lastError,
-    refusesConnections: health.isRefusing,
-    probedAt,
-  };
-}
-
-/** Why a need rests stands with what is missing for the others. */
-function missingOf({ facts, health }: ServerEntry): MissingByWorkflow {
-  const resting = [...restingNeeds(health)].map(([need, reason]) => {
-    const name = need.slice(need.indexOf("/") + 1);
-    return [name, [`runs that succeed (the last ones failed: ${reason})`]];
-  });
-  return { ...facts.missing, ...Object.fromEntries(resting) };
+/** The needs that the server does not get at the moment, each with the error of its last run. */
+export function restingNeeds({ failedNeeds }: Health): ReadonlyMap<Need, string> {
+  const resting = [...failedNeeds].filter(([, { restsUntilMs }]) => restsUntilMs !== null);
+  return new Map(resting.map(([need, { lastError }]) => [need, lastError]));
 }

@@ -12,77 +12,6 @@ import {
 import type { AcquireHolderInput, AcquireInput, HeldServer, ServerPool } from "./index.ts";
 import { createRoster, type Member, type RosterInput } from "./roster.ts";
 
-/** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
-type Choice = ServerEntry | "busy" | "none";
-
-/** The preferred server, else the one with the fewest jobs in its own queue, of equals the one served longest ago. */
-function chooseServer(
-  entries: Iterable<ServerEntry>,
-  { need, avoid, prefer }: Pick<AcquireInput, "need" | "avoid" | "prefer">,
-): Choice {
-  const able = [...entries].filter(
-    (entry) =>
-      conditionOf(entry) === "healthy" && needsOf(entry).includes(need) && !avoid.includes(entry.found.url),
-  );
-  if (able.length === 0) return "none";
-  const free = able.filter(isFree);
-  const preferred = free.find((entry) => entry.found.url === prefer);
-  return preferred ?? free.toSorted(inTurn)[0] ?? "busy";
-}
-
-/** The server itself, once it answers and its place is free; `isPatient`: it is waited for while it does not answer. */
-function chooseHolder(entry: ServerEntry | undefined, isPatient: boolean): Choice {
-  if (!entry || (entry.health.link !== "up" && !isPatient)) return "none";
-  return entry.health.link === "up" && entry.jobId === null ? entry : "busy";
-}
-
-function inTurn(a: ServerEntry, b: ServerEntry): number {
-  return (
-    Number(a.found.isBackup) - Number(b.found.isBackup) || a.othersQueued - b.othersQueued || a.turn - b.turn
-  );
-}
-
-/** Those who wait for something, first come, first served. */
-interface WaitingLine<Request, Result> {
-  /** Asks at once and then at each `settle` until there is an answer. Rejects with the signal's reason. */
-  wait(request: Request, signal: AbortSignal): Promise<Result>;
-  settle(): void;
-}
-
-/** `answer` gives undefined as long as the request has to wait. */
-function createWaitingLine<Request, Result>(
-  answer: (request: Request) => Result | undefined,
-): WaitingLine<Request, Result> {
-  const waiting = new Set<() => void>();
-  return {
-    wait(request, signal) {
-      return new Promise((resolve, reject) => {
-        const leave = () => {
-          waiting.delete(ask);
-          signal.removeEventListener("abort", give);
-        };
-        const give = () => {
-          leave();
-          reject(signal.reason);
-        };
-        const ask = () => {
-          const result = answer(request);
-          if (result === undefined) return;
-          leave();
-          resolve(result);
-        };
-        if (signal.aborted) return give();
-        signal.addEventListener("abort", give, { once: true });
-        waiting.add(ask);
-        return ask();
-      });
-    },
-    settle() {
-      for (const ask of waiting) ask();
-    },
-  };
-}
-
 export interface ServerPoolInput extends Pick<RosterInput, "sources" | "workflows" | "log"> {
   readonly config: {
     readonly timing: RosterInput["timing"];
@@ -165,6 +94,36 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
   };
 }
 
+/** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
+type Choice = ServerEntry | "busy" | "none";
+
+/** The preferred server, else the one with the fewest jobs in its own queue, of equals the one served longest ago. */
+function chooseServer(
+  entries: Iterable<ServerEntry>,
+  { need, avoid, prefer }: Pick<AcquireInput, "need" | "avoid" | "prefer">,
+): Choice {
+  const able = [...entries].filter(
+    (entry) =>
+      conditionOf(entry) === "healthy" && needsOf(entry).includes(need) && !avoid.includes(entry.found.url),
+  );
+  if (able.length === 0) return "none";
+  const free = able.filter(isFree);
+  const preferred = free.find((entry) => entry.found.url === prefer);
+  return preferred ?? free.toSorted(inTurn)[0] ?? "busy";
+}
+
+function inTurn(a: ServerEntry, b: ServerEntry): number {
+  return (
+    Number(a.found.isBackup) - Number(b.found.isBackup) || a.othersQueued - b.othersQueued || a.turn - b.turn
+  );
+}
+
+/** The server itself, once it answers and its place is free; `isPatient`: it is waited for while it does not answer. */
+function chooseHolder(entry: ServerEntry | undefined, isPatient: boolean): Choice {
+  if (!entry || (entry.health.link !== "up" && !isPatient)) return "none";
+  return entry.health.link === "up" && entry.jobId === null ? entry : "busy";
+}
+
 /** Whoever is new or was away starts where the others are: it does not catch up on the turns that it missed. */
 function takeTurn(entry: ServerEntry, turns: { last: number }): void {
   turns.last = Math.max(turns.last, entry.turn);
@@ -202,4 +161,45 @@ function note(
     nowMs: performance.now(),
   });
   watch.wake();
+}
+
+/** Those who wait for something, first come, first served. */
+interface WaitingLine<Request, Result> {
+  /** Asks at once and then at each `settle` until there is an answer. Rejects with the signal's reason. */
+  wait(request: Request, signal: AbortSignal): Promise<Result>;
+  settle(): void;
+}
+
+/** `answer` gives undefined as long as the request has to wait. */
+function createWaitingLine<Request, Result>(
+  answer: (request: Request) => Result | undefined,
+): WaitingLine<Request, Result> {
+  const waiting = new Set<() => void>();
+  return {
+    wait(request, signal) {
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          waiting.delete(ask);
+          signal.removeEventListener("abort", give);
+        };
+        const give = () => {
+          leave();
+          reject(signal.reason);
+        };
+        const ask = () => {
+          const result = answer(request);
+          if (result === undefined) return;
+          leave();
+          resolve(result);
+        };
+        if (signal.aborted) return give();
+        signal.addEventListener("abort", give, { once: true });
+        waiting.add(ask);
+        return ask();
+      });
+    },
+    settle() {
+      for (const ask of waiting) ask();
+    },
+  };
 }

@@ -23,89 +23,6 @@ import type { ServerAddress } from "./address.ts";
 import type { ServerEntry } from "./entry.ts";
 import type { MissingByWorkflow, ServerFacts } from "./index.ts";
 
-/** What a server lacks, one line each, for the admin. */
-function describeMissing({ classes, models, vram }: Missing): string[] {
-  return [
-    ...classes.map((name) => `node ${name}`),
-    ...models.map((model) => `model ${model.file} (${model.class}.${model.input})`),
-    ...(vram ? [`${vram.needGib} GiB of VRAM (it has ${vram.hasGib.toFixed(1)})`] : []),
-  ];
-}
-
-/** The model files that a server offers at the inputs where the workflows name theirs; sorted, each once. */
-function listModels(workflows: readonly Workflow[], objectInfo: ObjectInfoByClass): string[] {
-  const places = workflows.flatMap(({ models }) => models);
-  const files = places.flatMap(({ class: name, input }) => {
-    const info = objectInfo.get(name);
-    return (info && findInput(info, input)?.choices) ?? [];
-  });
-  return [...new Set(files)].toSorted();
-}
-
-export interface ObjectInfoCacheInput {
-  readonly ttlMs: number;
-  /** Whether open jobs wait for what the class lists, a model file for instance. */
-  readonly isAwaited: (nodeClass: string) => boolean;
-  readonly now: () => number;
-  /** Null: the server does not have the class. Undefined: it did not say. */
-  readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null | undefined>;
-}
-
-export interface ObjectInfoCache {
-  /** The asked classes; those that are not known or too old are read, a few at once. */
-  get(classes: readonly string[], version: string | null, signal: AbortSignal): Promise<ObjectInfoByClass>;
-  clear(): void;
-}
-
-const readsAtOnce = 6;
-const awaitedTtlMs = 20_000;
-
-/** Remembers what one server said about node classes, for one version of it and a limited time. */
-export function createObjectInfoCache({
-  ttlMs,
-  isAwaited,
-  now,
-  read,
-}: ObjectInfoCacheInput): ObjectInfoCache {
-  const byClass = new Map<string, { readonly info: ObjectInfo | null; readonly readAtMs: number }>();
-  let knownVersion: string | null = null;
-  const isFresh = (name: string) => {
-    const known = byClass.get(name);
-    const limitMs = isAwaited(name) ? Math.min(ttlMs, awaitedTtlMs) : ttlMs;
-    return known !== undefined && now() - known.readAtMs < limitMs;
-  };
-  return {
-    async get(classes, version, signal) {
-      if (version !== knownVersion) byClass.clear();
-      knownVersion = version;
-      const waiting = classes.filter((name) => !isFresh(name));
-      const readOn = async () => {
-        for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-          const info = await read(name, signal);
-          // What it said before holds, and it is asked again by the next `get`.
-          if (info !== undefined) byClass.set(name, { info, readAtMs: now() });
-        }
-      };
-      await Promise.all(Array.from({ length: readsAtOnce }, readOn));
-      return new Map(classes.map((name) => [name, byClass.get(name)?.info ?? null]));
-    },
-    clear: () => byClass.clear(),
-  };
-}
-
-/** Of a server that was not heard of yet. */
-export const unknownFacts: ServerFacts = {
-  device: null,
-  deviceName: null,
-  vramTotalBytes: null,
-  vramFreeBytes: null,
-  version: null,
-  needs: [],
-  models: [],
-  missing: {},
-  queueLength: null,
-};
-
 /** Asks one server how it is and what it can do. */
 export interface ServerProbe {
   read(signal: AbortSignal): Promise<ServerFacts>;
@@ -113,6 +30,32 @@ export interface ServerProbe {
   free(signal: AbortSignal): Promise<void>;
   /** What it said about its nodes and models is asked for again by the next `read`. */
   forget(): void;
+}
+
+export interface ProbeSettings {
+  readonly timing: Pick<Config["timing"], "probeTimeoutMs" | "objectInfoMs">;
+  readonly workflows: () => readonly Workflow[];
+  readonly awaited: () => ReadonlySet<Need>;
+}
+
+export function createProbe(
+  entry: Pick<ServerEntry, "found">,
+  { timing, workflows, awaited }: ProbeSettings,
+): ServerProbe {
+  const server = {
+    url: entry.found.url,
+    // Read at each request: a list may change the credentials.
+    get headers() {
+      return entry.found.headers;
+    },
+  };
+  const common = { server, timeoutMs: timing.probeTimeoutMs };
+  switch (entry.found.engine) {
+    case "comfyui":
+      return createComfyuiProbe({ ...common, workflows, awaited, objectInfoMs: timing.objectInfoMs });
+    case "iopaint":
+      return createIopaintProbe(common);
+  }
 }
 
 export interface ComfyuiProbeInput {
@@ -196,6 +139,76 @@ function toFacts({ stats, queueLength, wanted, objectInfo }: Answers): ServerFac
   };
 }
 
+/** What a server lacks, one line each, for the admin. */
+function describeMissing({ classes, models, vram }: Missing): string[] {
+  return [
+    ...classes.map((name) => `node ${name}`),
+    ...models.map((model) => `model ${model.file} (${model.class}.${model.input})`),
+    ...(vram ? [`${vram.needGib} GiB of VRAM (it has ${vram.hasGib.toFixed(1)})`] : []),
+  ];
+}
+
+/** The model files that a server offers at the inputs where the workflows name theirs; sorted, each once. */
+function listModels(workflows: readonly Workflow[], objectInfo: ObjectInfoByClass): string[] {
+  const places = workflows.flatMap(({ models }) => models);
+  const files = places.flatMap(({ class: name, input }) => {
+    const info = objectInfo.get(name);
+    return (info && findInput(info, input)?.choices) ?? [];
+  });
+  return [...new Set(files)].toSorted();
+}
+
+export interface ObjectInfoCacheInput {
+  readonly ttlMs: number;
+  /** Whether open jobs wait for what the class lists, a model file for instance. */
+  readonly isAwaited: (nodeClass: string) => boolean;
+  readonly now: () => number;
+  /** Null: the server does not have the class. Undefined: it did not say. */
+  readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null | undefined>;
+}
+
+export interface ObjectInfoCache {
+  /** The asked classes; those that are not known or too old are read, a few at once. */
+  get(classes: readonly string[], version: string | null, signal: AbortSignal): Promise<ObjectInfoByClass>;
+  clear(): void;
+}
+
+const readsAtOnce = 6;
+const awaitedTtlMs = 20_000;
+
+/** Remembers what one server said about node classes, for one version of it and a limited time. */
+export function createObjectInfoCache({
+  ttlMs,
+  isAwaited,
+  now,
+  read,
+}: ObjectInfoCacheInput): ObjectInfoCache {
+  const byClass = new Map<string, { readonly info: ObjectInfo | null; readonly readAtMs: number }>();
+  let knownVersion: string | null = null;
+  const isFresh = (name: string) => {
+    const known = byClass.get(name);
+    const limitMs = isAwaited(name) ? Math.min(ttlMs, awaitedTtlMs) : ttlMs;
+    return known !== undefined && now() - known.readAtMs < limitMs;
+  };
+  return {
+    async get(classes, version, signal) {
+      if (version !== knownVersion) byClass.clear();
+      knownVersion = version;
+      const waiting = classes.filter((name) => !isFresh(name));
+      const readOn = async () => {
+        for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+          const info = await read(name, signal);
+          // What it said before holds, and it is asked again by the next `get`.
+          if (info !== undefined) byClass.set(name, { info, readAtMs: now() });
+        }
+      };
+      await Promise.all(Array.from({ length: readsAtOnce }, readOn));
+      return new Map(classes.map((name) => [name, byClass.get(name)?.info ?? null]));
+    },
+    clear: () => byClass.clear(),
+  };
+}
+
 /** The plugins that make each kind, the better one first. */
 export const pluginsByKind = {
   upscale: ["RealESRGAN"],
@@ -240,28 +253,15 @@ function lackingEraser(model: string): MissingByWorkflow {
   return { inpaint: [`a model that erases without a prompt (it has ${model})`] };
 }
 
-export interface ProbeSettings {
-  readonly timing: Pick<Config["timing"], "probeTimeoutMs" | "objectInfoMs">;
-  readonly workflows: () => readonly Workflow[];
-  readonly awaited: () => ReadonlySet<Need>;
-}
-
-export function createProbe(
-  entry: Pick<ServerEntry, "found">,
-  { timing, workflows, awaited }: ProbeSettings,
-): ServerProbe {
-  const server = {
-    url: entry.found.url,
-    // Read at each request: a list may change the credentials.
-    get headers() {
-      return entry.found.headers;
-    },
-  };
-  const common = { server, timeoutMs: timing.probeTimeoutMs };
-  switch (entry.found.engine) {
-    case "comfyui":
-      return createComfyuiProbe({ ...common, workflows, awaited, objectInfoMs: timing.objectInfoMs });
-    case "iopaint":
-      return createIopaintProbe(common);
-  }
-}
+/** Of a server that was not heard of yet. */
+export const unknownFacts: ServerFacts = {
+  device: null,
+  deviceName: null,
+  vramTotalBytes: null,
+  vramFreeBytes: null,
+  version: null,
+  needs: [],
+  models: [],
+  missing: {},
+  queueLength: null,
+};

@@ -17,92 +17,6 @@ import {
   type Size,
 } from "./paste.ts";
 
-/** Margin around what is marked, as a share of its longer side: what the model sees of the rest. */
-const marginShare = 0.5;
-const leastMarginPx = 128;
-/** Models make nothing good of smaller pictures. */
-const leastSidePx = 768;
-/** What is nearly the whole picture is taken whole. */
-const wholeShare = 0.6;
-
-/** The part of the picture that a model is given to repaint what is marked. */
-function chooseRegion(mask: GreyMask): Region {
-  const marked = maskBounds(mask);
-  const margin = Math.max(leastMarginPx, Math.round(marginShare * Math.max(marked.width, marked.height)));
-  const across = widen([marked.left, marked.width], margin, mask.width);
-  const down = widen([marked.top, marked.height], margin, mask.height);
-  const region = { left: across.start, top: down.start, width: across.length, height: down.length };
-  return region.width * region.height > wholeShare * mask.width * mask.height ? whole(mask) : region;
-}
-
-function whole({ width, height }: Size): Region {
-  return { left: 0, top: 0, width, height };
-}
-
-/** A span with its margin, at least as long as a model needs, inside of `endPx`. */
-function widen([startPx, lengthPx]: [number, number], marginPx: number, endPx: number) {
-  const length = Math.min(endPx, Math.max(leastSidePx, lengthPx + 2 * marginPx));
-  const centered = Math.round(startPx + lengthPx / 2 - length / 2);
-  return { start: Math.max(0, Math.min(endPx - length, centered)), length };
-}
-
-/** How a part of a picture is laid out for a server. */
-export interface Canvas {
-  /** The part, in pixels of the picture. */
-  readonly region: Region;
-  /** The part as it is sent: never larger. */
-  readonly work: Size;
-  /** With the margin right and below that makes its sides fit the workflow. */
-  readonly padded: Size;
-}
-
-/** Sides of `padded` are multiples of `multipleOf`; `work` has at most `mostPixels`. */
-function planCanvas(region: Region, multipleOf: number, mostPixels: number): Canvas {
-  const scale = Math.min(1, Math.sqrt(mostPixels / (region.width * region.height)));
-  const work = {
-    width: Math.max(1, Math.round(region.width * scale)),
-    height: Math.max(1, Math.round(region.height * scale)),
-  };
-  return { region, work, padded: roundUp(work, multipleOf) };
-}
-
-/** Writes the part of a picture that goes to the server; its edge is drawn out to fill the margin. */
-async function cutPicture(source: string, canvas: Canvas, target: string): Promise<void> {
-  const picture = sharp(source, { limitInputPixels: false }).flatten({ background: "#ffffff" });
-  const part = cut(picture, canvas).extend({ ...marginOf(canvas), extendWith: "copy" });
-  await writeSharp(part.png(), target);
-}
-
-/** The same part of its mask; nothing in the margin is marked. */
-async function cutMask(source: string, canvas: Canvas, target: string): Promise<void> {
-  const mask = sharp(source, { limitInputPixels: false })
-    .flatten({ background: "#000000" })
-    .toColourspace("b-w");
-  const part = cut(mask, canvas).extend({ ...marginOf(canvas), background: "#000000" });
-  await writeSharp(part.png(), target);
-}
-
-function cut(picture: Sharp, { region, work }: Canvas): Sharp {
-  return picture.extract(region).resize(work.width, work.height, { fit: "fill" });
-}
-
-function marginOf({ work, padded }: Canvas) {
-  return { right: padded.width - work.width, bottom: padded.height - work.height };
-}
-
-/** Sides of a stored picture. Throws `upload_unreadable`. */
-async function readSize(file: string): Promise<Size> {
-  try {
-    const { width, height } = await sharp(file, { limitInputPixels: false }).metadata();
-    return { width, height };
-  } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
-  }
-}
-
-/** Above this, models repeat themselves and graphics cards run full; about what they were trained with. */
-const mostPixels = 1_600_000;
-
 /** The pictures of a job as a server is given them, and what is done to its answer. */
 export interface PreparedPictures {
   readonly files: EngineTask["inputs"];
@@ -177,4 +91,90 @@ async function prepareEnlarge(
 async function writeClean(result: string, target: string): Promise<void> {
   const clean = sharp(result, { limitInputPixels: false }).toColourspace("srgb").png();
   await writeSharp(clean, target);
+}
+
+/** How a part of a picture is laid out for a server. */
+export interface Canvas {
+  /** The part, in pixels of the picture. */
+  readonly region: Region;
+  /** The part as it is sent: never larger. */
+  readonly work: Size;
+  /** With the margin right and below that makes its sides fit the workflow. */
+  readonly padded: Size;
+}
+
+/** Above this, models repeat themselves and graphics cards run full; about what they were trained with. */
+const mostPixels = 1_600_000;
+
+/** Sides of `padded` are multiples of `multipleOf`; `work` has at most `mostPixels`. */
+function planCanvas(region: Region, multipleOf: number, mostPixels: number): Canvas {
+  const scale = Math.min(1, Math.sqrt(mostPixels / (region.width * region.height)));
+  const work = {
+    width: Math.max(1, Math.round(region.width * scale)),
+    height: Math.max(1, Math.round(region.height * scale)),
+  };
+  return { region, work, padded: roundUp(work, multipleOf) };
+}
+
+/** Margin around what is marked, as a share of its longer side: what the model sees of the rest. */
+const marginShare = 0.5;
+const leastMarginPx = 128;
+/** Models make nothing good of smaller pictures. */
+const leastSidePx = 768;
+/** What is nearly the whole picture is taken whole. */
+const wholeShare = 0.6;
+
+/** The part of the picture that a model is given to repaint what is marked. */
+function chooseRegion(mask: GreyMask): Region {
+  const marked = maskBounds(mask);
+  const margin = Math.max(leastMarginPx, Math.round(marginShare * Math.max(marked.width, marked.height)));
+  const across = widen([marked.left, marked.width], margin, mask.width);
+  const down = widen([marked.top, marked.height], margin, mask.height);
+  const region = { left: across.start, top: down.start, width: across.length, height: down.length };
+  return region.width * region.height > wholeShare * mask.width * mask.height ? whole(mask) : region;
+}
+
+function whole({ width, height }: Size): Region {
+  return { left: 0, top: 0, width, height };
+}
+
+/** A span with its margin, at least as long as a model needs, inside of `endPx`. */
+function widen([startPx, lengthPx]: [number, number], marginPx: number, endPx: number) {
+  const length = Math.min(endPx, Math.max(leastSidePx, lengthPx + 2 * marginPx));
+  const centered = Math.round(startPx + lengthPx / 2 - length / 2);
+  return { start: Math.max(0, Math.min(endPx - length, centered)), length };
+}
+
+/** Writes the part of a picture that goes to the server; its edge is drawn out to fill the margin. */
+async function cutPicture(source: string, canvas: Canvas, target: string): Promise<void> {
+  const picture = sharp(source, { limitInputPixels: false }).flatten({ background: "#ffffff" });
+  const part = cut(picture, canvas).extend({ ...marginOf(canvas), extendWith: "copy" });
+  await writeSharp(part.png(), target);
+}
+
+/** The same part of its mask; nothing in the margin is marked. */
+async function cutMask(source: string, canvas: Canvas, target: string): Promise<void> {
+  const mask = sharp(source, { limitInputPixels: false })
+    .flatten({ background: "#000000" })
+    .toColourspace("b-w");
+  const part = cut(mask, canvas).extend({ ...marginOf(canvas), background: "#000000" });
+  await writeSharp(part.png(), target);
+}
+
+function cut(picture: Sharp, { region, work }: Canvas): Sharp {
+  return picture.extract(region).resize(work.width, work.height, { fit: "fill" });
+}
+
+function marginOf({ work, padded }: Canvas) {
+  return { right: padded.width - work.width, bottom: padded.height - work.height };
+}
+
+/** Sides of a stored picture. Throws `upload_unreadable`. */
+async function readSize(file: string): Promise<Size> {
+  try {
+    const { width, height } = await sharp(file, { limitInputPixels: false }).metadata();
+    return { width, height };
+  } catch (cause) {
+    throw new AppError("upload_unreadable", undefined, { cause });
+  }
 }

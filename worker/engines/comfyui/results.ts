@@ -6,39 +6,6 @@ import { AppError } from "@atelier/server/platform";
 import type { EngineContext } from "../port.ts";
 import { type ComfyServer, type OutputFile, viewImage } from "./client/index.ts";
 
-const previewSidePx = 384;
-const limitInputPixels = 4_096 * 4_096;
-const previewFormats = new Set(["png", "jpeg", "webp"]);
-
-/** A small JPEG of what a server sent; null when that is no picture. Its bytes go to browsers, so they are made anew. */
-async function makePreview(bytes: Uint8Array): Promise<Uint8Array | null> {
-  try {
-    const picture = sharp(bytes, { limitInputPixels });
-    if (!previewFormats.has((await picture.metadata()).format)) return null;
-    return await picture
-      .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
-      .flatten({ background: "#ffffff" })
-      .jpeg({ quality: 70 })
-      .toBuffer();
-  } catch {
-    return null;
-  }
-}
-
-/** Larger ones cost more than a look at the unfinished picture is worth. */
-const mostBytes = 2 * 1024 * 1024;
-
-/** Passes on the previews of one run. */
-export function forwardPreviews({
-  signal,
-  onPreview,
-}: Pick<EngineContext, "signal" | "onPreview">): (bytes: Uint8Array) => void {
-  return (bytes) => {
-    if (bytes.byteLength > mostBytes || signal.aborted) return;
-    onPreview(() => makePreview(bytes));
-  };
-}
-
 /** Four bytes a pixel is more than a PNG of it takes. */
 const maxBytes = maxOutputPixels * 4;
 /** More pictures of one run are not fetched. */
@@ -85,4 +52,37 @@ export async function requirePixels(file: string): Promise<void> {
 
 function refuse(cause?: unknown): never {
   throw new AppError("engine_failed", "The server's answer is no picture.", { cause });
+}
+
+/** Larger ones cost more than a look at the unfinished picture is worth. */
+const mostBytes = 2 * 1024 * 1024;
+
+/** Passes on the previews of one run. */
+export function forwardPreviews({
+  signal,
+  onPreview,
+}: Pick<EngineContext, "signal" | "onPreview">): (bytes: Uint8Array) => void {
+  return (bytes) => {
+    if (bytes.byteLength > mostBytes || signal.aborted) return;
+    onPreview(() => makePreview(bytes));
+  };
+}
+
+const previewSidePx = 384;
+const limitInputPixels = 4_096 * 4_096;
+const previewFormats = new Set(["png", "jpeg", "webp"]);
+
+/** A small JPEG of what a server sent; null when that is no picture. Its bytes go to browsers, so they are made anew. */
+async function makePreview(bytes: Uint8Array): Promise<Uint8Array | null> {
+  try {
+    const picture = sharp(bytes, { limitInputPixels });
+    if (!previewFormats.has((await picture.metadata()).format)) return null;
+    return await picture
+      .resize(previewSidePx, previewSidePx, { fit: "inside", withoutEnlargement: true })
+      .flatten({ background: "#ffffff" })
+      .jpeg({ quality: 70 })
+      .toBuffer();
+  } catch {
+    return null;
+  }
 }

@@ -19,6 +19,115 @@ import {
 } from "./client/index.ts";
 import { fetchPictures, forwardPreviews, requirePixels } from "./results.ts";
 
+export interface ServerRun {
+  readonly task: EngineTask;
+  readonly context: EngineContext;
+  readonly workflow: Workflow;
+  readonly pictures: PreparedPictures;
+}
+
+/** Shares of the run before and after the server's own work. */
+const startShare = 0.05;
+const endShare = 0.93;
+
+/** Runs the workflow on a server. */
+export async function runOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[]> {
+  const startedAt = performance.now();
+  run.context.onProgress(0, "preparing");
+  const files = await post(held, run);
+  return collect(held, run, { files, facts: { startedAt, adopted: false } });
+}
+
+async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
+  const { task, context, workflow, pictures } = run;
+  const { signal } = context;
+  const promptId = randomUUID();
+  const name = nameRun(task.jobId, promptId);
+  const images = await uploadPictures(held, { files: pictures.files, name }, signal);
+  const graph = buildGraph(workflow, { params: task.params, images, prefix: `${outputFolder}/${name}` });
+  await context.onSubmitting({ server: held.url, externalId: promptId });
+  signal.throwIfAborted();
+  context.onProgress(startShare, "preparing");
+  return runPrompt(held, follow(run, { promptId, graph }));
+}
+
+/** Takes over what an earlier try of the job posted to the server; null when that is not there or did not go well. */
+export async function adoptOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[] | null> {
+  const { task, context, workflow } = run;
+  if (!task.submission) return null;
+  const startedAt = performance.now();
+  context.onProgress(0, "preparing");
+  const { externalId: promptId } = task.submission;
+  const files = await adoptPrompt(held, follow(run, { promptId, graph: workflow.graph }));
+  return files && collect(held, run, { files, facts: { startedAt, adopted: true } });
+}
+
+function follow(
+  { context }: ServerRun,
+  { promptId, graph }: Pick<RunPromptInput, "promptId" | "graph">,
+): RunPromptInput {
+  return {
+    graph,
+    promptId,
+    // The same, so that whoever adopts the prompt knows whose events are sent.
+    clientId: promptId,
+    signal: context.signal,
+    onBegin: () => context.onBegin(),
+    onProgress: (fraction, nodeClass) =>
+      context.onProgress(startShare + fraction * (endShare - startShare), stageOf(nodeClass)),
+    onPreview: forwardPreviews(context),
+    staysOnAbort: isContinuedElsewhere,
+  };
+}
+
+/** Whoever gets the job next adopts what runs on the server. */
+function isContinuedElsewhere(reason: unknown): boolean {
+  return reason instanceof RunStopped && reason.reason !== "cancelled";
+}
+
+interface Ended {
+  readonly files: readonly OutputFile[];
+  readonly facts: { readonly startedAt: number; readonly adopted: boolean };
+}
+
+async function collect(held: HeldServer, run: ServerRun, { files, facts }: Ended): Promise<EngineOutput[]> {
+  const { task, context, workflow, pictures } = run;
+  context.onProgress(endShare, "fetching");
+  const wanted = files.filter(({ nodeId }) => workflow.outputs.includes(nodeId));
+  const { workDir } = task;
+  const fetched = await fetchPictures(held, { files: wanted, workDir, signal: context.signal });
+  const outputs: EngineOutput[] = [];
+  for (const [position, result] of fetched.entries()) {
+    const target = path.join(workDir, `result-${position}.png`);
+    await finish(pictures, result, target);
+    outputs.push({ path: target, mime: "image/png", facts: factsOf(held, run, facts) });
+  }
+  context.onProgress(1, "fetching");
+  return outputs;
+}
+
+/** The pixels are read here for the first time. Throws `engine_failed` when they cannot be. */
+async function finish(pictures: PreparedPictures, result: string, target: string): Promise<void> {
+  try {
+    await pictures.finish(result, target);
+  } catch (error) {
+    if (isAppError(error)) throw error;
+    // Where the picture is whole, it was our own disk or memory that failed.
+    await requirePixels(result);
+    throw error;
+  }
+}
+
+function factsOf(held: HeldServer, { task }: ServerRun, { startedAt, adopted }: Ended["facts"]) {
+  const { seed } = task.params;
+  return {
+    server: held.label,
+    ...(seed === undefined ? {} : { seed }),
+    ...(adopted ? { adopted: true } : {}),
+    timeMs: Math.round(performance.now() - startedAt),
+  };
+}
+
 /** Of the results on a server. */
 const outputFolder = "atelier";
 
@@ -77,113 +186,4 @@ async function uploadPictures(
     names[role] = await uploadImage(server, upload, { signal });
   }
   return names;
-}
-
-export interface ServerRun {
-  readonly task: EngineTask;
-  readonly context: EngineContext;
-  readonly workflow: Workflow;
-  readonly pictures: PreparedPictures;
-}
-
-/** Shares of the run before and after the server's own work. */
-const startShare = 0.05;
-const endShare = 0.93;
-
-/** Takes over what an earlier try of the job posted to the server; null when that is not there or did not go well. */
-export async function adoptOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[] | null> {
-  const { task, context, workflow } = run;
-  if (!task.submission) return null;
-  const startedAt = performance.now();
-  context.onProgress(0, "preparing");
-  const { externalId: promptId } = task.submission;
-  const files = await adoptPrompt(held, follow(run, { promptId, graph: workflow.graph }));
-  return files && collect(held, run, { files, facts: { startedAt, adopted: true } });
-}
-
-/** Runs the workflow on a server. */
-export async function runOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[]> {
-  const startedAt = performance.now();
-  run.context.onProgress(0, "preparing");
-  const files = await post(held, run);
-  return collect(held, run, { files, facts: { startedAt, adopted: false } });
-}
-
-interface Ended {
-  readonly files: readonly OutputFile[];
-  readonly facts: { readonly startedAt: number; readonly adopted: boolean };
-}
-
-async function collect(held: HeldServer, run: ServerRun, { files, facts }: Ended): Promise<EngineOutput[]> {
-  const { task, context, workflow, pictures } = run;
-  context.onProgress(endShare, "fetching");
-  const wanted = files.filter(({ nodeId }) => workflow.outputs.includes(nodeId));
-  const { workDir } = task;
-  const fetched = await fetchPictures(held, { files: wanted, workDir, signal: context.signal });
-  const outputs: EngineOutput[] = [];
-  for (const [position, result] of fetched.entries()) {
-    const target = path.join(workDir, `result-${position}.png`);
-    await finish(pictures, result, target);
-    outputs.push({ path: target, mime: "image/png", facts: factsOf(held, run, facts) });
-  }
-  context.onProgress(1, "fetching");
-  return outputs;
-}
-
-/** The pixels are read here for the first time. Throws `engine_failed` when they cannot be. */
-async function finish(pictures: PreparedPictures, result: string, target: string): Promise<void> {
-  try {
-    await pictures.finish(result, target);
-  } catch (error) {
-    if (isAppError(error)) throw error;
-    // Where the picture is whole, it was our own disk or memory that failed.
-    await requirePixels(result);
-    throw error;
-  }
-}
-
-function factsOf(held: HeldServer, { task }: ServerRun, { startedAt, adopted }: Ended["facts"]) {
-  const { seed } = task.params;
-  return {
-    server: held.label,
-    ...(seed === undefined ? {} : { seed }),
-    ...(adopted ? { adopted: true } : {}),
-    timeMs: Math.round(performance.now() - startedAt),
-  };
-}
-
-async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
-  const { task, context, workflow, pictures } = run;
-  const { signal } = context;
-  const promptId = randomUUID();
-  const name = nameRun(task.jobId, promptId);
-  const images = await uploadPictures(held, { files: pictures.files, name }, signal);
-  const graph = buildGraph(workflow, { params: task.params, images, prefix: `${outputFolder}/${name}` });
-  await context.onSubmitting({ server: held.url, externalId: promptId });
-  signal.throwIfAborted();
-  context.onProgress(startShare, "preparing");
-  return runPrompt(held, follow(run, { promptId, graph }));
-}
-
-function follow(
-  { context }: ServerRun,
-  { promptId, graph }: Pick<RunPromptInput, "promptId" | "graph">,
-): RunPromptInput {
-  return {
-    graph,
-    promptId,
-    // The same, so that whoever adopts the prompt knows whose events are sent.
-    clientId: promptId,
-    signal: context.signal,
-    onBegin: () => context.onBegin(),
-    onProgress: (fraction, nodeClass) =>
-      context.onProgress(startShare + fraction * (endShare - startShare), stageOf(nodeClass)),
-    onPreview: forwardPreviews(context),
-    staysOnAbort: isContinuedElsewhere,
-  };
-}
-
-/** Whoever gets the job next adopts what runs on the server. */
-function isContinuedElsewhere(reason: unknown): boolean {
-  return reason instanceof RunStopped && reason.reason !== "cancelled";
 }

@@ -9,60 +9,6 @@ import {
   toAppError,
 } from "@atelier/server/platform";
 
-/** As torch and its parts say it, on graphics cards and on the CPU. */
-const memoryPattern =
-  /OutOfMemory|out of memory|can't allocate memory|not enough memory|ran out of memory|\bMemoryError/i;
-const cpuPattern = /DefaultCPUAllocator|\bMemoryError|alloc_cpu/;
-
-/** What the server answers when something failed; its texts hold paths and reach admins only. */
-interface Failure {
-  readonly error?: unknown;
-  readonly detail?: unknown;
-  readonly errors?: unknown;
-}
-
-/** The error for an answer that is not 200. */
-function failureOf({ status }: { readonly status: number }, text: string): AppError {
-  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
-  if (status === 413) {
-    return new AppError("request_too_large", "The server takes no files of this size.", {
-      details: { status },
-    });
-  }
-  const failure = parse(text);
-  const code = failure ? codeOf(status, failure) : proxyCode(status);
-  const exception = failure && exceptionOf(failure);
-  return new AppError(code, undefined, { details: { status, ...(exception ? { exception } : {}) } });
-}
-
-/** Name and text of what Python raised. */
-function exceptionOf({ error, errors }: Failure): string {
-  const parts = [error, errors].filter((part) => typeof part === "string" && part !== "");
-  return foreignText.parse(parts.join(": "));
-}
-
-function codeOf(status: number, { error, detail, errors }: Failure): ErrorCode {
-  const said = [error, detail, errors].map(String).join("\n");
-  if (memoryPattern.test(said)) return cpuPattern.test(said) ? "out_of_memory" : "gpu_out_of_memory";
-  if (status === 422) return "node_missing";
-  if (status === 429 || status === 503) return "server_busy";
-  return "engine_failed";
-}
-
-/** IOPaint says every failure in JSON, so this is somebody else's page. */
-function proxyCode(status: number): ErrorCode {
-  return status === 429 || status === 503 ? "server_busy" : "proxy_error";
-}
-
-function parse(text: string): Failure | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : null;
-  } catch {
-    return null;
-  }
-}
-
 /** One IOPaint server. */
 export interface IopaintServer {
   /** Base address without credentials; may have a path prefix. */
@@ -77,6 +23,51 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   /** Until the whole answer was read. */
   readonly timeoutMs: number;
+}
+
+export interface IopaintRequest {
+  /** Below `/api/v1/`. */
+  readonly route: string;
+  /** Sent by POST. */
+  readonly json?: unknown;
+  readonly maxBytes: number;
+}
+
+/** The bytes of a good answer. Throws `server_lost`, `proxy_error`, `out_of_memory`, `engine_failed` and their like. */
+export async function call(
+  server: IopaintServer,
+  request: IopaintRequest,
+  options: CallOptions,
+): Promise<Buffer> {
+  const { status, bytes } = await ask(server, request, options);
+  if (status !== 200) throw failureOf({ status }, bytes.toString("utf8"));
+  return bytes;
+}
+
+async function ask(
+  { url, headers = {} }: IopaintServer,
+  { route, json, maxBytes }: IopaintRequest,
+  { signal, timeoutMs }: CallOptions,
+): Promise<Answer> {
+  signal.throwIfAborted();
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const body = json === undefined ? null : JSON.stringify(json);
+  try {
+    const both = AbortSignal.any([signal, timeout]);
+    return await send({ url: `${url}/api/v1/${route}`, headers, body, maxBytes, signal: both });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isAppError(error)) throw error;
+    if (isOutOfSpace(error)) throw toAppError(error);
+    const details = { reason: timeout.aborted ? "timeout" : reasonOf(error) };
+    throw new AppError("server_lost", undefined, { details, cause: error });
+  }
+}
+
+/** `refused`: nothing listens at the address, so the request never began. */
+function reasonOf(error: unknown): "refused" | "unreachable" {
+  const isRefused = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
+  return isRefused ? "refused" : "unreachable";
 }
 
 interface SentRequest {
@@ -145,47 +136,56 @@ async function readBody(response: AsyncIterable<Buffer>, maxBytes: number): Prom
   return Buffer.concat(chunks);
 }
 
-export interface IopaintRequest {
-  /** Below `/api/v1/`. */
-  readonly route: string;
-  /** Sent by POST. */
-  readonly json?: unknown;
-  readonly maxBytes: number;
+/** As torch and its parts say it, on graphics cards and on the CPU. */
+const memoryPattern =
+  /OutOfMemory|out of memory|can't allocate memory|not enough memory|ran out of memory|\bMemoryError/i;
+const cpuPattern = /DefaultCPUAllocator|\bMemoryError|alloc_cpu/;
+
+/** What the server answers when something failed; its texts hold paths and reach admins only. */
+interface Failure {
+  readonly error?: unknown;
+  readonly detail?: unknown;
+  readonly errors?: unknown;
 }
 
-/** The bytes of a good answer. Throws `server_lost`, `proxy_error`, `out_of_memory`, `engine_failed` and their like. */
-export async function call(
-  server: IopaintServer,
-  request: IopaintRequest,
-  options: CallOptions,
-): Promise<Buffer> {
-  const { status, bytes } = await ask(server, request, options);
-  if (status !== 200) throw failureOf({ status }, bytes.toString("utf8"));
-  return bytes;
-}
-
-async function ask(
-  { url, headers = {} }: IopaintServer,
-  { route, json, maxBytes }: IopaintRequest,
-  { signal, timeoutMs }: CallOptions,
-): Promise<Answer> {
-  signal.throwIfAborted();
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const body = json === undefined ? null : JSON.stringify(json);
-  try {
-    const both = AbortSignal.any([signal, timeout]);
-    return await send({ url: `${url}/api/v1/${route}`, headers, body, maxBytes, signal: both });
-  } catch (error) {
-    signal.throwIfAborted();
-    if (isAppError(error)) throw error;
-    if (isOutOfSpace(error)) throw toAppError(error);
-    const details = { reason: timeout.aborted ? "timeout" : reasonOf(error) };
-    throw new AppError("server_lost", undefined, { details, cause: error });
+/** The error for an answer that is not 200. */
+function failureOf({ status }: { readonly status: number }, text: string): AppError {
+  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
+  if (status === 413) {
+    return new AppError("request_too_large", "The server takes no files of this size.", {
+      details: { status },
+    });
   }
+  const failure = parse(text);
+  const code = failure ? codeOf(status, failure) : proxyCode(status);
+  const exception = failure && exceptionOf(failure);
+  return new AppError(code, undefined, { details: { status, ...(exception ? { exception } : {}) } });
 }
 
-/** `refused`: nothing listens at the address, so the request never began. */
-function reasonOf(error: unknown): "refused" | "unreachable" {
-  const isRefused = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
-  return isRefused ? "refused" : "unreachable";
+/** Name and text of what Python raised. */
+function exceptionOf({ error, errors }: Failure): string {
+  const parts = [error, errors].filter((part) => typeof part === "string" && part !== "");
+  return foreignText.parse(parts.join(": "));
+}
+
+function codeOf(status: number, { error, detail, errors }: Failure): ErrorCode {
+  const said = [error, detail, errors].map(String).join("\n");
+  if (memoryPattern.test(said)) return cpuPattern.test(said) ? "out_of_memory" : "gpu_out_of_memory";
+  if (status === 422) return "node_missing";
+  if (status === 429 || status === 503) return "server_busy";
+  return "engine_failed";
+}
+
+/** IOPaint says every failure in JSON, so this is somebody else's page. */
+function proxyCode(status: number): ErrorCode {
+  return status === 429 || status === 503 ? "server_busy" : "proxy_error";
+}
+
+function parse(text: string): Failure | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : null;
+  } catch {
+    return null;
+  }
 }

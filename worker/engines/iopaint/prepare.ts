@@ -20,62 +20,6 @@ export interface IopaintRun {
 /** Reads the inputs and says what is to be sent. Throws what is wrong with the inputs before any server is taken. */
 export type PrepareRun = (task: EngineTask) => Promise<IopaintRun>;
 
-/** What a server made, decoded: 8-bit sRGB with or without transparency. */
-interface Result {
-  readonly data: Uint8Array;
-  readonly width: number;
-  readonly height: number;
-  readonly channels: 3 | 4;
-}
-
-/** Decodes the whole picture, so that a damaged one is found here. Throws `engine_failed`, also for another size. */
-async function readResult(
-  bytes: Buffer,
-  expected: { readonly width: number; readonly height: number },
-): Promise<Result> {
-  const { data, info } = await sharp(bytes, { failOn: "error", limitInputPixels: maxOutputPixels })
-    .toColourspace("srgb")
-    .raw({ depth: "uchar" })
-    .toBuffer({ resolveWithObject: true })
-    .catch((cause: unknown) => {
-      throw new AppError("engine_failed", "The server's answer is no picture.", { cause });
-    });
-  const { width, height, channels } = info;
-  if (width !== expected.width || height !== expected.height)
-    throw new AppError("engine_failed", "The server's picture has another size than was asked for.", {
-      details: { got: [width, height], expected: [expected.width, expected.height] },
-    });
-  return { data, width, height, channels: channels === 4 ? 4 : 3 };
-}
-
-/** Writes the result into `picture` where the mask is set; every other pixel, and all transparency, stays as it was. */
-function pasteResult(picture: Picture, result: Result, mask: Mask): void {
-  const { data } = picture;
-  for (let i = 0; i < mask.data.length; i++) {
-    if (!mask.data[i]) continue;
-    for (let c = 0; c < 3; c++) data[i * 3 + c] = byteAt(result.data, i * result.channels + c);
-  }
-}
-
-interface SentPicture {
-  readonly png: Buffer;
-  readonly width: number;
-  readonly height: number;
-}
-
-/** The picture as PNG: the server answers in the format that it was sent, and this one loses nothing. */
-async function preparePicture(file: string): Promise<SentPicture> {
-  try {
-    const { data, info } = await sharp(file, { limitInputPixels: false })
-      .toColourspace("srgb")
-      .png({ compressionLevel: 3 })
-      .toBuffer({ resolveWithObject: true });
-    return { png: data, width: info.width, height: info.height };
-  } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
-  }
-}
-
 /** What is marked is painted over; every pixel outside stays as it was, whatever the server answers there. */
 export const prepareInpaint: PrepareRun = async (task) => {
   const file = inputPath(task, "image");
@@ -133,4 +77,60 @@ function checkSize({ width, height }: Pick<SentPicture, "width" | "height">): vo
   const outputPixels = width * height;
   if (outputPixels > maxOutputPixels)
     throw new AppError("output_too_large", undefined, { details: { outputPixels, maxOutputPixels } });
+}
+
+interface SentPicture {
+  readonly png: Buffer;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The picture as PNG: the server answers in the format that it was sent, and this one loses nothing. */
+async function preparePicture(file: string): Promise<SentPicture> {
+  try {
+    const { data, info } = await sharp(file, { limitInputPixels: false })
+      .toColourspace("srgb")
+      .png({ compressionLevel: 3 })
+      .toBuffer({ resolveWithObject: true });
+    return { png: data, width: info.width, height: info.height };
+  } catch (cause) {
+    throw new AppError("upload_unreadable", undefined, { cause });
+  }
+}
+
+/** What a server made, decoded: 8-bit sRGB with or without transparency. */
+interface Result {
+  readonly data: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+  readonly channels: 3 | 4;
+}
+
+/** Decodes the whole picture, so that a damaged one is found here. Throws `engine_failed`, also for another size. */
+async function readResult(
+  bytes: Buffer,
+  expected: { readonly width: number; readonly height: number },
+): Promise<Result> {
+  const { data, info } = await sharp(bytes, { failOn: "error", limitInputPixels: maxOutputPixels })
+    .toColourspace("srgb")
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true })
+    .catch((cause: unknown) => {
+      throw new AppError("engine_failed", "The server's answer is no picture.", { cause });
+    });
+  const { width, height, channels } = info;
+  if (width !== expected.width || height !== expected.height)
+    throw new AppError("engine_failed", "The server's picture has another size than was asked for.", {
+      details: { got: [width, height], expected: [expected.width, expected.height] },
+    });
+  return { data, width, height, channels: channels === 4 ? 4 : 3 };
+}
+
+/** Writes the result into `picture` where the mask is set; every other pixel, and all transparency, stays as it was. */
+function pasteResult(picture: Picture, result: Result, mask: Mask): void {
+  const { data } = picture;
+  for (let i = 0; i < mask.data.length; i++) {
+    if (!mask.data[i]) continue;
+    for (let c = 0; c < 3; c++) data[i * 3 + c] = byteAt(result.data, i * result.channels + c);
+  }
 }

@@ -3,50 +3,12 @@ import { AppError, isAppError, issuesOf } from "@atelier/server/platform";
 import { type ListAddress, parseAddress, type ServerAddress } from "../address.ts";
 import type { ServerEngine } from "../index.ts";
 
-const maxBytes = 1_048_576;
-
-interface FetchedJson {
-  readonly body: unknown;
-  readonly etag: string | null;
-}
-
-/** Reads a small JSON document; null when it is still the one with `etag`. Throws `server_lost`, `proxy_error`. */
-async function fetchJson(
-  { url, headers, search }: ListAddress,
-  { etag, signal }: { readonly etag: string | null; readonly signal: AbortSignal },
-): Promise<FetchedJson | null> {
-  const response = await fetch(url + search, {
-    headers: { ...headers, accept: "application/json", ...(etag ? { "if-none-match": etag } : {}) },
-    // A redirect could lead the worker to any address of its network.
-    redirect: "manual",
-    signal,
-  }).catch((cause: unknown) => {
-    throw new AppError("server_lost", "The list of servers cannot be reached.", { cause });
-  });
-  if (response.status === 304 || !response.ok) await response.body?.cancel();
-  if (response.status === 304) return null;
-  if (!response.ok)
-    throw new AppError("proxy_error", `The list of servers was answered with HTTP ${response.status}.`);
-  return { body: parse(await readText(response)), etag: response.headers.get("etag") };
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > maxBytes) throw new AppError("proxy_error", "The list of servers is too large.");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new AppError("proxy_error", "The list of servers is no JSON.", { cause });
-  }
+/** Something that lists servers. */
+export interface Source {
+  /** Without credentials; shown to the admin. */
+  readonly name: string;
+  /** The whole list; throws when it cannot be had, and the caller keeps the last one. */
+  read(signal: AbortSignal, refuse: Refuse): Promise<readonly ListedServer[]>;
 }
 
 /** A server as one source tells of it. */
@@ -62,76 +24,6 @@ export interface ListedServer extends ServerAddress {
 
 /** Told of each entry of a list that cannot be read and is passed over. */
 type Refuse = (reason: string) => void;
-
-/** Something that lists servers. */
-export interface Source {
-  /** Without credentials; shown to the admin. */
-  readonly name: string;
-  /** The whole list; throws when it cannot be had, and the caller keeps the last one. */
-  read(signal: AbortSignal, refuse: Refuse): Promise<readonly ListedServer[]>;
-}
-
-/**
- * Reads each entry of a list by itself: one for which `read` throws an AppError is told and passed over, so that it costs
- * nobody the others. Throws `proxy_error` when there are entries and none can be read.
- */
-function readEntries<T>(entries: readonly unknown[], read: (entry: unknown) => T, refuse: Refuse): T[] {
-  const found: T[] = [];
-  for (const [index, entry] of entries.entries()) {
-    try {
-      found.push(read(entry));
-    } catch (error) {
-      if (!isAppError(error)) throw error;
-      refuse(`entry ${index + 1}: ${error.message}`);
-    }
-  }
-  if (entries.length > 0 && found.length === 0)
-    throw new AppError("proxy_error", "No entry of the list of servers can be read.");
-  return found;
-}
-
-/** Throws `bad_request` with what is wrong, without the values. */
-function parseEntry<T>(schema: ZodType<T>, entry: unknown): T {
-  const parsed = schema.safeParse(entry);
-  if (parsed.success) return parsed.data;
-  const issues = issuesOf(parsed.error).map(({ path, message }) => (path ? `${path}: ${message}` : message));
-  throw new AppError("bad_request", issues.join("; "));
-}
-
-const peerSchema = z.object({
-  server: z.string().min(1),
-  backup: z.boolean().default(false),
-  weight: z.number().positive().catch(1),
-  state: z.string(),
-});
-const upstreamSchema = z.object({ peers: z.array(z.unknown()) });
-
-/** What nginx itself keeps from its clients; its other states are its own opinion, and each server is probed anyway. */
-const drainedStates: readonly string[] = ["down", "draining"];
-
-/** The peers of one upstream from the API of NGINX Plus (`/api/9/http/upstreams/NAME`). */
-export function createNginxPlusSource(address: ListAddress): Source {
-  return {
-    name: `nginx-plus:${address.url}`,
-    async read(signal, refuse) {
-      const fetched = await fetchJson(address, { etag: null, signal });
-      const parsed = upstreamSchema.safeParse(fetched?.body);
-      if (!parsed.success)
-        throw new AppError("proxy_error", "The answer is not that of an upstream of NGINX Plus.", {
-          details: { issues: issuesOf(parsed.error) },
-        });
-      return readEntries(parsed.data.peers, readPeer, refuse).flat();
-    },
-  };
-}
-
-/** Sockets of the file system are nobody's address. */
-function readPeer(entry: unknown): ListedServer[] {
-  const { server, weight, backup, state } = parseEntry(peerSchema, entry);
-  if (server.startsWith("unix:")) return [];
-  const isDrained = drainedStates.includes(state);
-  return [{ ...parseAddress(server), engine: "comfyui", weight, isBackup: backup, isDrained }];
-}
 
 const serverSchema = z.object({
   url: z.string().min(1),
@@ -183,4 +75,112 @@ function withCredentialsOf(list: ServerAddress, server: ServerAddress): ServerAd
   const isBare = Object.keys(server.headers).length === 0;
   if (!isBare || new URL(server.url).origin !== new URL(list.url).origin) return server;
   return { ...server, headers: list.headers };
+}
+
+const peerSchema = z.object({
+  server: z.string().min(1),
+  backup: z.boolean().default(false),
+  weight: z.number().positive().catch(1),
+  state: z.string(),
+});
+const upstreamSchema = z.object({ peers: z.array(z.unknown()) });
+
+/** What nginx itself keeps from its clients; its other states are its own opinion, and each server is probed anyway. */
+const drainedStates: readonly string[] = ["down", "draining"];
+
+/** The peers of one upstream from the API of NGINX Plus (`/api/9/http/upstreams/NAME`). */
+export function createNginxPlusSource(address: ListAddress): Source {
+  return {
+    name: `nginx-plus:${address.url}`,
+    async read(signal, refuse) {
+      const fetched = await fetchJson(address, { etag: null, signal });
+      const parsed = upstreamSchema.safeParse(fetched?.body);
+      if (!parsed.success)
+        throw new AppError("proxy_error", "The answer is not that of an upstream of NGINX Plus.", {
+          details: { issues: issuesOf(parsed.error) },
+        });
+      return readEntries(parsed.data.peers, readPeer, refuse).flat();
+    },
+  };
+}
+
+/** Sockets of the file system are nobody's address. */
+function readPeer(entry: unknown): ListedServer[] {
+  const { server, weight, backup, state } = parseEntry(peerSchema, entry);
+  if (server.startsWith("unix:")) return [];
+  const isDrained = drainedStates.includes(state);
+  return [{ ...parseAddress(server), engine: "comfyui", weight, isBackup: backup, isDrained }];
+}
+
+/**
+ * Reads each entry of a list by itself: one for which `read` throws an AppError is told and passed over, so that it costs
+ * nobody the others. Throws `proxy_error` when there are entries and none can be read.
+ */
+function readEntries<T>(entries: readonly unknown[], read: (entry: unknown) => T, refuse: Refuse): T[] {
+  const found: T[] = [];
+  for (const [index, entry] of entries.entries()) {
+    try {
+      found.push(read(entry));
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      refuse(`entry ${index + 1}: ${error.message}`);
+    }
+  }
+  if (entries.length > 0 && found.length === 0)
+    throw new AppError("proxy_error", "No entry of the list of servers can be read.");
+  return found;
+}
+
+/** Throws `bad_request` with what is wrong, without the values. */
+function parseEntry<T>(schema: ZodType<T>, entry: unknown): T {
+  const parsed = schema.safeParse(entry);
+  if (parsed.success) return parsed.data;
+  const issues = issuesOf(parsed.error).map(({ path, message }) => (path ? `${path}: ${message}` : message));
+  throw new AppError("bad_request", issues.join("; "));
+}
+
+const maxBytes = 1_048_576;
+
+interface FetchedJson {
+  readonly body: unknown;
+  readonly etag: string | null;
+}
+
+/** Reads a small JSON document; null when it is still the one with `etag`. Throws `server_lost`, `proxy_error`. */
+async function fetchJson(
+  { url, headers, search }: ListAddress,
+  { etag, signal }: { readonly etag: string | null; readonly signal: AbortSignal },
+): Promise<FetchedJson | null> {
+  const response = await fetch(url + search, {
+    headers: { ...headers, accept: "application/json", ...(etag ? { "if-none-match": etag } : {}) },
+    // A redirect could lead the worker to any address of its network.
+    redirect: "manual",
+    signal,
+  }).catch((cause: unknown) => {
+    throw new AppError("server_lost", "The list of servers cannot be reached.", { cause });
+  });
+  if (response.status === 304 || !response.ok) await response.body?.cancel();
+  if (response.status === 304) return null;
+  if (!response.ok)
+    throw new AppError("proxy_error", `The list of servers was answered with HTTP ${response.status}.`);
+  return { body: parse(await readText(response)), etag: response.headers.get("etag") };
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response.body ?? []) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) throw new AppError("proxy_error", "The list of servers is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AppError("proxy_error", "The list of servers is no JSON.", { cause });
+  }
 }

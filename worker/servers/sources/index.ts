@@ -4,6 +4,29 @@ import type { ServerEngine } from "../index.ts";
 import { createHttpJsonSource, createNginxPlusSource, type Source } from "./http.ts";
 import { createNginxFileSource, type NginxFile } from "./nginx-file.ts";
 
+/** The sources that the environment names, the fixed lists first. Throws `bad_request` for a wrong entry. */
+export function createSources(
+  env: Pick<Env, "COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS">,
+): readonly Source[] {
+  return [
+    ...(env.COMFYUI_URLS.length > 0 ? [createStaticSource("comfyui", env.COMFYUI_URLS)] : []),
+    ...(env.IOPAINT_URLS.length > 0 ? [createStaticSource("iopaint", env.IOPAINT_URLS)] : []),
+    ...env.COMFYUI_DISCOVERY.map(parseDiscovery),
+  ];
+}
+
+/** Addresses of the configuration. Throws `bad_request` for one that is not valid. */
+function createStaticSource(engine: ServerEngine, urls: readonly string[]): Source {
+  const servers = urls.map((url) => ({
+    ...parseAddress(url),
+    engine,
+    weight: 1,
+    isBackup: false,
+    isDrained: false,
+  }));
+  return { name: engine === "comfyui" ? "COMFYUI_URLS" : "IOPAINT_URLS", read: async () => servers };
+}
+
 /**
  * One entry of COMFYUI_DISCOVERY: `https://host/backends.json`, `nginx:/path/file.conf#upstream?prefix=/comfy` or
  * `nginx-plus:https://host/api/9/http/upstreams/name`. Throws `bad_request`.
@@ -27,27 +50,4 @@ function parseNginxFile(entry: string): NginxFile {
   if (!file || (scheme !== "http" && scheme !== "https"))
     throw new AppError("bad_request", `COMFYUI_DISCOVERY has a wrong entry: ${entry}`);
   return { file, upstream: upstream || null, scheme, prefix: prefix && `/${prefix.replace(/^\/+/, "")}` };
-}
-
-/** Addresses of the configuration. Throws `bad_request` for one that is not valid. */
-function createStaticSource(engine: ServerEngine, urls: readonly string[]): Source {
-  const servers = urls.map((url) => ({
-    ...parseAddress(url),
-    engine,
-    weight: 1,
-    isBackup: false,
-    isDrained: false,
-  }));
-  return { name: engine === "comfyui" ? "COMFYUI_URLS" : "IOPAINT_URLS", read: async () => servers };
-}
-
-/** The sources that the environment names, the fixed lists first. Throws `bad_request` for a wrong entry. */
-export function createSources(
-  env: Pick<Env, "COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS">,
-): readonly Source[] {
-  return [
-    ...(env.COMFYUI_URLS.length > 0 ? [createStaticSource("comfyui", env.COMFYUI_URLS)] : []),
-    ...(env.IOPAINT_URLS.length > 0 ? [createStaticSource("iopaint", env.IOPAINT_URLS)] : []),
-    ...env.COMFYUI_DISCOVERY.map(parseDiscovery),
-  ];
 }

@@ -3,16 +3,6 @@ import { AppError, type ErrorCode, foreignText } from "@atelier/server/platform"
 import type { OutputFile } from "./http.ts";
 import type { HistoryEntry } from "./routes.ts";
 
-/** Texts of torch and Python, on any device. */
-const anyMemory = /OutOfMemory|out of memory|can't allocate memory|Cannot allocate memory|ran out of memory/i;
-const mainMemory = /DefaultCPUAllocator|alloc_cpu|Cannot allocate memory/i;
-
-/** Whose memory did not suffice for a node; null when that was not the reason. */
-function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main" | null {
-  if (exceptionType === "MemoryError" || mainMemory.test(message)) return "main";
-  return anyMemory.test(exceptionType) || anyMemory.test(message) ? "gpu" : null;
-}
-
 const executionText = z.string().catch("");
 
 /** What `execution_error` says, as event and in the history. Traceback and inputs hold paths and prompts of people. */
@@ -50,6 +40,16 @@ function codeOf({
   if (type === "ExecutionBlocked") return "engine_blocked";
   if (type !== "FileNotFoundError") return "engine_failed";
   return nodeClass.startsWith("LoadImage") ? "input_missing" : "model_missing";
+}
+
+/** Texts of torch and Python, on any device. */
+const anyMemory = /OutOfMemory|out of memory|can't allocate memory|Cannot allocate memory|ran out of memory/i;
+const mainMemory = /DefaultCPUAllocator|alloc_cpu|Cannot allocate memory/i;
+
+/** Whose memory did not suffice for a node; null when that was not the reason. */
+function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main" | null {
+  if (exceptionType === "MemoryError" || mainMemory.test(message)) return "main";
+  return anyMemory.test(exceptionType) || anyMemory.test(message) ? "gpu" : null;
 }
 
 /** What people wrote may stand in the message, so it is taken out. */

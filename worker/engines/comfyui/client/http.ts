@@ -35,122 +35,6 @@ export interface OutputFile extends ServerFile {
   readonly nodeId: string;
 }
 
-export interface Endpoint {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-interface Route {
-  /** Below the base address, without a slash in front; its parts are encoded already. */
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
-}
-
-/** Where a route of the server is asked: base path and route joined, credentials moved from the address to a header. */
-function httpEndpoint(server: ComfyServer, route: Route): Endpoint {
-  const url = baseOf(server);
-  const headers = { ...credentialsOf(url), ...server.headers };
-  url.username = "";
-  url.password = "";
-  url.hash = "";
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${route.path}`;
-  url.search = new URLSearchParams(route.query).toString();
-  return { url: url.href, headers };
-}
-
-/** The address of the server's socket: `ws:` for `http:`, `wss:` for `https:`. */
-export function socketEndpoint(server: ComfyServer, clientId: string): Endpoint {
-  const { url, headers } = httpEndpoint(server, { path: "ws", query: { clientId } });
-  return { url: url.replace(/^http/, "ws"), headers };
-}
-
-function baseOf({ url }: ComfyServer): URL {
-  const base = URL.canParse(url) ? new URL(url) : null;
-  if (base && /^https?:$/.test(base.protocol)) return base;
-  throw new AppError("bad_request", "The address of a ComfyUI server starts with http:// or https://.");
-}
-
-function credentialsOf({ username, password }: URL): Record<string, string> {
-  if (!username && !password) return {};
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
-}
-
-const timeoutMs = 1_500;
-
-/** Whether something listens at the server's address: a server whose work holds up its answers still does. */
-export function acceptsConnections(server: ComfyServer): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(httpEndpoint(server, { path: "" }).url);
-  const target = {
-    // An IPv6 address stands in brackets.
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port) || (protocol === "https:" ? 443 : 80),
-  };
-  return new Promise((resolve) => {
-    const socket = net.connect(target);
-    const end = (isAccepted: boolean) => {
-      socket.destroy();
-      resolve(isAccepted);
-    };
-    socket.setTimeout(timeoutMs, () => end(false));
-    socket.once("connect", () => end(true));
-    socket.once("error", () => end(false));
-  });
-}
-
-/** The whole body. Throws `engine_failed` when it is longer than `maxBytes`. */
-export async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of boundedChunks(response, maxBytes)) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-/** The body piece by piece; ends with `engine_failed` as soon as it passes `maxBytes`. */
-export async function* boundedChunks(response: Response, maxBytes: number): AsyncGenerator<Uint8Array> {
-  let sizeBytes = 0;
-  if (!response.body) return;
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > maxBytes) {
-      throw new AppError("engine_failed", "The server's answer is too large.", { details: { maxBytes } });
-    }
-    yield chunk;
-  }
-}
-
-/** An answer that was read whole. */
-interface Answer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly text: string;
-}
-
-const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504]);
-const busyStatuses = new Set([429, 503]);
-
-/** The error for an answer that is not what the route gives; the text of the answer is not repeated. */
-export function refusalOf(answer: Answer): AppError {
-  const { status } = answer;
-  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
-  if (status === 413) {
-    return new AppError("request_too_large", "The server takes no files of this size.", {
-      details: { status },
-    });
-  }
-  return new AppError(codeOf(answer), undefined, { details: { status } });
-}
-
-function codeOf(answer: Answer): ErrorCode {
-  const { status } = answer;
-  if (isHtml(answer) || status < 400 || proxyStatuses.has(status)) return "proxy_error";
-  return busyStatuses.has(status) ? "server_busy" : "engine_failed";
-}
-
-/** ComfyUI's own routes never answer with a page. */
-function isHtml({ contentType, text }: Answer): boolean {
-  return contentType.includes("html") || /^\s*<(!doctype|html)/i.test(text);
-}
-
 interface Request extends Route {
   /** Sent as JSON by POST. */
   readonly json?: unknown;
@@ -224,6 +108,13 @@ function networkCode(error: unknown): string {
   return first instanceof Error && "code" in first ? String(first.code) : "";
 }
 
+/** An answer that was read whole. */
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
 const defaultMaxBytes = 8 * 1024 * 1024;
 
 export interface Ask extends Request {
@@ -261,4 +152,113 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504]);
+const busyStatuses = new Set([429, 503]);
+
+/** The error for an answer that is not what the route gives; the text of the answer is not repeated. */
+export function refusalOf(answer: Answer): AppError {
+  const { status } = answer;
+  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
+  if (status === 413) {
+    return new AppError("request_too_large", "The server takes no files of this size.", {
+      details: { status },
+    });
+  }
+  return new AppError(codeOf(answer), undefined, { details: { status } });
+}
+
+function codeOf(answer: Answer): ErrorCode {
+  const { status } = answer;
+  if (isHtml(answer) || status < 400 || proxyStatuses.has(status)) return "proxy_error";
+  return busyStatuses.has(status) ? "server_busy" : "engine_failed";
+}
+
+/** ComfyUI's own routes never answer with a page. */
+function isHtml({ contentType, text }: Answer): boolean {
+  return contentType.includes("html") || /^\s*<(!doctype|html)/i.test(text);
+}
+
+/** The whole body. Throws `engine_failed` when it is longer than `maxBytes`. */
+export async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of boundedChunks(response, maxBytes)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** The body piece by piece; ends with `engine_failed` as soon as it passes `maxBytes`. */
+export async function* boundedChunks(response: Response, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let sizeBytes = 0;
+  if (!response.body) return;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > maxBytes) {
+      throw new AppError("engine_failed", "The server's answer is too large.", { details: { maxBytes } });
+    }
+    yield chunk;
+  }
+}
+
+export interface Endpoint {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Route {
+  /** Below the base address, without a slash in front; its parts are encoded already. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** Where a route of the server is asked: base path and route joined, credentials moved from the address to a header. */
+function httpEndpoint(server: ComfyServer, route: Route): Endpoint {
+  const url = baseOf(server);
+  const headers = { ...credentialsOf(url), ...server.headers };
+  url.username = "";
+  url.password = "";
+  url.hash = "";
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${route.path}`;
+  url.search = new URLSearchParams(route.query).toString();
+  return { url: url.href, headers };
+}
+
+/** The address of the server's socket: `ws:` for `http:`, `wss:` for `https:`. */
+export function socketEndpoint(server: ComfyServer, clientId: string): Endpoint {
+  const { url, headers } = httpEndpoint(server, { path: "ws", query: { clientId } });
+  return { url: url.replace(/^http/, "ws"), headers };
+}
+
+function baseOf({ url }: ComfyServer): URL {
+  const base = URL.canParse(url) ? new URL(url) : null;
+  if (base && /^https?:$/.test(base.protocol)) return base;
+  throw new AppError("bad_request", "The address of a ComfyUI server starts with http:// or https://.");
+}
+
+function credentialsOf({ username, password }: URL): Record<string, string> {
+  if (!username && !password) return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+const timeoutMs = 1_500;
+
+/** Whether something listens at the server's address: a server whose work holds up its answers still does. */
+export function acceptsConnections(server: ComfyServer): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(httpEndpoint(server, { path: "" }).url);
+  const target = {
+    // An IPv6 address stands in brackets.
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (protocol === "https:" ? 443 : 80),
+  };
+  return new Promise((resolve) => {
+    const socket = net.connect(target);
+    const end = (isAccepted: boolean) => {
+      socket.destroy();
+      resolve(isAccepted);
+    };
+    socket.setTimeout(timeoutMs, () => end(false));
+    socket.once("connect", () => end(true));
+    socket.once("error", () => end(false));
+  });
 }
