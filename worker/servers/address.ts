@@ -1,20 +1,20 @@
 import { AppError } from "@atelier/server/platform";
 
-/** Where a server is reached. The credentials of an address become a header: the address goes into rows and logs. */
+/** Address of a server. Its credentials become a header, because the address is stored and logged. */
 export interface ServerAddress {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Where a list of servers is read. */
+/** Address of a list of servers. */
 export interface ListAddress extends ServerAddress {
-  /** The query with its question mark, or nothing. It may hold a secret, so it is only sent. */
+  /** The query with its question mark, or empty. It may hold a secret, so it is neither stored nor logged. */
   readonly search: string;
 }
 
 /**
  * Parses `host:port`, `http://user:password@host/prefix` or, with a base, a path on it. Throws `bad_request`, also for a
- * query: routes are put behind an address.
+ * query, because routes are appended to the address.
  */
 export function parseAddress(text: string, base?: string): ServerAddress {
   const { search, ...address } = parseListAddress(text, base);
@@ -33,8 +33,8 @@ export function parseListAddress(text: string, base?: string): ListAddress {
 }
 
 /**
- * For error texts: a password may hold any character, so all that stands before the last @ is left out, and a query too;
- * where one cannot be told from the other, everything.
+ * An address for error texts. A password may hold any character, so everything before the last @ is left out, and the
+ * query too; everything is left out where an @ follows a question mark.
  */
 export function withoutSecrets(text: string): string {
   if (/\?.*@/s.test(text)) return "(not shown)";
@@ -46,7 +46,7 @@ function readUrl(text: string, base?: string): URL | null {
   return URL.parse(text.includes("://") ? text : `http://${text}`);
 }
 
-/** Null when their escapes are no text. */
+/** Null when an escape sequence is invalid. */
 function credentialsOf({ username, password }: URL): Record<string, string> | null {
   if (!username && !password) return {};
   const pair = decode(`${username}:${password}`);

@@ -8,25 +8,25 @@ export interface FoundServer extends ListedServer {
 }
 
 export interface Discovery {
-  /** Reads all sources once. A source that fails keeps its last good list; that of one never read is empty. */
+  /** Reads all sources once. A source that fails keeps its last good list, which is empty before the first. */
   read(signal: AbortSignal): Promise<readonly FoundServer[]>;
 }
 
 export interface DiscoveryInput {
   readonly sources: readonly Source[];
   readonly log: Logger;
-  /** A source that takes longer has failed. In ms. */
+  /** A source that takes longer counts as failed. */
   readonly timeoutMs: number;
 }
 
-/** A list that is wrong throughout need not fill the log. */
+/** At most this many refused entries are logged, so that a bad list does not fill the log. */
 const mostReasons = 10;
 
 interface Memory {
   readonly read: (signal: AbortSignal) => Promise<Reading>;
   servers: readonly ListedServer[];
   isFailing: boolean;
-  /** Why entries were passed over, as it was last logged. */
+  /** The refused entries as last logged. */
   refused: string;
 }
 
@@ -42,7 +42,7 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
     const refused = reasons.slice(0, mostReasons).join("\n");
     if (refused === "" || refused === memory.refused) return;
     memory.refused = refused;
-    log.warn({ source: source.name, entries: reasons.length, refused }, "entries of a list are passed over");
+    log.warn({ source: source.name, entries: reasons.length, refused }, "invalid entries of a list ignored");
   }
 
   async function readOne(source: Source, memory: Memory, signal: AbortSignal): Promise<void> {
@@ -54,11 +54,11 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
       memory.isFailing = false;
     } catch (error) {
       if (signal.aborted) return;
-      // Said once: a source that stays away is asked every few seconds.
+      // Logged once: a source that stays unavailable is read every few seconds.
       if (!memory.isFailing)
         log.warn(
           { err: error, source: source.name, servers: memory.servers.length },
-          "a list of servers cannot be read; its last one holds",
+          "list of servers cannot be read, using the last one",
         );
       memory.isFailing = true;
     }
@@ -78,8 +78,8 @@ interface SourceList {
 }
 
 /**
- * One entry for each address, in the order of the sources. What differs is settled so: one source suffices to drain, all
- * must call it a backup, the greatest weight and the first credentials hold.
+ * One entry per address, in the order of the sources. Where sources differ: one is enough to drain, all must call the server
+ * a backup, the greatest weight and the first credentials win.
  */
 function mergeLists(lists: readonly SourceList[]): readonly FoundServer[] {
   const byUrl = new Map<string, FoundServer>();
@@ -102,13 +102,13 @@ function merge(known: FoundServer | undefined, server: ListedServer, source: str
 
 interface Reading {
   readonly servers: readonly ListedServer[];
-  /** Why entries were passed over. */
+  /** Why entries were refused. */
   readonly refused: readonly string[];
 }
 
 /**
- * Reads a source and rejects after `timeoutMs`, also where nothing can stop it, as with a file on a disk that hangs: the
- * next call then waits for the same read, so that reads do not pile up.
+ * Reads a source and rejects after `timeoutMs`, also when the read itself cannot be stopped, such as a file on a disk that
+ * hangs. The next call then waits for the same read, so that reads do not pile up.
  */
 export function boundedSource(source: Source, timeoutMs: number): (signal: AbortSignal) => Promise<Reading> {
   let underWay: Promise<Reading> | null = null;

@@ -5,23 +5,23 @@ import type { FoundServer } from "./discovery.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./index.ts";
 import { unknownFacts } from "./probes.ts";
 
-/** All that the pool keeps of one server. */
+/** Everything that the pool knows of one server. */
 export interface ServerEntry {
   found: FoundServer;
   readonly label: string;
   readonly health: Health;
-  /** False once it has vanished from all sources. */
+  /** False when no source lists the server any more. */
   isListed: boolean;
   isDrainedByAdmin: boolean;
-  /** Of the last good probe. */
+  /** Facts of the last good probe. */
   facts: ServerFacts;
   probedAt: Date | null;
-  /** Jobs of others in the server's own queue at the last probe. */
+  /** Jobs of other clients in the server's own queue at the last probe. */
   othersQueued: number;
   jobId: string | null;
-  /** Another worker uses it. */
+  /** Another worker uses the server. */
   isTaken: boolean;
-  /** Servers are taken in turn: the lowest first. */
+  /** Servers are chosen in turn: the lowest number first. */
   turn: number;
 }
 
@@ -66,19 +66,19 @@ export function conditionOf({ isListed, isDrainedByAdmin, found, health }: Serve
   return health.restsUntilMs === null ? "healthy" : "degraded";
 }
 
-/** Whether the next job could be given to it at this moment. */
+/** Whether the pool can give the server to a job now. */
 export function isFree(entry: ServerEntry): boolean {
   const { jobId, isTaken, health } = entry;
   return conditionOf(entry) === "healthy" && jobId === null && !isTaken && !health.mustFree;
 }
 
-/** What it can run at the moment: all but the needs that failed there too often. */
+/** What the server can run now: all its needs except those that rest. */
 export function needsOf({ facts, health }: ServerEntry): readonly Need[] {
   const resting = restingNeeds(health);
   return resting.size === 0 ? facts.needs : facts.needs.filter((need) => !resting.has(need));
 }
 
-/** Why a need rests stands with what is missing for the others. */
+/** What the server lacks; a resting need is listed with the error of its last run. */
 function missingOf({ facts, health }: ServerEntry): MissingByWorkflow {
   const resting = [...restingNeeds(health)].map(([need, reason]) => {
     const name = need.slice(need.indexOf("/") + 1);
@@ -87,39 +87,39 @@ function missingOf({ facts, health }: ServerEntry): MissingByWorkflow {
   return { ...facts.missing, ...Object.fromEntries(resting) };
 }
 
-/** What the circuit breaker of one server remembers. */
+/** The state of the circuit breaker of one server; the diagram in index.ts shows its states. */
 interface Health {
   link: "unknown" | "up" | "down";
   failedProbes: number;
-  /** Runs that the server was lost in, since the last good one. */
+  /** Runs that ended with a lost server, since the last good run. */
   lostRuns: number;
   memoryFailures: number;
-  /** Needs whose last runs failed here, such as a workflow with a damaged model file. */
+  /** Needs whose last runs failed on this server, for instance because of a damaged model file. */
   readonly failedNeeds: Map<Need, NeedFailures>;
-  /** Those that came to rest since the last good run of any need. */
+  /** Needs that began to rest since the last good run of any need. */
   readonly restedInRow: Set<Need>;
-  /** Its memory is to be freed before it takes the next job. */
+  /** Its memory must be freed before the next job. */
   mustFree: boolean;
-  /** Its runs failed several times in a row: it takes nothing until a probe after this moment finds it well. */
+  /** The server is degraded until a probe after this moment is answered. */
   restsUntilMs: number | null;
-  /** While it is down it is asked again at this moment of the process's clock. */
+  /** Time of the next probe while the server is down, on the monotonic clock. */
   retryAtMs: number;
   lastError: string | null;
-  /** The last probe found nothing that listens at the address. */
+  /** At the last probe nothing listened at the address. */
   isRefusing: boolean;
 }
 
-/** Runs of one need that failed in a row. */
+/** Failed runs of one need in a row. */
 interface NeedFailures {
   runs: number;
-  /** It is not offered until a probe after this moment is answered. */
+  /** The need is not offered until a probe after this moment is answered. */
   restsUntilMs: number | null;
   lastError: string;
 }
 
 interface HealthLimits {
   readonly memoryFailures: number;
-  /** Shortest rest of a server whose runs failed. */
+  /** Shortest rest of a server or of a need. */
   readonly restMs: number;
 }
 
@@ -127,10 +127,10 @@ type FailedRun = HealthLimits & { readonly need: Need; readonly nowMs: number };
 
 const maxBackoffMs = 10_000;
 const firstBackoffMs = 500;
-/** One bad job may fail anywhere; after so many in a row the server does not get the need for a while. */
+/** One bad job may fail on any server; after this many failures in a row the need rests on this one. */
 const maxNeedFailures = 3;
 const maxNeedRestMs = 60_000;
-/** One need that fails may have a damaged model; so many without a good run between them are the server's own fault. */
+/** One failing need may have a damaged model; this many without a good run in between mean that the server is at fault. */
 const maxRestedInRow = 2;
 
 const lossCodes: readonly ErrorCode[] = ["server_lost", "proxy_error"];
@@ -178,7 +178,7 @@ export function noteGoodRun(health: Health, need: Need): void {
   health.retryAtMs = 0;
 }
 
-/** Failures of one job alone (a wrong graph, a picture that is gone) say nothing about the server. */
+/** Notes a failed run. Failures that only concern the job (an invalid graph, a missing picture) change nothing. */
 export function noteFailedRun(health: Health, error: AppError, input: FailedRun): void {
   if (lossCodes.includes(error.code)) {
     health.lostRuns += 1;
@@ -200,7 +200,7 @@ function rest(health: Health, { message }: AppError, { nowMs, restMs }: FailedRu
   health.restsUntilMs = nowMs + restMs;
 }
 
-/** The rest doubles with each further failure. */
+/** The rest of the need doubles with each further failure. */
 function noteFailedNeed(
   { failedNeeds, restedInRow }: Health,
   { message }: AppError,
@@ -214,7 +214,7 @@ function noteFailedNeed(
   failedNeeds.set(need, { runs, restsUntilMs: mustRest ? nowMs + restForMs : null, lastError: message });
 }
 
-/** The longer it stays away, the more rarely it is asked. */
+/** Marks the server down; the pause before the next probe doubles with each failure. */
 function noteLoss(health: Health, error: AppError, nowMs: number): void {
   const failures = Math.max(health.failedProbes, health.lostRuns);
   health.link = "down";
@@ -222,7 +222,7 @@ function noteLoss(health: Health, error: AppError, nowMs: number): void {
   health.lastError = error.message;
 }
 
-/** The needs that the server does not get at the moment, each with the error of its last run. */
+/** The needs that rest now, each with the error of its last run. */
 export function restingNeeds({ failedNeeds }: Health): ReadonlyMap<Need, string> {
   const resting = [...failedNeeds].filter(([, { restsUntilMs }]) => restsUntilMs !== null);
   return new Map(resting.map(([need, { lastError }]) => [need, lastError]));

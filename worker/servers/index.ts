@@ -1,16 +1,43 @@
+/**
+ * The ComfyUI and IOPaint servers of this node: finds them, probes them, and gives each to one job at a time.
+ *
+ * Words: a *source* (sources/) lists addresses; *discovery* merges the lists of all sources; the *roster* keeps one *entry*
+ * per address; a *probe* reads what a server has and can run; the *watch* repeats the probe; `entry.ts` decides from
+ * probes and runs whether a server is *healthy*; the *pool* gives servers to jobs. A server is *held* by a job of this
+ * node and *taken* when another worker uses it (server-leases.ts).
+ *
+ * States of one server (`ServerCondition`):
+ *
+ *                  probe answers                 runs fail: out of memory several times,
+ *      unknown ---------------------> healthy    or two needs rest
+ *         |                            ^  ^  \ -----------------------------> degraded
+ *         | probe fails   probe answers|  |                                      |
+ *         v               (0.5 to 10 s)|  +--------------------------------------+
+ *        down -------------------------+    a probe after the rest answers, memory was freed
+ *         ^
+ *         +--- from healthy and degraded: a probe fails, or a run ends with `server_lost` or `proxy_error`
+ *
+ *      any state ---> draining    while an admin or a source drains it, or no source lists it any more;
+ *                                 without a source it is forgotten as soon as it has no job
+ *
+ * A *need* rests by itself: three failed runs in a row, and the server stays healthy for its other needs.
+ *
+ * Not here: how a job is run on a server (engines/), and which queue a job goes to (server/scheduling). Only the pool gives
+ * servers out; nothing else may send a job to a server that it does not hold.
+ */
 import type { Need } from "@atelier/server/engines";
 import type { AppError } from "@atelier/server/platform";
 import type { ServerAddress } from "./address.ts";
 
 export type ServerEngine = "comfyui" | "iopaint";
 
-/** Only a healthy server is given jobs. Degraded: it answers, but its runs failed several times in a row. */
+/** Only a healthy server gets jobs. `degraded`: it answers, but its runs failed several times in a row. */
 export type ServerCondition = "unknown" | "healthy" | "degraded" | "down" | "draining";
 
-/** What a server lacks for one workflow, in words for the admin. */
+/** What a server lacks, by workflow or kind; texts for the admin. */
 export type MissingByWorkflow = Readonly<Record<string, readonly string[]>>;
 
-/** What one probe found out. Sizes in bytes; null where nothing was heard of it yet. */
+/** The result of one probe; null where it is not known. */
 export interface ServerFacts {
   /** Type of its first device, such as `cuda` or `cpu`. */
   readonly device: string | null;
@@ -18,43 +45,43 @@ export interface ServerFacts {
   readonly vramTotalBytes: number | null;
   readonly vramFreeBytes: number | null;
   readonly version: string | null;
-  /** What it can run when it is healthy: `comfyui/<workflow>` or `iopaint/<kind>`. */
+  /** What the server can run when it is healthy: `comfyui/<workflow>` or `iopaint/<kind>`. */
   readonly needs: readonly Need[];
   /** Model files of the kinds that the workflows use, as far as they are known. */
   readonly models: readonly string[];
   readonly missing: MissingByWorkflow;
-  /** Jobs running and waiting on it, whoever sent them. */
+  /** Jobs that run and wait on the server, of all its clients. */
   readonly queueLength: number | null;
 }
 
-/** What is known of one server, with the facts of its last good probe. */
+/** The state of one server, with the facts of its last good probe. */
 export interface ServerState extends ServerFacts {
-  /** Base address without credentials and without a slash at the end; tells servers apart. */
+  /** Base address without credentials and without a slash at the end; identifies the server. */
   readonly url: string;
   readonly engine: ServerEngine;
-  /** Host and port (and path, if any) for people, such as `192.168.0.107:8188`. */
+  /** Host, port and path for display, such as `192.168.0.107:8188`. */
   readonly label: string;
-  /** Names of the sources that list it; empty when it has vanished from all and only ends its job. */
+  /** Names of the sources that list the server; empty when none does and it only finishes its job. */
   readonly sources: readonly string[];
   readonly state: ServerCondition;
-  /** The job of this node that runs on it. */
+  /** The job of this node that holds the server. */
   readonly jobId: string | null;
-  /** Whether the next job could be given to it at this moment. */
+  /** Whether the pool can give the server to a job now. */
   readonly isFree: boolean;
-  /** Why it is not healthy, in words for the admin. */
+  /** Why the server is not healthy; text for the admin. */
   readonly lastError: string | null;
-  /** Nothing listens at its address, so that no run of it is left either. */
+  /** Nothing listens at the address, so no run can be left there either. */
   readonly refusesConnections: boolean;
-  /** When it was last asked how it is. */
+  /** Time of the last probe, good or not. */
   readonly probedAt: Date | null;
 }
 
-/** A server that is kept for one job until `release`. */
+/** A server that one job holds until `release`. */
 export interface HeldServer {
   readonly url: string;
   readonly label: string;
   readonly engine: ServerEngine;
-  /** Sent with each request; holds the credentials that stood in the configured address. */
+  /** Sent with each request; holds the credentials of the configured address. */
   readonly headers: Readonly<Record<string, string>>;
   readonly device: string | null;
   readonly vramTotalBytes: number | null;
@@ -65,18 +92,18 @@ export interface HeldServer {
 export interface AcquireInput {
   readonly need: Need;
   readonly jobId: string;
-  /** Addresses that are never given. */
+  /** Addresses that must not be chosen. */
   readonly avoid: readonly string[];
-  /** The address that is given when it is free and can run it. */
+  /** The address to choose when it is free and can run the need. */
   readonly prefer: string | null;
   readonly signal: AbortSignal;
 }
 
 export interface AcquireHolderInput {
-  /** The server that was given work of the job before. */
+  /** The server that an earlier attempt of the job posted to. */
   readonly url: string;
   readonly jobId: string;
-  /** How long a server is waited for that is away or was not heard of yet. */
+  /** How long to wait for a server that is down or was not probed yet. */
   readonly patienceMs: number;
   readonly signal: AbortSignal;
 }
@@ -84,32 +111,32 @@ export interface AcquireHolderInput {
 /** The ComfyUI and IOPaint servers of this node: one job at once on each. */
 export interface ServerPool {
   list(): readonly ServerState[];
-  /** How one of them is reached, for what takes no place there. */
+  /** Address and headers of a server, for requests that need no hold on it. */
   addressOf(url: string): ServerAddress | null;
   /**
    * Waits while every server that can run the need is busy, first come, first served; null when none can run it now.
-   * Servers are taken in turn, those with the fewest jobs in their own queue first. Rejects with the signal's reason.
+   * Chooses the server with the shortest queue of its own, then in turn by weight. Rejects with the signal's reason.
    */
   acquire(input: AcquireInput): Promise<HeldServer | null>;
   /**
-   * The server on which the job may still be at work, also one that is drained, rests or lacks what the need asks for:
-   * to look after that work, not to begin anew. Waits while another job has its place; null when it is not of this
-   * node or stays away. Rejects with the signal's reason.
+   * Holds the server on which the job may still run, also when it drains, rests or lacks the need: to adopt that run, not
+   * to post a new one. Waits while another job holds it; null when this node does not have the server or the server
+   * stays down. Rejects with the signal's reason.
    */
   acquireHolder(input: AcquireHolderInput): Promise<HeldServer | null>;
-  /** How a run of the need ended on the server, before its release: a lost server is out at once. */
+  /** Reports how a run of the need ended, before the release, so that no further job gets a lost server. */
   report(url: string, outcome: "ok" | AppError, need: Need): void;
-  /** Addresses that the admin drains; others that were drained before are taken back. */
+  /** All addresses that the admin drains; servers that are not in the set are no longer drained. */
   setDrained(urls: ReadonlySet<string>): void;
-  /** Addresses of servers that other workers use at the moment; a server that works on a job of this node is none. */
+  /** All addresses that other workers use now; a server that a job of this node holds is not affected. */
   setTaken(urls: ReadonlySet<string>): void;
-  /** One more of them, until the next `setTaken`. */
+  /** Adds one address, until the next `setTaken`. */
   noteTaken(url: string): void;
-  /** Needs that open jobs wait for: what their workflows lack is looked for more often. */
+  /** Needs that open jobs wait for: the node classes of their workflows are read more often. */
   setAwaited(needs: ReadonlySet<Need>): void;
-  /** Called after each change of what `list` gives. Returns how to unsubscribe. */
+  /** Calls the listener after each change of `list`. Returns the function that unsubscribes. */
   onChange(listener: () => void): () => void;
-  /** Resolves when each server that was found has answered or failed its first probe. */
+  /** Resolves when the first probe of each server found is done, good or not. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -23,13 +23,13 @@ interface Waiting extends Pick<AcquireHolderInput, "url" | "jobId"> {
   readonly untilMs: number;
 }
 
-/** Finds the servers of the sources, watches them and gives them out. Does nothing before `start`. */
+/** Finds and watches the servers of the sources and gives them to jobs. Reads nothing before `start`. */
 export function createServerPool({ config, ...input }: ServerPoolInput): ServerPool {
   const listeners = new Set<() => void>();
   const turns = { last: 0 };
   let isStopped = false;
   const changed = () => {
-    // Whoever has work on a server already goes before those who would only queue up behind it.
+    // First the jobs that already have a run on a server: a new job would only wait behind that run.
     holders.settle();
     line.settle();
     for (const listener of listeners) listener();
@@ -97,7 +97,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
 /** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
 type Choice = ServerEntry | "busy" | "none";
 
-/** The preferred server, else the one with the fewest jobs in its own queue, of equals the one served longest ago. */
+/** The preferred server, else the one with the fewest jobs in its own queue, then the lowest turn. */
 function chooseServer(
   entries: Iterable<ServerEntry>,
   { need, avoid, prefer }: Pick<AcquireInput, "need" | "avoid" | "prefer">,
@@ -118,13 +118,13 @@ function inTurn(a: ServerEntry, b: ServerEntry): number {
   );
 }
 
-/** The server itself, once it answers and its place is free; `isPatient`: it is waited for while it does not answer. */
+/** The server once it answers and no job holds it. `isPatient`: wait while it does not answer. */
 function chooseHolder(entry: ServerEntry | undefined, isPatient: boolean): Choice {
   if (!entry || (entry.health.link !== "up" && !isPatient)) return "none";
   return entry.health.link === "up" && entry.jobId === null ? entry : "busy";
 }
 
-/** Whoever is new or was away starts where the others are: it does not catch up on the turns that it missed. */
+/** A server that is new or was away continues at the current turn: it does not catch up on missed turns. */
 function takeTurn(entry: ServerEntry, turns: { last: number }): void {
   turns.last = Math.max(turns.last, entry.turn);
   entry.turn = turns.last + 1 / entry.found.weight;
@@ -142,7 +142,7 @@ function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): Hel
   return { url, engine, headers, label, device, vramTotalBytes, release };
 }
 
-/** A run that went wrong is followed by a probe, so that the admin sees and the next job meets the server as it is. */
+/** Notes the end of a run. A failed run is followed by a probe, so that the state of the server is current. */
 function note(
   { entry, probe, watch }: Member,
   { outcome, need }: { readonly outcome: "ok" | AppError; readonly need: Need },
@@ -163,14 +163,14 @@ function note(
   watch.wake();
 }
 
-/** Those who wait for something, first come, first served. */
+/** Requests that wait, first come, first served. */
 interface WaitingLine<Request, Result> {
-  /** Asks at once and then at each `settle` until there is an answer. Rejects with the signal's reason. */
+  /** Tries at once and then at each `settle` until there is an answer. Rejects with the signal's reason. */
   wait(request: Request, signal: AbortSignal): Promise<Result>;
   settle(): void;
 }
 
-/** `answer` gives undefined as long as the request has to wait. */
+/** `answer` returns undefined while the request has to wait. */
 function createWaitingLine<Request, Result>(
   answer: (request: Request) => Result | undefined,
 ): WaitingLine<Request, Result> {

@@ -23,12 +23,12 @@ import type { ServerAddress } from "./address.ts";
 import type { ServerEntry } from "./entry.ts";
 import type { MissingByWorkflow, ServerFacts } from "./index.ts";
 
-/** Asks one server how it is and what it can do. */
+/** Reads what one server has and can run. */
 export interface ServerProbe {
   read(signal: AbortSignal): Promise<ServerFacts>;
-  /** Has the server give back the memory that its models hold. */
+  /** Makes the server unload its models. */
   free(signal: AbortSignal): Promise<void>;
-  /** What it said about its nodes and models is asked for again by the next `read`. */
+  /** The next `read` asks for nodes and models again. */
   forget(): void;
 }
 
@@ -44,7 +44,7 @@ export function createProbe(
 ): ServerProbe {
   const server = {
     url: entry.found.url,
-    // Read at each request: a list may change the credentials.
+    // Read at each request: a source may change the credentials.
     get headers() {
       return entry.found.headers;
     },
@@ -60,16 +60,16 @@ export function createProbe(
 
 export interface ComfyuiProbeInput {
   readonly server: ServerAddress;
-  /** Those that a server may be asked to run; read at each probe. */
+  /** Workflows that servers may run; read at each probe. */
   readonly workflows: () => readonly Workflow[];
   /** Needs that open jobs wait for. */
   readonly awaited: () => ReadonlySet<Need>;
-  /** Of each request. */
+  /** Limit of each request. */
   readonly timeoutMs: number;
   readonly objectInfoMs: number;
 }
 
-/** Asks for memory and queue each time, for nodes and models only what the workflows need and only now and then. */
+/** Reads memory and queue at each probe; node classes, and with them models, only for the workflows and from a cache. */
 export function createComfyuiProbe(input: ComfyuiProbeInput): ServerProbe {
   const { server, timeoutMs, workflows } = input;
   const optionsOf = (signal: AbortSignal): CallOptions => ({ signal, timeoutMs });
@@ -98,7 +98,7 @@ export function createComfyuiProbe(input: ComfyuiProbeInput): ServerProbe {
   };
 }
 
-/** A server that fails to describe a class may be able to in a moment: undefined. */
+/** Undefined when the server fails to describe the class: it may succeed at the next probe. */
 async function readClass(
   server: ServerAddress,
   nodeClass: string,
@@ -148,7 +148,7 @@ function describeMissing({ classes, models, vram }: Missing): string[] {
   ];
 }
 
-/** The model files that a server offers at the inputs where the workflows name theirs; sorted, each once. */
+/** The model files that the server offers for the model inputs of the workflows; sorted, without duplicates. */
 function listModels(workflows: readonly Workflow[], objectInfo: ObjectInfoByClass): string[] {
   const places = workflows.flatMap(({ models }) => models);
   const files = places.flatMap(({ class: name, input }) => {
@@ -160,15 +160,15 @@ function listModels(workflows: readonly Workflow[], objectInfo: ObjectInfoByClas
 
 export interface ObjectInfoCacheInput {
   readonly ttlMs: number;
-  /** Whether open jobs wait for what the class lists, a model file for instance. */
+  /** Whether open jobs wait for something that the class lists, such as a model file. */
   readonly isAwaited: (nodeClass: string) => boolean;
   readonly now: () => number;
-  /** Null: the server does not have the class. Undefined: it did not say. */
+  /** Null: the server does not have the class. Undefined: it gave no answer. */
   readonly read: (nodeClass: string, signal: AbortSignal) => Promise<ObjectInfo | null | undefined>;
 }
 
 export interface ObjectInfoCache {
-  /** The asked classes; those that are not known or too old are read, a few at once. */
+  /** The requested classes; unknown and expired ones are read, a few at once. */
   get(classes: readonly string[], version: string | null, signal: AbortSignal): Promise<ObjectInfoByClass>;
   clear(): void;
 }
@@ -176,7 +176,7 @@ export interface ObjectInfoCache {
 const readsAtOnce = 6;
 const awaitedTtlMs = 20_000;
 
-/** Remembers what one server said about node classes, for one version of it and a limited time. */
+/** Caches the node classes of one server, for one version of it and a limited time. */
 export function createObjectInfoCache({
   ttlMs,
   isAwaited,
@@ -198,7 +198,7 @@ export function createObjectInfoCache({
       const readOn = async () => {
         for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
           const info = await read(name, signal);
-          // What it said before holds, and it is asked again by the next `get`.
+          // Without an answer the old value stays, and the next `get` asks again.
           if (info !== undefined) byClass.set(name, { info, readAtMs: now() });
         }
       };
@@ -209,7 +209,7 @@ export function createObjectInfoCache({
   };
 }
 
-/** The plugins that make each kind, the better one first. */
+/** The plugins that can run each kind, the better one first. */
 export const pluginsByKind = {
   upscale: ["RealESRGAN"],
   remove_background: ["RemoveBG"],
@@ -218,11 +218,11 @@ export const pluginsByKind = {
 
 interface IopaintProbeInput {
   readonly server: ServerAddress;
-  /** Of each request. */
+  /** Limit of each request. */
   readonly timeoutMs: number;
 }
 
-/** What an IOPaint server can do depends on its model and on the plugins that it was started with. */
+/** The needs of an IOPaint server follow from its model and from the plugins that it was started with. */
 function createIopaintProbe({ server, timeoutMs }: IopaintProbeInput): ServerProbe {
   return {
     async read(signal) {
@@ -242,18 +242,18 @@ function createIopaintProbe({ server, timeoutMs }: IopaintProbeInput): ServerPro
         missing: model.needsPrompt ? lackingEraser(model.name) : {},
       };
     },
-    // It has no such call.
+    // IOPaint has no route that frees memory.
     free: async () => undefined,
     forget: () => undefined,
   };
 }
 
-/** Jobs with words go to ComfyUI; without any, a model that reads words paints something new instead of erasing. */
+/** Inpaint on IOPaint only erases (a prompt needs ComfyUI); a model that reads prompts would paint something new. */
 function lackingEraser(model: string): MissingByWorkflow {
   return { inpaint: [`a model that erases without a prompt (it has ${model})`] };
 }
 
-/** Of a server that was not heard of yet. */
+/** Facts of a server before its first good probe. */
 export const unknownFacts: ServerFacts = {
   device: null,
   deviceName: null,

@@ -10,7 +10,7 @@ import { type ServerWatch, watchServer } from "./watch.ts";
 
 export interface RosterInput {
   readonly sources: readonly Source[];
-  /** Those that servers may be asked to run; read at each probe. */
+  /** Workflows that servers may run; read at each probe. */
   readonly workflows: () => readonly Workflow[];
   readonly timing: Pick<Config["timing"], "probeMs" | "probeTimeoutMs" | "discoverMs" | "objectInfoMs">;
   readonly log: Logger;
@@ -24,11 +24,11 @@ export interface Member {
   readonly watch: ServerWatch;
 }
 
-/** The servers that are known: those that the sources list, and those that vanished but still work on a job. */
+/** The known servers: all that a source lists, and those that no source lists any more but that still have a job. */
 export interface Roster {
   members(): readonly Member[];
   find(url: string): Member | undefined;
-  /** Gives up a server that vanished, once it has no job. */
+  /** Forgets a server that no source lists, once it has no job. */
   forgetIfDone(entry: ServerEntry): void;
   setDrained(urls: ReadonlySet<string>): void;
   setTaken(urls: ReadonlySet<string>): void;
@@ -41,7 +41,7 @@ interface State extends RosterInput {
   readonly byUrl: Map<string, Member>;
   drained: ReadonlySet<string>;
   awaited: ReadonlySet<Need>;
-  /** Watches of forgotten servers that are not over yet. */
+  /** Watches of forgotten servers that have not ended yet. */
   readonly endings: Set<Promise<void>>;
 }
 
@@ -75,7 +75,7 @@ export function createRoster(input: RosterInput): Roster {
     },
     async start() {
       await discover();
-      // Whoever stopped it meanwhile has ended all that there was, and nothing may begin after that.
+      // `stop` may have been called during the discovery; nothing may start after it.
       if (stopping.signal.aborted) return;
       discovering = startLoop(log, "discover servers", discover);
       await Promise.all([...state.byUrl.values()].map(({ watch }) => watch.first));
@@ -89,7 +89,7 @@ export function createRoster(input: RosterInput): Roster {
   };
 }
 
-/** The lists of all sources, merged, replace what was listed before. */
+/** Replaces the list of servers by the merged lists of all sources. */
 function adopt(state: State, found: readonly FoundServer[]): void {
   const listed = new Set(found.map(({ url }) => url));
   for (const server of found) {

@@ -12,9 +12,9 @@ export interface WatchInput {
 }
 
 export interface ServerWatch {
-  /** Asks the server now. */
+  /** Probes the server now. */
   wake(): void;
-  /** Resolves after the first probe, however it ended. */
+  /** Resolves after the first probe, good or not. */
   readonly first: Promise<void>;
   stop(): Promise<void>;
 }
@@ -56,17 +56,17 @@ async function probeOnce(input: WatchInput, signal: AbortSignal): Promise<void> 
     if (health.lostRuns === lostRuns) noteAnswer(health, performance.now());
   } catch (error) {
     if (signal.aborted || isDeepInWork(entry, error)) return;
-    // What comes back may have other models.
+    // A server that comes back may have other models.
     probe.forget();
     noteSilence(health, toAppError(error), performance.now());
   } finally {
     entry.probedAt = new Date();
-    // In the moment of the change: nobody may see the server changed and what the node offers unchanged.
+    // Synchronous with the change: no code may see the changed server together with the old offer.
     if (!signal.aborted) reportChange(input, before);
   }
 }
 
-/** A server that lives but refuses to be freed is as free as it will get. */
+/** Frees the memory of the server. An error of a server that still answers is only logged. */
 async function free(probe: ServerProbe, log: Logger, signal: AbortSignal): Promise<void> {
   await probe.free(signal).catch((error: unknown) => {
     if (!isAppError(error) || error.code === "server_lost") throw error;
@@ -74,7 +74,7 @@ async function free(probe: ServerProbe, log: Logger, signal: AbortSignal): Promi
   });
 }
 
-/** A server that loads a model for our job may say nothing for a while; the run itself watches over it. */
+/** A server that loads a model for our job may not answer for a while; the run has its own check for that. */
 function isDeepInWork({ jobId }: ServerEntry, error: unknown): boolean {
   return jobId !== null && isAppError(error) && error.details?.["reason"] === "timeout";
 }

@@ -3,26 +3,26 @@ import { AppError, isAppError, issuesOf } from "@atelier/server/platform";
 import { type ListAddress, parseAddress, type ServerAddress } from "../address.ts";
 import type { ServerEngine } from "../index.ts";
 
-/** Something that lists servers. */
+/** A list of servers. */
 export interface Source {
-  /** Without credentials; shown to the admin. */
+  /** Without credentials; the admin sees it. */
   readonly name: string;
-  /** The whole list; throws when it cannot be had, and the caller keeps the last one. */
+  /** The whole list. Throws when it cannot be read; the caller then keeps the last one. */
   read(signal: AbortSignal, refuse: Refuse): Promise<readonly ListedServer[]>;
 }
 
-/** A server as one source tells of it. */
+/** A server as one source lists it. */
 export interface ListedServer extends ServerAddress {
   readonly engine: ServerEngine;
-  /** Jobs in proportion to it, where several are free. */
+  /** Its share of the jobs, where several servers are free. */
   readonly weight: number;
-  /** Taken only where no other is free. */
+  /** Chosen only when no other server is free. */
   readonly isBackup: boolean;
-  /** The source wants it to take nothing new. */
+  /** The source drains the server: it gets no new jobs. */
   readonly isDrained: boolean;
 }
 
-/** Told of each entry of a list that cannot be read and is passed over. */
+/** Called with the reason for each entry that is refused. */
 type Refuse = (reason: string) => void;
 
 const serverSchema = z.object({
@@ -35,7 +35,7 @@ const serverSchema = z.object({
 
 const listSchema = z.object({ version: z.literal(1).optional(), servers: z.array(z.unknown()) });
 
-/** A document `{"version":1,"servers":[{"url":"http://…","weight":1,"drain":false}]}`, asked for by its ETag. */
+/** A document `{"version":1,"servers":[{"url":"http://…","weight":1,"drain":false}]}`, requested with its ETag. */
 export function createHttpJsonSource(address: ListAddress): Source {
   let etag: string | null = null;
   let last: readonly ListedServer[] = [];
@@ -45,7 +45,7 @@ export function createHttpJsonSource(address: ListAddress): Source {
       const fetched = await fetchJson(address, { etag, signal });
       if (!fetched) return last;
       last = readEntries(serversIn(fetched.body), (entry) => toListed(entry, address), refuse);
-      // Kept only with a list that was understood, else a broken one would be "not modified" for ever.
+      // Kept only after a valid list, else an invalid one would stay "not modified" for ever.
       etag = fetched.etag;
       return last;
     },
@@ -55,7 +55,7 @@ export function createHttpJsonSource(address: ListAddress): Source {
 function serversIn(body: unknown): readonly unknown[] {
   const parsed = listSchema.safeParse(body);
   if (!parsed.success)
-    throw new AppError("proxy_error", "The list of servers has another form.", {
+    throw new AppError("proxy_error", "The list of servers has an unknown format.", {
       details: { issues: issuesOf(parsed.error) },
     });
   return parsed.data.servers;
@@ -70,7 +70,7 @@ function toListed(entry: unknown, list: ServerAddress): ListedServer {
   return { ...address, engine, weight, isBackup: backup, isDrained: drain };
 }
 
-/** An entry without credentials of its own has those of its list when it is at the same place, and nowhere else. */
+/** An entry without credentials gets those of its list, but only on the same origin. */
 function withCredentialsOf(list: ServerAddress, server: ServerAddress): ServerAddress {
   const isBare = Object.keys(server.headers).length === 0;
   if (!isBare || new URL(server.url).origin !== new URL(list.url).origin) return server;
@@ -85,7 +85,7 @@ const peerSchema = z.object({
 });
 const upstreamSchema = z.object({ peers: z.array(z.unknown()) });
 
-/** What nginx itself keeps from its clients; its other states are its own opinion, and each server is probed anyway. */
+/** States in which nginx sends no requests on purpose; its health states do not matter, since each server is probed. */
 const drainedStates: readonly string[] = ["down", "draining"];
 
 /** The peers of one upstream from the API of NGINX Plus (`/api/9/http/upstreams/NAME`). */
@@ -104,7 +104,7 @@ export function createNginxPlusSource(address: ListAddress): Source {
   };
 }
 
-/** Sockets of the file system are nobody's address. */
+/** Empty for Unix sockets, which cannot be reached from here. */
 function readPeer(entry: unknown): ListedServer[] {
   const { server, weight, backup, state } = parseEntry(peerSchema, entry);
   if (server.startsWith("unix:")) return [];
@@ -113,8 +113,8 @@ function readPeer(entry: unknown): ListedServer[] {
 }
 
 /**
- * Reads each entry of a list by itself: one for which `read` throws an AppError is told and passed over, so that it costs
- * nobody the others. Throws `proxy_error` when there are entries and none can be read.
+ * Reads each entry by itself: an entry for which `read` throws an AppError is refused, and the others are kept. Throws
+ * `proxy_error` when there are entries and none can be read.
  */
 function readEntries<T>(entries: readonly unknown[], read: (entry: unknown) => T, refuse: Refuse): T[] {
   const found: T[] = [];
@@ -131,7 +131,7 @@ function readEntries<T>(entries: readonly unknown[], read: (entry: unknown) => T
   return found;
 }
 
-/** Throws `bad_request` with what is wrong, without the values. */
+/** Throws `bad_request` with the problems, without the values. */
 function parseEntry<T>(schema: ZodType<T>, entry: unknown): T {
   const parsed = schema.safeParse(entry);
   if (parsed.success) return parsed.data;
@@ -146,14 +146,14 @@ interface FetchedJson {
   readonly etag: string | null;
 }
 
-/** Reads a small JSON document; null when it is still the one with `etag`. Throws `server_lost`, `proxy_error`. */
+/** Reads a small JSON document; null when it still has `etag`. Throws `server_lost`, `proxy_error`. */
 async function fetchJson(
   { url, headers, search }: ListAddress,
   { etag, signal }: { readonly etag: string | null; readonly signal: AbortSignal },
 ): Promise<FetchedJson | null> {
   const response = await fetch(url + search, {
     headers: { ...headers, accept: "application/json", ...(etag ? { "if-none-match": etag } : {}) },
-    // A redirect could lead the worker to any address of its network.
+    // A redirect could send the worker to any address of its network.
     redirect: "manual",
     signal,
   }).catch((cause: unknown) => {
@@ -162,7 +162,7 @@ async function fetchJson(
   if (response.status === 304 || !response.ok) await response.body?.cancel();
   if (response.status === 304) return null;
   if (!response.ok)
-    throw new AppError("proxy_error", `The list of servers was answered with HTTP ${response.status}.`);
+    throw new AppError("proxy_error", `The list of servers cannot be read: HTTP ${response.status}.`);
   return { body: parse(await readText(response)), etag: response.headers.get("etag") };
 }
 
@@ -181,6 +181,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new AppError("proxy_error", "The list of servers is no JSON.", { cause });
+    throw new AppError("proxy_error", "The list of servers is not valid JSON.", { cause });
   }
 }

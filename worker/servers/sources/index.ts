@@ -4,7 +4,7 @@ import type { ServerEngine } from "../index.ts";
 import { createHttpJsonSource, createNginxPlusSource, type Source } from "./http.ts";
 import { createNginxFileSource, type NginxFile } from "./nginx-file.ts";
 
-/** The sources that the environment names, the fixed lists first. Throws `bad_request` for a wrong entry. */
+/** The sources of the environment, fixed lists first. Throws `bad_request` for an invalid entry. */
 export function createSources(
   env: Pick<Env, "COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS">,
 ): readonly Source[] {
@@ -15,7 +15,7 @@ export function createSources(
   ];
 }
 
-/** Addresses of the configuration. Throws `bad_request` for one that is not valid. */
+/** A fixed list of addresses. Throws `bad_request` for an invalid one. */
 function createStaticSource(engine: ServerEngine, urls: readonly string[]): Source {
   const servers = urls.map((url) => ({
     ...parseAddress(url),

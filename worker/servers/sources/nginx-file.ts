@@ -10,11 +10,11 @@ export interface NginxFile {
   /** Null: every upstream of the file. */
   readonly upstream: string | null;
   readonly scheme: "http" | "https";
-  /** Path before the routes of each server, such as `/comfy`. */
+  /** Path prefix of each server, such as `/comfy`. */
   readonly prefix: string;
 }
 
-/** The servers of an upstream in an nginx file that both can read. A name that stands for several addresses is several servers. */
+/** The servers of an upstream in an nginx file. A name that resolves to several addresses becomes several servers. */
 export function createNginxFileSource(config: NginxFile): Source {
   const { file, upstream } = config;
   const known = new Map<string, readonly string[]>();
@@ -35,7 +35,7 @@ export function createNginxFileSource(config: NginxFile): Source {
 
 function choose(servers: UpstreamServer[], { file, upstream }: NginxFile): UpstreamServer[] {
   const chosen = upstream ? servers.filter((server) => server.upstream === upstream) : servers;
-  // nginx itself refuses an upstream without servers, so this is a wrong name or a file that is being changed.
+  // nginx refuses an upstream without servers, so the name is wrong or the file is being changed.
   if (chosen.length === 0)
     throw new AppError("not_found", `There is no server of upstream ${upstream ?? "(any)"} in ${file}.`);
   return chosen;
@@ -68,8 +68,8 @@ interface UpstreamServer {
 const httpPort = 80;
 
 /**
- * Reads the `upstream NAME { server …; }` blocks of an nginx file. Comments, includes and sockets of the file system
- * are passed over. Throws `bad_request` when a block is not closed, as in a file that is being written.
+ * Reads the `upstream NAME { server …; }` blocks of an nginx file; ignores comments, includes and Unix sockets. Throws
+ * `bad_request` when a block is not closed, as in a file that is being written.
  */
 export function parseUpstreams(text: string): UpstreamServer[] {
   const found: UpstreamServer[] = [];
@@ -86,7 +86,7 @@ export function parseUpstreams(text: string): UpstreamServer[] {
 
 interface Statement {
   readonly tokens: readonly string[];
-  /** What ended it; null where the file ends in its middle. */
+  /** The token that ended the statement; null where the file ends in the middle of it. */
   readonly end: ";" | "{" | "}" | null;
 }
 
@@ -133,8 +133,8 @@ function broken(): AppError {
 }
 
 /**
- * The addresses behind a name, when there are several; else the name itself, which outlives a change of its address.
- * `known` holds what earlier look-ups gave: it is used when the name cannot be looked up now.
+ * The addresses of a name when there are several; else the name itself, which stays valid when its address changes.
+ * `known` holds the results of earlier look-ups, for when a look-up fails.
  */
 async function resolveHost(host: string, known: Map<string, readonly string[]>): Promise<readonly string[]> {
   if (host.startsWith("[") || isIP(host)) return [host];
@@ -145,7 +145,7 @@ async function resolveHost(host: string, known: Map<string, readonly string[]>):
   return hosts;
 }
 
-/** One machine may have an address of each family: those of the first family alone are counted. */
+/** The addresses of one family, IPv4 if there is any: a single machine often has an address of each. Null for one. */
 function several(found: readonly { address: string; family: number }[]): string[] | null {
   const family = found.some((each) => each.family === 4) ? 4 : 6;
   const addresses = [
