@@ -5,7 +5,7 @@ import type { Sharp } from "sharp";
 import { AppError } from "@atelier/server/platform";
 import { byteAt, type Grey, type Mask, maskWhere, type Rgb, type Size } from "./local/raster/grid.ts";
 
-/** A decoded picture; `alpha` is there when the file has transparency. */
+/** A decoded picture; `alpha` is set when the file has transparency. */
 export interface Picture extends Rgb {
   readonly alpha?: Grey;
 }
@@ -38,7 +38,7 @@ async function decode(file: string) {
   }
 }
 
-/** A copy whose longer side is `sidePx`, transparent pixels on white: what analysis looks at. */
+/** A copy for analysis, whose longer side is `sidePx`, with transparent pixels on white. */
 export async function workCopy(picture: Picture, sidePx: number): Promise<Rgb> {
   const flat = flatten(picture);
   const { width, height } = picture;
@@ -77,13 +77,13 @@ export async function readMask(file: string, size: Size): Promise<Mask> {
 }
 
 interface Marked {
-  /** A byte per pixel, row by row; anything but 0 is marked. */
+  /** A byte per pixel, row by row; every value but 0 is marked. */
   readonly data: Uint8Array;
   readonly width: number;
   readonly height: number;
 }
 
-/** Smallest rectangle around what is marked, in pixels. The mask must not be empty. */
+/** Smallest rectangle around the marked pixels. The mask must not be empty. */
 export function maskBounds({ data, width, height }: Marked) {
   let [left, right, top, bottom] = [width, -1, height, -1];
   for (let i = 0; i < data.length; i++) {
@@ -98,7 +98,7 @@ export function maskBounds({ data, width, height }: Marked) {
   return { left, top, width: right - left + 1, height: bottom - top + 1 };
 }
 
-/** As `toFile`, but a full disk fails with the code of the system; the library has only a message for it. */
+/** Like `toFile`, but a full disk fails with the system's error code; sharp reports it only in a message. */
 export async function writeSharp(picture: Sharp, file: string): Promise<void> {
   await writeFile(file, await picture.toBuffer());
 }

@@ -17,16 +17,16 @@ import {
   type Size,
 } from "./paste.ts";
 
-/** The pictures of a job as a server is given them, and what is done to its answer. */
+/** The pictures of a job as they are uploaded, and how its result is made from the server's answer. */
 export interface PreparedPictures {
   readonly files: EngineTask["inputs"];
-  /** Writes the picture of the job from one that the server made: pixels only, nothing else of the server's file. */
+  /** Writes the result of the job from a picture of the server: pixels only, without metadata of the server's file. */
   finish(result: string, target: string): Promise<void>;
 }
 
 /**
- * Cuts out what is to be repainted, in a size that suits the workflow, where the result is laid back into the picture;
- * makes the sides fit for enlarging; else leaves the pictures alone. Throws `mask_size`, `mask_empty`, `upload_unreadable`.
+ * Prepares the pictures for the server. With a mask and a workflow that pastes back: a crop around the mask. For upscale:
+ * sides padded to a multiple. Else unchanged. Throws `mask_size`, `mask_empty`, `upload_unreadable`.
  */
 export async function preparePictures(task: EngineTask, workflow: Workflow): Promise<PreparedPictures> {
   const role = task.inputs.image ? "image" : "person";
@@ -50,7 +50,7 @@ async function prepareRepaint(
 ): Promise<PreparedPictures> {
   const { role, picture } = marked;
   const mask = await readMask(marked.mask, await readSize(picture));
-  // Without a model any size will do, and pictures beside it are made for the whole one.
+  // Without a model any size is fine, and the other inputs fit the whole picture only.
   const hasModel = workflow.models.length > 0;
   const region = hasModel ? chooseRegion(mask) : whole(mask);
   const canvas = planCanvas(region, workflow.sizeMultipleOf, hasModel ? mostPixels : Infinity);
@@ -87,23 +87,23 @@ async function prepareEnlarge(
   };
 }
 
-/** A server's file holds the workflow with the prompt, which stays out of pictures. */
+/** Writes the pixels only: a server's file holds the workflow with the prompt as metadata. */
 async function writeClean(result: string, target: string): Promise<void> {
   const clean = sharp(result, { limitInputPixels: false }).toColourspace("srgb").png();
   await writeSharp(clean, target);
 }
 
-/** How a part of a picture is laid out for a server. */
+/** How a region of a picture is sent to a server. */
 export interface Canvas {
-  /** The part, in pixels of the picture. */
+  /** The region, in pixels of the picture. */
   readonly region: Region;
-  /** The part as it is sent: never larger. */
+  /** Size of the region as sent: never larger than the region. */
   readonly work: Size;
-  /** With the margin right and below that makes its sides fit the workflow. */
+  /** `work` with a margin right and below, so that its sides fit the workflow. */
   readonly padded: Size;
 }
 
-/** Above this, models repeat themselves and graphics cards run full; about what they were trained with. */
+/** About the size that models were trained with; above it they repeat patterns and graphics cards run out of memory. */
 const mostPixels = 1_600_000;
 
 /** Sides of `padded` are multiples of `multipleOf`; `work` has at most `mostPixels`. */
@@ -116,15 +116,15 @@ function planCanvas(region: Region, multipleOf: number, mostPixels: number): Can
   return { region, work, padded: roundUp(work, multipleOf) };
 }
 
-/** Margin around what is marked, as a share of its longer side: what the model sees of the rest. */
+/** Margin around the marked pixels as a share of their longer side: the context that the model sees. */
 const marginShare = 0.5;
 const leastMarginPx = 128;
-/** Models make nothing good of smaller pictures. */
+/** Models give poor results for smaller pictures. */
 const leastSidePx = 768;
-/** What is nearly the whole picture is taken whole. */
+/** A region above this share becomes the whole picture. */
 const wholeShare = 0.6;
 
-/** The part of the picture that a model is given to repaint what is marked. */
+/** The region of the picture that is sent to repaint the marked pixels. */
 function chooseRegion(mask: GreyMask): Region {
   const marked = maskBounds(mask);
   const margin = Math.max(leastMarginPx, Math.round(marginShare * Math.max(marked.width, marked.height)));
@@ -138,21 +138,21 @@ function whole({ width, height }: Size): Region {
   return { left: 0, top: 0, width, height };
 }
 
-/** A span with its margin, at least as long as a model needs, inside of `endPx`. */
+/** A span with its margin, at least as long as a model needs, within 0 and `endPx`. */
 function widen([startPx, lengthPx]: [number, number], marginPx: number, endPx: number) {
   const length = Math.min(endPx, Math.max(leastSidePx, lengthPx + 2 * marginPx));
   const centered = Math.round(startPx + lengthPx / 2 - length / 2);
   return { start: Math.max(0, Math.min(endPx - length, centered)), length };
 }
 
-/** Writes the part of a picture that goes to the server; its edge is drawn out to fill the margin. */
+/** Writes the region of the picture that is sent; the margin repeats its edge pixels. */
 async function cutPicture(source: string, canvas: Canvas, target: string): Promise<void> {
   const picture = sharp(source, { limitInputPixels: false }).flatten({ background: "#ffffff" });
   const part = cut(picture, canvas).extend({ ...marginOf(canvas), extendWith: "copy" });
   await writeSharp(part.png(), target);
 }
 
-/** The same part of its mask; nothing in the margin is marked. */
+/** Writes the same region of the mask; the margin is not marked. */
 async function cutMask(source: string, canvas: Canvas, target: string): Promise<void> {
   const mask = sharp(source, { limitInputPixels: false })
     .flatten({ background: "#000000" })

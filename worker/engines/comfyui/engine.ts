@@ -9,7 +9,7 @@ export interface ComfyuiEngineOptions {
   readonly pool: ServerPool;
 }
 
-/** How long a server that has the job already is waited for while it is away: longer than a worker takes to find its servers. */
+/** How long to wait for a server that has the prompt already: longer than a new worker takes to find its servers. */
 const adoptPatienceMs = 10_000;
 
 /** Runs workflows on the ComfyUI servers of a pool, one job at once on each. */
@@ -31,7 +31,7 @@ async function run(pool: ServerPool, task: EngineTask, context: EngineContext): 
   return (await adopt(pool, serverRun)) ?? (await runFromStart(pool, serverRun));
 }
 
-/** What an earlier try posted is looked for at its server, wherever the job may run now; null when it is not there. */
+/** Adopts the prompt of an earlier attempt at its server, also when the job may not run there now; null without one. */
 async function adopt(pool: ServerPool, serverRun: ServerRun): Promise<EngineOutput[] | null> {
   const { task, context } = serverRun;
   if (!task.submission) return null;
@@ -53,7 +53,7 @@ async function runFromStart(pool: ServerPool, serverRun: ServerRun): Promise<Eng
 }
 
 interface Use<T> {
-  /** Null: the server had nothing to do. */
+  /** Resolves with null when the server did not run anything. */
   readonly work: () => Promise<T>;
   readonly need: Need;
   readonly signal: AbortSignal;
@@ -71,7 +71,7 @@ async function use<T>(pool: ServerPool, held: HeldServer, { work, need, signal }
   }
 }
 
-/** Failures that say something of the server. */
+/** Failures that concern the server and not only the job. */
 const serverCodes = new Set<ErrorCode>([
   "server_lost",
   "server_busy",
@@ -93,7 +93,7 @@ interface Failed {
   readonly signal: AbortSignal;
 }
 
-/** Tells the pool how the run failed; the error to throw, which names the server. */
+/** Reports the failure to the pool and returns the error to throw, with the server in its details. */
 function reportFailure(pool: ServerPool, { url }: HeldServer, { error, need, signal }: Failed): unknown {
   if (signal.aborted) {
     if (isTimeout(signal.reason))
@@ -103,7 +103,7 @@ function reportFailure(pool: ServerPool, { url }: HeldServer, { error, need, sig
   if (!isAppError(error)) return error;
   const code = error.code === "input_missing" ? "proxy_error" : error.code;
   if (!serverCodes.has(code)) return error;
-  // It was uploaded a moment ago: what answers at this address is more than one server.
+  // The input was uploaded a moment ago, so several servers answer at this address.
   const message =
     code === error.code ? error.message : "The server does not have the picture that it was given.";
   const reported = new AppError(code, message, {

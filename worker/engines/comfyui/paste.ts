@@ -22,7 +22,7 @@ export function isSameSize(a: Size, b: Size): boolean {
   return a.width === b.width && a.height === b.height;
 }
 
-/** A byte per pixel; 0: stays as it is, 255: may change. */
+/** A byte per pixel; 0: must not change, 255: may change. */
 export interface GreyMask extends Size {
   readonly data: Uint8Array;
 }
@@ -48,16 +48,16 @@ export async function readMask(file: string, size: Size): Promise<GreyMask> {
 }
 
 interface Paste {
-  /** The whole picture as it was. */
+  /** The whole original picture. */
   readonly picture: string;
   readonly mask: GreyMask;
   readonly canvas: Canvas;
-  /** What the server made of the canvas. */
+  /** The server's picture of the canvas. */
   readonly result: string;
   readonly target: string;
 }
 
-/** Lays a result into its picture, by the shares of the mask: where it is black every pixel stays exactly as it was. */
+/** Blends a result into its picture, weighted by the mask: where the mask is black every pixel stays unchanged. */
 export async function pasteResult({ picture, mask, canvas, result, target }: Paste): Promise<void> {
   const { region } = canvas;
   const made = await readMade(result, canvas);

@@ -6,9 +6,9 @@ import { AppError } from "@atelier/server/platform";
 import type { EngineContext } from "../port.ts";
 import { type ComfyServer, type OutputFile, viewImage } from "./client/index.ts";
 
-/** Four bytes a pixel is more than a PNG of it takes. */
+/** No PNG of the greatest size needs more than four bytes per pixel. */
 const maxBytes = maxOutputPixels * 4;
-/** More pictures of one run are not fetched. */
+/** Further pictures of one run are not fetched. */
 const mostPictures = 8;
 const formats = new Set(["png", "jpeg", "webp"]);
 
@@ -19,8 +19,8 @@ interface Fetch {
 }
 
 /**
- * Downloads what a run made; paths of files that are pictures of a size that can be stored. Throws `engine_failed` when
- * there is none or one is no picture, `output_too_large`.
+ * Downloads the pictures of a run and returns their paths. Throws `engine_failed` when there is none or a file is not a
+ * picture, and `output_too_large`.
  */
 export async function fetchPictures(
   server: ComfyServer,
@@ -43,18 +43,18 @@ async function requirePicture(file: string): Promise<void> {
   if (facts.width * facts.height > maxOutputPixels) throw new AppError("output_too_large");
 }
 
-/** A file that was cut off is found when its pixels are read. */
+/** Reads all pixels, which finds a truncated file. Throws `engine_failed`. */
 export async function requirePixels(file: string): Promise<void> {
-  // A file that our own disk does not give is not the server's fault.
+  // An error of our own disk is not the server's fault.
   await access(file);
   await sharp(file, { limitInputPixels: maxOutputPixels }).stats().catch(refuse);
 }
 
 function refuse(cause?: unknown): never {
-  throw new AppError("engine_failed", "The server's answer is no picture.", { cause });
+  throw new AppError("engine_failed", "The server's answer is not a picture.", { cause });
 }
 
-/** Larger ones cost more than a look at the unfinished picture is worth. */
+/** Larger previews are dropped: decoding them costs too much. */
 const mostBytes = 2 * 1024 * 1024;
 
 /** Passes on the previews of one run. */
@@ -72,7 +72,7 @@ const previewSidePx = 384;
 const limitInputPixels = 4_096 * 4_096;
 const previewFormats = new Set(["png", "jpeg", "webp"]);
 
-/** A small JPEG of what a server sent; null when that is no picture. Its bytes go to browsers, so they are made anew. */
+/** A small JPEG of a server's preview; null when it is not a picture. Encoded again, since its bytes go to browsers. */
 async function makePreview(bytes: Uint8Array): Promise<Uint8Array | null> {
   try {
     const picture = sharp(bytes, { limitInputPixels });

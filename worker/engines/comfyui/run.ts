@@ -30,7 +30,7 @@ export interface ServerRun {
 const startShare = 0.05;
 const endShare = 0.93;
 
-/** Runs the workflow on a server. */
+/** Uploads the pictures, posts the workflow as a new prompt, and collects the results. */
 export async function runOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[]> {
   const startedAt = performance.now();
   run.context.onProgress(0, "preparing");
@@ -51,7 +51,7 @@ async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
   return runPrompt(held, follow(run, { promptId, graph }));
 }
 
-/** Takes over what an earlier try of the job posted to the server; null when that is not there or did not go well. */
+/** Adopts the prompt that an earlier attempt posted; null when the server does not have it or the prompt failed. */
 export async function adoptOnServer(held: HeldServer, run: ServerRun): Promise<EngineOutput[] | null> {
   const { task, context, workflow } = run;
   if (!task.submission) return null;
@@ -69,7 +69,7 @@ function follow(
   return {
     graph,
     promptId,
-    // The same, so that whoever adopts the prompt knows whose events are sent.
+    // The same id, so that an attempt that adopts the prompt can open its socket.
     clientId: promptId,
     signal: context.signal,
     onBegin: () => context.onBegin(),
@@ -80,7 +80,7 @@ function follow(
   };
 }
 
-/** Whoever gets the job next adopts what runs on the server. */
+/** Whether the next attempt adopts the prompt; a cancelled job has none. */
 function isContinuedElsewhere(reason: unknown): boolean {
   return reason instanceof RunStopped && reason.reason !== "cancelled";
 }
@@ -106,13 +106,13 @@ async function collect(held: HeldServer, run: ServerRun, { files, facts }: Ended
   return outputs;
 }
 
-/** The pixels are read here for the first time. Throws `engine_failed` when they cannot be. */
+/** Writes one result. Its pixels are read here for the first time: throws `engine_failed` when they are damaged. */
 async function finish(pictures: PreparedPictures, result: string, target: string): Promise<void> {
   try {
     await pictures.finish(result, target);
   } catch (error) {
     if (isAppError(error)) throw error;
-    // Where the picture is whole, it was our own disk or memory that failed.
+    // When the picture is undamaged, our own disk or memory failed.
     await requirePixels(result);
     throw error;
   }
@@ -128,20 +128,20 @@ function factsOf(held: HeldServer, { task }: ServerRun, { startedAt, adopted }: 
   };
 }
 
-/** Of the results on a server. */
+/** Output folder of our results on a server. */
 const outputFolder = "atelier";
 
 const idChars = 8;
 const named = new RegExp(`${outputFolder}/([0-9a-f-]{36})-([0-9a-f]{${idChars}})`, "g");
 
-/** What the files of a run are called on its server, unlike those of any other run. */
+/** Unique name of the files of a run on its server. */
 function nameRun(jobId: string, promptId: string): string {
   return `${jobId}-${promptId.slice(0, idChars)}`;
 }
 
-/** The job that a prompt was posted for, told by the name of its results; null for prompts of others. */
+/** The job of a prompt, read from the file name of its results; null for prompts of other clients. */
 export function jobOfRun({ promptId, graph }: { promptId: string; graph: unknown }): string | null {
-  // What people wrote may look like a name: only the right one holds the start of the id.
+  // A user's prompt may contain text like such a name, but without the start of this prompt id.
   for (const [, jobId, start] of (JSON.stringify(graph) ?? "").matchAll(named))
     if (jobId && start && promptId.startsWith(start)) return jobId;
   return null;
@@ -159,21 +159,21 @@ const stageByClass: readonly (readonly [RegExp, ComfyuiStage])[] = [
   [/Loader/, "loading"],
 ];
 
-/** The stage that a node class stands for. */
+/** The stage that is shown while a node of the class runs. */
 function stageOf(nodeClass: string): ComfyuiStage {
   return stageByClass.find(([pattern]) => pattern.test(nodeClass))?.[1] ?? "preparing";
 }
 
-/** Servers have no route that deletes files; in a folder of its own they can be cleared from time to time. */
+/** Input folder of our uploads: servers cannot delete files by a route, so an operator can clear this folder. */
 const subfolder = "atelier";
 
 interface Pictures {
   readonly files: EngineTask["inputs"];
-  /** Unlike that of any other run: servers keep what they loaded by name. */
+  /** Unique per run, because servers cache loaded pictures by name. */
   readonly name: string;
 }
 
-/** Gives a server the pictures of a run; their names there by role. */
+/** Uploads the pictures of a run; returns their names on the server by role. */
 async function uploadPictures(
   server: ComfyServer,
   { files, name }: Pictures,

@@ -19,7 +19,7 @@ export interface IopaintServer {
 
 /** Bounds of one call. */
 export interface CallOptions {
-  /** Aborting rejects the call with the signal's reason. The server itself goes on: it knows no cancel. */
+  /** Aborting rejects the call with the signal's reason. The server continues, because IOPaint cannot cancel. */
   readonly signal: AbortSignal;
   /** Until the whole answer was read. */
   readonly timeoutMs: number;
@@ -33,7 +33,7 @@ export interface IopaintRequest {
   readonly maxBytes: number;
 }
 
-/** The bytes of a good answer. Throws `server_lost`, `proxy_error`, `out_of_memory`, `engine_failed` and their like. */
+/** The bytes of a 200 answer. Throws `server_lost` or one of the codes of `failureOf`. */
 export async function call(
   server: IopaintServer,
   request: IopaintRequest,
@@ -75,20 +75,20 @@ interface SentRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Sent by POST as JSON; null for GET. */
   readonly body: string | null;
-  /** Longest good answer. */
+  /** Limit of a 200 answer. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
 interface Answer {
   readonly status: number;
-  /** Of any status but 200 the first 64 KiB or a little more. */
+  /** For a status other than 200 only the first 64 KiB or a little more. */
   readonly bytes: Buffer;
 }
 
 /**
- * One request on a connection of its own. Not `fetch`, which gives up when the first byte takes five minutes: this
- * server says nothing until the picture is done.
+ * Sends one request on its own connection. Not `fetch`, which fails when the first byte takes five minutes: this server
+ * sends nothing until the picture is done.
  */
 function send({ url, headers, body, maxBytes, signal }: SentRequest): Promise<Answer> {
   const { request } = url.startsWith("https:") ? https : http;
@@ -113,7 +113,7 @@ function send({ url, headers, body, maxBytes, signal }: SentRequest): Promise<An
 
 const enoughBytes = 64 * 1024;
 
-/** What went wrong stands at the start; leaving the loop closes the connection. */
+/** The start of an error answer, which is enough to classify it; leaving the loop closes the connection. */
 async function readStart(response: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
@@ -136,12 +136,12 @@ async function readBody(response: AsyncIterable<Buffer>, maxBytes: number): Prom
   return Buffer.concat(chunks);
 }
 
-/** As torch and its parts say it, on graphics cards and on the CPU. */
+/** Memory errors of torch, on graphics cards and on the CPU. */
 const memoryPattern =
   /OutOfMemory|out of memory|can't allocate memory|not enough memory|ran out of memory|\bMemoryError/i;
 const cpuPattern = /DefaultCPUAllocator|\bMemoryError|alloc_cpu/;
 
-/** What the server answers when something failed; its texts hold paths and reach admins only. */
+/** The error body of a server. Its texts may hold paths, so only admins see them. */
 interface Failure {
   readonly error?: unknown;
   readonly detail?: unknown;
@@ -150,7 +150,7 @@ interface Failure {
 
 /** The error for an answer that is not 200. */
 function failureOf({ status }: { readonly status: number }, text: string): AppError {
-  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
+  // A limit of the server or its proxy: the server is healthy, and another one may have a higher limit.
   if (status === 413) {
     return new AppError("request_too_large", "The server takes no files of this size.", {
       details: { status },
@@ -162,21 +162,21 @@ function failureOf({ status }: { readonly status: number }, text: string): AppEr
   return new AppError(code, undefined, { details: { status, ...(exception ? { exception } : {}) } });
 }
 
-/** Name and text of what Python raised. */
+/** Name and message of the Python exception. */
 function exceptionOf({ error, errors }: Failure): string {
   const parts = [error, errors].filter((part) => typeof part === "string" && part !== "");
   return foreignText.parse(parts.join(": "));
 }
 
 function codeOf(status: number, { error, detail, errors }: Failure): ErrorCode {
-  const said = [error, detail, errors].map(String).join("\n");
-  if (memoryPattern.test(said)) return cpuPattern.test(said) ? "out_of_memory" : "gpu_out_of_memory";
+  const text = [error, detail, errors].map(String).join("\n");
+  if (memoryPattern.test(text)) return cpuPattern.test(text) ? "out_of_memory" : "gpu_out_of_memory";
   if (status === 422) return "node_missing";
   if (status === 429 || status === 503) return "server_busy";
   return "engine_failed";
 }
 
-/** IOPaint says every failure in JSON, so this is somebody else's page. */
+/** IOPaint answers every failure in JSON, so an answer without JSON comes from a proxy. */
 function proxyCode(status: number): ErrorCode {
   return status === 429 || status === 503 ? "server_busy" : "proxy_error";
 }

@@ -11,13 +11,13 @@ type Pool = Pick<ServerPool, "acquire" | "report" | "noteTaken">;
 
 export interface IopaintEngineInput {
   readonly pool: Pool;
-  /** A server that has not answered after this time counts as lost. In ms, default half an hour: the run's own limit is shorter. */
+  /** A server that does not answer for this long counts as lost. Default 30 min; the limit of the run is shorter. */
   readonly answerLimitMs?: number;
-  /** How long a server is kept for the answer of a run that was stopped, in ms. */
+  /** How long a server is kept after its run was stopped, until it answers. */
   readonly abandonMs: number;
 }
 
-/** Shares of the run before and after the server's own work, of which it says nothing. */
+/** Progress before and after the request; the server reports none in between. */
 const startShare = 0.05;
 const endShare = 0.95;
 
@@ -32,9 +32,13 @@ const prepareByKind: Partial<Record<JobKind, PrepareRun>> = {
 };
 
 /**
- * Runs on IOPaint servers, one job at a time on each among all workers: they answer requests at the same time, but their
- * plugins keep a picture on one shared instance, so that a job would get another job's picture. They know no cancel:
- * the run ends at once, but the server is kept until it has answered.
+ * Runs jobs on IOPaint servers, one at a time per server among all workers: plugins keep their picture on a shared instance,
+ * so that concurrent requests can get each other's picture. IOPaint cannot cancel: an aborted run ends at once, but its
+ * server is kept until it has answered.
+ *
+ *   held (pool) -> taken (server lease) -> request -> answer      -> lease "over", server released
+ *                                             |   \-> abort       -> answer within `abandonMs`: "over", else "given_up"
+ *                                             +-----> connection lost -> "lost": the server stays taken until that run must be over
  */
 export function createIopaintEngine(input: IopaintEngineInput): Engine {
   const { pool, answerLimitMs = 30 * 60_000, abandonMs } = input;
@@ -79,14 +83,14 @@ async function prepare(task: EngineTask): Promise<IopaintRun> {
   return prepareRun(task);
 }
 
-/** A server that is this run's alone, among all workers. */
+/** A server that only this run uses, among all workers. */
 interface TakenServer {
   readonly held: HeldServer;
   readonly lease: ServerLease;
   readonly need: Need;
 }
 
-/** A server that no run of any worker uses; one that another worker has taken is busy for the pool, too. */
+/** Takes a server that no run of any worker uses. Reports to the pool the servers that another worker has taken. */
 async function acquire(pool: Pool, task: EngineTask, context: EngineContext): Promise<TakenServer> {
   const { need, jobId, avoid } = task;
   for (;;) {
@@ -99,7 +103,7 @@ async function acquire(pool: Pool, task: EngineTask, context: EngineContext): Pr
   }
 }
 
-/** The lease of a server, with the server noted at the job; the server is released where that fails. */
+/** Takes the lease of a held server and stores the server with the job. Releases the server on failure. */
 async function leaseOf(held: HeldServer, context: EngineContext): Promise<ServerLease | null> {
   let lease: ServerLease | null = null;
   try {
@@ -115,7 +119,7 @@ async function leaseOf(held: HeldServer, context: EngineContext): Promise<Server
   }
 }
 
-/** Whether the server did well shows in its answer. */
+/** Finishes the result and reports the run to the pool: a bad picture counts as a failure of the server. */
 async function judge(pool: Pool, taken: TakenServer, finish: () => Promise<void>): Promise<void> {
   const { held, need } = taken;
   try {
@@ -129,8 +133,8 @@ async function judge(pool: Pool, taken: TakenServer, finish: () => Promise<void>
 }
 
 /**
- * The error with the server's address, so that the next try can avoid it. A failure beside a run that was lost may be the
- * lost run's doing, so it costs the job nothing.
+ * The error with the server's address, so that the next attempt avoids the server. While a lost run may still be running
+ * there, a failure becomes `server_busy`, which costs the job nothing.
  */
 function named(error: unknown, { held, lease }: TakenServer): AppError {
   const { code, message, details, cause } = toAppError(error);
@@ -145,11 +149,11 @@ interface RequestsInput {
   readonly abandonMs: number;
 }
 
-/** The requests that are under way, also those whose run has ended. */
+/** The requests under way, also those whose run has ended. */
 interface Requests {
   /**
-   * The answer, or the signal's reason at once. Server and lease are released by the server's answer, or `abandonMs` after
-   * the abort, not by the end of the run: a failed request is reported to the pool, a good answer is the caller's to judge.
+   * Resolves with the answer, rejects at once on abort. Server and lease are released at the server's answer, or `abandonMs`
+   * after the abort. A failed request is reported to the pool here; the caller reports a good answer.
    */
   send(run: IopaintRun, taken: TakenServer, signal: AbortSignal): Promise<Buffer>;
   close(): Promise<void>;
@@ -175,7 +179,7 @@ function createRequests({ pool, answerLimitMs, abandonMs }: RequestsInput): Requ
         )
         .then(async (end) => {
           abandon.clear();
-          // Before the release: the next job of this worker must find the server free.
+          // Before the release: the next job of this worker must find the lease free.
           await lease.end(end);
           held.release();
           open.delete(ended);
@@ -190,17 +194,17 @@ function createRequests({ pool, answerLimitMs, abandonMs }: RequestsInput): Requ
   };
 }
 
-/** Whether the server has ended the run by its answer; a connection that breaks says nothing about it. */
+/** `over` when the answer shows that the server ended the run; after a broken connection it may still run. */
 function endOf({ code, details }: AppError): ServerRunEnd {
   if (code === "proxy_error") return proxyGaveUp.includes(Number(details?.["status"])) ? "lost" : "over";
   if (code !== "server_lost" || details?.["reason"] === "refused") return "over";
   return details?.["reason"] === "timeout" ? "given_up" : "lost";
 }
 
-/** What proxies answer when the server behind them takes too long. */
+/** Status codes of proxies whose server takes too long. */
 const proxyGaveUp: readonly number[] = [408, 504, 522, 524];
 
-/** A signal that follows another one after a while. */
+/** A signal that aborts `delayMs` after another one. */
 function abortAfter(signal: AbortSignal, delayMs: number) {
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -9,18 +9,18 @@ import { type Picture, readMask, readPicture, writeMask, writePng, writeSharp } 
 import type { EngineTask } from "../port.ts";
 import { type CallOptions, inpaint, type IopaintServer, readServerConfig, runPlugin } from "./routes.ts";
 
-/** One request to a server and what becomes of its answer. */
+/** One request to a server, and how the result is made from its answer. */
 export interface IopaintRun {
-  /** Sends the request; a good answer is a picture. */
+  /** Sends the request and returns the picture of the answer. */
   request(server: IopaintServer, options: CallOptions): Promise<Buffer>;
   /** Checks the answer and writes the result as PNG to `file`. */
   finish(answer: Buffer, file: string): Promise<void>;
 }
 
-/** Reads the inputs and says what is to be sent. Throws what is wrong with the inputs before any server is taken. */
+/** Reads the inputs and builds the request. Throws for invalid inputs, before a server is taken. */
 export type PrepareRun = (task: EngineTask) => Promise<IopaintRun>;
 
-/** What is marked is painted over; every pixel outside stays as it was, whatever the server answers there. */
+/** Repaints the marked pixels; every other pixel stays unchanged, whatever the server answers. */
 export const prepareInpaint: PrepareRun = async (task) => {
   const file = inputPath(task, "image");
   const { png: image, ...size } = await preparePicture(file);
@@ -46,7 +46,7 @@ export const prepareInpaint: PrepareRun = async (task) => {
 
 type PluginKind = keyof typeof pluginsByKind;
 
-/** A kind that a plugin of the server makes; which one it has is asked first. */
+/** A kind that a plugin runs; the server is first asked which plugin it has. */
 export function preparePlugin(kind: PluginKind): PrepareRun {
   return async (task) => {
     const picture = await preparePicture(inputPath(task, "image"));
@@ -85,7 +85,7 @@ interface SentPicture {
   readonly height: number;
 }
 
-/** The picture as PNG: the server answers in the format that it was sent, and this one loses nothing. */
+/** The picture as PNG: the server answers in the format of the request, and PNG is lossless. */
 async function preparePicture(file: string): Promise<SentPicture> {
   try {
     const { data, info } = await sharp(file, { limitInputPixels: false })
@@ -98,7 +98,7 @@ async function preparePicture(file: string): Promise<SentPicture> {
   }
 }
 
-/** What a server made, decoded: 8-bit sRGB with or without transparency. */
+/** A decoded answer: 8-bit sRGB with or without transparency. */
 interface Result {
   readonly data: Uint8Array;
   readonly width: number;
@@ -106,7 +106,7 @@ interface Result {
   readonly channels: 3 | 4;
 }
 
-/** Decodes the whole picture, so that a damaged one is found here. Throws `engine_failed`, also for another size. */
+/** Decodes the whole picture. Throws `engine_failed` for a damaged picture or another size. */
 async function readResult(
   bytes: Buffer,
   expected: { readonly width: number; readonly height: number },
@@ -116,17 +116,17 @@ async function readResult(
     .raw({ depth: "uchar" })
     .toBuffer({ resolveWithObject: true })
     .catch((cause: unknown) => {
-      throw new AppError("engine_failed", "The server's answer is no picture.", { cause });
+      throw new AppError("engine_failed", "The server's answer is not a picture.", { cause });
     });
   const { width, height, channels } = info;
   if (width !== expected.width || height !== expected.height)
-    throw new AppError("engine_failed", "The server's picture has another size than was asked for.", {
+    throw new AppError("engine_failed", "The server's picture does not have the requested size.", {
       details: { got: [width, height], expected: [expected.width, expected.height] },
     });
   return { data, width, height, channels: channels === 4 ? 4 : 3 };
 }
 
-/** Writes the result into `picture` where the mask is set; every other pixel, and all transparency, stays as it was. */
+/** Copies the result into `picture` where the mask is set; other pixels and all transparency stay unchanged. */
 function pasteResult(picture: Picture, result: Result, mask: Mask): void {
   const { data } = picture;
   for (let i = 0; i < mask.data.length; i++) {

@@ -4,7 +4,7 @@ import { call, type CallOptions, type IopaintServer } from "./client.ts";
 
 export type { CallOptions, IopaintServer } from "./client.ts";
 
-/** No answer is longer: a large PNG of the greatest size that a result may have. */
+/** Enough for a PNG of the greatest result. */
 const maxPictureBytes = 512 * 1024 * 1024;
 
 interface InpaintRequest {
@@ -14,8 +14,8 @@ interface InpaintRequest {
 }
 
 /**
- * The picture with what is marked filled from its surroundings, in the image's format; for models that read no words.
- * One at a time per server: others wait in line.
+ * Fills the marked pixels from their surroundings, with models that read no prompt; returns the whole picture in the
+ * image's format. A server runs one such request at a time and queues the others.
  */
 export function inpaint(
   server: IopaintServer,
@@ -37,7 +37,7 @@ interface JsonRoute<T> {
   readonly schema: ZodType<T>;
 }
 
-/** A JSON answer. Throws `proxy_error` when it is not what an IOPaint server says. */
+/** A JSON answer. Throws `proxy_error` when it does not match the schema of IOPaint. */
 async function readJson<T>(
   server: IopaintServer,
   { route, schema }: JsonRoute<T>,
@@ -56,7 +56,7 @@ const modelSchema = z.object({ name: foreignText, need_prompt: z.boolean().defau
 /** The model that inpaints. */
 interface IopaintModel {
   readonly name: string;
-  /** False: it fills from the surroundings and reads no words. */
+  /** False: the model fills from the surroundings and reads no prompt. */
   readonly needsPrompt: boolean;
 }
 
@@ -73,11 +73,11 @@ interface PluginRequest {
   /** Such as `RealESRGAN`, `RemoveBG`, `GFPGAN`. */
   readonly plugin: string;
   readonly image: Buffer;
-  /** Read by plugins that enlarge. */
+  /** Used by upscale plugins only. */
   readonly scale: number;
 }
 
-/** The picture that a plugin makes of the image. Throws `node_missing` when the server does not have the plugin. */
+/** Runs a plugin on the image. Throws `node_missing` when the server does not have the plugin. */
 export function runPlugin(
   server: IopaintServer,
   { plugin, image, scale }: PluginRequest,
@@ -94,9 +94,9 @@ const serverConfigSchema = z.object({
   realesrganModel: foreignText.nullish(),
 });
 
-/** What the server was started with. */
+/** The plugins that the server was started with. */
 interface IopaintConfig {
-  /** Names of the plugins that make pictures, such as `RealESRGAN`. */
+  /** Names of the plugins that return pictures, such as `RealESRGAN`. */
   readonly plugins: readonly string[];
   /** Models of these plugins. */
   readonly pluginModels: readonly string[];

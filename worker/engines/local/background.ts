@@ -26,7 +26,7 @@ import { components } from "./raster/shapes.ts";
 import type { Runtime } from "./runtime.ts";
 
 const spreadShare = 0.012;
-/** A share below this says too little about the colour: the colour of the person nearby is taken. */
+/** Below this share the colour is too uncertain, and the colour of the person nearby is used. */
 const leastShare = 0.25;
 
 /** Takes the background's colour out of half-transparent pixels of `picture`, in place; `work` is its smaller copy. */
@@ -54,10 +54,10 @@ function cleanEdgeColors(picture: Rgb, alpha: Grey, { work, matte }: { work: Rgb
   }
 }
 
-/** A piece smaller than this share of the largest is no person of the picture. */
+/** A piece smaller than this share of the largest is not a person. */
 const leastShareOfLargest = 0.08;
 
-/** Drops crumbs; a group of people may be several pieces. */
+/** Drops small pieces; a group of people may be several pieces. */
 function keepPeople(cv: CV, mask: Mask): Mask {
   const { labels, areas } = components(cv, mask);
   const largest = areas.slice(1).reduce((most, area) => Math.max(most, area), 0);
@@ -67,7 +67,7 @@ function keepPeople(cv: CV, mask: Mask): Mask {
   });
 }
 
-/** Below it the bones say nothing sure about where the person is. */
+/** Below this score the pose is too uncertain to locate the person. */
 const bonesFromShoulderScore = 0.4;
 const nearShare = 0.04;
 
@@ -143,7 +143,7 @@ export const runRemoveBackground: LocalRun = async (task, context) => {
   return [{ path, mime: "image/png", facts }];
 };
 
-/** What was transparent before stays so. */
+/** Pixels that were transparent before stay transparent. */
 function keepTransparency(picture: Picture, alpha: Grey): Grey {
   const old = picture.alpha;
   if (!old) return alpha;

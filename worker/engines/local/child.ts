@@ -6,7 +6,7 @@ import { type ChildMessage, packError, type RunMessage } from "./engine-child.ts
 import type { LocalRun, RunContext } from "./run-context.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 
-// Loaded on first use: a child that only enlarges pictures never loads OpenCV.
+// Loaded on first use: a child that only upscales never loads OpenCV.
 const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
   outfit_change: async () => (await import("./outfit/run.ts")).runOutfitChange,
   upscale: async () => (await import("./upscale.ts")).runUpscale,
@@ -14,7 +14,7 @@ const runs: Partial<Record<JobKind, () => Promise<LocalRun>>> = {
   remove_background: async () => (await import("./background.ts")).runRemoveBackground,
 };
 
-/** Runs one task inside the child. Throws `no_engine` for a kind that this engine does not make. */
+/** Runs one task inside the child. Throws `no_engine` for a kind that the local engine cannot run. */
 async function runTask(task: EngineTask, context: RunContext): Promise<readonly EngineOutput[]> {
   const load = runs[task.kind];
   if (!load) throw new AppError("no_engine");

@@ -6,13 +6,13 @@ import { AppError, type ErrorCode, isAppError, isErrorCode, isOutOfSpace } from 
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
 import type { LocalStage } from "./run-context.ts";
 
-/** Asks a child for one run. */
+/** The request to a child: one run. */
 export interface RunMessage {
   readonly task: EngineTask;
   readonly modelsDir: string;
 }
 
-/** An AppError on its way to the parent; `trace` is the stack of what was thrown, for the log. */
+/** An AppError as sent to the parent; `trace` is the stack of the thrown value, for the log. */
 interface WireError {
   readonly code: string;
   readonly message: string;
@@ -20,14 +20,14 @@ interface WireError {
   readonly trace?: string;
 }
 
-/** What a child says during and at the end of a run. */
+/** Messages of a child during and at the end of a run. */
 export type ChildMessage =
   | { readonly type: "progress"; readonly fraction: number; readonly stage: LocalStage }
   | { readonly type: "preview"; readonly bytes: Uint8Array }
   | { readonly type: "done"; readonly outputs: readonly EngineOutput[] }
   | { readonly type: "failed"; readonly error: WireError };
 
-/** Packs anything thrown in the child; what is not an AppError becomes `engine_failed`, a full disk `storage_unavailable`. */
+/** Packs a value thrown in the child. Without a code of its own: `engine_failed`, for a full disk `storage_unavailable`. */
 export function packError(thrown: unknown): WireError {
   const trace = thrown instanceof Error ? thrown.stack : String(thrown);
   const error = isAppError(thrown) ? thrown : new AppError(codeOf(thrown));
@@ -52,7 +52,7 @@ function codeOf(thrown: unknown): ErrorCode {
   return isMemoryError(thrown) ? "out_of_memory" : "engine_failed";
 }
 
-/** The runtime gives a code only where its own native parts ask for memory; for arrays it has words alone. */
+/** Node sets a code only for its own native allocations; for arrays there is only a message. */
 function isMemoryError(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if ("code" in thrown && thrown.code === "ERR_MEMORY_ALLOCATION_FAILED") return true;
@@ -67,7 +67,7 @@ type ChildContext = Omit<EngineContext, "onBegin" | "onSubmitting" | "takeServer
 /** A forked process that runs one task at a time. */
 export interface EngineChild {
   readonly pid: number | undefined;
-  /** Tasks that were started in it. */
+  /** Number of tasks that were started in the child. */
   runCount: number;
   isAlive(): boolean;
   run(message: RunMessage, context: ChildContext): Promise<readonly EngineOutput[]>;
@@ -79,7 +79,7 @@ export interface EngineChild {
 
 export function forkChild(): EngineChild {
   const child = fork(fileURLToPath(new URL("./child.ts", import.meta.url)), [String(process.pid)], {
-    // The child decodes foreign pictures: it gets no environment of ours and with it no secrets.
+    // The child decodes untrusted pictures, so it gets no secrets of the environment.
     env: { NODE_ENV: "production" },
     execArgv: ["--disable-warning=ExperimentalWarning"],
     serialization: "advanced",
@@ -102,7 +102,7 @@ export function forkChild(): EngineChild {
     },
     rest: () => hold(child, "unref"),
     async kill() {
-      // A rested child would not keep the parent alive until it is gone.
+      // An unreferenced child would not keep the parent alive until it has ended.
       hold(child, "ref");
       child.kill("SIGKILL");
       await gone;
@@ -113,7 +113,7 @@ export function forkChild(): EngineChild {
 
 interface Port {
   readonly child: ChildProcess;
-  /** The last words of the child, for the log. */
+  /** The last part of the child's stderr, for the log. */
   stderr(): string;
 }
 

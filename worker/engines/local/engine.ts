@@ -10,11 +10,11 @@ export interface PoolOptions<Child extends PooledChild> {
   fork(): Child;
   /** Runs after which a child is replaced. */
   readonly maxRuns: number;
-  /** An idle child is ended after so long. */
+  /** An idle child is ended after this time. */
   readonly idleMs: number;
 }
 
-/** Keeps one idle child warm; whoever comes while it is busy gets a child of its own. */
+/** Keeps one idle child warm; a run that starts while it is busy gets its own child. */
 export function createChildPool<Child extends PooledChild>(options: PoolOptions<Child>) {
   const live = new Set<Child>();
   let idle: Child | undefined;
@@ -48,7 +48,7 @@ export function createChildPool<Child extends PooledChild>(options: PoolOptions<
     idleTimer = setTimeout(() => void end(child), options.idleMs).unref();
   }
 
-  /** For a child that may be damaged: nobody gets it again. */
+  /** For a child that may be damaged: it is ended and not used again. */
   function discard(child: Child): void {
     void end(child);
   }
@@ -62,17 +62,17 @@ export function createChildPool<Child extends PooledChild>(options: PoolOptions<
   return { take, giveBack, discard, close };
 }
 
-/** Long enough for the next job of a series, short enough that an idle worker is small again soon. */
+/** Long enough for the next job of a series, short enough that an idle worker soon frees the memory. */
 const idleMs = 60_000;
 
 export interface LocalEngineOptions {
   /** Folder with the models. Default: the ones that ship with the product. */
   readonly modelsDir?: string;
-  /** Runs after which a child is replaced, so that what it leaks stays bounded. Default 20. */
+  /** Runs after which a child is replaced, so that its leaks stay bounded. Default 20. */
   readonly childMaxRuns?: number;
   /** Starts a child. Default: a forked process. */
   readonly fork?: () => EngineChild;
-  /** Gets a line when a child dies in mid-run. Fits a pino logger. */
+  /** Logs a child that dies during a run. */
   readonly log?: { warn(fields: object, message: string): void };
 }
 
@@ -106,7 +106,7 @@ export function createLocalEngine(options: LocalEngineOptions = {}): Engine {
   return { name: facts.name, kinds: facts.kinds, run, close: () => pool.close() };
 }
 
-/** After these the child may hold memory that nobody frees, or a WebAssembly module that stopped for good. */
+/** After these errors the child may hold leaked memory or a WebAssembly module that has aborted. */
 function mayBeDamaged(error: unknown): boolean {
   return isAppError(error) && (error.code === "engine_failed" || error.code === "out_of_memory");
 }

@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 
-// Runs in a thread of the child: inference blocks the child's event loop, so only a thread can see that the parent died.
+// Runs in a thread of the child: inference blocks the child's event loop, so only a thread notices that the parent died.
 const watchMs = 500;
 const { parentPid } = workerData as { parentPid: number };
 

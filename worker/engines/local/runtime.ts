@@ -62,7 +62,7 @@ async function loadOnnx(file: string): Promise<InferenceSession> {
   });
 }
 
-/** OpenCV in a box: the module itself has a `then`, so an async function must never return it bare. */
+/** Wraps OpenCV: the module has a `then` of its own, so an async function must not return it directly. */
 interface Vision {
   readonly cv: CV;
 }

@@ -23,7 +23,7 @@ interface Tile {
 
 const sidesPx = [256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1];
 const overlapPx = 12;
-/** So many tiles at least, so that the progress of a small picture moves as well. */
+/** At least this many tiles, so that small pictures show progress too. */
 const fewestTiles = 6;
 
 function planTiles(size: Size): readonly Tile[] {
@@ -52,7 +52,7 @@ function tileAt(size: Size, { x, y }: { x: number; y: number }, side: number): T
 
 const sidePx = 384;
 
-/** A small copy of the input in which tiles that are still to come stay dim. */
+/** A small copy of the input in which unfinished tiles are dimmed. */
 async function createTilePreview(input: Rgb) {
   const { data, info } = await sharp(input.data, {
     raw: { width: input.width, height: input.height, channels: 3 },
@@ -78,7 +78,7 @@ async function createTilePreview(input: Rgb) {
 
 const scale = 2;
 
-/** The output picture, filled tile by tile; `channels` is 4 when it carries alpha, which tiles leave alone. */
+/** The output picture, filled tile by tile; `channels` is 4 with alpha, which tiles do not write. */
 interface Canvas {
   readonly data: Uint8Array;
   readonly width: number;

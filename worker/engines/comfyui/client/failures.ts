@@ -5,7 +5,7 @@ import type { HistoryEntry } from "./routes.ts";
 
 const executionText = z.string().catch("");
 
-/** What `execution_error` says, as event and in the history. Traceback and inputs hold paths and prompts of people. */
+/** The data of `execution_error`, as event and in the history. Traceback and inputs hold paths and users' prompts. */
 const schema = z.object({
   node_type: foreignText.catch(""),
   exception_type: executionText,
@@ -17,7 +17,7 @@ type Failure = z.infer<typeof schema>;
 
 const causeChars = 500;
 
-/** Our error for the data of an `execution_error`. Its details (node class, exception) are for admins, not for owners. */
+/** Our error for an `execution_error`. Its details (node class, exception) are for admins, not for the job's owner. */
 export function executionFailure(data: unknown): AppError {
   const parsed = schema.safeParse(data);
   if (!parsed.success) return new AppError("engine_failed");
@@ -42,17 +42,17 @@ function codeOf({
   return nodeClass.startsWith("LoadImage") ? "input_missing" : "model_missing";
 }
 
-/** Texts of torch and Python, on any device. */
+/** Messages of torch and Python, on any device. */
 const anyMemory = /OutOfMemory|out of memory|can't allocate memory|Cannot allocate memory|ran out of memory/i;
 const mainMemory = /DefaultCPUAllocator|alloc_cpu|Cannot allocate memory/i;
 
-/** Whose memory did not suffice for a node; null when that was not the reason. */
+/** The memory that ran out; null when the failure has another reason. */
 function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main" | null {
   if (exceptionType === "MemoryError" || mainMemory.test(message)) return "main";
   return anyMemory.test(exceptionType) || anyMemory.test(message) ? "gpu" : null;
 }
 
-/** What people wrote may stand in the message, so it is taken out. */
+/** The exception without the input values of the node, which may be users' prompts. */
 function causeOf({ exception_type, exception_message, current_inputs }: Failure): Error {
   const written = Object.values(current_inputs)
     .flat()
@@ -70,12 +70,12 @@ const fileSchema = z.object({
   type: z.enum(["input", "output", "temp"]),
 });
 
-/** Whether the prompt went well. */
+/** Whether the prompt succeeded. */
 export function hasSucceeded({ status }: HistoryEntry): boolean {
   return !status || status.status_str === "success";
 }
 
-/** The files that an ended prompt made, by node. Throws what the prompt failed with, `engine_interrupted` when stopped. */
+/** The files of an ended prompt. Throws the error of a failed one, `engine_interrupted` for a stopped one. */
 export function outputsOf(entry: HistoryEntry): OutputFile[] {
   if (!hasSucceeded(entry)) throw failureOf(entry);
   return Object.entries(entry.outputs).flatMap(([nodeId, output]) =>
@@ -83,7 +83,7 @@ export function outputsOf(entry: HistoryEntry): OutputFile[] {
   );
 }
 
-/** Nodes give pictures, films and sounds under names of their own, texts too. */
+/** The files in one output of a node. Output names are up to the node, and outputs may also be texts. */
 function filesIn(value: unknown): z.infer<typeof fileSchema>[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((item: unknown) => {
@@ -113,7 +113,7 @@ const nodeErrors = z
   .record(foreignText, z.object({ class_type: validationText, errors: z.array(nodeError).catch([]) }))
   .catch({});
 
-/** The body of a refused prompt, and of one that was accepted in part. */
+/** The body for a refused prompt, and for one that was accepted in part. */
 export const validationSchema = z.object({
   error: z
     .object({
@@ -136,7 +136,7 @@ interface Fault {
   readonly details: string;
 }
 
-/** Our error for a prompt that the server did not take. Values of inputs are not told, save the names of model files. */
+/** Our error for a refused prompt. Details hold no input values, except names of model files. */
 export function validationFailure(validation: Validation): AppError {
   const classes = unknownClasses(validation);
   if (classes) return new AppError("node_missing", undefined, { details: { classes } });
@@ -147,13 +147,13 @@ export function validationFailure(validation: Validation): AppError {
     return new AppError("model_missing", undefined, { details: { models: missing } });
   }
   if (faults.some(isMissingImage)) return new AppError("input_missing");
-  const told = faults.map(({ node, nodeClass, type, input }) => ({ node, class: nodeClass, type, input }));
+  const errors = faults.map(({ node, nodeClass, type, input }) => ({ node, class: nodeClass, type, input }));
   return new AppError("graph_invalid", undefined, {
-    details: { type: validation.error?.type ?? "node_errors", errors: told },
+    details: { type: validation.error?.type ?? "node_errors", errors },
   });
 }
 
-/** The text names the class only on servers before 2026. */
+/** Servers before 2026 name the class only in the message. */
 const unknownClassText = /because node (.+) does not exist/;
 
 function unknownClasses({ error }: Validation): string[] | null {
@@ -178,7 +178,7 @@ function faultsOf({ node_errors }: Validation): Fault[] {
 
 const modelFile = /\.(safetensors|sft|ckpt|pth?|bin|gguf|onnx)$/i;
 
-/** A choice that is no file, such as a sampler, is a fault of the graph. */
+/** A wrong choice that is not a model file, such as a sampler, is a fault of the graph. */
 function isMissingModel({ type, value }: Fault): boolean {
   return type === "value_not_in_list" && value !== undefined && modelFile.test(value);
 }

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode, isOutOfSpace } from "@atelier/server/platform
 
 /** One ComfyUI server. */
 export interface ComfyServer {
-  /** Base address; may hold a path prefix and `user:password@`. */
+  /** Base address; may have a path prefix and `user:password@`. */
   readonly url: string;
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export type PromptGraph = Readonly<
   Record<string, { readonly class_type: string; readonly inputs: Readonly<Record<string, unknown>> }>
 >;
 
-/** A file that a server keeps. */
+/** A file on a server. */
 export interface ServerFile {
   readonly filename: string;
   readonly subfolder: string;
@@ -44,7 +44,7 @@ interface Request extends Route {
 
 const defaultTimeoutMs = 10_000;
 
-/** Reads the answer of one request with `read`; its signal covers the body as well. Throws `server_lost`. */
+/** Sends one request and reads the answer with `read`; the time limit covers the body. Throws `server_lost`. */
 export async function send<T>(
   server: ComfyServer,
   request: Request,
@@ -64,7 +64,7 @@ export async function send<T>(
 }
 
 function initOf({ json, form }: Request, headers: Readonly<Record<string, string>>): RequestInit {
-  // A redirect leads to a page of a proxy, never to another place of the same server.
+  // ComfyUI never redirects; a redirect leads to a page of a proxy.
   const redirect = "manual";
   if (form) return { method: "POST", body: form, headers, redirect };
   if (json === undefined) return { headers, redirect };
@@ -72,7 +72,7 @@ function initOf({ json, form }: Request, headers: Readonly<Record<string, string
   return { method: "POST", body: JSON.stringify(json), headers: { ...headers, ...type }, redirect };
 }
 
-/** A kept connection that the other side closed meanwhile says nothing about the server: reads are sent once more. */
+/** Repeats a GET once when a kept connection was closed by the other side, which does not mean that the server is lost. */
 async function fetchOnce(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
@@ -95,20 +95,20 @@ function toServerLost(error: unknown, timeout: AbortSignal): unknown {
       cause: error,
     });
   }
-  // Only the network's failures are TypeErrors; a full disk or no free file handle is not the server's fault.
+  // Only network failures are TypeErrors; a full disk or missing file handles are not the server's fault.
   if (!(error instanceof TypeError) || isOutOfSpace(error)) return error;
   const reason = networkCode(error) || "unreachable";
   return new AppError("server_lost", "The server cannot be reached.", { details: { reason }, cause: error });
 }
 
-/** The code of the failure below `fetch failed`, such as ECONNREFUSED; of several addresses, the first one's. */
+/** The code of the failure below `fetch failed`, such as ECONNREFUSED; with several addresses that of the first. */
 function networkCode(error: unknown): string {
   const cause = error instanceof Error ? error.cause : null;
   const first = cause instanceof AggregateError ? (cause.errors[0] as unknown) : cause;
   return first instanceof Error && "code" in first ? String(first.code) : "";
 }
 
-/** An answer that was read whole. */
+/** A complete answer. */
 interface Answer {
   readonly status: number;
   readonly contentType: string;
@@ -118,7 +118,7 @@ interface Answer {
 const defaultMaxBytes = 8 * 1024 * 1024;
 
 export interface Ask extends Request {
-  /** Longest answer. Default 8 MiB. */
+  /** Limit of the answer. Default 8 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -133,19 +133,19 @@ export function ask(server: ComfyServer, request: Ask, options: CallOptions): Pr
   return send(server, request, { options, read });
 }
 
-/** The JSON of a good answer. Throws `proxy_error`, `server_busy`, `request_too_large` or `engine_failed` for any other. */
+/** The JSON of a 200 answer. Throws `proxy_error`, `server_busy`, `request_too_large` or `engine_failed` otherwise. */
 export function jsonOf<T>(answer: Answer, schema: ZodType<T>): T {
   const parsed = answer.status === 200 ? schema.safeParse(parseJson(answer.text)) : null;
   if (!parsed?.success) throw refusalOf(answer);
   return parsed.data;
 }
 
-/** For routes that answer 200 and nothing else. */
+/** For routes whose answer has no content. Throws as `jsonOf`. */
 export function requireDone(answer: Answer): void {
   if (answer.status !== 200) throw refusalOf(answer);
 }
 
-/** Undefined when the text is no JSON. */
+/** Undefined when the text is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -157,10 +157,10 @@ export function parseJson(text: string): unknown {
 const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504]);
 const busyStatuses = new Set([429, 503]);
 
-/** The error for an answer that is not what the route gives; the text of the answer is not repeated. */
+/** The error for an unexpected answer; it does not contain the text of the answer. */
 export function refusalOf(answer: Answer): AppError {
   const { status } = answer;
-  // The server's own limit or that of a proxy before it: no sign that it is unwell, but another may take it.
+  // A limit of the server or its proxy: the server is healthy, and another one may have a higher limit.
   if (status === 413) {
     return new AppError("request_too_large", "The server takes no files of this size.", {
       details: { status },
@@ -175,7 +175,7 @@ function codeOf(answer: Answer): ErrorCode {
   return busyStatuses.has(status) ? "server_busy" : "engine_failed";
 }
 
-/** ComfyUI's own routes never answer with a page. */
+/** ComfyUI's own routes never answer with HTML. */
 function isHtml({ contentType, text }: Answer): boolean {
   return contentType.includes("html") || /^\s*<(!doctype|html)/i.test(text);
 }
@@ -187,7 +187,7 @@ export async function readBody(response: Response, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** The body piece by piece; ends with `engine_failed` as soon as it passes `maxBytes`. */
+/** The body in chunks. Throws `engine_failed` as soon as it is longer than `maxBytes`. */
 export async function* boundedChunks(response: Response, maxBytes: number): AsyncGenerator<Uint8Array> {
   let sizeBytes = 0;
   if (!response.body) return;
@@ -206,12 +206,12 @@ export interface Endpoint {
 }
 
 interface Route {
-  /** Below the base address, without a slash in front; its parts are encoded already. */
+  /** Path below the base address, without a leading slash; already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
 }
 
-/** Where a route of the server is asked: base path and route joined, credentials moved from the address to a header. */
+/** URL and headers of a route; credentials move from the address to a header. */
 function httpEndpoint(server: ComfyServer, route: Route): Endpoint {
   const url = baseOf(server);
   const headers = { ...credentialsOf(url), ...server.headers };
@@ -243,11 +243,11 @@ function credentialsOf({ username, password }: URL): Record<string, string> {
 
 const timeoutMs = 1_500;
 
-/** Whether something listens at the server's address: a server whose work holds up its answers still does. */
+/** Whether the server accepts connections; a server that is too busy to answer still does. */
 export function acceptsConnections(server: ComfyServer): Promise<boolean> {
   const { hostname, port, protocol } = new URL(httpEndpoint(server, { path: "" }).url);
   const target = {
-    // An IPv6 address stands in brackets.
+    // Without the brackets of an IPv6 address.
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port) || (protocol === "https:" ? 443 : 80),
   };

@@ -15,9 +15,9 @@ import { deleteQueued, readQueue } from "./routes.ts";
 
 export interface Prompt {
   readonly graph: PromptGraph;
-  /** A lower-case UUID. */
+  /** A UUID in lower case. */
   readonly promptId: string;
-  /** Whose socket gets the events. */
+  /** The client whose socket gets the events. */
   readonly clientId: string;
 }
 
@@ -28,14 +28,14 @@ const takeBackMs = 5_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Puts a prompt into the server's queue. Throws `node_missing`, `model_missing`, `input_missing` or `graph_invalid` when
- * the server refuses it; one that it took without some of its outputs, or under another id, is taken back.
+ * Posts a prompt. Throws `node_missing`, `model_missing`, `input_missing` or `graph_invalid` when the server refuses it. A
+ * prompt that was accepted without some of its outputs, or under another id, is cancelled and counts as refused.
  */
 export async function postPrompt(server: ComfyServer, prompt: Prompt, options: CallOptions): Promise<void> {
   const { graph, promptId, clientId } = prompt;
-  if (!uuid.test(promptId)) throw new AppError("internal", "The id of a prompt is a lower-case UUID.");
+  if (!uuid.test(promptId)) throw new AppError("internal", "A prompt id must be a UUID in lower case.");
   if (Object.values(graph).some(hasUnsafeNumber)) throw new AppError("graph_invalid");
-  // Previews are off on most servers; those that do not know the override ignore it.
+  // Previews are off on most servers; servers without this override ignore it.
   const extra = { preview_method: "auto" };
   const json = { prompt: graph, prompt_id: promptId, client_id: clientId, extra_data: extra };
   const answer = await ask(server, { path: "prompt", json }, { timeoutMs, ...options });
@@ -50,18 +50,18 @@ export async function postPrompt(server: ComfyServer, prompt: Prompt, options: C
   throw isKnown ? validationFailure(body) : tooOld();
 }
 
-/** What runs under another id is neither found again nor told of: it would be posted over and over. */
+/** Refused, because a prompt under another id can neither be found again nor followed. */
 function tooOld(): AppError {
-  return new AppError("node_missing", "The server is too old: it does not take the ids of prompts.");
+  return new AppError("node_missing", "The server is too old: it ignores prompt ids.");
 }
 
-/** It may run already; one that outlasts this is not waited for. */
+/** Cancels the prompt, which may run already; waits 5 s at most. */
 async function takeBack(server: ComfyServer, promptId: string, { signal }: CallOptions): Promise<void> {
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(takeBackMs)]);
   await cancelPrompt(server, promptId, { signal: bounded }).catch(() => signal.throwIfAborted());
 }
 
-/** JavaScript reads larger whole numbers of a server or a workflow wrong without a word. */
+/** JavaScript silently rounds larger integers of a server or a workflow. */
 function hasUnsafeNumber({ inputs }: PromptGraph[string]): boolean {
   return Object.values(inputs).some(
     (value) => typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER,
@@ -69,12 +69,12 @@ function hasUnsafeNumber({ inputs }: PromptGraph[string]): boolean {
 }
 
 const cancelPauseMs = 200;
-/** A server forgets an interrupt that comes just before it begins with the prompt, so a prompt that goes on gets another. */
+/** A server loses an interrupt that comes just before the prompt begins, so the interrupt is repeated. */
 const repeatMs = 2_000;
 
 /**
- * Takes one prompt off the server, wherever it is there, and resolves when it waits and runs no more. Other prompts are
- * not touched. Servers notice an interrupt between nodes and sampler steps only, so the caller's signal bounds the wait.
+ * Cancels one pending or running prompt and resolves when the server has stopped it. Other prompts are not affected.
+ * Servers notice an interrupt only between nodes and sampler steps, so the caller's signal must bound the wait.
  */
 export async function cancelPrompt(
   server: ComfyServer,
@@ -96,7 +96,7 @@ export async function cancelPrompt(
 async function stop(server: ComfyServer, promptId: string, options: CallOptions): Promise<boolean> {
   if (await cancelJob(server, promptId, options)) return true;
   await deleteQueued(server, promptId, options);
-  // Servers of early 2025 and older interrupt whatever runs, so ours must be what runs.
+  // Servers of early 2025 and older interrupt any running prompt, so this one must be running.
   const { running } = await readQueue(server, options);
   if (!running.includes(promptId)) return false;
   await interrupt(server, promptId, options);
@@ -122,11 +122,11 @@ async function isOpen(server: ComfyServer, promptId: string, options: CallOption
   return running.includes(promptId) || pending.includes(promptId);
 }
 
-/** A server that cannot be reached is tried for this long: it may be cut off for a moment while the prompt goes on. */
+/** How long to retry when the server cannot be reached: the prompt may still run there. */
 const cancelMostMs = 30_000;
 const cancelRetryMs = 500;
 
-/** Takes the prompt off its server once its post is answered, as far as that can be done. Never rejects. */
+/** Cancels a prompt that was given up, once its post is answered; retries for 30 s. Never rejects. */
 export async function cancelGivenUp(
   server: ComfyServer,
   promptId: string,

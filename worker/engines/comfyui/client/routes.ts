@@ -15,7 +15,7 @@ import {
   type ServerFile,
 } from "./http.ts";
 
-/** Takes a waiting prompt out of the queue; a running or unknown one is left alone. */
+/** Deletes a pending prompt from the queue; does nothing for a running or unknown one. */
 export async function deleteQueued(
   server: ComfyServer,
   promptId: string,
@@ -32,17 +32,17 @@ const entrySchema = z.object({
       completed: z.boolean().default(false),
       messages: z.array(z.tuple([z.string(), z.unknown()])).default([]),
     })
-    // Servers of early 2024 and older write null here for what went well.
+    // Servers of early 2024 and older send null for a success.
     .nullish(),
 });
 
-/** How a prompt ended. */
+/** The end of a prompt as the history has it. */
 export type HistoryEntry = z.infer<typeof entrySchema>;
 
 const historySchema = z.record(z.string(), entrySchema);
 const maxHistoryBytes = 32 * 1024 * 1024;
 
-/** The end of a prompt; null while it waits or runs, and when the server does not know it. */
+/** The end of a prompt; null while it is pending or running, and when the server does not know it. */
 export async function readHistory(
   server: ComfyServer,
   promptId: string,
@@ -63,22 +63,22 @@ export interface ServerQueue {
 const entries = z.array(z.tuple([z.number(), z.string()], z.unknown()));
 const queueSchema = z.object({ queue_running: entries, queue_pending: entries });
 
-/** Every entry carries its whole graph, so a long queue is a long answer. */
+/** Each entry contains its whole graph, so a long queue is a long answer. */
 const maxQueueBytes = 64 * 1024 * 1024;
 
-/** What runs and waits on the server. */
+/** Ids of the running and pending prompts. */
 export async function readQueue(server: ComfyServer, options: CallOptions): Promise<ServerQueue> {
   const { queue_running: running, queue_pending: pending } = await askQueue(server, options);
   return { running: running.map(([, id]) => id), pending: pending.map(([, id]) => id) };
 }
 
-/** A prompt that runs or waits on a server, whoever posted it. */
+/** A running or pending prompt, of any client. */
 export interface QueuedPrompt {
   readonly promptId: string;
   readonly graph: unknown;
 }
 
-/** The same with the graphs. */
+/** The running and pending prompts with their graphs. */
 export async function readQueuedPrompts(server: ComfyServer, options: CallOptions): Promise<QueuedPrompt[]> {
   const { queue_running: running, queue_pending: pending } = await askQueue(server, options);
   return [...running, ...pending].map(([, promptId, graph]) => ({ promptId, graph }));
@@ -92,7 +92,7 @@ export type PromptStatus =
   | { readonly state: "pending" | "running" | "unknown" }
   | { readonly state: "ended"; readonly entry: HistoryEntry };
 
-/** Where a prompt is. A server keeps queue and history in memory only, so a restart makes it unknown. */
+/** The state of a prompt. Servers keep queue and history in memory only, so after a restart it is unknown. */
 export async function findPrompt(
   server: ComfyServer,
   promptId: string,
@@ -103,12 +103,12 @@ export async function findPrompt(
   const { running, pending } = await readQueue(server, options);
   if (running.includes(promptId)) return { state: "running" };
   if (pending.includes(promptId)) return { state: "pending" };
-  // It may have ended between the two answers: a prompt leaves the queue and enters the history at once.
+  // Read again: the prompt may have moved from the queue to the history between the two answers.
   const entry = await readHistory(server, promptId, options);
   return entry ? { state: "ended", entry } : { state: "unknown" };
 }
 
-/** Asks the server to unload its models and free its memory; done as soon as it is idle. */
+/** Makes the server unload its models and free its memory as soon as it is idle. */
 export async function freeMemory(server: ComfyServer, options: CallOptions): Promise<void> {
   const json = { unload_models: true, free_memory: true };
   requireDone(await ask(server, { path: "free", json }, options));
@@ -122,12 +122,12 @@ const nodeInfo = z.object({
   output_node: z.boolean().default(false),
 });
 
-/** What a node class takes and gives. An input is `[type or choices, options]`, its choices in either place. */
+/** Inputs and outputs of a node class. An input is `[type or choices, options]`; choices may be in either part. */
 export type NodeInfo = z.infer<typeof nodeInfo>;
 
 const objectInfoSchema = z.record(z.string(), z.unknown());
 
-/** A class of the server; null when it does not have it. */
+/** A node class; null when the server does not have it. */
 export async function readObjectInfo(
   server: ComfyServer,
   nodeClass: string,
@@ -141,14 +141,14 @@ export async function readObjectInfo(
 
 const queueLengthSchema = z.object({ exec_info: z.object({ queue_remaining: foreignCount }) });
 
-/** Prompts that run and wait on the server, whoever sent them. */
+/** Number of running and pending prompts, of all clients. */
 export async function readQueueLength(server: ComfyServer, options: CallOptions): Promise<number> {
   return jsonOf(await ask(server, { path: "prompt" }, options), queueLengthSchema).exec_info.queue_remaining;
 }
 
 export interface ComfyDevice {
   readonly name: string;
-  /** Such as `cuda`, `mps` or `cpu`; of a CPU the memory is that of the machine. */
+  /** Such as `cuda`, `mps` or `cpu`; for a CPU the memory is that of the machine. */
   readonly type: string;
   readonly vramTotalBytes: number;
   readonly vramFreeBytes: number;
@@ -173,7 +173,7 @@ const systemStatsSchema = z.object({
   ),
 });
 
-/** Version and memory of the server; the cheapest sign that it is a ComfyUI server and alive. */
+/** Version and memory; also the cheapest check that a ComfyUI server answers. */
 export async function readSystemStats(server: ComfyServer, options: CallOptions): Promise<SystemStats> {
   const { system, devices } = jsonOf(await ask(server, { path: "system_stats" }, options), systemStatsSchema);
   return {
@@ -198,7 +198,7 @@ export interface Upload {
   readonly subfolder: string;
 }
 
-/** Stores a picture in the server's input folder, over one of the same name. Returns the value that LoadImage takes. */
+/** Uploads a picture to the input folder, replacing one of the same name. Returns the value for LoadImage. */
 export async function uploadImage(
   server: ComfyServer,
   upload: Upload,
@@ -218,7 +218,7 @@ const refusalBytes = 64 * 1024;
 
 export interface View {
   readonly file: ServerFile;
-  /** Where it is written. */
+  /** Path of the downloaded file. */
   readonly target: string;
   readonly maxBytes: number;
 }

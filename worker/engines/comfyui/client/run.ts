@@ -7,20 +7,19 @@ import { findPrompt, type HistoryEntry, type PromptStatus, readHistory } from ".
 import { PromptWatch, type WatchInput } from "./watch.ts";
 
 export interface RunPromptInput extends WatchInput {
-  /** Whether a run that is aborted for this reason stays on the server, for somebody else to adopt. Default: never. */
+  /** Whether the prompt of a run aborted for this reason stays on the server, to be adopted. Default: never. */
   readonly staysOnAbort?: (reason: unknown) => boolean;
 }
 
-/** A worker's place is free again this soon after an abort; the cancel goes on behind it. */
+/** How long an abort waits for the cancel; the cancel then continues in the background. */
 const cancelWaitMs = 800;
-/** Shorter than what a worker that stops has left for handing back. */
+/** Shorter than the time that a stopping worker has for handing back. */
 const arriveMs = 3_000;
 
 /**
- * Posts a prompt and follows it to its end; the files it made. The socket only hints, the history decides, so a silent or
- * broken socket costs at most 3 s. Aborting cancels the prompt, and only it, then rejects with the signal's reason.
- * Throws the codes of `postPrompt` and of a failed execution, `engine_interrupted` when somebody else stopped it, and
- * `server_lost` when the server is gone or was started again.
+ * Posts a prompt, follows it to its end and returns its files. The socket only hints and the history decides, so a broken
+ * socket costs at most 3 s. Aborting cancels this prompt only and rejects with the signal's reason. Throws the codes of
+ * `postPrompt` and of a failed execution, `engine_interrupted` when another client stopped it, and `server_lost`.
  */
 export async function runPrompt(server: ComfyServer, input: RunPromptInput): Promise<OutputFile[]> {
   input.signal.throwIfAborted();
@@ -33,7 +32,7 @@ export async function runPrompt(server: ComfyServer, input: RunPromptInput): Pro
   }
 }
 
-/** Follows a prompt that was posted before. Null when it is not there or did not go well: then it may be posted anew. */
+/** Follows a prompt that was posted before. Null when the server does not have it or it failed: then post a new one. */
 export async function adoptPrompt(server: ComfyServer, input: RunPromptInput): Promise<OutputFile[] | null> {
   const place = await findPrompt(server, input.promptId, { signal: input.signal });
   if (place.state === "unknown") return null;
@@ -64,7 +63,7 @@ async function followToEnd(server: ComfyServer, { input, watch, posted }: Follow
     return await awaitEnd(server, { promptId, watch, signal });
   } catch (error) {
     if (!signal.aborted) {
-      // Whoever tries again does so under another id: this one must not go on for nobody.
+      // A retry uses a new prompt id, so cancel this one; otherwise it runs unused.
       if (mayGoOn(error)) void cancelGivenUp(server, promptId, posted);
       throw error;
     }
@@ -76,12 +75,12 @@ async function followToEnd(server: ComfyServer, { input, watch, posted }: Follow
 
 const givenUp = new Set<ErrorCode>(["server_lost", "server_busy", "proxy_error", "engine_failed"]);
 
-/** Whether a prompt that was given up on may still wait or run on its server. */
+/** Whether a prompt that is given up may still wait or run on its server. */
 function mayGoOn(error: unknown): boolean {
   return isAppError(error) && givenUp.has(error.code) && error.details?.["reason"] !== "forgotten";
 }
 
-/** Waits a moment for it: whoever looks for a prompt that is still on its way does not find it, and posts it anew. */
+/** Waits a moment for the post: an attempt that looks for the prompt before it arrived would post a second one. */
 async function hasArrived(posted: Promise<void>): Promise<boolean> {
   const arrived = posted.then(
     () => true,
@@ -95,10 +94,10 @@ async function cancelBriefly(server: ComfyServer, promptId: string, posted: Prom
   await Promise.race([cancelled, sleep(cancelWaitMs, undefined, { ref: false })]);
 }
 
-/** The server may have taken the post although its answer did not come. */
+/** After these errors the server may have accepted the post all the same. */
 const unclear = new Set<ErrorCode>(["server_lost", "proxy_error"]);
 
-/** Not aborted with the run: a post whose answer nobody waited for may still be queued after the cancel. */
+/** Posts the prompt. Not aborted with the run: a post whose answer is not awaited could be queued after the cancel. */
 async function submit(server: ComfyServer, input: RunPromptInput): Promise<void> {
   const options = { signal: new AbortController().signal };
   try {
@@ -108,7 +107,7 @@ async function submit(server: ComfyServer, input: RunPromptInput): Promise<void>
     const place = await findPrompt(server, input.promptId, options).catch(() => null);
     if (place && place.state !== "unknown") return;
     if (!place || error.code !== "server_lost" || error.details?.reason === "timeout") throw error;
-    // The server answers and does not have it: a kept connection was cut before the post arrived.
+    // The server answers and does not have the prompt: a kept connection was cut before the post arrived.
     await postPrompt(server, input, options);
   }
 }
@@ -116,7 +115,7 @@ async function submit(server: ComfyServer, input: RunPromptInput): Promise<void>
 const askTimeoutMs = 3_000;
 const firstPauseMs = 50;
 const longestPauseMs = 500;
-/** The queue, a long answer, is read on every third of the polls that nothing but silence asked for. */
+/** After mere silence the queue, a long answer, is read only at every third poll. */
 const queueEvery = 3;
 
 interface Wait {
@@ -125,7 +124,7 @@ interface Wait {
   readonly signal: AbortSignal;
 }
 
-/** Waits until the history has the prompt. Throws `server_lost` when the server is gone or does not know it any more. */
+/** Waits until the history has the prompt. Throws `server_lost` when the loss detector gives it up. */
 async function awaitEnd(server: ComfyServer, wait: Wait): Promise<HistoryEntry> {
   const { watch, signal } = wait;
   const lossDetector = createLossDetector();
@@ -144,13 +143,13 @@ async function awaitEnd(server: ComfyServer, wait: Wait): Promise<HistoryEntry> 
   }
 }
 
-/** An error is given back: a server that starts again or a proxy before it may answer in a moment. */
+/** Asks once where the prompt is. Errors are returned: a restarting server or its proxy may answer in a moment. */
 async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole: boolean): Promise<LookUp> {
   const options = { signal, timeoutMs: askTimeoutMs };
   try {
     if (isWhole) return await findPrompt(server, promptId, options);
     const entry = await readHistory(server, promptId, options);
-    // Where it is was not asked: at least it has not begun for all that is known.
+    // The queue was not read, so the prompt counts as not begun.
     return entry ? { state: "ended", entry } : { state: "pending" };
   } catch (error) {
     signal.throwIfAborted();
@@ -160,26 +159,26 @@ async function lookFor(server: ComfyServer, { promptId, signal }: Wait, isWhole:
   }
 }
 
-/** What was found of a server when it was asked for a prompt. `stalled`: it takes connections and does not answer them. */
+/** The answer to one look-up of a prompt. `stalled`: the server accepts connections and does not answer. */
 type LookUp = PromptStatus | { readonly state: "away" | "stalled"; readonly error: AppError };
 
-/** Whether a prompt is still there, weighed from one answer of its server to the next. */
+/** Decides from consecutive look-ups whether a prompt is lost. */
 interface LossDetector {
-  /** Throws when it is lost. `askedMs`: when the server was asked, on the monotonic clock. */
+  /** Throws when the prompt is lost. `askedMs`: time of the request on the monotonic clock. */
   check(found: LookUp, askedMs: number): void;
-  /** True until the server says where the prompt is. */
+  /** True while the last look-up did not find the prompt. */
   isUnsure(): boolean;
 }
 
 type LossSign = "away" | "stalled" | "unknown";
 
-/** What lasts for longer than this is the end of a prompt. */
+/** A prompt is lost when the same sign lasts longer than this. */
 const lostAfterMs: Readonly<Record<LossSign, number>> = {
-  /** A server that cannot be reached is lost; so is its queue, which it keeps in memory. */
+  /** The server cannot be reached; if it is down its queue, which it keeps in memory, is gone. */
   away: 5_000,
-  /** While it loads a large model a server may say nothing for a good while. */
+  /** A server that loads a large model may not answer for a long time. */
   stalled: 30_000,
-  /** A prompt that is in neither queue nor history was lost with them. */
+  /** The prompt is in neither queue nor history: the server was restarted. */
   unknown: 1_000,
 };
 
@@ -192,8 +191,8 @@ function createLossDetector(): LossDetector {
         sign = null;
         return;
       }
-      // A server that answers again is given the time to read its own queue. One failure alone, however long it took, may
-      // be that of this process, which stood still.
+      // A changed sign starts the time again. A single failure, however long it took, never counts as a loss: this process
+      // itself may have been suspended.
       if (sign?.kind !== kind) {
         sign = { kind, sinceMs: askedMs };
         return;
@@ -210,7 +209,7 @@ function lossSignIn({ state }: LookUp): LossSign | null {
 }
 
 function forgotten(): AppError {
-  return new AppError("server_lost", "The server was started again and does not know the picture any more.", {
+  return new AppError("server_lost", "The server was restarted and lost the picture.", {
     details: { reason: "forgotten" },
   });
 }

@@ -10,18 +10,18 @@ const maxPayload = 32 * 1024 * 1024;
 interface SocketHandlers {
   onText(text: string): void;
   onBinary(bytes: Buffer): void;
-  /** Once, also when the socket never opened. */
+  /** Called once, also when the socket never opened. */
   onClose(): void;
 }
 
 export interface ServerSocket {
-  /** Resolves when it is open or never will be. */
+  /** Resolves when the socket is open or has failed. */
   readonly settled: Promise<void>;
   /** Idempotent; `onClose` is not called for it. */
   close(): void;
 }
 
-/** The events of the prompts of one client. A server keeps one socket per client id: a second one replaces the first. */
+/** Opens a socket for one client. A server keeps one socket per client id: a second one replaces the first. */
 export function openSocket(server: ComfyServer, clientId: string, handlers: SocketHandlers): ServerSocket {
   const { url, headers } = socketEndpoint(server, clientId);
   const socket = new WebSocket(url, {
@@ -41,7 +41,7 @@ export function openSocket(server: ComfyServer, clientId: string, handlers: Sock
   };
   const stopPings = keepAlive(socket);
   socket.on("open", () => {
-    // With it previews say whose they are.
+    // With this flag previews contain the prompt id.
     socket.send(JSON.stringify({ type: "feature_flags", data: { supports_preview_metadata: true } }));
     settled.resolve();
   });
@@ -50,7 +50,7 @@ export function openSocket(server: ComfyServer, clientId: string, handlers: Sock
     if (isBinary) handlers.onBinary(data);
     else handlers.onText(data.toString("utf8"));
   });
-  // What went wrong does not matter: the caller asks the server's history instead.
+  // The cause does not matter: the caller reads the history instead.
   socket.on("error", () => undefined);
   socket.on("close", end);
   return {
@@ -63,7 +63,7 @@ export function openSocket(server: ComfyServer, clientId: string, handlers: Sock
   };
 }
 
-/** Pings, and cuts the connection when the last ping was not answered. */
+/** Sends pings, and closes the connection when the last one was not answered. */
 function keepAlive(socket: WebSocket): () => void {
   let isAnswered = true;
   socket.on("pong", () => {
@@ -82,13 +82,13 @@ function keepAlive(socket: WebSocket): () => void {
 const firstPauseMs = 500;
 const longestPauseMs = 8_000;
 
-/** A socket that is opened again whenever it breaks, after growing pauses. */
+/** A socket that opens again after each break, with growing pauses. */
 export interface KeptSocket {
-  /** Resolves when the first one is open or cannot be opened. */
+  /** Resolves when the first socket is open or has failed. */
   readonly settled: Promise<void>;
-  /** False from a break until the next try to open it. */
+  /** False from a break until the next attempt to open it. */
   isUp(): boolean;
-  /** Tells that it works, so that the next pause is a short one. */
+  /** Resets the pause after the next break to the shortest. */
   markHealthy(): void;
   close(): void;
 }
@@ -159,10 +159,10 @@ const event = z.union([
   }),
 ]);
 
-/** What a server tells about a prompt or, once, of itself. Just after connecting, `executing` comes without the id of the prompt. */
+/** An event about a prompt, or the feature flags. The `executing` event just after connecting has no prompt id. */
 export type PromptEvent = z.infer<typeof event>;
 
-/** The event in a text frame; null for those that are about no prompt and for what cannot be read. */
+/** The event of a text frame; null for other events and for invalid frames. */
 export function parseEvent(text: string): PromptEvent | null {
   const parsed = event.safeParse(parseJson(text));
   return parsed.success ? parsed.data : null;
@@ -171,7 +171,7 @@ export function parseEvent(text: string): PromptEvent | null {
 /** A picture of the unfinished work. */
 export interface PreviewFrame {
   readonly bytes: Uint8Array;
-  /** Null where the frame does not say whose it is. */
+  /** Null where the frame does not contain it. */
   readonly promptId: string | null;
 }
 
@@ -181,7 +181,7 @@ const headerBytes = 8;
 
 const metadata = z.object({ prompt_id: z.string().nullish() });
 
-/** The preview in a binary frame; null for frames of other kinds and for what cannot be read. */
+/** The preview of a binary frame; null for other and for invalid frames. */
 export function parsePreview(frame: Buffer): PreviewFrame | null {
   if (frame.length <= headerBytes) return null;
   switch (frame.readUInt32BE(0)) {

@@ -13,24 +13,24 @@ type OnProgress = (fraction: number, nodeClass: string) => void;
 export interface WatchInput {
   readonly graph: PromptGraph;
   readonly promptId: string;
-  /** Used for this prompt only; the socket tells of other prompts all the same. */
+  /** Used for this prompt only; the socket still gets events of other prompts. */
   readonly clientId: string;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
-  /** Called once, when the prompt is first seen at work: before that it stands in the server's own line. */
+  /** Called once, when the prompt is first seen running; before that it waits in the server's queue. */
   readonly onBegin?: () => void;
-  /** JPEG or PNG as the server sent it. */
+  /** Gets the JPEG or PNG of the server, unchanged. */
   readonly onPreview: (bytes: Uint8Array) => void;
 }
 
 /** Five previews a second. */
 const previewMs = 200;
-/** Without a word about the prompt for this long, the server is asked: an end that was not told is seen within 3 s. */
+/** After this long without an event of the prompt the server is asked, so that a missed end is seen within 3 s. */
 const silenceMs = 2_000;
-/** The same without a socket. */
+/** The same while the socket is closed. */
 const deafMs = 1_000;
 
-/** What the socket hints about one prompt, from before it is posted until `close`. */
+/** Follows one prompt by socket events, from before the post until `close`. */
 export class PromptWatch {
   readonly #filter: PromptFilter;
   readonly #waker: Waker;
@@ -64,12 +64,12 @@ export class PromptWatch {
     return this.#socket.settled;
   }
 
-  /** Whether the socket told the end; the history may follow it by a moment. */
+  /** Whether the socket reported the end; the history may have it a moment later. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
-  /** Resolves when there is a reason to ask the server: the end was told, the socket broke or is silent. */
+  /** Resolves when there is a reason to ask the server: the end was reported, or the socket broke or is silent. */
   async quiet(): Promise<void> {
     while (!this.#hasEnded && !this.#hasBroken) {
       const patienceMs = this.#socket.isUp() ? silenceMs : deafMs;
@@ -80,14 +80,14 @@ export class PromptWatch {
     this.#heardMs = performance.now();
   }
 
-  /** Whether the socket broke since this was asked last. */
+  /** Whether the socket broke since the last call. */
   takeBreak(): boolean {
     const hasBroken = this.#hasBroken;
     this.#hasBroken = false;
     return hasBroken;
   }
 
-  /** The prompt is at work, as its socket or the server's queue says. */
+  /** The prompt runs, as reported by the socket or the server's queue. */
   noteBegin(): void {
     this.#onBegin?.();
     this.#onBegin = undefined;
@@ -121,17 +121,17 @@ export class PromptWatch {
   }
 }
 
-/** Tells which frames of a socket are about one prompt. */
+/** Decides which frames of a socket belong to one prompt. */
 interface PromptFilter {
   passesEvent(event: PromptEvent): boolean;
   passesPreview(frame: PreviewFrame): boolean;
-  /** The socket broke: what it says next may be about any prompt. */
+  /** The socket broke: frames without an id may belong to another prompt from now on. */
   forget(): void;
 }
 
 /**
- * Servers send the pictures and steps of prompts that were posted without a client to every socket, and some of them name
- * no prompt. A server executes one prompt at a time: such frames are ours only while ours is executed.
+ * Servers send previews and steps of prompts without a client to every socket, some of them without a prompt id. A server
+ * executes one prompt at a time, so frames without an id belong to this prompt only while it is executed.
  */
 export function createPromptFilter(promptId: string): PromptFilter {
   let isExecuting = false;
@@ -154,17 +154,17 @@ export function createPromptFilter(promptId: string): PromptFilter {
   };
 }
 
-/** Whether the server told that the prompt of the event is done. */
+/** Whether the event reports the end of its prompt. */
 function isEnd(event: PromptEvent): boolean {
   return event.type === "executing" ? event.data.node === null : event.type === "execution_end";
 }
 
-/** A new socket is told without an id what its own client's prompt is at. */
+/** A new socket first gets the current node of its client's prompt, without a prompt id. */
 function isGreeting(event: PromptEvent): boolean {
   return event.type === "executing" && event.data.node !== null;
 }
 
-/** How much of a run's time nodes take, roughly: samplers most of it, loaders and codecs some. */
+/** Rough share of the run time by node class: samplers take most of it, loaders and codecs some. */
 const weights: readonly (readonly [RegExp, number])[] = [
   [/^KSampler|^SamplerCustom/, 40],
   [/UpscaleWithModel/, 20],
@@ -173,21 +173,21 @@ const weights: readonly (readonly [RegExp, number])[] = [
 ];
 const leastWeight = 0.5;
 
-/** Fractions below 1 only: it is done when its files are here. */
+/** Below 1, because a run is done only after its files were fetched. */
 const mostFraction = 0.99;
 const leastStep = 0.005;
-/** No node's id. */
+/** Id that no node has. */
 const none = "";
 
-/** Adds up what events say into one fraction that never falls; tells the class of the node that works. */
+/** Combines the events into one fraction that never falls, with the class of the running node. */
 export function createProgress(graph: PromptGraph, onProgress: OnProgress): (event: PromptEvent) => void {
   const shares = new Map<string, number>();
   const total = Object.keys(graph).reduce((sum, id) => sum + weightOf(graph, id), 0);
   let current: string | null = null;
-  let told: { fraction: number; node: string | null } = { fraction: -1, node: null };
+  let sent: { fraction: number; node: string | null } = { fraction: -1, node: null };
 
   const raise = (id: string, share: number) => {
-    // Servers send a maximum of 0 now and then.
+    // Some servers send a maximum of 0.
     if (id in graph && Number.isFinite(share))
       shares.set(id, Math.max(shares.get(id) ?? 0, Math.min(1, share)));
   };
@@ -196,14 +196,14 @@ export function createProgress(graph: PromptGraph, onProgress: OnProgress): (eve
     if (event.type === "executing") current = event.data.node;
     if (current === null) return;
     const done = [...shares].reduce((sum, [id, share]) => sum + share * weightOf(graph, id), 0);
-    const fraction = Math.max(told.fraction, Math.min(mostFraction, done / total));
-    if (current === told.node && fraction - told.fraction < leastStep) return;
-    told = { fraction, node: current };
+    const fraction = Math.max(sent.fraction, Math.min(mostFraction, done / total));
+    if (current === sent.node && fraction - sent.fraction < leastStep) return;
+    sent = { fraction, node: current };
     onProgress(fraction, graph[current]?.class_type ?? "");
   };
 }
 
-/** How far nodes are, 0..1. That another node works now means that the one before is done. */
+/** Progress of nodes, 0..1. When another node starts, the one before is done. */
 function sharesIn(event: PromptEvent, current: string | null): [id: string, share: number][] {
   switch (event.type) {
     case "execution_cached":
@@ -231,7 +231,7 @@ function weightOf(graph: PromptGraph, id: string): number {
   return weights.find(([pattern]) => pattern.test(nodeClass))?.[1] ?? leastWeight;
 }
 
-/** Passes on at most one value per `intervalMs`; those between are dropped. */
+/** Passes at most one value per `intervalMs` and drops the others. */
 export function limitRate<T>(
   intervalMs: number,
   pass: (value: T) => void,
@@ -246,10 +246,10 @@ export function limitRate<T>(
   };
 }
 
-/** Wakes one waiter. */
+/** Lets one caller wait until it is woken. */
 interface Waker {
   wake(): void;
-  /** Until the next ring or the time is over. Rejects with the signal's reason when it aborts. */
+  /** Resolves at the next `wake` or after `ms`. Rejects with the signal's reason on abort. */
   wait(ms: number): Promise<void>;
 }
 

@@ -102,7 +102,7 @@ function shareOfBorder({ border }: Ground, isSet: (index: number) => boolean): n
 const tintOfCloth = 9;
 const darkestShadow = 110;
 
-/** The garment on a plain ground: what a flood from the border does not reach and what is no soft shadow. */
+/** The garment on a plain ground: all pixels that a flood from the border does not reach, without soft shadows. */
 function maskByFlood(cv: CV, ground: Ground, size: Size): { cloth: Mask; isGround: Mask } {
   const tolerance = clamp(ground.deviation * 0.9, 7, 12);
   const flooded = flood(ground, size, tolerance);
@@ -207,7 +207,7 @@ export interface CutGarment {
   readonly scores: GarmentScores;
 }
 
-/** So far from the ground its colour still mixes in. */
+/** Within this distance the ground's colour still mixes in. */
 const rimPx = 4;
 const plainGroundDeviation = 16;
 
@@ -247,7 +247,7 @@ function contrastOf(cv: CV, mask: Mask, ground: Ground): number {
   return median(differences);
 }
 
-// The start rectangle of the cut is symmetric itself, so more is asked of its result.
+// The start rectangle of the cut is symmetric itself, so its result must reach a higher score.
 const leastSymmetry = { flood: 0.8, cut: 0.95 } as const;
 
 function judge({ method, share, onePiece, borderTouch, symmetry, contrast }: GarmentScores): void {

@@ -263,7 +263,7 @@ function findCollar(outline: Outline, { armpits, shoulders, width }: Upper) {
   const middleTop = outline.tops[middle] ?? -1;
   const dip = middleTop - (neck[0].y + neck[1].y) / 2;
   const shoulderHeight = (shoulders[0].y + shoulders[1].y) / 2;
-  // No dip, and the middle stands high above the shoulders: a hood or a closed collar.
+  // No dip, and the middle is high above the shoulders: a hood or a closed collar.
   const hasHood = middleTop >= 0 && dip < 0.04 * width && shoulderHeight - middleTop > 0.3 * width;
   if (!hasHood) return { neck, neckMiddle: middleTop < 0 ? undefined : { x: middle, y: middleTop }, hasHood };
   const y = Math.round(shoulderHeight - 0.14 * width);

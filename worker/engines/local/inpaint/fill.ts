@@ -11,7 +11,7 @@ import {
   tooFar,
 } from "./patch-match.ts";
 
-/** The next coarser scale; a pixel that saw anything unknown is unknown. */
+/** The next coarser scale; a pixel that covers any unknown pixel is unknown. */
 function halveLevel(level: Level): Level {
   const width = level.width >> 1;
   const height = level.height >> 1;
@@ -73,14 +73,14 @@ function fillFromNeighbours({ image, width, height }: Level, unknown: Uint8Array
   return true;
 }
 
-/** Rewrites the unknown pixels: each is the weighted mean of what all matched patches over it say. */
+/** Rewrites the unknown pixels: each is the weighted mean of all matched patches over it. */
 function vote(level: Level, field: PatchField): void {
   const sums = new Float32Array(level.image.length);
   const weights = new Float32Array(level.mask.length);
   const spread = costQuartile(field) + 1e-3;
   for (const target of field.targets) {
     const closeness = Math.exp(-floatAt(field.cost, target) / (2 * spread));
-    // Patches centred on known pixels hold on to the surroundings.
+    // Patches centred on known pixels count more: they tie the fill to its surroundings.
     addPatch(
       { level, sums, weights },
       { target, source: intAt(field.match, target) },
@@ -132,7 +132,7 @@ function costQuartile({ targets, cost }: PatchField): number {
 
 const coarsestSidePx = 40;
 const mostLevels = 6;
-/** A level with fewer patches to copy from is of no use. */
+/** A level with fewer patches to copy from is skipped. */
 const fewestSources = 64;
 const seed = 12_345;
 

@@ -26,7 +26,7 @@ const leastMarginPx = 96;
 /** Margin around the hole as a share of the hole's longer side: enough picture to copy from. */
 const marginShare = 1;
 
-/** The part of the picture that a fill of `mask` looks at. The mask must not be empty. */
+/** The region of the picture that a fill of `mask` reads. The mask must not be empty. */
 function chooseCrop(mask: Mask): Crop {
   const hole = maskBounds(mask);
   const margin = Math.max(leastMarginPx, Math.round(marginShare * (Math.max(hole.width, hole.height) - 1)));
@@ -67,7 +67,7 @@ function pasteFill(picture: Rgb, filled: Rgb, { crop, hole }: { crop: Crop; hole
   }
 }
 
-/** The search runs on at most so many pixels; a larger part is worked on at a smaller scale. */
+/** The search runs on at most this many pixels; a larger region is scaled down. */
 const mostWorkPixels = 1_000_000;
 
 interface FillEvents {
@@ -84,7 +84,7 @@ async function fillCrop(part: Rgb, hole: Mask, events: FillEvents): Promise<Rgb>
     onLevel: (state) => events.onPicture(rgbOf(state)),
   });
   if (!isFilled) {
-    throw new AppError("bad_request", "Too much is marked: leave part of the picture to fill the hole from.");
+    throw new AppError("bad_request", "Too much is marked. Leave more of the picture unmarked.");
   }
   const filled = rgbOf(level);
   return scale < 1 ? resize(filled, part) : filled;
@@ -123,8 +123,8 @@ async function resize({ data, width, height }: Rgb, size: { width: number; heigh
 const matchShare = 0.9;
 
 /**
- * Removes what is marked and fills the place from the rest of the picture. Every pixel outside the grown mask stays as it
- * was. Throws `mask_size`, `mask_empty`, `upload_unreadable`, `bad_request` when nearly everything is marked.
+ * Removes the marked pixels and fills them from the rest of the picture. Every pixel outside the grown mask stays
+ * unchanged. Throws `mask_size`, `mask_empty`, `upload_unreadable`, `bad_request` when nearly everything is marked.
  */
 export const runInpaint: LocalRun = async (task, context) => {
   const startedAt = performance.now();
@@ -132,7 +132,7 @@ export const runInpaint: LocalRun = async (task, context) => {
   const picture = await readPicture(inputPath(task, "image"));
   const marked = await readMask(inputPath(task, "mask"), picture);
   const radiusPx = clamp(Math.round(Math.max(picture.width, picture.height) / 200), 4, 8);
-  // Grown, since people mark an object narrowly and its shadow and blur reach further.
+  // Grown, since users mark objects tightly, and shadow and blur reach further.
   const mask = dilateDisc(marked, radiusPx);
   await removeMarked(picture, mask, context);
   context.progress(0.95, "writing");

@@ -24,7 +24,7 @@ import { type Fit, garmentTexture, type Overlay, paintGarment, shadeOverlay } fr
 import { chooseRegion, type Region } from "./region.ts";
 import type { Scene } from "./run.ts";
 
-/** Lays the overlay over `picture` in place, at its own size. Returns where it was allowed to change anything. */
+/** Blends the overlay into `picture` in place, at the picture's size. Returns the mask of pixels that may change. */
 export function mergeOverlay(picture: Rgb, { colors, alpha }: Overlay): Mask {
   const mask = emptyMask(picture);
   const ratio = { x: alpha.width / picture.width, y: alpha.height / picture.height };
@@ -55,7 +55,7 @@ function paintedShare(region: Mask, torso: Mask, isHidden: (index: number) => bo
   return visible > 0 ? painted / visible : 0;
 }
 
-/** Closes gaps, swallows thin rims of old clothes, calms the outline and drops crumbs. */
+/** Closes gaps, covers thin rims of old clothes, smooths the outline and drops small pieces. */
 function smoothRegion({ cv, frame, clothes }: Scene, { painted, blocked, body }: Region): Mask {
   const unit = frame.shoulderWidthPx;
   const closed = morph(cv, morph(cv, painted, ["close", 0.03 * unit]), ["open", 2]);
@@ -101,7 +101,7 @@ interface GarmentParts {
 const marginShare = 0.2;
 
 function splitGarment(mask: Mask, shape: GarmentShape): GarmentParts {
-  // A hood is not worn in the preview.
+  // The preview leaves out a hood.
   const firstRow = shape.hasHood ? shape.neck[0].y : 0;
   const body = maskWhere(mask, (i) => byteAt(mask.data, i) === 1 && i >= firstRow * mask.width);
   if (!shape.sleeves) return { torso: body, sleeves: undefined };

@@ -30,7 +30,7 @@ function armCoordinates(joints: readonly [Point, Point, Point], outward: 1 | -1)
   const [shoulder, elbow, wrist] = joints;
   const upper = boneBetween(shoulder, elbow, 0);
   const fore = boneBetween(elbow, wrist, upper.length);
-  // Beyond shoulder and wrist the first and the last bone go on.
+  // The first and the last bone extend beyond shoulder and wrist.
   const bones = [
     { ...upper, low: -Infinity },
     { ...fore, high: Infinity },
@@ -120,7 +120,7 @@ export function fitArm(scene: Scene, torso: TorsoFit, side: 0 | 1): ArmFit {
   };
 }
 
-/** Joints that the photo does not show are guessed: an arm hangs down, a forearm goes on straight. */
+/** Joints that the photo does not show are guessed: an arm hangs down, a forearm continues straight. */
 function seenJoints({ frame }: Scene, side: 0 | 1) {
   const sign = side === 1 ? 1 : -1;
   const [shoulder, elbow, wrist] = [frame.shoulders[side], frame.elbows[side], frame.wrists[side]];

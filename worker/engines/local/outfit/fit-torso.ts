@@ -87,7 +87,7 @@ function gridMap(map: PointMap, size: Size): PointMap {
   });
 }
 
-/** How the torso of the garment lies on the person; lengths in shoulder widths unless said otherwise. */
+/** How the torso of the garment lies on the person; lengths are in shoulder widths unless noted. */
 export interface TorsoFit {
   /** Shoulder widths per pixel of the garment. */
   readonly unit: number;

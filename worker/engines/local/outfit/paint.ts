@@ -197,7 +197,7 @@ function take(painted: Painted, i: number, { texture, from }: { texture: Texture
 /** The garment as a layer over the photo; colours are multiplied with `alpha` already. */
 export interface Overlay {
   readonly colors: Planes;
-  /** 0..1, exactly 0 where the photo stays as it is. */
+  /** 0..1, exactly 0 where the photo stays unchanged. */
   readonly alpha: Plane;
 }
 

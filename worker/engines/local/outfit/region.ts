@@ -4,7 +4,7 @@ import { components, drawCapsule } from "../raster/shapes.ts";
 import { bodyPosition, type Fit, type Painted, zone } from "./paint.ts";
 import type { Scene } from "./run.ts";
 
-/** Where the garment is seen, and what stands in front of it. */
+/** Where the garment is visible, and what is in front of it. */
 export interface Region {
   readonly painted: Mask;
   readonly blocked: Mask;

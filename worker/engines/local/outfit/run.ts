@@ -20,7 +20,7 @@ import { drawCapsule, largestComponent } from "../raster/shapes.ts";
 import { composeOutfit, mergeOverlay } from "./compose.ts";
 
 const workSidePx = 768;
-/** A garment longer than so many of its widths below the armpits is a dress. */
+/** A garment longer than this below the armpits, in its own widths, is a dress. */
 const dressLengthRatio = 1.55;
 
 type Category = "auto" | "top" | "bottom" | "dress";
@@ -64,7 +64,7 @@ function withoutArmpits(cloth: Mask, { armpits, sleeves, width }: GarmentShape):
 const leastBoneAgreement = 0.7;
 const leastCoverage = 0.55;
 
-/** Finds the person and what they wear. Throws `no_person_found`, `person_unsuitable`. */
+/** Finds the person and their clothes. Throws `no_person_found`, `person_unsuitable`. */
 async function readPerson(cv: CV, picture: Rgb, context: RunContext) {
   const { runtime } = context;
   context.progress(0.2, "pose");
@@ -85,7 +85,7 @@ async function readPerson(cv: CV, picture: Rgb, context: RunContext) {
   const matte = personMatte(cv, sighting, (mask, bones) => largestComponent(cv, mask, bones).mask);
   if (matte.boneAgreement < leastBoneAgreement) {
     throw refusePerson(
-      "The person could not be told from the background. Use a photo on a calmer background.",
+      "The person could not be separated from the background. Use a photo with a plainer background.",
       {
         gate: "matte",
         score: matte.boneAgreement,
@@ -116,7 +116,7 @@ interface Garment {
   readonly shape: GarmentShape;
 }
 
-/** All that is known before the garment is put on; masks are at the size of `picture`. */
+/** The measured person and garment, before the garment is fitted; masks have the size of `picture`. */
 export interface Scene {
   readonly cv: CV;
   readonly picture: Rgb;
@@ -130,7 +130,7 @@ export interface Scene {
 
 /**
  * Lays a garment from a product photo over a person: a composite to preview an outfit, no generated picture. Every pixel
- * outside the mask stays as it was. Throws `no_person_found`, `person_unsuitable`, `garment_unsuitable`,
+ * outside the mask stays unchanged. Throws `no_person_found`, `person_unsuitable`, `garment_unsuitable`,
  * `upload_unreadable`; details hold the `gate` and its `score`.
  */
 export const runOutfitChange: LocalRun = async (task, context) => {

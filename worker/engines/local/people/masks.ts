@@ -115,7 +115,7 @@ function skinMask(picture: Rgb, frame: BodyFrame): Mask {
 const workSidePx = 512;
 const clothTolerance = { luma: 38, chroma: 10 };
 
-/** What a person wears and shows above the waist. */
+/** Clothes and skin of a person above the waist. */
 export interface Clothes {
   readonly mask: Mask;
   readonly head: Mask;

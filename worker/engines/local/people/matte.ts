@@ -38,7 +38,7 @@ export function personMatte(
   const { selfie, skeleton } = small;
   const labels = labelsOf(cv, small);
   const cut = grabCut(cv, small.picture, { labels, iterations: 3 });
-  // Where the segmentation is sure that nobody is, it is right.
+  // Where the segmentation is sure that there is no person, it is right.
   const trusted = maskWhere(cut, (i) => {
     return cut.data[i] === 1 && (byteAt(selfie.data, i) >= unlikely || byteAt(skeleton.data, i) === 1);
   });

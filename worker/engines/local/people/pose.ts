@@ -163,7 +163,7 @@ export function personScores(pose: Pose, selfie: Grey): PersonScores {
   };
 }
 
-/** Throws `no_person_found` unless both networks see somebody. */
+/** Throws `no_person_found` unless both networks find a person. */
 export function requirePerson({ face, shoulders, personShare }: PersonScores): void {
   const isPosed = face >= leastFaceScore || shoulders >= leastPersonShoulderScore;
   if (isPosed && personShare >= leastPersonShare) return;
@@ -210,7 +210,7 @@ async function hasSecondPose(runtime: Runtime, picture: Rgb, hidden: Mask): Prom
   return pose.nose.score >= secondFaceScore || shoulders >= secondShoulderScore;
 }
 
-/** What the two networks say about the people in a picture, all at the size of `picture`. */
+/** The results of both networks for the people in a picture, all at the size of `picture`. */
 export interface Sighting {
   readonly picture: Rgb;
   /** How likely each pixel is a person, 0..255. */

@@ -13,7 +13,7 @@ import {
   type Size,
 } from "./grid.ts";
 
-/** Box blur of `radius` px, `passes` times (3 is close to a Gaussian). Edges are clamped. The input stays as it is. */
+/** Box blur of `radius` px, `passes` times (3 is close to a Gaussian). Edges are clamped. The input is not changed. */
 export function boxBlur(plane: Plane, radius: number, passes = 3): Plane {
   const { width, height } = plane;
   const result = Float32Array.from(plane.data);
