@@ -43,8 +43,8 @@ export interface FollowInput {
 }
 
 /**
- * Shows the others this node's servers and what it offers: after each change, and now and then for the freshness of what
- * is shown. What waited for a new offer is let out.
+ * Stores the node's servers and its offer: after each change, and every `probeMs` so that the times of the probes stay
+ * fresh. A changed offer also joins its queues and dispatches the jobs that waited for it.
  */
 export function followNode(services: Services, { incarnation, offer, pool, consumers }: FollowInput): Loop {
   let sentState = "";
@@ -56,7 +56,7 @@ export function followNode(services: Services, { incarnation, offer, pool, consu
     const state = JSON.stringify([nodeId, capability, queues]);
     const seen = JSON.stringify(servers.map(({ probedAt: _probedAt, ...server }) => server));
     const isFresh = performance.now() - sentAtMs < services.config.timing.probeMs;
-    // Each probe wakes this loop; when it changed nothing, the time of the probe can wait.
+    // Each probe wakes this loop. When only the time of the probe changed, it is stored later.
     if (state === sentState && seen === sentServers && isFresh) return;
     sentAtMs = performance.now();
     if (state === sentState) {
@@ -76,7 +76,7 @@ export function followNode(services: Services, { incarnation, offer, pool, consu
     if (node) await publish(node.id);
     return services.config.timing.probeMs;
   });
-  // Also when a server is given out: until then no other job could be sure of one.
+  // Also after an acquire: until a run has its server, `freeOffers` holds back one that the run may take.
   const readAssignments = () =>
     JSON.stringify(pool.list().map(({ url, isFree, jobId }) => [url, isFree, jobId]));
   let assignments = readAssignments();
@@ -107,9 +107,9 @@ interface OrdersInput {
   readonly offer: Pick<LiveOffer, "setSettings">;
   readonly pool: Pick<ServerPool, "setDrained">;
   readonly consumers: Pick<Consumers, "setActive">;
-  /** A full disk lets no job in. */
+  /** With a full disk the node claims nothing. */
   readonly space: Pick<Space, "isEnough">;
-  /** An admin wants the process to end. */
+  /** An admin retires the node: the process should end. */
   readonly onRetire: () => void;
 }
 
@@ -121,7 +121,7 @@ interface RepublishInput {
 
 const republishMs = 60_000;
 
-/** Every second: what admins want of this node (settings, drained servers, its end). */
+/** Applies what admins request of this node, every second: settings, drained servers, retirement. */
 export function startOrders(services: Services, input: OrdersInput): Loop {
   return startLoop(services.log, "orders", async () => {
     const node = input.incarnation.current();
@@ -136,7 +136,7 @@ export function startOrders(services: Services, input: OrdersInput): Loop {
   });
 }
 
-/** At each probe: which workflows open jobs wait for, so that a model that is back is found soon. */
+/** Reports to the pool what open jobs wait for, so that its probes soon find a model that was added. */
 export function startAwaiting(services: Services, pool: Pick<ServerPool, "setAwaited">): Loop {
   return startLoop(services.log, "awaited", async () => {
     pool.setAwaited(await readAwaitedNeeds(services));
@@ -144,7 +144,7 @@ export function startAwaiting(services: Services, pool: Pick<ServerPool, "setAwa
   });
 }
 
-/** Every minute: own workflows that another node's stood in the way of are tried again. */
+/** Publishes own workflows again, every minute, that were refused because another node had published other content. */
 export function startRepublishing(
   services: Services,
   { incarnation, offer, workflows }: RepublishInput,
@@ -154,7 +154,7 @@ export function startRepublishing(
     const node = incarnation.current();
     if (node?.problems.some(({ what }) => own.some(({ name }) => name === what))) {
       const problems = await publishRefused(services, node.id, own);
-      // Another incarnation learned of its own problems when it registered.
+      // A new incarnation got its own problems when it registered.
       if (incarnation.current()?.id === node.id) offer.refuse(problems.map(({ what }) => what));
     }
     return republishMs;
@@ -166,7 +166,7 @@ const cancelMostMs = 5_000;
 
 type Input = Pick<Services, "db" | "log">;
 
-/** Every few seconds: whatever a server still works on for a job that is over or went elsewhere is taken off it. */
+/** Cancels, every few seconds, prompts on ComfyUI servers whose job is over or runs elsewhere. */
 export function startOrphanedPrompts(services: Input, pool: ServerPool): Loop {
   return startLoop(services.log, "orphaned prompts", async () => {
     await cancelOrphanedPrompts(services, pool);
@@ -174,13 +174,13 @@ export function startOrphanedPrompts(services: Input, pool: ServerPool): Loop {
   });
 }
 
-/** Servers that work on nothing but this node's own job are not asked. */
+/** One pass over all servers that have more prompts than this node's own job. */
 export async function cancelOrphanedPrompts(services: Input, pool: ServerPool): Promise<void> {
   const asked = pool.list().filter(hasOthers);
   await Promise.all(
     asked.map((server) =>
       cancelOrphansOn(services, pool, server).catch((error: unknown) =>
-        services.log.debug({ err: error, server: server.label }, "prompts of a server not looked through"),
+        services.log.debug({ err: error, server: server.label }, "prompts of a server not read"),
       ),
     ),
   );
@@ -204,18 +204,18 @@ async function cancelOrphansOn(
     return jobId === null ? [] : [{ jobId, promptId: prompt.promptId }];
   });
   for (const { jobId, promptId } of await findOrphanedPrompts(services, ours)) {
-    services.log.info({ server: label, jobId }, "a prompt that no job waits for is taken off");
+    services.log.info({ server: label, jobId }, "orphaned prompt cancelled");
     await cancelPrompt(address, promptId, { signal });
   }
 }
 
 const tidyMs = 60_000;
-/** It lists the whole store, so it runs rarely; what it looks for is an hour old in any case. */
+/** Rarely, because each pass lists the whole store; it removes only objects older than an hour. */
 const orphansMs = 15 * 60_000;
 
 type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock">;
 
-/** All that a worker repeats: its watch over itself and the others, and what may be removed. */
+/** The loops of every long-lived worker: those of `startWatchOver`, and the clean-up of rows and objects. */
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
   const tidying = startLoop(services.log, "tidy", async () => {
     await tidy(services);
@@ -229,7 +229,7 @@ export function startLoops(services: Services, input: LoopsInput): Loop[] {
   return [...startWatchOver(services, input), tidying, orphans];
 }
 
-/** The worker's watch over itself and the others: lost nodes, the sweep, cancel requests. */
+/** The loops that also a `--once` worker needs: lost nodes, the sweep, cancel requests. */
 export function startWatchOver(services: Services, input: LoopsInput): Loop[] {
   const activity = createActivity(services.config.timing.sweepIdleAfterMs);
   const sweeping = startSweep(services, input, activity);
@@ -242,7 +242,7 @@ export function startWatchOver(services: Services, input: LoopsInput): Loop[] {
   return [watching, sweeping, stops];
 }
 
-/** Every second: lost nodes, and work that nobody rang for while the sweep was resting. */
+/** Every `watchMs`: finds lost nodes, and wakes an idle sweep when there is work. */
 function startWatch(
   services: Services,
   { activity, sweeping }: { activity: Activity; sweeping: Loop },
@@ -268,7 +268,7 @@ function startSweep(services: Services, { incarnation, runs, claimLock }: LoopsI
       return current;
     });
     await sweep(services);
-    // A predecessor may have died with the bells in its hands: a new node need not wait until they are old.
+    // A predecessor may have died with taken bells: ring again now instead of waiting until they are old.
     if (node && node.id !== sweptNodeId) await rering(services, 0);
     sweptNodeId = node?.id ?? null;
     const jitter = 0.9 + Math.random() * 0.2;

@@ -7,18 +7,18 @@ import type { ServerPool } from "./servers/index.ts";
 
 export { chooseLightQueue, type NodeOffer, type QueueOffer, detectMachine, parseOnly } from "./offer.ts";
 
-/** What the node offers, kept up to date with its servers and with what an admin changes. */
+/** The current offer of the node, computed again at each change of its servers or of an admin's settings. */
 export interface LiveOffer {
   current(): NodeOffer;
-  /** What a claim on the queue may take at this moment: needs whose engine or servers are free. */
+  /** What a claim on the queue may take now: needs whose engine or servers are free. */
   freeOffers(queue: string): readonly Offer[];
-  /** Addresses of the node's servers that do not serve the need on this queue: its other class of hardware. */
+  /** Addresses of the node's servers that do not serve the need on this queue, such as those of the other hardware class. */
   otherServers(queue: string, need: Need): readonly string[];
-  /** What an admin set. */
+  /** Settings that an admin made for the node. */
   setSettings(settings: NodeSettings): void;
-  /** Names of own workflows that another node publishes with another content. */
+  /** Names of own workflows that are refused, because another node publishes other content under the name. */
   refuse(workflows: readonly string[]): void;
-  /** Called after a change of `current`. Returns how to unsubscribe. */
+  /** Calls the listener after each change of `current`. Returns the function that unsubscribes. */
   onChange(listener: () => void): () => void;
   close(): void;
 }
@@ -49,7 +49,7 @@ export function createLiveOffer({ pool, runs, ...fixed }: LiveOfferInput): LiveO
     for (const listener of listeners) listener();
   }
   const offersOf = (queue: string) => offer.queues.find((own) => own.queue === queue)?.offers ?? [];
-  /** The free servers that each run may still take that was claimed but has none yet. */
+  /** For each claimed run that has no server yet: the free servers that it may still acquire. */
   function readClaims(free: ReadonlySet<string>): readonly (readonly string[])[] {
     const served = new Set(pool.list().map(({ jobId }) => jobId));
     const unserved = runs.unbegun().filter(({ lease }) => !served.has(lease.jobId));

@@ -5,7 +5,7 @@
  *
  * Words: a *node* is this process as the database knows it; an *offer* is the list of queues, slots and needs that the
  * node can take now; the *pool* is the node's servers; a *lease* (job, attempt, node) permits each write of a run;
- * a *server lease* makes a server that all workers share the use of one run.
+ * a *server lease* reserves an IOPaint server, which all workers share, for one run.
  *
  * Order of the start (`start` and `main` here, then `work` in work.ts):
  *

@@ -21,7 +21,7 @@ export interface QueueOffer {
 export interface NodeOffer {
   readonly capability: NodeCapability;
   readonly queues: readonly QueueOffer[];
-  /** Jobs at once of the engine of this computer. */
+  /** Jobs at once of the local engine. */
   readonly localSlots: number;
 }
 
@@ -32,13 +32,13 @@ export interface OfferInput {
   readonly engines: readonly Engine[];
   readonly workflows: readonly Workflow[];
   readonly servers: readonly ServerState[];
-  /** What an admin changed. */
+  /** Settings that an admin made for the node. */
   readonly settings: NodeSettings;
-  /** Kinds that the worker is narrowed to; empty for all. */
+  /** Kinds that this worker is limited to; empty: all. */
   readonly only: readonly JobKind[];
 }
 
-/** What the machine of a worker has of its own; its servers may stand elsewhere. */
+/** The hardware of the worker's own machine; its servers may run on other machines. */
 interface Machine {
   readonly cores: number;
   readonly memoryBytes: number;
@@ -48,8 +48,8 @@ interface Machine {
 const coresPerRun = 2;
 
 /**
- * What a node offers at the moment: at most one queue of graphics cards, served by its servers that have one, and one
- * CPU queue, served by the engine of this computer and by servers without a card.
+ * The offer of a node: at most one GPU queue, served by its servers with a graphics card, and at most one CPU queue, served
+ * by the local engine and by servers without a card.
  */
 export function computeOffer(input: OfferInput): NodeOffer {
   const { env, config, machine, engines, settings } = input;
@@ -80,17 +80,17 @@ export function computeOffer(input: OfferInput): NodeOffer {
   return { capability: { ...machine, kinds, engines: [...names] }, queues, localSlots };
 }
 
-/** A server without a word about its device is taken for one without a card. */
+/** A server that reports no device counts as one without a graphics card. */
 function hasGpu({ device }: ServerState): boolean {
   return device !== null && device !== "cpu";
 }
 
-/** It takes nothing new, but the job that it ends must not count against the places of the others. */
+/** A server that takes no new job but still finishes one: that job needs a slot of its own. */
 function isEnding({ state, jobId }: ServerState): boolean {
   return state !== "healthy" && jobId !== null;
 }
 
-/** A queue may ask for models. */
+/** The servers that have all models which the queue requires. */
 function narrowServers(
   servers: readonly ServerState[],
   queue: QueueNeeds | undefined,
@@ -109,7 +109,7 @@ function localOffers(engines: readonly Engine[]): Offer[] {
 function serverOffers(servers: readonly ServerState[], { workflows }: OfferInput): Offer[] {
   const urlsByNeed = new Map<Need, string[]>();
   for (const server of servers) {
-    // A workflow that was refused is no longer among those that are known.
+    // `workflows` no longer holds refused ones.
     const isKnown = (need: Need) =>
       server.engine !== "comfyui" || workflows.some(({ name }) => need === `comfyui/${name}`);
     for (const need of server.needs.filter(isKnown))
@@ -121,11 +121,11 @@ function serverOffers(servers: readonly ServerState[], { workflows }: OfferInput
 function kindOf(need: Need, { workflows }: OfferInput): JobKind {
   const [engine, name] = need.split("/");
   const workflow = engine === "comfyui" ? workflows.find((known) => known.name === name) : null;
-  // Safe: what is not a workflow's is `<engine>/<kind>`, made by `needOf`.
+  // Safe cast: a need without a workflow is `<engine>/<kind>`, made by `needOf`.
   return workflow?.kind ?? (name as JobKind);
 }
 
-/** The worker itself, an admin and the queue may each keep to some kinds. */
+/** Keeps the kinds that the worker, the admin and the queue all allow. */
 function narrow(offers: readonly Offer[], queue: string, input: OfferInput): Offer[] {
   const limits: readonly (readonly string[] | undefined)[] = [
     input.only.length > 0 ? input.only : undefined,
@@ -135,7 +135,7 @@ function narrow(offers: readonly Offer[], queue: string, input: OfferInput): Off
   return offers.filter(({ need }) => limits.every((kinds) => !kinds || kinds.includes(kindOf(need, input))));
 }
 
-/** The kinds that WORKER_ONLY names; what the engines here can never run is refused by name. */
+/** The kinds of WORKER_ONLY. Throws `bad_request` for kinds that no engine of this worker runs. */
 export function parseOnly(env: Env, engines: readonly Engine[]): JobKind[] {
   const known = jobKinds.filter((kind) => engines.some((engine) => engine.kinds.includes(kind)));
   const unknown = env.WORKER_ONLY.filter((name) => !known.some((kind) => kind === name));
@@ -149,27 +149,27 @@ export function parseOnly(env: Env, engines: readonly Engine[]): JobKind[] {
 }
 
 const gib = 1024 ** 3;
-/** Cards and machines report a little less than the round number on the box. */
+/** Cards and machines report a little less memory than their nominal size. */
 const tolerance = 0.95;
 
-/** The most demanding class comes first in the configuration. */
+/** The first queue that fits; the configuration lists the most demanding one first. */
 function findQueue(config: Config, fits: (needs: QueueNeeds) => boolean): string | null {
   return Object.entries(config.queues).find(([, needs]) => fits(needs))?.[0] ?? null;
 }
 
-/** The class of graphics cards that the best server of the node belongs to; null without a server that has a card. */
+/** The GPU queue that the best server of the node qualifies for; null without a server that has a card. */
 function chooseGpuQueue(config: Config, servers: readonly ServerState[]): string | null {
   const withCard = servers.filter(({ device }) => device !== null && device !== "cpu");
   const bestGib = Math.max(0, ...withCard.map(({ vramTotalBytes }) => (vramTotalBytes ?? 0) / gib));
   return findQueue(config, ({ minVramGib }) => minVramGib > 0 && bestGib >= minVramGib * tolerance);
 }
 
-/** The most demanding class that the machine itself satisfies; null when the configuration has none for it. */
+/** The most demanding CPU queue that the machine qualifies for; null when there is none. */
 function chooseCpuQueue(config: Config, machine: Machine): string | null {
   return findQueue(config, (needs) => satisfies(machine, needs));
 }
 
-/** The least demanding class that the machine itself satisfies; null when the configuration has none for it. */
+/** The least demanding CPU queue that the machine qualifies for; null when there is none. */
 export function chooseLightQueue(config: Config, machine: Machine): string | null {
   const fitting = Object.entries(config.queues).filter(([, needs]) => satisfies(machine, needs));
   return leastDemandingQueue(Object.fromEntries(fitting));
@@ -190,7 +190,7 @@ export async function detectMachine(): Promise<Machine> {
   return { cores: os.availableParallelism(), memoryBytes: os.totalmem(), gpus: await detectGpus() };
 }
 
-/** Asks nvidia-smi; a machine without it has no graphics card that counts here. */
+/** Reads nvidia-smi; a machine without it counts as one without graphics cards. */
 async function detectGpus(): Promise<Gpu[]> {
   const args = ["--query-gpu=name,memory.total", "--format=csv,noheader,nounits"];
   try {

@@ -19,22 +19,22 @@ import type { LiveOffer, NodeOffer } from "./live-offer.ts";
 import type { Runs } from "./runs.ts";
 import type { WorkInput } from "./work.ts";
 
-/** The node that this process is at the moment; a new one is registered when the old was called lost. */
+/** The current node of this process. When the watch of another worker marks it lost, a new one is registered. */
 export interface Incarnation {
   /** Null while a new incarnation is being registered. */
   current(): Node | null;
-  /** Ends the beat; `current` then stays as it is. */
+  /** Ends the beat; `current` no longer changes. */
   stop(): Promise<void>;
 }
 
 interface RegisterInput {
   readonly offer: LiveOffer;
   readonly runs: Runs;
-  /** A node for one job follows no settings, and bears a name of its own so that it stands in nobody's place. */
+  /** A `--once` worker ignores saved settings and registers as `<name>-once`, so it never replaces a permanent node. */
   readonly isOnce?: boolean;
 }
 
-/** Registers the node; when it is called lost its runs end before it comes back as a new one. */
+/** Registers the node. When it is marked lost, all its runs are stopped before the process registers a new one. */
 export function registerNode(
   services: Services,
   { workflows, problems }: Pick<WorkInput, "workflows" | "problems">,
@@ -48,7 +48,7 @@ export function registerNode(
     problems,
     inherits: !isOnce,
     onRegistered(node) {
-      // Before the first claim: they may be those of an earlier node of this name.
+      // Before the first claim: an earlier node of this name may have left settings.
       offer.setSettings(node.settings);
       offer.refuse(node.problems.map(({ what }) => what));
     },
@@ -59,18 +59,18 @@ export function registerNode(
   });
 }
 
-/** Before the grace time ends, runs that are not done are handed back. */
+/** Runs that are not done are handed back this long before the grace time ends. */
 const handBackLeadMs = 5_000;
 
 interface ShutDownInput {
   readonly incarnation: Incarnation;
   readonly runs: Runs;
   readonly consumers: Pick<Consumers, "close">;
-  /** Resolves when the grace time begins; a node that is only retired has none and finishes its jobs. */
+  /** Resolves when the grace time begins. A node that is only retired has no grace time and finishes its jobs. */
   readonly signalled: Promise<unknown>;
 }
 
-/** The node beats until its jobs are done and only then is gone (A17). */
+/** Drains the node, waits for its jobs while it still beats, then marks it gone. */
 export async function shutDownNode(services: Services, input: ShutDownInput): Promise<void> {
   const { incarnation, runs, consumers } = input;
   runs.close();
@@ -89,7 +89,7 @@ export async function shutDownNode(services: Services, input: ShutDownInput): Pr
   await runs.settled();
   over.abort();
   await incarnation.stop();
-  // Read again: the node may have been called lost meanwhile and be another one now.
+  // Read again: the node may have been lost and replaced in the meantime.
   const last = incarnation.current();
   if (last)
     await markGone(services, last.id).catch((error: unknown) =>
@@ -106,7 +106,7 @@ interface IncarnationInput {
   readonly inherits: boolean;
   /** Called after each registration. */
   readonly onRegistered: (node: Node) => void;
-  /** Called when the node was called lost, before the new one is registered. Must not throw. */
+  /** Called when the node was marked lost, before the new one is registered. Must not throw. */
   readonly onLost: () => Promise<void>;
 }
 
@@ -134,7 +134,7 @@ async function startIncarnation(services: Services, input: IncarnationInput): Pr
   async function registerAgain(lostId: string): Promise<void> {
     if (state.stopping.signal.aborted || state.node?.id !== lostId) return;
     state.node = null;
-    services.log.warn({ nodeId: lostId }, "this node was called lost; starting as a new one");
+    services.log.warn({ nodeId: lostId }, "this node was marked lost; registering a new one");
     await input.onLost();
     while (!state.stopping.signal.aborted) {
       try {
@@ -152,7 +152,7 @@ async function startIncarnation(services: Services, input: IncarnationInput): Pr
     current: () => state.node,
     async stop() {
       state.stopping.abort();
-      // A new incarnation may be half made: its beat must stop too.
+      // A registration may be under way: its beat must stop too.
       await state.registeringAgain;
       await state.beat?.stop();
     },
@@ -171,8 +171,8 @@ interface Beat {
 }
 
 /**
- * Starts the beat of a node in a thread of its own, so that a busy main thread does not make it look dead; a main thread
- * that does not tick for long does. `onLost` is called once when the node's row is found not alive.
+ * Starts the beat of a node in its own thread, so that a busy main thread does not count as dead; only a main thread that
+ * stalls for `mainThreadStallMs` stops the beat. `onLost` is called when the node's row is no longer alive.
  */
 function startBeat(services: Services, nodeId: string, onLost: () => void): Beat {
   const { timing } = services.config;
@@ -196,7 +196,7 @@ function startBeat(services: Services, nodeId: string, onLost: () => void): Beat
   });
   thread.on("message", (message: BeatMessage) => message.type === "lost" && onLost());
   thread.on("error", (error) => {
-    services.log.error({ err: error, nodeId }, "the beat thread died");
+    services.log.error({ err: error, nodeId }, "beat thread failed");
     onLost();
   });
   return {

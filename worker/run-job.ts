@@ -37,10 +37,29 @@ interface RunInput {
   readonly onBegin: () => void;
 }
 
-/** `fenced`: somebody else holds or ended the job, or its end could not be written. */
+/** `fenced`: the lease is no longer valid (the job was ended or claimed elsewhere), or the end could not be written. */
 type Outcome = "completed" | "failed" | "cancelled" | "handed_back" | "fenced";
 
-/** The life of one claimed job, from its inputs to its last status. Never throws: every end is written or fenced. */
+/**
+ * Runs one claimed job, from its inputs to its last status. Never throws.
+ *
+ *   claims.ts: claim                  row: waiting_for_engine
+ *      | inputs copied to a temp folder
+ *      v
+ *   start                             row: processing
+ *      | the engine waits for a free server (limit: `serverWaitLimitMs`, then `server_busy`)
+ *      v
+ *   onBegin                           limit: `runLimitMs` of runs.ts, then `engine_timeout`
+ *      | outputs of the engine are stored
+ *      v
+ *   complete -----------------------> completed
+ *
+ *   an error at any step -----------> failed (`fail` decides whether the job runs again)
+ *   stopped: "cancelled" -----------> cancelled
+ *   stopped: "stopping" ------------> handed_back (row: pending; costs the job no attempt)
+ *   stopped: "lost", or any write
+ *   that finds the lease invalid ---> fenced (nothing is written)
+ */
 export async function runJob(services: Services, input: RunInput): Promise<void> {
   const { job, lease } = input;
   const { id: jobId, kind } = job;
@@ -87,7 +106,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   return store(services, input, outputs);
 }
 
-/** The task of a claimed job; throws `workflow_unknown` when its workflow is published nowhere any more. */
+/** The engine task of a claimed job. Throws `workflow_unknown` when no node publishes its workflow any more. */
 async function engineTaskFor(
   services: Pick<Services, "db">,
   { job, otherServers }: Pick<RunInput, "job" | "otherServers">,
@@ -109,7 +128,7 @@ async function engineTaskFor(
   };
 }
 
-/** Copies the job's pictures into the work folder; gives the path of each by role. Throws `input_missing`. */
+/** Copies the job's pictures into the work folder and returns the path of each by role. Throws `input_missing`. */
 async function fetchInputs(
   services: Services,
   job: Job,
@@ -150,8 +169,8 @@ async function store(
     await discard(services, stored);
     throw error;
   }
-  // From here on a lost answer may hide a commit, so the objects stay: with a row they are the result, without one
-  // the sweep removes them.
+  // From here on the commit may succeed without an answer, so the objects stay: with a row they are the result, without
+  // one the sweep removes them.
   const facts = Object.assign({}, ...made.map((output) => output.facts));
   const completed = await persist(signal, () => complete(services, { lease, outputs: stored, facts }));
   if (completed) return "completed";
@@ -171,8 +190,8 @@ const patienceMs = 30_000;
 const pauseMs = 500;
 
 /**
- * Repeats a write while the database is away, so that minutes of an engine's work are not lost to a restart of it.
- * The write must be idempotent: a lost answer may hide a commit. Rejects with the signal's reason when aborted.
+ * Repeats a write while the database is away, so that a restart of it does not cost the finished work of an engine.
+ * The write must be idempotent, since a commit may succeed without an answer. Rejects with the signal's reason on abort.
  */
 async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
   const endMs = performance.now() + patienceMs;
@@ -194,7 +213,7 @@ async function endBadly(services: Services, lease: Lease, error: unknown): Promi
     services.log.warn({ err: failure.cause ?? failure, code: failure.code }, "run failed");
     return (await fail(services, lease, failure)) ? "failed" : "fenced";
   } catch (writeError) {
-    // The database is away: the lease runs out with the node's beat, or the next claim finds the row.
+    // The database is away: the sweep of this node (`handBackUnknown`) or the loss of the node ends the lease later.
     services.log.error({ err: writeError }, "the end of a run could not be stored");
     return "fenced";
   }
@@ -221,7 +240,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === "TimeoutError";
 }
 
-/** Runs that somebody stopped say nothing about the node. */
+/** Counts the run for the node; stopped runs are left out, since they are not the node's failures. */
 async function count(services: Services, { nodeId }: Lease, outcome: Outcome): Promise<void> {
   if (outcome !== "completed" && outcome !== "failed") return;
   await countRun(services, { nodeId, failed: outcome === "failed" }).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import type { EngineName, Need } from "@atelier/server/engines";
 import type { Job, Lease } from "@atelier/server/jobs";
 import { AppError, type Config } from "@atelier/server/platform";
 
-/** Why a run was aborted; decides what its end writes. */
+/** Why a run was aborted; decides which end is written. */
 export type StopReason = "cancelled" | "lost" | "stopping";
 
 export class RunStopped extends Error {
@@ -15,7 +15,7 @@ export class RunStopped extends Error {
   }
 }
 
-/** What a run takes up of its node. */
+/** The slot of the node that a run uses. */
 interface RunSlot {
   readonly lease: Lease;
   readonly queue: string;
@@ -33,17 +33,17 @@ interface Run extends RunSlot {
 export interface Runs {
   add(slot: RunSlot, work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   leases(): Lease[];
-  /** How many of a queue are under way. */
+  /** Number of runs of the queue. */
   count(queue: string): number;
   countOfEngine(engine: EngineName): number;
-  /** The job's engine has begun its work: from now on it needs no further server. */
+  /** The engine has begun the work, so the run needs no further server. */
   noteBegun(lease: Lease): void;
-  /** Those whose engine has not begun yet. */
+  /** Runs whose engine has not begun the work. */
   unbegun(): readonly RunSlot[];
-  /** Stops the run of this lease alone; a later try of the same job goes on. */
+  /** Stops the run of this lease only; a later attempt of the same job continues. */
   stop(lease: Lease, reason: StopReason): void;
   stopAll(reason: StopReason): void;
-  /** From now on nothing new is begun. */
+  /** From now on no job is claimed. */
   close(): void;
   isClosed(): boolean;
   /** Resolves when no run is left. */
@@ -94,13 +94,13 @@ export function createRuns(): Runs {
   };
 }
 
-/** The limits of one run: of its wait for a server, which costs the job nothing, and from its begin of the work itself. */
+/** The two time limits of a run: its wait for a server, which costs the job nothing, and the work from `begin` on. */
 export interface RunClock {
   /** Aborts with `server_busy` after the wait, with a TimeoutError after the work. */
   readonly signal: AbortSignal;
-  /** The work begins; later calls change nothing. */
+  /** The work begins. Idempotent. */
   begin(): void;
-  /** Where the run waits from now on, so that its next try goes elsewhere. */
+  /** The server that the run waits for, so that the next attempt avoids it. */
   noteServer(url: string): void;
   stop(): void;
 }
@@ -126,7 +126,7 @@ export function createRunClock(config: Config, job: ClockJob): RunClock {
       runLimitMs(config, job),
     );
   };
-  // The engine of this computer waits for nobody.
+  // The local engine never waits for a server.
   if (job.engine === "local") begin();
   return {
     signal: controller.signal,
@@ -139,8 +139,8 @@ export function createRunClock(config: Config, job: ClockJob): RunClock {
 }
 
 /**
- * How long a run may take, in ms. On a server it grows with megapixels times steps, which the job's size class holds as
- * 2 × log2; without a graphics card it is longer by a factor.
+ * How long the work may take, in ms. On a server the limit grows with megapixels times steps (the size class is 2 × log2 of
+ * them) and is multiplied by `cpuRunFactor` on queues without a graphics card.
  */
 function runLimitMs({ timing, queues }: Config, job: Pick<Job, "engine" | "queue" | "sizeClass">): number {
   if (job.engine === "local") return timing.runLimitMs;

@@ -17,16 +17,16 @@ import type { WorkerView } from "./server.ts";
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-/** Throws `unauthorized` unless the header bears the token. Digests are compared, so that not even the length shows. */
+/** Throws `unauthorized` unless the header holds the token. Digests are compared, so that the length is not revealed. */
 function checkToken(authorization: string | undefined, token: string): void {
   const [, given = ""] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
   if (!timingSafeEqual(digest(given), digest(token)))
-    throw new AppError("unauthorized", "Send the worker's token as a bearer.");
+    throw new AppError("unauthorized", "Send the worker's token as a bearer token.");
 }
 
 interface Route {
   readonly method: "GET" | "POST";
-  /** Its first group is the id. */
+  /** The first group is the id. */
   readonly path: RegExp;
   readonly handle: Handle;
 }
@@ -44,7 +44,7 @@ export interface Asked {
   readonly worker: WorkerView | null;
 }
 
-/** Answers one request, with a problem of the error table where it must; never throws. */
+/** Answers one request, errors as a problem document. Never throws. */
 export async function answerRequest(
   asked: Asked,
   request: IncomingMessage,
@@ -52,13 +52,13 @@ export async function answerRequest(
 ): Promise<void> {
   const { log } = asked.services;
   const startedMs = performance.now();
-  // Only the path counts; a target that is no path at all names no route.
+  // Null for a request target that is no valid path; no route matches then.
   const url = URL.parse(request.url ?? "", "http://worker");
   try {
     const answer = await answerOf(asked, request, url).catch((error: unknown) => refuse(asked, error));
     await send(response, answer);
   } catch (error) {
-    // The client left, or the picture broke off: whoever still reads must not take it for whole.
+    // The client left or reading the picture failed: a cut connection shows that the body is incomplete.
     log.debug({ err: error }, "answer not sent in full");
     response.destroy();
   }

@@ -16,18 +16,18 @@ import { AppError, issuesOf, lineOfText, newId } from "@atelier/server/platform"
 import type { Services } from "@atelier/server/services";
 import type { WorkerView } from "./server.ts";
 
-/** A request whose sender is known. */
+/** A request with a valid token. */
 export interface Call {
   readonly services: Services;
   /** Null while the worker starts. */
   readonly worker: WorkerView | null;
   readonly request: IncomingMessage;
-  /** What the route's pattern took out of the path. */
+  /** The id in the path; empty for routes without one. */
   readonly id: string;
   readonly query: URLSearchParams;
 }
 
-/** What is sent back: JSON, or a stream. */
+/** The response: JSON or a stream. */
 export type Answer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: unknown }
   | {
@@ -40,7 +40,7 @@ export type Answer =
 
 export type Handle = (call: Call) => Promise<Answer>;
 
-/** Far above two of the longest prompts. */
+/** Far more than two prompts of the greatest length. */
 export const maxBodyBytes = 65_536;
 
 /** The JSON body of a request. Throws `bad_request`, and `request_too_large` without reading on. */
@@ -50,7 +50,7 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("request_too_large");
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
-  // The request stays open when the loop is left, so that the refusal can still be read.
+  // The request stays open after an early exit of the loop, so that the client can still read the error.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     sizeBytes += chunk.length;
     if (sizeBytes > maxBodyBytes) throw new AppError("request_too_large");
@@ -77,7 +77,7 @@ function parse<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   });
 }
 
-/** POST /CreateImageFromPrompt: stores the job and answers at once; its first failure is final (A14). */
+/** POST /CreateImageFromPrompt: stores the job and answers at once; its first failure is final. */
 export async function createImageFromPrompt({ services, request }: Call): Promise<Answer> {
   const { workflow, retention, ...params } = parse(bodySchema, await readJson(request));
   const key = parse(keySchema, request.headers["idempotency-key"]);
@@ -94,11 +94,11 @@ export async function createImageFromPrompt({ services, request }: Call): Promis
   return { status: 202, headers: { location: `/status/${id}` }, json: { status: "accepted", job_id: id } };
 }
 
-/** GET /status/{job_id}: a job that came to any worker directly; others' jobs are not known here. */
+/** GET /status/{job_id}: a job that was submitted to any worker. Throws `not_found` for jobs of other accounts. */
 export async function readStatus({ services, id }: Call): Promise<Answer> {
   const account = await workerAccount(services);
   const job = await get(services, { ownerId: account.id, id });
-  // A job without a result is answered in full by this; one with a result when its file was sent.
+  // This answer delivers a job without a result; one with a result is delivered when its file was sent.
   if (job.status === "failed" || job.status === "cancelled") await noteAnswer(services, job.id);
   return { status: 200, headers: { "cache-control": "no-store" }, json: toStatus(job) };
 }
@@ -128,7 +128,7 @@ function toStatus({ id, outputs, ...job }: JobView) {
   };
 }
 
-/** GET /result/{job_id}: the picture of a completed job. Throws `conflict` while there is none to come or not yet. */
+/** GET /result/{job_id}: the picture of a completed job. Throws `conflict` when the job is open, failed or cancelled. */
 export async function sendResult({ services, id, query }: Call): Promise<Answer> {
   const { id: ownerId } = await workerAccount(services);
   const job = await get(services, { ownerId, id });
@@ -136,13 +136,14 @@ export async function sendResult({ services, id, query }: Call): Promise<Answer>
   if (!output) throw missing(job);
   const { imageId } = output;
   const { headers, open } = await openResult(services, { id: imageId, ownerId });
-  // Without an If-None-Match there always is something to open.
+  // `open` is null only for a request with If-None-Match, which is not passed on here.
   if (!open) throw new AppError("not_found");
   return { status: 200, headers, stream: await open(), onSent: () => noteServed(services, imageId) };
 }
 
 function missing({ status, error }: JobView): AppError {
-  if (status === "completed") return new AppError("not_found", "The job has no such picture, or no longer.");
+  if (status === "completed")
+    return new AppError("not_found", "The job does not have this picture, or the picture was deleted.");
   if (status === "failed")
     return new AppError("conflict", `The job has failed: ${error?.message ?? "for an unknown reason."}`);
   return new AppError(
@@ -151,14 +152,14 @@ function missing({ status, error }: JobView): AppError {
   );
 }
 
-/** A part that answers later than this counts as away. */
+/** A part that answers later than this counts as not available. */
 const probeTimeoutMs = 3_000;
 
-/** GET /health: 200 while the worker takes jobs, 503 while it starts, leaves, is drained, has a full disk, or a part is away. */
+/** GET /health: 200 while the worker takes jobs; 503 while it starts, stops, is drained, or lacks disk, database or queue. */
 export async function readHealth({ services, worker }: Call): Promise<Answer> {
   const node = worker?.incarnation.current() ?? null;
   const [orders, queue] = await Promise.all([
-    // Asked even without a row of its own, to learn whether the database answers.
+    // Also without a node, to see whether the database answers.
     probe(services, "database", () => readAdminRequests(services, node?.id ?? newId())),
     probe(services, "queue", () => services.bells.ping()),
   ]);

@@ -8,7 +8,7 @@ import type { Runs } from "../runs.ts";
 import type { ServerPool } from "../servers/index.ts";
 import type { Space } from "../space.ts";
 
-/** The parts of the worker that its health tells of. */
+/** The parts of the worker that /health reports. */
 export interface WorkerView {
   readonly incarnation: Incarnation;
   readonly offer: LiveOffer;
@@ -18,24 +18,28 @@ export interface WorkerView {
 }
 
 const limits = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
-/** A client that takes no byte for this long is left. */
+/** A connection without traffic for this long is closed. */
 const silentMs = 60_000;
 /** Requests under way get this long when the worker stops. */
 const closeMs = 5_000;
 
-/** The worker's own endpoints (A14). */
+/**
+ * The HTTP endpoints of one worker, for programs in its network: create an image, read its status and result, /health.
+ * A request only submits a job of one shared account; any worker may run it. server.ts opens the port, answer.ts checks
+ * the token and routes, handlers.ts has the endpoints. Users and browsers use the web server instead.
+ */
 export interface WorkerHttp {
-  /** From now on its health tells of this worker. */
+  /** From now on /health reports this worker. */
   show(worker: WorkerView): void;
   /** Takes no new requests and ends those under way. */
   close(): Promise<void>;
 }
 
-/** Listens where WORKER_HTTP_PORT says; null without it. Throws `internal` when the port cannot be had. */
+/** Listens on WORKER_HTTP_PORT; null when it is not set. Throws `internal` when the port is not available. */
 export async function openWorkerHttp(services: Services): Promise<WorkerHttp | null> {
   const { HOST: host, WORKER_HTTP_PORT: port, WORKER_HTTP_TOKEN: token } = services.env;
   if (port === undefined || token === undefined) return null;
-  // The accounts take a fifth of a worker's start, which most do without.
+  // Imported late: the accounts take a fifth of a worker's start, and most workers open no port.
   const { answerRequest } = await import("./answer.ts");
   let worker: WorkerView | null = null;
   const server = createServer(limits, (request, response) => {
@@ -43,7 +47,7 @@ export async function openWorkerHttp(services: Services): Promise<WorkerHttp | n
   });
   server.timeout = silentMs;
   await listen(server, host, port);
-  // A connection that cannot be accepted: without a listener it would end the process.
+  // Without a listener, a connection that cannot be accepted would end the process.
   server.on("error", (error) => services.log.error({ err: error }, "worker http cannot accept a connection"));
   services.log.info({ address: server.address() }, "worker http listens");
   return {
@@ -59,7 +63,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     server.listen(port, host);
     await once(server, "listening");
   } catch (cause) {
-    throw new AppError("internal", `WORKER_HTTP_PORT: ${host}:${port} cannot be listened on.`, { cause });
+    throw new AppError("internal", `WORKER_HTTP_PORT: ${host}:${port} is not available.`, { cause });
   }
 }
 
