@@ -137,13 +137,16 @@ interface Row extends Record<string, unknown> {
   readonly mark: string | null;
 }
 
+/** The mark before any hour is added up. */
+const noMark = "epoch";
+
 /** Figures of the jobs that ended in a window: hours that are over are added up already, the rest is read from the rows. */
 export async function readFigures(db: Db, window: FigureWindow): Promise<WindowFigures> {
   for (;;) {
     const mark = await readMark(db, window);
     const rows = await readRows(db, { window, mark });
     // Hours that were added up between the two statements would count twice.
-    if (mark === null || mark === rows[0]?.mark) return summarise(rows, window);
+    if (mark === null || mark === (rows[0]?.mark ?? noMark)) return summarise(rows, window);
   }
 }
 
@@ -153,7 +156,7 @@ async function readMark(db: Db, window: FigureWindow): Promise<string | null> {
   const result = await db.execute<{ until: string }>(
     sql`select until::text from ${schema.figureMarks} where name = 'hours'`,
   );
-  return result.rows[0]?.until ?? "epoch";
+  return result.rows[0]?.until ?? noMark;
 }
 
 /** The mark comes as a value, not as a subquery: the planner must see how few rows are left. */

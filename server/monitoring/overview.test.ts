@@ -4,6 +4,7 @@ import { openJobScene } from "@atelier/testing/scenes";
 import { addHistory } from "@atelier/testing/monitoring";
 import { sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
+import { schema } from "../db/index.ts";
 import { readFigures } from "./figures.ts";
 import { listUsersSchema, readUsers } from "./users.ts";
 import { readNodes } from "./nodes.ts";
@@ -169,4 +170,12 @@ test("people are found by name or address, with what they have here", async () =
   expect(found?.openJobs).toBe(4);
   expect(await find({ search: "50%_off" })).toEqual([]);
   expect(await find({ role: "admin" })).toEqual([]);
+});
+
+test("D11 figures of a day are read although no hour was ever added up", async () => {
+  const { db } = scene.services;
+  const marks = await db.select().from(schema.figureMarks);
+  await db.delete(schema.figureMarks);
+  expect((await readFigures(db, "24h")).series.completed).toHaveLength(24);
+  await db.insert(schema.figureMarks).values(marks);
 });
