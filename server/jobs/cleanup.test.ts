@@ -327,6 +327,24 @@ describe("cleanup", () => {
       expect(await readLeft()).toEqual(nothing);
     });
 
+    test("A8 two hundred jobs that cannot be removed do not keep out the next one", async () => {
+      const { services } = opened;
+      const stuck = await cancelled();
+      await setAgo(stuck, "ended_at", 8 * 24 * 60 * minuteMs);
+      const row = await readJob(services, stuck);
+      await services.db.insert(jobs).values(Array.from({ length: 199 }, () => ({ ...row, id: newId() })));
+      await services.db.execute(sql`update ${jobs} set stage = 'stuck'`);
+      await services.db.execute(sql`
+      create function refuse() returns trigger language plpgsql as $$ begin if old.stage = 'stuck' then raise 'refused'; end if; return old; end $$`);
+      await services.db.execute(
+        sql`create trigger refuse before delete on ${jobs} for each row execute function refuse()`,
+      );
+      const last = newId();
+      await services.db.insert(jobs).values({ ...row, id: last });
+      expect(await expireEphemeral(services)).toEqual([last]);
+      await services.db.execute(sql`drop function refuse cascade`);
+    });
+
     test("A8 the result of a kept job stays when an ephemeral job took it as input", async () => {
       const { services } = opened;
       const kept = await completed("keep");

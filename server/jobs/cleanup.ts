@@ -16,31 +16,46 @@ import { get, type JobAddress } from "./read.ts";
 
 const { jobs, jobOutputs, users, sessions, images } = schema;
 
+const pageSize = 200;
+
 /**
  * Removes ephemeral jobs that were acknowledged, or some time after a complete answer, or long after their end; also
  * their inputs and results, unless another job uses them.
  */
 export async function expireEphemeral(services: Services): Promise<string[]> {
-  const { ephemeralAfterAnswerMs, ephemeralMaxMs } = services.config.retention;
-  const { jobs } = schema;
-  const due = await services.db
+  const removed: string[] = [];
+  let due = await readDue(services, null);
+  while (due.length > 0) {
+    for (const id of due) if (await tryRemove(services, id)) removed.push(id);
+    // By id: jobs that cannot be removed do not keep out those behind them.
+    due = due.length < pageSize ? [] : await readDue(services, due.at(-1) ?? null);
+  }
+  return removed;
+}
+
+async function readDue({ db, config }: Services, after: string | null): Promise<string[]> {
+  const { ephemeralAfterAnswerMs, ephemeralMaxMs } = config.retention;
+  const due = await db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(sql`${jobs.retention} = 'ephemeral' and ${jobs.endedAt} is not null and (
+    .where(sql`${jobs.retention} = 'ephemeral' and ${jobs.endedAt} is not null
+      and (${after}::uuid is null or ${jobs.id} > ${after}::uuid) and (
       ${jobs.ackedAt} is not null
       or ${jobs.answeredAt} < now() - ${ephemeralAfterAnswerMs} * interval '1 millisecond'
       or ${jobs.endedAt} < now() - ${ephemeralMaxMs} * interval '1 millisecond')`)
-    .limit(200);
-  const removed: string[] = [];
-  for (const { id } of due) {
-    try {
-      await removeJob(services, id);
-      removed.push(id);
-    } catch (error) {
-      services.log.error({ err: error, jobId: id }, "ephemeral job not removed, the next pass tries again");
-    }
+    .orderBy(jobs.id)
+    .limit(pageSize);
+  return due.map(({ id }) => id);
+}
+
+async function tryRemove(services: Services, id: string): Promise<boolean> {
+  try {
+    await removeJob(services, id);
+    return true;
+  } catch (error) {
+    services.log.error({ err: error, jobId: id }, "ephemeral job not removed, the next pass tries again");
+    return false;
   }
-  return removed;
 }
 
 /**
