@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
-import { schema, tiers, type Tx } from "../db/index.ts";
+import { type Db, schema, tiers, type Tx } from "../db/index.ts";
 import { type InputRole, maxOutputPixels } from "../engines.ts";
 import { AppError, type Config, errorRules, pictureLimits } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -68,29 +68,40 @@ async function displaceOne(tx: Tx, queue: string): Promise<readonly Job[]> {
 export type InputImage = typeof schema.images.$inferSelect;
 export type InputImages = ReadonlyMap<InputRole, InputImage>;
 
-/** Reads the input pictures of a request. Throws `not_found` also for pictures of other owners. */
+/** Reads the input pictures of a request and locks them. Throws `not_found` also for pictures of other owners. */
 export async function loadInputs(tx: Tx, ownerId: string, request: SubmitRequest): Promise<InputImages> {
-  // Safe: the schema allows only roles as keys.
-  const wanted = Object.entries(request.inputs) as [InputRole, string][];
+  const wanted = wantedOf(request);
   if (wanted.length === 0) return new Map();
+  return toInputs(request, await selectInputs(tx, ownerId, wanted).for("share"));
+}
+
+/** `loadInputs` for an answer that stores nothing: without locks. */
+export async function readInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<InputImages> {
+  const wanted = wantedOf(request);
+  if (wanted.length === 0) return new Map();
+  return toInputs(request, await selectInputs(db, ownerId, wanted));
+}
+
+type Wanted = readonly (readonly [InputRole, string])[];
+
+function wantedOf({ inputs }: SubmitRequest): Wanted {
+  // Safe: the schema of the inputs has roles for its keys; one that is left out is not there.
+  return Object.entries(inputs) as [InputRole, string][];
+}
+
+function selectInputs(db: Db | Tx, ownerId: string, wanted: Wanted) {
   const { images } = schema;
-  const rows = await tx
+  const ids = wanted.map(([, id]) => id);
+  return db
     .select()
     .from(images)
-    .where(
-      and(
-        eq(images.ownerId, ownerId),
-        isNull(images.deletedAt),
-        inArray(
-          images.id,
-          wanted.map(([, id]) => id),
-        ),
-      ),
-    )
-    .for("share");
+    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt), inArray(images.id, ids)));
+}
+
+function toInputs(request: SubmitRequest, rows: readonly InputImage[]): InputImages {
   const found = new Map(rows.map((row) => [row.id, row]));
   const inputs = new Map<InputRole, InputImage>();
-  for (const [role, id] of wanted) {
+  for (const [role, id] of wantedOf(request)) {
     const image = found.get(id);
     if (!image)
       throw new AppError("not_found", `There is no picture ${id} for "${role}".`, { details: { role } });

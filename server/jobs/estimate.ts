@@ -14,7 +14,7 @@ import {
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
-import { loadInputs } from "./admission.ts";
+import { readInputs } from "./admission.ts";
 import { type Job, jobFromRow } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 import type { Submitter } from "./submit.ts";
@@ -68,7 +68,7 @@ export async function estimate(
   submitter: Submitter,
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
-  const inputs = await services.db.transaction((tx) => loadInputs(tx, submitter.userId, request));
+  const inputs = await readInputs(services.db, submitter.userId, request);
   const quote = await readQuote(services, request, submitter.userId).catch(refusal);
   if ("isPossible" in quote) return quote;
   const { candidate, queue } = quote.placed;
