@@ -1,10 +1,12 @@
-import { addNode, addOwner, insertJob, testQueue } from "@atelier/testing/jobs";
+import { addNode, addOwner, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
-import { readWaits, type LineTarget } from "../scheduling/index.ts";
+import { livePlaces, readWaits, type LineTarget } from "../scheduling/index.ts";
+import { schema } from "../db/index.ts";
 import { dispatch } from "./dispatch.ts";
-import { readWaiting } from "./estimate.ts";
+import { estimate, readWaiting } from "./estimate.ts";
+import { submit } from "./submit.ts";
 
 const scene = openJobScene({ isEmptied: true });
 
@@ -98,4 +100,34 @@ test("D6 D8 the told places are those in which jobs are served when nobody else 
   const served: string[] = [];
   for (let next = await serveNext(); next; next = await serveNext()) served.push(next);
   expect(served.map((id) => told.get(id))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test("D6 D9 a node without a beat for ten seconds counts as away, until it beats again", async () => {
+  const { services, owner } = scene;
+  const { db } = services;
+  const id = await addNode(services);
+  const seen = (secondsAgo: number) =>
+    db.execute(sql`update nodes set seen_at = now() - ${secondsAgo} * interval '1 second' where id = ${id}`);
+  const request = { kind: "upscale", inputs: { image: owner.imageId } };
+  await seen(11);
+  expect(await estimate(services, request, owner)).toMatchObject({ isPossible: true, isLive: false });
+  expect(await livePlaces(db)).toEqual([]);
+  const job = await submit(services, request, { submitter: owner });
+  expect((await readJob(services, job.id)).placement).toMatchObject({ isLive: false });
+  await seen(0);
+  expect(await estimate(services, request, owner)).toMatchObject({ isPossible: true, isLive: true });
+  expect(await livePlaces(db)).not.toEqual([]);
+});
+
+test("an estimate waits for no lock of its pictures", async () => {
+  const { services, owner } = scene;
+  await addNode(services);
+  const request = { kind: "upscale", inputs: { image: owner.imageId } };
+  const answer = await services.db.transaction(async (tx) => {
+    // Ends this transaction, and with it the lock, where an estimate waits for it.
+    await tx.execute(sql`set local idle_in_transaction_session_timeout = '5s'`);
+    await tx.execute(sql`select 1 from ${schema.images} where id = ${owner.imageId} for update`);
+    return estimate(services, request, owner);
+  });
+  expect(answer).toMatchObject({ isPossible: true });
 });

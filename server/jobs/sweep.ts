@@ -4,7 +4,7 @@ import { localEngine, type Need } from "../engines.ts";
 import { purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
-import { isGpuQueue, livePlaces, readPlaces, servingServers } from "../scheduling/index.ts";
+import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
@@ -66,17 +66,13 @@ export async function recover(services: Services): Promise<Job[]> {
  * first, so that only the fair pick releases them.
  */
 export async function moveStranded(services: Services): Promise<void> {
-  const live = await livePlaces(services.db);
-  if (live.length === 0) return;
-  const { jobs } = schema;
-  const waiting = await services.db
-    .selectDistinct({ queue: jobs.queue, need: jobs.need })
-    .from(jobs)
-    .where(inArray(jobs.status, ["pending", "queued"]));
-  for (const { queue, need } of waiting) {
-    const own = live.filter((place) => place.need === need);
-    if (!own.some((place) => place.queue === queue)) await move(services, { from: queue, need });
-  }
+  const { jobs, nodes, nodeQueues } = schema;
+  // By the state alone: right after the database was away every node is silent.
+  const stranded = await services.db.execute<{ queue: string; need: Need }>(sql`
+    select distinct queue, need from ${jobs} where status in ('pending', 'queued')
+      and not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+        where n.state = 'active' and q.slots > 0 and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs))`);
+  for (const { queue, need } of stranded.rows) await move(services, { from: queue, need });
 }
 
 async function move(services: Services, { from, need }: { from: string; need: Need }): Promise<void> {

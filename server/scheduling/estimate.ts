@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { schema, type Db, type Estimate } from "../db/index.ts";
 import type { Need } from "../engines.ts";
-import { readRunCosts, type RunCost, type RunCosts } from "./places.ts";
+import { isLiveNode, readRunCosts, type RunCost, type RunCosts } from "./places.ts";
 
 /** A waiting job, or a new one that would be the last of its owner's share. */
 export interface LineTarget {
@@ -127,7 +127,7 @@ async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): 
     ), able as materialized (
       select w.need as of, q.node_id, q.slots, q.needs
       from (select distinct need from targets) w join ${nodeQueues} q on q.queue = ${queue} and w.need = any(q.needs)
-      join ${nodes} n on n.id = q.node_id and n.state = 'active'
+      join ${nodes} n on n.id = q.node_id and ${isLiveNode}
     ), before as (
       select t.i, t.need as of, l.need, count(*)::int as n from mine t
       join line l on l.tier > t.tier or (l.tier = t.tier and ((${isBefore}) or (l.owner_id <> t."ownerId" and l.position <= t.position - (l.served_at > t.served_at)::int)))

@@ -24,6 +24,7 @@ export {
   livePlaces,
   readPlaces,
   seenNeeds,
+  silentAfterSeconds,
   sizeClassOf,
   isGpuQueue,
   liveServers,

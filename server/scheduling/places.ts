@@ -18,6 +18,12 @@ export interface Place {
 
 const knownForHours = 24;
 
+/** A beat comes each second; a node without one for this long counts as away, whatever its state says. */
+export const silentAfterSeconds = 10;
+
+/** Nodes `n` that take jobs now, as SQL: a node that died without any worker left to see it keeps its state. */
+export const isLiveNode = sql`n.state = 'active' and n.seen_at > now() - make_interval(secs => ${silentAfterSeconds})`;
+
 /**
  * The places of these needs on live nodes and on nodes of the last 24 hours. Do not call it inside a transaction: it
  * takes a connection of its own.
@@ -56,7 +62,7 @@ async function readOffered(db: Db, needs: readonly Need[]): Promise<Offered[]> {
   const result = await db.execute<Offered>(sql`
     with offered as (
       select q.queue, w.need,
-        coalesce(sum(q.slots) filter (where n.state = 'active' and w.need = any(q.needs)), 0)::int as slots
+        coalesce(sum(q.slots) filter (where ${isLiveNode} and w.need = any(q.needs)), 0)::int as slots
       from unnest(array[${wanted}]::text[]) as w(need)
       join ${nodeQueues} q on w.need = any(q.seen_needs) or w.need = any(q.needs)
       join ${nodes} n on n.id = q.node_id
@@ -82,7 +88,7 @@ export async function livePlaces(db: Db | Tx): Promise<LivePlace[]> {
   const result = await db.execute<{ queue: string; need: Need; slots: number }>(sql`
     select q.queue, s.need, sum(q.slots)::int as slots
     from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.needs) as s(need)
-    where n.state = 'active' and q.slots > 0
+    where ${isLiveNode} and q.slots > 0
     group by q.queue, s.need`);
   return result.rows;
 }

@@ -127,6 +127,8 @@ export async function addNode(
     pidStartedAt: "0",
     capability: { cores: 2, memoryBytes: 4 * 1024 ** 3, kinds: jobKinds, gpus: [], engines: ["local"] },
     state,
+    // No process beats for it, yet it counts as live in a test of any length.
+    seenAt: sql`now() + interval '1 day'`,
   });
   await writeQueues(db, id, [{ queue, slots, needs }]);
   return id;

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { probeDatabase, schema } from "../../db/index.ts";
 import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
+import { silentAfterSeconds } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
 import { probeDisk } from "../../storage/index.ts";
 import { classifyError } from "../requests.ts";
@@ -35,8 +36,6 @@ export async function metricsResponse(services: Services, request: Request): Pro
 const probeTimeoutMs = 3_000;
 /** Callers need no session, so their number must not become work: an answer is given out again for this long. */
 const cachedMs = 2_000;
-/** A node beats every second; a node without a beat for this long does not count, whatever state is stored. */
-const silentSeconds = 10;
 
 interface PartHealth {
   readonly ok: boolean;
@@ -80,7 +79,7 @@ function createProbe<T>({ log }: Services, part: string, ask: () => Promise<T>):
   };
 }
 
-const isAlive = sql`n.state in ('active', 'draining') and n.seen_at > now() - make_interval(secs => ${silentSeconds})`;
+const isAlive = sql`n.state in ('active', 'draining') and n.seen_at > now() - make_interval(secs => ${silentAfterSeconds})`;
 
 async function countWorkers({ db }: Services): Promise<number> {
   const { rows } = await db.execute<{ live: number }>(
