@@ -18,6 +18,11 @@ export interface Usage {
   readonly limitBytes: number;
 }
 
+interface Owner {
+  readonly id: string;
+  readonly isGuest: boolean;
+}
+
 export interface NewImage {
   readonly ownerId: string;
   readonly role: IngestInput["role"];
@@ -38,6 +43,13 @@ export async function checkQuota(db: Db | Tx, config: Config, image: NewImage): 
   const limitBytes = limitOf(config, isGuest);
   const usedBytes = kept.sizeBytes;
   if (usedBytes + Math.max(sizeBytes, 1) > limitBytes) throw tooManyBytes({ usedBytes, limitBytes });
+}
+
+/** Throws `storage_quota` when the owner has no byte left for the results of another job. */
+export async function checkSpace(tx: Tx, config: Config, owner: Owner): Promise<void> {
+  const { sizeBytes: usedBytes } = await readKept(tx, config, owner.id);
+  const limitBytes = limitOf(config, owner.isGuest);
+  if (usedBytes >= limitBytes) throw tooManyBytes({ usedBytes, limitBytes });
 }
 
 /** For restored images, which `readKept` counts already. Throws `quota_exceeded`, for guests only. */
@@ -114,7 +126,7 @@ function tooManyBytes({ usedBytes, limitBytes }: Usage): AppError {
   const inMb = (bytes: number) => Math.round(bytes / 1024 ** 2);
   return new AppError(
     "storage_quota",
-    `Your pictures take up ${inMb(usedBytes)} of ${inMb(limitBytes)} MB. Delete some to upload more.`,
+    `Your pictures take up ${inMb(usedBytes)} of ${inMb(limitBytes)} MB. Delete some to add more.`,
     { details: { usedBytes, limitBytes } },
   );
 }

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Asked, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { needOf } from "../engines.ts";
+import { checkSpace } from "../images/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { recordConsent } from "../safety.ts";
 import { toEstimate } from "../scheduling/index.ts";
@@ -34,7 +35,7 @@ export interface Submitted {
 /**
  * Accepts a job: checks and stores it in one transaction, then schedules a dispatch. On an error nothing is stored.
  * Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`, `mask_size`,
- * `output_too_large`, `quota_exceeded`, `queue_full`, `forbidden` (a tier above `normal`), `idempotency_mismatch` and
+ * `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `forbidden` (a tier above `normal`), `idempotency_mismatch` and
  * `conflict` (the job of the key was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
@@ -94,6 +95,7 @@ async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promi
   const { queue } = acceptance.quote().placed;
   const inputs = await loadInputs(tx, ownerId, request);
   const tier = tiers[request.tier];
+  await checkSpace(tx, services.config, { id: ownerId, isGuest: submitter.isGuest });
   const displaced = await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue, tier });
   const person = inputs.get("person");
   if (person) await recordConsent(tx, { ownerId, storedSha256: person.storedSha256 });
