@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   addImage,
@@ -191,6 +191,26 @@ describe("submit", () => {
         for (let at = 0; at < 3; at += 1) expect(await account()).toMatchObject({ status: "pending" });
         await expect(account()).rejects.toMatchObject({ code: "queue_full" });
       });
+    });
+
+    test("a job whose owner has no byte left is refused, and stores nothing", async () => {
+      const { services } = opened;
+      const submitter = await addOwner(services);
+      const { bytesPerUser } = services.config.limits;
+      const [{ usedBytes } = { usedBytes: 0 }] = await services.db
+        .select({ usedBytes: sql`sum(size_bytes)`.mapWith(Number) })
+        .from(schema.images)
+        .where(eq(schema.images.ownerId, submitter.userId));
+      services.config.limits.bytesPerUser = usedBytes;
+      const send = () => submit(services, requestOf(submitter.imageId), { submitter });
+      try {
+        await expect(send()).rejects.toMatchObject({ code: "storage_quota" });
+        expect(await jobsOf(submitter.userId)).toHaveLength(0);
+        services.config.limits.bytesPerUser = usedBytes + 1;
+        expect(await send()).toMatchObject({ status: "pending" });
+      } finally {
+        services.config.limits.bytesPerUser = bytesPerUser;
+      }
     });
 
     test("F9 a job whose bell never rang is accepted, and the sweep rings", async () => {
