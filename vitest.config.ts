@@ -1,20 +1,38 @@
+import path from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { quickResolveFlag } from "./scripts/process/quick-resolve-flag.ts";
+import { readTestFiles, slowFiles } from "./scripts/test/files.ts";
+
+const root = import.meta.dirname;
+const files = readTestFiles(root);
+
+/** The order of the projects; files that share a process must follow each other. */
+const order = ["alone", "database", "quick-alone", "quick"];
+
+/** Slow files first, the longest at the front, then project by project. */
+class SlowFirst extends BaseSequencer {
+  override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      const slow = slowFiles.indexOf(path.relative(root, moduleId));
+      return slow < 0 ? slowFiles.length + order.indexOf(project.name) : slow;
+    };
+    return specifications.toSorted((a, b) => rank(a) - rank(b) || a.moduleId.localeCompare(b.moduleId));
+  }
+}
+
+const common = { execArgv: [quickResolveFlag], testTimeout: 60_000, hookTimeout: 60_000 };
+const globalSetup = ["testing/setup/index.ts"];
 
 export default defineConfig({
   test: {
-    include: [
-      "app/**/*.test.ts",
-      "server/**/*.test.ts",
-      "worker/**/*.test.ts",
-      "cli/**/*.test.ts",
-      "scripts/**/*.test.ts",
-      "testing/**/*.test.ts",
-    ],
-    globalSetup: ["testing/setup/index.ts"],
     maxWorkers: 2,
-    execArgv: [quickResolveFlag],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    sequence: { sequencer: SlowFirst },
+    projects: [
+      { test: { ...common, name: "alone", include: files.alone, globalSetup } },
+      { test: { ...common, name: "database", include: files.database, isolate: false, globalSetup } },
+      { test: { ...common, name: "quick-alone", include: files.quickAlone } },
+      { test: { ...common, name: "quick", include: files.quick, isolate: false } },
+    ],
   },
 });

@@ -17,11 +17,13 @@ interface Part {
   readonly failures: readonly string[];
 }
 
-async function runVitest(reports: string): Promise<Part> {
+async function runVitest(reports: string, projects: readonly string[] = []): Promise<Part> {
   const report = path.join(reports, "vitest.json");
-  const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  // Each test file has a process of its own, which loads the same libraries.
-  const run = await runTool("vitest", args, { NODE_COMPILE_CACHE: path.join(reports, "compile-cache") });
+  const outputs = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const chosen = projects.map((project) => `--project=${project}`);
+  // Many test processes load the same libraries.
+  const env = { NODE_COMPILE_CACHE: path.join(reports, "compile-cache") };
+  const run = await runTool("vitest", ["run", ...outputs, ...chosen], env);
   const named = readVitestFailures(report);
   const failures = run.isOk || named.length > 0 ? named : ["an error outside of every test, see above"];
   return { run, counts: countPart(run.isOk, readVitestCounts(report)), failures };
@@ -49,11 +51,24 @@ async function runAll(reports: string): Promise<Part[]> {
   return parts;
 }
 
+const quickTools = [["tsc", "--noEmit"], ["oxlint"], ["oxfmt", "--check", "."]] as const;
+
+/** Types, lint, format and the tests that need no database. */
+async function runQuick(reports: string): Promise<Part[]> {
+  const parts: Part[] = [];
+  for (const [tool, ...args] of quickTools) {
+    const run = await runTool(tool, args);
+    parts.push({ run, counts: countPart(run.isOk, null), failures: [] });
+  }
+  return [...parts, await runVitest(reports, ["quick", "quick-alone"])];
+}
+
 async function main(): Promise<boolean> {
+  const isQuick = process.argv.includes("--quick");
   if (!ensureRedis()) return false;
   const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
   try {
-    const parts = await runAll(reports);
+    const parts = await (isQuick ? runQuick : runAll)(reports);
     const total = (key: keyof Counts) => parts.reduce((sum, { counts }) => sum + counts[key], 0);
     console.log(`\n${parts.map(({ run }) => describeRun(run)).join("\n")}\n`);
     for (const failure of parts.flatMap(({ failures }) => failures)) console.log(`failed: ${failure}`);

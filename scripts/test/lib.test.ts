@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readTestFiles, slowFiles } from "./files.ts";
 import { countPart, readPlaywrightCounts, readVitestCounts, readVitestFailures } from "./lib.ts";
 
 let folder = "";
@@ -44,4 +45,53 @@ test("what failed is named: tests with their error, files that did not load", ()
     "b.test.ts: Cannot find it",
   ]);
   expect(readVitestFailures(path.join(folder, "none.json"))).toEqual([]);
+});
+
+describe("the test files of a run", () => {
+  const empty = 'test("nothing", () => {});';
+  function writeTests(texts: Readonly<Record<string, string>>): void {
+    for (const [file, text] of Object.entries(texts)) {
+      mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+      writeFileSync(path.join(folder, file), text);
+    }
+  }
+
+  test("are sorted by the database that they reach and by what they change in their process", () => {
+    writeTests({
+      "app/pure.test.ts": empty,
+      "app/mocked.test.ts": 'vi.mock("./a.ts");',
+      "server/stored.test.ts": 'import { open } from "./fixtures/scene.ts";',
+      "server/fixtures/scene.ts": 'import { x } from "@atelier/testing/postgres";',
+      "testing/postgres/index.ts": 'export { x } from "./servers.ts";',
+      "server/types.test.ts": 'import type { X } from "@atelier/testing/postgres";',
+      "server/late.test.ts": 'import { x } from "@atelier/testing/postgres";\nvi.useFakeTimers();',
+    });
+    const { quick, ...others } = readTestFiles(folder);
+    expect(new Set(quick)).toEqual(new Set(["app/pure.test.ts", "server/types.test.ts"]));
+    expect(others).toEqual({
+      quickAlone: ["app/mocked.test.ts"],
+      database: ["server/stored.test.ts"],
+      alone: ["server/late.test.ts"],
+    });
+  });
+
+  test.each(["process.env.A = '1';", "process.chdir('/');", "vi.spyOn(a, 'b');", "globalThis.a = 1;"])(
+    "do not share a process after %s",
+    (text) => {
+      writeTests({ "app/one.test.ts": text });
+      expect(readTestFiles(folder).quickAlone).toEqual(["app/one.test.ts"]);
+    },
+  );
+
+  test("are each in exactly one list, and the slow ones exist", () => {
+    const root = path.resolve(import.meta.dirname, "../..");
+    const all = Object.values(readTestFiles(root)).flat();
+    const found = globSync("{app,cli,scripts,server,testing,worker}/**/*.test.ts", {
+      cwd: root,
+      exclude: ["**/node_modules"],
+    });
+    expect(all).toHaveLength(found.length);
+    expect(new Set(all)).toEqual(new Set(found));
+    expect(slowFiles.filter((file) => !all.includes(file))).toEqual([]);
+  });
 });

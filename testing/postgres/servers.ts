@@ -20,6 +20,9 @@ import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 /** Carries the address of the run's server from the global set-up to the test processes. */
 const serverUrlName = "ATELIER_TEST_POSTGRES_URL";
 
+/** Whether this process or the one that started it has started the run's server. */
+export const hasTestPostgres = () => process.env[serverUrlName] !== undefined;
+
 function readServerUrl(): string {
   const url = process.env[serverUrlName];
   if (!url) throw new Error("No test database server runs: call startTestPostgres() first.");

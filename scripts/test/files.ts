@@ -1,0 +1,111 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+/**
+ * Test files that take longer than about ten seconds on two quiet cores, the longest first. They begin first, so that
+ * a run does not end with one long file; `test:quick` leaves them out.
+ */
+export const slowFiles: readonly string[] = [
+  "testing/chaos/worker-killed.test.ts",
+  "testing/chaos/poison.test.ts",
+  "worker/engines/local/outfit/run.test.ts",
+  "testing/chaos/database-stopped.test.ts",
+  "cli/accounts.test.ts",
+  "testing/chaos/submit-killed.test.ts",
+  "worker/once.test.ts",
+  "testing/live/live-updates.test.ts",
+  "worker/engines/comfyui/client/run.test.ts",
+  "testing/chaos/sessions-ended.test.ts",
+  "worker/engines/local/engine.test.ts",
+  "testing/chaos/comfyui-strays.test.ts",
+  "testing/chaos/comfyui-worker-killed.test.ts",
+  "scripts/embedded/postgres.test.ts",
+  "testing/chaos/worker-frozen.test.ts",
+  "testing/chaos/comfyui-servers.test.ts",
+  "worker/engines/local/upscale.test.ts",
+  "testing/chaos/bells.test.ts",
+  "worker/engines/local/inpaint/run.test.ts",
+  "testing/chaos/comfyui-poison.test.ts",
+  "testing/chaos/worker-leaves.test.ts",
+  "scripts/supervisor/run.test.ts",
+  "testing/chaos/comfyui-queue-flushed.test.ts",
+  "testing/chaos/comfyui-database.test.ts",
+  "scripts/supervisor/supervise.test.ts",
+  "testing/chaos/comfyui-worker-frozen.test.ts",
+  "testing/postgres/database-away.test.ts",
+  "testing/postgres/servers.test.ts",
+  "testing/chaos/comfyui-two-workflows.test.ts",
+  "testing/chaos/many-jobs.test.ts",
+  "worker/servers/on-simulators.test.ts",
+  "worker/http/server.test.ts",
+  "testing/chaos/comfyui-memory.test.ts",
+  "worker/engines/comfyui/engine.test.ts",
+  "worker/engines/comfyui/run.test.ts",
+  "scripts/process/quick-resolve.test.ts",
+  "cli/workflow.test.ts",
+  "server/api/http/health.test.ts",
+  "testing/chaos/comfyui-run-faults.test.ts",
+  "testing/chaos/iopaint-workers.test.ts",
+  "testing/chaos/queue-flushed.test.ts",
+];
+
+/** What a file can change for the files that run after it in the same process. */
+const processWide =
+  /\bvi\s*\.\s*(mock|doMock|hoisted|spyOn|stub\w+|resetModules|useFakeTimers|setSystemTime)\b|\bprocess\s*\.\s*(env|chdir|on|once|exit|kill|umask)\b|\bprocess\[|\bglobalThis\b/;
+
+/** Statically imported project files; types are gone at run time. */
+const imported = /^(?:import|export)\s(?!type\b)[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
+
+function findImports(file: string, text: string): string[] {
+  const names = [...text.matchAll(imported)].map((match) => match[1] ?? match[2] ?? "");
+  return names.flatMap((name) => {
+    if (name.startsWith(".")) return [path.join(path.dirname(file), name)];
+    const folder = /^@atelier\/testing\/(.+)$/.exec(name)?.[1];
+    return folder ? [`testing/${folder}/index.ts`] : [];
+  });
+}
+
+/** Where the test databases come from. */
+const databaseFile = "testing/postgres/servers.ts";
+
+const testPattern = "{app,server,worker,cli,scripts,testing}/**/*.test.ts";
+
+/** The test files by what they need; each file is in one list. */
+export interface TestFiles {
+  /** Without a database and without process-wide state: files share a process. */
+  readonly quick: string[];
+  /** Without a database, but each with a process of its own. */
+  readonly quickAlone: string[];
+  /** With a database of their own and without process-wide state: files share a process. */
+  readonly database: string[];
+  /** All others, each with a process of its own. */
+  readonly alone: string[];
+}
+
+/** Reads the test files below `root` and sorts them by their text and imports, so that no list has to be kept. */
+export function readTestFiles(root: string): TestFiles {
+  const reaches = new Map<string, boolean>();
+  const read = (file: string) => {
+    try {
+      return readFileSync(path.join(root, file), "utf8");
+    } catch {
+      return ""; // An import of something else than a source file of the project.
+    }
+  };
+  const needsDatabase = (file: string): boolean => {
+    const known = reaches.get(file);
+    if (known !== undefined) return known;
+    reaches.set(file, false); // For imports in a circle.
+    const found = file === databaseFile || findImports(file, read(file)).some(needsDatabase);
+    reaches.set(file, found);
+    return found;
+  };
+  const files: TestFiles = { quick: [], quickAlone: [], database: [], alone: [] };
+  for (const file of globSync(testPattern, { cwd: root, exclude: ["**/node_modules"] })) {
+    const isAlone = processWide.test(read(file));
+    if (slowFiles.includes(file)) files.alone.push(file);
+    else if (needsDatabase(file)) files[isAlone ? "alone" : "database"].push(file);
+    else files[isAlone ? "quickAlone" : "quick"].push(file);
+  }
+  return files;
+}
