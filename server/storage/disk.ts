@@ -82,35 +82,40 @@ export interface NewObject {
  * `storage_unavailable`.
  */
 export async function putAll(disk: Disk, objects: readonly NewObject[]): Promise<void> {
-  const root = disk.driver instanceof FSDriver ? disk.driver.options.location : null;
   const results = await Promise.allSettled(
-    objects.map(({ key, bytes, mime }) =>
-      typeof root === "string"
-        ? writeDurably(path.join(root, key), bytes)
-        : disk.put(key, bytes, { contentType: mime }),
-    ),
+    objects.map(({ key, bytes, mime }) => disk.put(key, bytes, { contentType: mime })),
   );
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw storageFailure(failed.reason);
-  if (typeof root === "string") await syncFolders(root, objects);
+  if (disk.driver instanceof DurableDriver) await syncFolders(disk.driver.root, objects);
 }
 
-/** Under a temporary name first: the final name always has all bytes. */
-async function writeDurably(file: string, bytes: Buffer): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  const draft = `${file}.${newId()}.part`;
-  try {
-    const handle = await open(draft, "wx", 0o600);
+/** Files below a folder, each written to a temporary name, flushed and renamed: the final name always has all bytes. */
+class DurableDriver extends FSDriver {
+  readonly root: string;
+
+  constructor(root: string) {
+    super({ location: root, visibility: "private" });
+    this.root = root;
+  }
+
+  override async put(key: string, contents: string | Uint8Array): Promise<void> {
+    const file = path.join(this.root, key);
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    const draft = `${file}.${newId()}.part`;
     try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
+      const handle = await open(draft, "wx", 0o600);
+      try {
+        await handle.writeFile(contents);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(draft, file);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      throw error;
     }
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true }).catch(() => undefined);
-    throw error;
   }
 }
 
@@ -198,9 +203,7 @@ type DataFolder = Pick<Env, "ATELIER_DATA_DIR">;
 
 /** Opens the image store: files below `<data>/files`. */
 export function openDisk(env: DataFolder): Disk {
-  return new Disk(
-    new FSDriver({ location: path.resolve(env.ATELIER_DATA_DIR, "files"), visibility: "private" }),
-  );
+  return new Disk(new DurableDriver(path.resolve(env.ATELIER_DATA_DIR, "files")));
 }
 
 /**
