@@ -85,7 +85,8 @@ test.each([
     { status_str: string; completed: boolean; messages: [string, unknown][] },
   ];
   const fail = () => outputsOf({ outputs: {}, status });
-  expect(fail).toThrow(expect.objectContaining({ code, details: { nodeClass } }));
+  const details = { nodeClass, exception: expect.stringMatching(/Error: /) };
+  expect(fail).toThrow(expect.objectContaining({ code, details }));
   expect(() => fail()).not.toThrow(/opt|line \d/);
 });
 
