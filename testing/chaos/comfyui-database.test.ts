@@ -47,7 +47,7 @@ describe.concurrent.each(backends)("with one worker and a database of its own, b
   /** What comes afterwards runs as if nothing had happened. */
   async function expectWell(): Promise<void> {
     expect(await until(scene.services, await scene.submitWords(), "completed")).toMatchObject(once);
-    expect(worker.output()).not.toContain("this node was called lost");
+    expect(worker.output()).not.toContain("this node was marked lost");
     expect(await scene.faults()).toEqual([]);
   }
 

@@ -51,7 +51,7 @@ test.concurrent.for(backends)(
     ];
     const before = await read();
     late.cont();
-    await late.waitFor(/this node was called lost/);
+    await late.waitFor(/this node was marked lost/);
     await late.waitFor(/"outcome":"fenced"/);
     await late.waitFor(/node registered[^]*node registered/);
     expect(await read()).toEqual(before);

@@ -21,7 +21,7 @@ test.concurrent.for(backends)(
     over.abort();
     expect(await ended.total).toBeGreaterThan(5);
     expect(jobs.filter((job) => job.charged > 0)).toEqual([]);
-    expect(workers.map((worker) => worker.output()).join()).not.toContain("this node was called lost");
+    expect(workers.map((worker) => worker.output()).join()).not.toContain("this node was marked lost");
     for (const worker of workers) expect(await worker.term()).toBe(0);
     expect(await scene.faults()).toEqual([]);
   },

@@ -25,7 +25,7 @@ test.concurrent.for(backends)(
     await sleep(stopMs - (performance.now() - stoppedMs));
     const before = [await readJob(services, id), await readStory(services, id), await listObjects(services)];
     late.cont();
-    await late.waitFor(/this node was called lost/);
+    await late.waitFor(/this node was marked lost/);
     await late.waitFor(/"outcome":"fenced"/);
     await late.waitFor(/node registered[^]*node registered/);
     const after = [await readJob(services, id), await readStory(services, id), await listObjects(services)];
@@ -72,7 +72,7 @@ test.concurrent.for(backends)(
     await scene.startWorker({ name: "watching" });
     const { nodeId } = await readJob(services, id);
     expect(await until(services, id, "completed")).toMatchObject({ nodeId, attempt: 1, charged: 0 });
-    expect(worker.output()).not.toContain("this node was called lost");
+    expect(worker.output()).not.toContain("this node was marked lost");
     expect(await scene.faults()).toEqual([]);
   },
 );
