@@ -1,20 +1,13 @@
 import sharp from "sharp";
-import { type Db, schema, type Tx } from "./db/index.ts";
 import type { JobKind } from "./engines.ts";
 import { AppError, newId } from "./platform/index.ts";
 
 /** The statement that a user agrees to before an outfit change; stored with the photo's hash. */
 const adultConsent = "adult-who-agrees" as const;
 
-/** Stores the statement for the bytes of a photo; saying it twice stores it once. */
-export async function recordConsent(
-  db: Db | Tx,
-  { ownerId, storedSha256 }: { ownerId: string; storedSha256: string },
-): Promise<void> {
-  await db
-    .insert(schema.consents)
-    .values({ id: newId(), ownerId, storedSha256, statement: adultConsent })
-    .onConflictDoNothing();
+/** The row of `consents` for the bytes of a photo; giving the consent again stores nothing. */
+export function consentFor(storedSha256: string): { id: string; storedSha256: string; statement: string } {
+  return { id: newId(), storedSha256, statement: adultConsent };
 }
 
 /** Throws `consent_required` unless the params contain the statement. */

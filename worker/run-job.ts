@@ -80,7 +80,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   if (!engine) throw new AppError("no_engine");
   const inputs = await fetchInputs(services, job, workDir);
   signal.throwIfAborted();
-  if (!(await start(services, lease))) return "fenced";
+  if (job.status !== "processing" && !(await start(services, lease))) return "fenced";
   const report = createReport(services, lease);
   const task = await engineTaskFor(services, input, { inputs, workDir });
   const clock = createRunClock(services.config, job);
@@ -135,6 +135,7 @@ async function fetchInputs(
   workDir: string,
 ): Promise<Partial<Record<InputRole, string>>> {
   const inputs: Partial<Record<InputRole, string>> = {};
+  if (job.inputCount === 0) return inputs;
   for (const [role, image] of await loadInputImages(services, job.id)) {
     const file = path.join(workDir, role);
     await readOriginalTo(services, image, file);

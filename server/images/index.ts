@@ -23,7 +23,7 @@ export {
   restoreImages,
   starImage,
 } from "./library.ts";
-export { checkSpace, readUsage } from "./quota.ts";
+export { readUsage, storageLimit, storageQuotaError } from "./quota.ts";
 export {
   type ImageView,
   variants,

@@ -18,11 +18,6 @@ export interface Usage {
   readonly limitBytes: number;
 }
 
-interface Owner {
-  readonly id: string;
-  readonly isGuest: boolean;
-}
-
 export interface NewImage {
   readonly ownerId: string;
   readonly role: IngestInput["role"];
@@ -40,16 +35,9 @@ export async function checkQuota(db: Db | Tx, config: Config, image: NewImage): 
   const kept = await readKept(db, config, ownerId);
   const pictures = role === "mask" ? kept.masks : kept.pictures;
   if (isGuest && pictures >= config.limits.guestImages) throw tooManyPictures(config);
-  const limitBytes = limitOf(config, isGuest);
+  const limitBytes = storageLimit(config.limits, isGuest);
   const usedBytes = kept.sizeBytes;
-  if (usedBytes + Math.max(sizeBytes, 1) > limitBytes) throw tooManyBytes({ usedBytes, limitBytes });
-}
-
-/** Throws `storage_quota` when the owner has no byte left for the results of another job. */
-export async function checkSpace(tx: Tx, config: Config, owner: Owner): Promise<void> {
-  const { sizeBytes: usedBytes } = await readKept(tx, config, owner.id);
-  const limitBytes = limitOf(config, owner.isGuest);
-  if (usedBytes >= limitBytes) throw tooManyBytes({ usedBytes, limitBytes });
+  if (usedBytes + Math.max(sizeBytes, 1) > limitBytes) throw storageQuotaError({ usedBytes, limitBytes });
 }
 
 /** For restored images, which `readKept` counts already. Throws `quota_exceeded`, for guests only. */
@@ -69,7 +57,7 @@ export async function readUsage(
   ownerId: string,
 ): Promise<Usage> {
   const [isGuest, kept] = await Promise.all([isGuestOwner(db, ownerId), readKept(db, config, ownerId)]);
-  return { usedBytes: kept.sizeBytes, limitBytes: limitOf(config, isGuest) };
+  return { usedBytes: kept.sizeBytes, limitBytes: storageLimit(config.limits, isGuest) };
 }
 
 /** Excludes other uploads of this owner until the transaction ends, so that the counts above stay true. */
@@ -109,7 +97,8 @@ async function readKept(db: Db | Tx, { retention }: Config, ownerId: string): Pr
   return kept ?? { pictures: 0, masks: 0, sizeBytes: 0 };
 }
 
-function limitOf({ limits }: Config, isGuest: boolean): number {
+/** Bytes that the pictures of an owner may take up. */
+export function storageLimit(limits: Config["limits"], isGuest: boolean): number {
   return isGuest ? limits.bytesPerGuest : limits.bytesPerUser;
 }
 
@@ -122,7 +111,7 @@ function tooManyPictures({ limits, retention }: Config): AppError {
   );
 }
 
-function tooManyBytes({ usedBytes, limitBytes }: Usage): AppError {
+export function storageQuotaError({ usedBytes, limitBytes }: Usage): AppError {
   const inMb = (bytes: number) => Math.round(bytes / 1024 ** 2);
   return new AppError(
     "storage_quota",

@@ -1,58 +1,70 @@
 import { createHash } from "node:crypto";
-import { and, eq, inArray, isNull, sql } from "drizzle-orm";
-import { type Db, schema, tiers, type Tx } from "../db/index.ts";
-import { type InputRole, maxOutputPixels } from "../engines.ts";
-import { AppError, type Config, errorRules, pictureLimits } from "../platform/index.ts";
-import type { Services } from "../services.ts";
-import { type Job, openStatuses, transitionAll } from "./job.ts";
+import { and, eq, sql } from "drizzle-orm";
+import { type Db, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
+import { storageLimit, storageQuotaError } from "../images/index.ts";
+import { AppError, type Config, errorRules } from "../platform/index.ts";
+import { type Job, transitionAll } from "./job.ts";
 import type { SubmitRequest } from "./request.ts";
 
-export interface Admission {
-  readonly ownerId: string;
-  readonly isGuest: boolean;
-  readonly queue: string;
-  readonly tier: number;
+/** What `accept_job` checks, besides the row itself; a missing member is not checked. */
+export interface AcceptRules {
+  readonly maxOpen: number;
+  /** Rows that may wait in the queue; null for no limit. */
+  readonly maxWaiting: number | null;
+  /** From this many waiting rows on, submits to the queue take turns, so that none passes the limit. */
+  readonly crowdedFrom: number;
+  /** Rows of guests that may wait in the queue; set for guests only. */
+  readonly maxGuests?: number;
+  readonly maxBytes: number;
+  readonly undoDeleteMs: number;
 }
 
-/**
- * Checks the limits of the owner and of the queue; returns the jobs that were displaced. The lock is per owner, so
- * that submits of one owner count each other; submits of different owners may exceed the limit of a queue slightly.
- */
-export async function admit(tx: Tx, config: Config, admission: Admission): Promise<readonly Job[]> {
-  const { ownerId, isGuest, queue, tier } = admission;
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('submit'), hashtext(${ownerId}))`);
-  const result = await tx.execute<{ own: number; waiting: number }>(sql`
-    select count(*) filter (where owner_id = ${ownerId})::int as own,
-      count(*) filter (where queue = ${queue} and status = 'pending')::int as waiting
-    from ${schema.jobs} where status in ${[...openStatuses]}`);
-  const { own = 0, waiting = 0 } = result.rows[0] ?? {};
-  const limit = isGuest ? config.limits.openJobsGuest : config.limits.openJobs;
-  if (own >= limit)
-    throw new AppError(
-      "quota_exceeded",
-      `You have ${own} open jobs, which is the limit. Wait until some are done.`,
-    );
-  if (isGuest) await admitGuest(tx, config, queue);
-  if (waiting < config.limits.maxWaiting) return [];
-  if (tier < tiers.urgent) throw new AppError("queue_full");
-  return displaceOne(tx, queue);
+/** Below the limit by this many rows, or by a tenth, the count without turns is near enough. */
+const crowdedRows = 100;
+
+/** The limits of an owner and a queue. */
+export function rulesFor({ limits, retention }: Config, isGuest: boolean): AcceptRules {
+  const { maxWaiting } = limits;
+  return {
+    maxOpen: isGuest ? limits.openJobsGuest : limits.openJobs,
+    maxWaiting,
+    crowdedFrom: Math.max(0, Math.min(maxWaiting - crowdedRows, Math.floor(maxWaiting * 0.9))),
+    // A new guest account costs nothing, so all guests together may fill only a part of a line.
+    ...(isGuest ? { maxGuests: Math.floor(maxWaiting * limits.guestShareOfLine) } : {}),
+    maxBytes: storageLimit(limits, isGuest),
+    undoDeleteMs: retention.undoDeleteMs,
+  };
 }
 
-/** A new guest account costs nothing, so all guests together may fill only a part of a line. */
-async function admitGuest(tx: Tx, { limits }: Config, queue: string): Promise<void> {
-  const { jobs, users } = schema;
-  const result = await tx.execute<{ waiting: number }>(sql`
-    select count(*)::int as waiting from ${jobs} j join ${users} u on u.id = j.owner_id
-    where j.queue = ${queue} and j.status = 'pending' and u.is_anonymous`);
-  if ((result.rows[0]?.waiting ?? 0) < Math.floor(limits.maxWaiting * limits.guestShareOfLine)) return;
-  throw new AppError(
-    "queue_full",
-    "The places of guests in the line are taken at the moment. Try again in a few minutes, or sign in.",
-  );
+/** Why `accept_job` stored nothing. */
+export type Refusal =
+  | { readonly outcome: "open_jobs"; readonly detail: { readonly own: number } }
+  | { readonly outcome: "storage_quota"; readonly detail: { readonly usedBytes: number } }
+  | { readonly outcome: "guests_full" | "queue_full" | "input_missing"; readonly detail: unknown };
+
+export function refusalError(refusal: Refusal, { maxBytes }: AcceptRules): AppError {
+  switch (refusal.outcome) {
+    case "open_jobs":
+      return new AppError(
+        "quota_exceeded",
+        `You have ${refusal.detail.own} open jobs, which is the limit. Wait until some are done.`,
+      );
+    case "storage_quota":
+      return storageQuotaError({ usedBytes: refusal.detail.usedBytes, limitBytes: maxBytes });
+    case "guests_full":
+      return new AppError(
+        "queue_full",
+        "The places of guests in the line are taken at the moment. Try again in a few minutes, or sign in.",
+      );
+    case "queue_full":
+      return new AppError("queue_full");
+    case "input_missing":
+      return new AppError("not_found", "An input picture was deleted.");
+  }
 }
 
 /** Fails the oldest job of tier `low` in a full line; without such a job the line grows by one. */
-async function displaceOne(tx: Tx, queue: string): Promise<readonly Job[]> {
+export async function displaceOne(tx: Tx, queue: string): Promise<readonly Job[]> {
   return transitionAll(tx, {
     from: ["pending"],
     to: "failed",
@@ -65,123 +77,43 @@ async function displaceOne(tx: Tx, queue: string): Promise<readonly Job[]> {
   });
 }
 
-export type InputImage = typeof schema.images.$inferSelect;
-export type InputImages = ReadonlyMap<InputRole, InputImage>;
-
-/** Reads the input pictures of a request and locks them. Throws `not_found` also for pictures of other owners. */
-export async function loadInputs(tx: Tx, ownerId: string, request: SubmitRequest): Promise<InputImages> {
-  const wanted = wantedOf(request);
-  if (wanted.length === 0) return new Map();
-  return toInputs(request, await selectInputs(tx, ownerId, wanted).for("share"));
+/** The job that an idempotency key created before; `status` is null when it was removed. */
+export interface KnownJob {
+  readonly id: string;
+  readonly status: JobStatus | null;
+  /** Whether the request was the same. */
+  readonly isSame: boolean;
 }
 
-/** `loadInputs` for an answer that stores nothing: without locks. */
-export async function readInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<InputImages> {
-  const wanted = wantedOf(request);
-  if (wanted.length === 0) return new Map();
-  return toInputs(request, await selectInputs(db, ownerId, wanted));
-}
-
-type Wanted = readonly (readonly [InputRole, string])[];
-
-function wantedOf({ inputs }: SubmitRequest): Wanted {
-  // Safe: the schema of the inputs has roles for its keys; one that is left out is not there.
-  return Object.entries(inputs) as [InputRole, string][];
-}
-
-function selectInputs(db: Db | Tx, ownerId: string, wanted: Wanted) {
-  const { images } = schema;
-  const ids = wanted.map(([, id]) => id);
-  return db
-    .select()
-    .from(images)
-    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt), inArray(images.id, ids)));
-}
-
-function toInputs(request: SubmitRequest, rows: readonly InputImage[]): InputImages {
-  const found = new Map(rows.map((row) => [row.id, row]));
-  const inputs = new Map<InputRole, InputImage>();
-  for (const [role, id] of wantedOf(request)) {
-    const image = found.get(id);
-    if (!image)
-      throw new AppError("not_found", `There is no picture ${id} for "${role}".`, { details: { role } });
-    if ((role === "mask") !== (image.role === "mask")) {
-      throw new AppError(
-        "bad_request",
-        role === "mask" ? "The mask must be uploaded with role=mask." : "A mask cannot be used as a picture.",
-      );
-    }
-    inputs.set(role, image);
-  }
-  checkSizes(request, inputs);
-  return inputs;
-}
-
-function checkSizes(request: SubmitRequest, inputs: InputImages): void {
-  const image = inputs.get("image") ?? inputs.get("person");
-  const mask = inputs.get("mask");
-  if (image && mask && (image.widthPx !== mask.widthPx || image.heightPx !== mask.heightPx)) {
-    throw new AppError(
-      "mask_size",
-      `The mask has ${mask.widthPx} × ${mask.heightPx} pixels, the picture ${image.widthPx} × ${image.heightPx}.`,
-    );
-  }
-  if (request.kind === "upscale" && image) {
-    const pixels = image.widthPx * image.heightPx * request.params.scale ** 2;
-    if (pixels > maxOutputPixels) {
-      const megapixels = Math.round(pixels / 100_000) / 10;
-      throw new AppError(
-        "output_too_large",
-        `The result would have ${megapixels} megapixels; at most ${pictureLimits.outputMegapixels} are possible.`,
-      );
-    }
-  }
-}
-
-/** The input pictures of a job by role, including those that the owner has deleted since. */
-export async function loadInputImages(
-  { db }: Pick<Services, "db">,
-  jobId: string,
-): Promise<ReadonlyMap<InputRole, InputImage>> {
-  const { jobInputs, images } = schema;
-  const rows = await db
-    .select({ role: jobInputs.role, image: images })
-    .from(jobInputs)
-    .innerJoin(images, eq(images.id, jobInputs.imageId))
-    .where(eq(jobInputs.jobId, jobId));
-  return new Map(rows.map(({ role, image }) => [role, image]));
-}
-
-const keys = schema.idempotencyKeys;
-
-export interface RequestMemory {
-  readonly ownerId: string;
-  readonly key: string;
-  readonly request: SubmitRequest;
-  readonly jobId: string;
-}
-
-/**
- * Stores the idempotency key with the hash of the request and returns null, or returns the id of the job that the key
- * created before. Of two simultaneous requests the second waits at the unique key for the commit of the first.
- */
-export async function rememberRequest(
-  tx: Tx,
-  { ownerId, key, request, jobId }: RequestMemory,
-): Promise<string | null> {
-  const requestSha256 = createHash("sha256").update(canonical(request)).digest("hex");
-  const inserted = await tx
-    .insert(keys)
-    .values({ ownerId, key, requestSha256, jobId })
-    .onConflictDoNothing()
-    .returning();
-  if (inserted.length > 0) return null;
-  const [known] = await tx
-    .select()
+/** The job of an idempotency key, or null. */
+export async function findKnownJob(
+  db: Db,
+  { ownerId, key, request }: { ownerId: string; key: string; request: SubmitRequest },
+): Promise<KnownJob | null> {
+  const { idempotencyKeys: keys, jobs } = schema;
+  const [known] = await db
+    .select({ id: keys.jobId, status: jobs.status, requestSha256: keys.requestSha256 })
     .from(keys)
+    .leftJoin(jobs, eq(jobs.id, keys.jobId))
     .where(and(eq(keys.ownerId, ownerId), eq(keys.key, key)));
-  if (!known || known.requestSha256 !== requestSha256) throw new AppError("idempotency_mismatch");
-  return known.jobId;
+  if (!known) return null;
+  return { id: known.id, status: known.status, isSame: known.requestSha256 === sha256Of(request) };
+}
+
+/** Throws `idempotency_mismatch` for another request, `conflict` when the job was removed: its result is unknown. */
+export function answerKnown({ id, status, isSame }: KnownJob): { id: string; status: JobStatus } {
+  if (!isSame) throw new AppError("idempotency_mismatch");
+  if (status === null)
+    throw new AppError(
+      "conflict",
+      "The job of this Idempotency-Key has ended and was removed. Use a new key to run it again.",
+    );
+  return { id, status };
+}
+
+/** Hash of a request, for comparing a repeated one. */
+export function sha256Of(request: SubmitRequest): string {
+  return createHash("sha256").update(canonical(request)).digest("hex");
 }
 
 /** JSON with sorted keys: the order of the members in a body must not change the hash. */

@@ -40,9 +40,11 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   const cancelOwn = (id: string) => cancel(opened.services, { ownerId: owner.userId, id });
   const claimNext = () => claim(opened.services, { nodeId, queue: testQueue, offers: localOffers });
 
+  /** Claimed, and its server is not free yet. */
   async function claimed(): Promise<Lease> {
     const id = await addJob(opened.services, { owner });
-    expect(await claimNext()).toMatchObject({ id });
+    const offers = [{ need: "local/upscale", servers: ["http://server:1"] }] as const;
+    expect(await claim(opened.services, { nodeId, queue: testQueue, offers })).toMatchObject({ id });
     return { jobId: id, attempt: 1, nodeId };
   }
 

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { hint, inOrderOfId, type Job, jobFromRow, transitionAll } from "./job.ts";
+import { hint, inOrderOfId, jobFromRow } from "./job.ts";
 
 interface Turn {
   hasBegun: boolean;
@@ -48,20 +48,29 @@ async function tryDispatch(services: Services, queue: string): Promise<void> {
   }
 }
 
+/** A row that was moved into the window. */
+export interface Dispatched {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly need: string;
+  readonly revision: number;
+  readonly attempt: number;
+  readonly ring: number;
+  /** Free slots for its need at that moment. */
+  readonly idle: number;
+}
+
 /**
- * Moves the next rows of a queue from the line into its window, in fair order, and rings for them. The window holds
- * for each need as many unclaimed rows as live slots can run, and at least one, so that a returning node finds work.
+ * Moves the next rows of a queue from the line into its window, in fair order, and rings for them: one call of
+ * `dispatch_queue`. The window holds for each need as many unclaimed rows as live slots can run, and at least one, so
+ * that a returning node finds work.
  */
-export async function dispatch(services: Services, queue: string): Promise<Job[]> {
-  // Check without the lock; usually there is no room. Of two concurrent commits the later one sees both.
-  if (!hasRoom(await readRoom(services.db, queue))) return [];
-  const moved = await services.db.transaction(async (tx) => {
-    await lockLine(tx, queue);
-    return fillWindow(tx, queue);
-  });
+export async function dispatch(services: Services, queue: string): Promise<readonly Dispatched[]> {
+  const { rows: moved } = await services.db.execute<Dispatched & Record<string, unknown>>(sql`
+    select id, owner_id as "ownerId", need, revision, attempt, ring, idle from dispatch_queue(${queue})`);
   if (moved.length > 0) {
     hint(services, moved);
-    await ring(services, moved);
+    await ringFor(services, queue, moved);
   }
   return moved;
 }
@@ -77,99 +86,6 @@ export async function lockLine(tx: Tx, queue: string): Promise<void> {
  * rows leave the line first, since their owner has already used a turn for them.
  */
 export const isResumed = sql`attempt > 0 and (external_id is not null or attempt > charged)`;
-
-const isDue = sql`status = 'pending' and (not_before is null or not_before <= now())`;
-
-interface Room {
-  /** By need: rows that may leave the line, at most the free part of the window. */
-  readonly free: Map<string, number>;
-  /** Rows that leave the line even when the window is full. Each was claimed before, so there is at most one per slot. */
-  readonly resumed: number;
-}
-
-function hasRoom({ free, resumed }: Room): boolean {
-  return resumed > 0 || [...free.values()].some((count) => count > 0);
-}
-
-async function readRoom(tx: Db | Tx, queue: string): Promise<Room> {
-  const { jobs, nodes, nodeQueues } = schema;
-  const result = await tx.execute<{ need: string; free: number; resumed: number }>(sql`
-    select line.need, line.resumed, least(line.waiting, greatest(1, coalesce(sum(q.slots) filter (where n.id is not null), 0)) - line.unclaimed)::int as free
-    from (
-      select need, count(*) filter (where ${isDue}) as waiting, count(*) filter (where ${isDue} and ${isResumed})::int as resumed,
-        count(*) filter (where status = 'queued' and avoid = '{}') as unclaimed
-      from ${jobs} where queue = ${queue} and status in ('pending', 'queued') group by need
-    ) line
-    left join ${nodeQueues} q on q.queue = ${queue} and line.need = any(q.needs)
-    left join ${nodes} n on n.id = q.node_id and n.state = 'active'
-    where line.waiting > 0
-    group by line.need, line.waiting, line.resumed, line.unclaimed`);
-  return {
-    free: new Map(result.rows.map((row) => [row.need, row.free])),
-    resumed: result.rows.reduce((sum, row) => sum + row.resumed, 0),
-  };
-}
-
-async function fillWindow(tx: Tx, queue: string): Promise<Job[]> {
-  const { free, resumed } = await readRoom(tx, queue);
-  const picked: string[] = [];
-  for (const { id, need } of resumed > 0 ? await readResumed(tx, queue) : []) {
-    picked.push(id);
-    free.set(need, (free.get(need) ?? 0) - 1);
-  }
-  for (;;) {
-    const needs = [...free].filter(([, count]) => count > 0).map(([need]) => need);
-    const next = needs.length > 0 ? await pickNext(tx, { queue, needs, except: picked }) : null;
-    if (!next) break;
-    picked.push(next.id);
-    free.set(next.need, (free.get(next.need) ?? 0) - 1);
-  }
-  if (picked.length === 0) return [];
-  return transitionAll(tx, {
-    from: ["pending"],
-    to: "queued",
-    where: sql`${schema.jobs.id} in ${picked}`,
-    set: {
-      queuedAt: sql`clock_timestamp()`,
-      rungAt: sql`clock_timestamp()`,
-      ring: sql`ring + 1`,
-      notBefore: null,
-    },
-    event: "queued",
-  });
-}
-
-async function readResumed(tx: Tx, queue: string): Promise<Pick<Job, "id" | "need">[]> {
-  const result = await tx.execute<Pick<Job, "id" | "need">>(
-    sql`select id, need from ${schema.jobs} where queue = ${queue} and ${isDue} and ${isResumed} order by id`,
-  );
-  return result.rows;
-}
-
-/** The fair pick: highest tier, then the owner served longest ago in this queue, then the first due job of that owner. */
-async function pickNext(
-  tx: Tx,
-  { queue, needs, except }: { queue: string; needs: readonly string[]; except: readonly string[] },
-): Promise<Pick<Job, "id" | "need"> | null> {
-  const notPicked = except.length > 0 ? sql`and id not in ${[...except]}` : sql``;
-  const result = await tx.execute<Record<string, unknown>>(sql`
-    with heads as (
-      select distinct on (tier, owner_id) * from ${schema.jobs}
-      where queue = ${queue} and status = 'pending' and need in ${[...needs]}
-        and (not_before is null or not_before <= now()) ${notPicked}
-      order by tier desc, owner_id, owner_order, id
-    ), chosen as (
-      select heads.* from heads left join ${schema.queueTurns} t on t.queue = heads.queue and t.owner_id = heads.owner_id
-      order by heads.tier desc, t.served_at nulls first, heads.id limit 1
-    ), served as (
-      insert into ${schema.queueTurns} (queue, owner_id, served_at)
-      select queue, owner_id, clock_timestamp() from chosen
-      on conflict (queue, owner_id) do update set served_at = excluded.served_at
-    )
-    select * from chosen`);
-  const row = result.rows[0];
-  return row ? jobFromRow(row) : null;
-}
 
 /**
  * Rings again for queued rows whose bell is old: a lost bell delays a job by one sweep at most. Only while a suitable
@@ -188,25 +104,56 @@ export async function rering(
         where n.state = 'active' and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
           and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))`)}
     returning *`);
-  await ring(services, result.rows.map(jobFromRow));
-  return result.rows.length;
+  const rows = result.rows.map(jobFromRow);
+  const byQueue = [...Map.groupBy(rows, (job) => job.queue)];
+  await Promise.all(byQueue.map(([queue, own]) => ring(services, queue, own)));
+  return rows.length;
+}
+
+type Unclaimed = Pick<Dispatched, "id" | "need" | "attempt" | "ring" | "idle">;
+
+/**
+ * Rings for rows of the window, as often as slots are free: the run that ends in a busy slot looks for the next row
+ * itself. Whether the others are still busy is read after the commit of the rows: a run that ends later sees them.
+ */
+export async function ringFor(services: Services, queue: string, moved: readonly Unclaimed[]): Promise<void> {
+  const byNeed = [...Map.groupBy(moved, ({ need }) => need)];
+  const certain = byNeed.flatMap(([, rows]) => rows.slice(0, rows[0]?.idle ?? 0));
+  await ring(services, queue, certain);
+  const others = byNeed.flatMap(([, rows]) => rows.slice(rows[0]?.idle ?? 0));
+  if (others.length === 0) return;
+  try {
+    const idle = await readIdle(services.db, queue, [...new Set(others.map(({ need }) => need))]);
+    const freed = [...Map.groupBy(others, ({ need }) => need)];
+    await ring(services, queue, freed.flatMap(([need, rows]) => rows.slice(0, idle.get(need) ?? 0)));
+  } catch (error) {
+    services.log.warn({ err: error, queue }, "free slots not read, the sweep will ring");
+  }
+}
+
+async function readIdle(db: Db, queue: string, needs: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await db.execute<{ need: string; idle: number }>(sql`
+    select need, idle_slots(${queue}, need) as idle from jsonb_array_elements_text(${JSON.stringify(needs)}::jsonb) need`);
+  return new Map(rows.map(({ need, idle }) => [need, idle]));
 }
 
 const ringTimeoutMs = 2_000;
 
+type Rung = Pick<Dispatched, "id" | "attempt" | "ring">;
+
 /** Sends bells for queued rows after their commit. A failure is only logged: the sweep rings again. */
-async function ring({ bells, log }: Pick<Services, "bells" | "log">, jobs: readonly Job[]): Promise<void> {
-  const byQueue = Map.groupBy(jobs, (job) => job.queue);
-  await Promise.all(
-    [...byQueue].map(async ([queue, rows]) => {
-      const calls = rows.map(({ id, attempt, ring: number }) => ({ jobId: id, attempt, ring: number }));
-      try {
-        await withTimeout(bells.ring(queue, calls));
-      } catch (error) {
-        log.warn({ err: error, queue, jobIds: rows.map((row) => row.id) }, "bell not rung, the sweep will");
-      }
-    }),
-  );
+async function ring(
+  { bells, log }: Pick<Services, "bells" | "log">,
+  queue: string,
+  rows: readonly Rung[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const calls = rows.map(({ id, attempt, ring: number }) => ({ jobId: id, attempt, ring: number }));
+  try {
+    await withTimeout(bells.ring(queue, calls));
+  } catch (error) {
+    log.warn({ err: error, queue, jobIds: rows.map((row) => row.id) }, "bell not rung, the sweep will");
+  }
 }
 
 async function withTimeout(work: Promise<void>): Promise<void> {

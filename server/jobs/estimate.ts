@@ -6,15 +6,17 @@ import {
   type Candidate,
   findCandidates,
   knownWorkflows,
+  type NewTarget,
   place,
   type Placed,
   readWaits,
+  recallWait,
   toEstimate,
   type Wait,
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
-import { readInputs } from "./admission.ts";
+import { readInputs } from "./inputs.ts";
 import { type Job, jobFromRow } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 import type { Submitter } from "./submit.ts";
@@ -22,23 +24,26 @@ import type { Submitter } from "./submit.ts";
 /** Where a request would go now, and how long it would wait there. */
 export interface Quote {
   readonly placed: Placed;
+  readonly target: NewTarget;
   readonly wait: Wait;
+}
+
+export interface QuoteInput {
+  readonly request: SubmitRequest;
+  readonly ownerId: string;
+  /** How old the places and the wait may be. */
+  readonly maxAgeMs: number;
 }
 
 /** Reads only, so it runs before a submit's transaction. Throws `no_engine`, `workflow_unknown`, `workflow_params`. */
 export async function readQuote(
   { db, config }: Pick<Services, "db" | "config">,
-  request: SubmitRequest,
-  ownerId: string,
+  { request, ownerId, maxAgeMs }: QuoteInput,
 ): Promise<Quote> {
   const candidates = candidatesOf(request, await knownWorkflows(db, request.workflow));
-  const placed = await place(db, config, { kind: request.kind, candidates });
-  const { queue, candidate } = placed;
-  const tier = tiers[request.tier];
-  const target = { need: candidate.need, ownerId, tier, ownerOrder: null, isQueued: false };
-  const [wait] = await readWaits(db, queue, [target]);
-  if (!wait) throw new Error("no wait for the one target");
-  return { placed, wait };
+  const placed = await place(db, config, { kind: request.kind, candidates, maxAgeMs });
+  const target = { need: placed.candidate.need, ownerId, tier: tiers[request.tier] };
+  return { placed, target, wait: await recallWait(db, placed.queue, { target, maxAgeMs }) };
 }
 
 /** All ways to run a request. Throws `workflow_unknown` or `workflow_params` when a named workflow does not fit. */
@@ -69,7 +74,7 @@ export async function estimate(
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
   const inputs = await readInputs(services.db, submitter.userId, request);
-  const quote = await readQuote(services, request, submitter.userId).catch(refusal);
+  const quote = await readQuote(services, { request, ownerId: submitter.userId, maxAgeMs: 0 }).catch(refusal);
   if ("isPossible" in quote) return quote;
   const { candidate, queue } = quote.placed;
   const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);

@@ -128,7 +128,8 @@ describe("reroute", () => {
       await failOn(large, "model_missing");
       const later = await submitUpscale();
       const { items } = await readWaiting(services, owner.userId);
-      expect(items).toMatchObject([first, later].map((id) => ({ id, isLive: false })));
+      // The first waits for its second try.
+      expect(items).toMatchObject([later, first].map((id) => ({ id, isLive: false })));
       expect(await readAwaitedNeeds(services)).toEqual(new Set([need]));
       await addServer(services, { nodeId, url: large, needs: [need] });
       await services.db.update(schema.nodeQueues).set({ needs: [need] });

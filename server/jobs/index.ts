@@ -54,7 +54,7 @@ export {
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease } from "./job.ts";
 export { kindParams, submitSchema, type SubmitInput } from "./request.ts";
-export { loadInputImages } from "./admission.ts";
+export { loadInputImages } from "./inputs.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny } from "./retry.ts";

@@ -8,7 +8,7 @@ export type Job = typeof schema.jobs.$inferSelect;
 /** Which status may follow which; the diagram is in `index.ts`. A final status never changes. */
 const successors = {
   pending: ["queued", "failed", "cancelled"],
-  queued: ["waiting_for_engine", "pending", "failed", "cancelled"],
+  queued: ["waiting_for_engine", "processing", "pending", "failed", "cancelled"],
   waiting_for_engine: ["processing", "pending", "failed", "cancelled"],
   processing: ["completed", "pending", "failed", "cancelled"],
   completed: [],
@@ -61,6 +61,10 @@ type Changes = { [Column in keyof Job]?: Job[Column] | SQL };
 export interface Transition {
   readonly from: readonly JobStatus[];
   readonly to: JobStatus;
+  /** Rows that match `when` go to another status. */
+  readonly instead?: { readonly when: SQL; readonly to: JobStatus };
+  /** Further common table expressions of the statement, which may read the changed rows as `moved`. */
+  readonly also?: SQL;
   /** Selects the rows; `from` and `where` together are the guard. */
   readonly where: SQL;
   readonly set?: Changes;
@@ -107,19 +111,22 @@ export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Am
 
 interface Change {
   readonly status: SQL;
+  readonly also?: SQL | undefined;
   readonly where: SQL;
   readonly set: Changes;
   readonly event: JobEventType;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-function changeOf({ from, to, where, honourCancel, set, event, data }: Transition): Change {
-  const wrong = from.find((status) => !canFollow(status, to));
-  if (wrong) throw new AppError("internal", `No job goes from ${wrong} to ${to}.`);
+function changeOf({ from, to, instead, where, honourCancel, set, event, data, also }: Transition): Change {
+  for (const next of instead ? [to, instead.to] : [to]) {
+    const wrong = from.find((status) => !canFollow(status, next));
+    if (wrong) throw new AppError("internal", `No job goes from ${wrong} to ${next}.`);
+  }
+  const usual = instead ? sql`case when ${instead.when} then ${instead.to}::text else ${to} end` : sql`${to}`;
   return {
-    status: honourCancel
-      ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end`
-      : sql`${to}`,
+    status: honourCancel ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end` : usual,
+    also,
     where: sql`${jobsTable.status} in ${[...from]} and (${where})`,
     set: { ...endingSet(to, honourCancel ?? false), ...set },
     event,
@@ -136,7 +143,7 @@ function endingSet(to: JobStatus, honourCancel: boolean): Changes {
 }
 
 /** One statement for the guarded update, which raises `revision`, and the event with that revision. */
-async function change(db: Db | Tx, { status, where, set, event, data }: Change): Promise<Job[]> {
+async function change(db: Db | Tx, { status, where, set, event, data, also }: Change): Promise<Job[]> {
   const result = await db.execute<Record<string, unknown>>(sql`
     with moved as (
       update ${jobsTable} set status = ${status}, revision = revision + 1 ${assignments(set)}
@@ -145,7 +152,7 @@ async function change(db: Db | Tx, { status, where, set, event, data }: Change):
       insert into ${schema.jobEvents} (job_id, revision, type, status, data)
       select id, revision, case when status = 'cancelled' then 'cancelled' else ${event}::text end, status, ${JSON.stringify(data)}::jsonb
       from moved
-    )
+    )${also ?? sql``}
     select * from moved`);
   return result.rows.map(jobFromRow);
 }

@@ -5,7 +5,7 @@ import { AppError, isStorable, issuesOf } from "../platform/index.ts";
 import { requireConsent } from "../safety.ts";
 import { sizeClassOf } from "../scheduling/index.ts";
 import { type Workflow, workflowParams } from "../workflows/index.ts";
-import type { InputImages } from "./admission.ts";
+import type { Inputs } from "./inputs.ts";
 
 const imageId = z.uuid();
 const maxSeed = Number.MAX_SAFE_INTEGER;
@@ -131,7 +131,7 @@ const usualPixels = 1_000_000;
 export function sizeClassOfRun(
   kind: JobKind,
   params: Readonly<Record<string, unknown>>,
-  inputs: InputImages,
+  inputs: Inputs,
 ): number {
   const number = (name: string) => (typeof params[name] === "number" ? params[name] : null);
   const [width, height] = [number("width"), number("height")];

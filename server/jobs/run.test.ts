@@ -14,7 +14,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { writeQueues } from "../nodes/index.ts";
 import { newId } from "../platform/index.ts";
-import { claim, complete, handBackUnknown, start } from "./run.ts";
+import { claim, complete, handBackUnknown, type Offer, start } from "./run.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
@@ -78,7 +78,7 @@ describe("run", () => {
     const won = claims.flatMap((job, at) => (job ? [nodes[at]] : []));
     expect(won).toHaveLength(1);
     expect(await readJob(services, id)).toMatchObject({
-      status: "waiting_for_engine",
+      status: "processing",
       attempt: 1,
       nodeId: won[0],
     });
@@ -226,12 +226,29 @@ describe("run", () => {
     });
   });
 
+  /** Of a node whose engine is on a server. */
+  const serverOffers = [{ need: "local/upscale", servers: ["http://server:1"] }] as const;
+
+  test("a job of the local engine begins with its claim; a job for a server waits for it", async () => {
+    const { services } = opened;
+    await services.db.execute(sql`delete from ${schema.jobs}`);
+    const nodeId = await addNode(services);
+    const take = (offers: readonly Offer[]) => claim(services, { nodeId, queue: testQueue, offers });
+    await addJob(services, { owner });
+    const local = await take(localOffers);
+    expect(local).toMatchObject({ status: "processing", startedAt: expect.any(Date) });
+    const lease = { jobId: local?.id ?? "", attempt: 1, nodeId };
+    expect(await start(services, lease)).toMatchObject({ status: "processing", revision: local?.revision });
+    await addJob(services, { owner });
+    expect(await take(serverOffers)).toMatchObject({ status: "waiting_for_engine", startedAt: null });
+  });
+
   test("a late worker's lease writes nothing; the owner's completes, also when asked twice", async () => {
     const { services } = opened;
     await services.db.execute(sql`delete from ${schema.jobs}`);
     const nodeId = await addNode(services);
     const id = await addJob(services, { owner });
-    await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+    await claim(services, { nodeId, queue: testQueue, offers: serverOffers });
     const lease = { jobId: id, attempt: 1, nodeId };
     for (const late of [
       { ...lease, attempt: 0 },

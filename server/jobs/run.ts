@@ -1,5 +1,5 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { type JobStatus, schema } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -38,7 +38,8 @@ export interface Offer {
 /**
  * Claims the first `queued` row of a queue that this node can run; null when there is none or the node is not active.
  * The row is locked while it is picked, so exactly one of several claimants gets it; the node row is locked FOR SHARE,
- * so the node cannot be declared lost meanwhile. A job whose worker died runs alone: when it is next in any queue of
+ * so the node cannot be declared lost meanwhile. A job of the local engine is `processing` from here on, since the slot
+ * is its engine; any other waits for its server until `start`. A job whose worker died runs alone: when it is next in any queue of
  * the node, the node claims nothing else until it is empty. The caller must run one claim of a node at a time.
  */
 export async function claim(services: Services, claimant: Claimant): Promise<Job | null> {
@@ -49,6 +50,7 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
   const job = await transition(services.db, {
     from: ["queued"],
     to: "waiting_for_engine",
+    instead: { when: needsNoServer(offers), to: "processing" },
     where: sql`${jobs.id} = (
       select next.id from (
         select j.id, j.run_alone, j.charged, j.queued_at from ${jobs} j
@@ -61,7 +63,7 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
       attempt: sql`attempt + 1`,
       nodeId,
       claimedAt: sql`clock_timestamp()`,
-      startedAt: null,
+      startedAt: sql`case when ${needsNoServer(offers)} then clock_timestamp() end`,
       progress: 0,
       stage: null,
     },
@@ -73,6 +75,12 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
   // Not awaited: the run can begin before the next rows are dispatched.
   void scheduleDispatch(services, queue);
   return job;
+}
+
+/** SQL condition: the row's engine is in the worker itself, so its run begins with the claim. */
+function needsNoServer(offers: readonly Offer[]): SQL {
+  const needs = offers.filter(({ servers }) => servers === null).map(({ need }) => need);
+  return needs.length > 0 ? sql`need in ${needs}` : sql`false`;
 }
 
 /** SQL condition: one of the offers can run row `j`, with at least one server that the job does not avoid. */
@@ -137,7 +145,10 @@ export async function noteSubmission(
   return job !== null;
 }
 
-/** Marks that the engine begins: `waiting_for_engine` to `processing`. Null when the lease is lost. */
+/**
+ * Marks that the engine begins: `waiting_for_engine` to `processing`. A job that began with its claim is returned as it
+ * is. Null when the lease is lost.
+ */
 export async function start(services: Services, lease: Lease): Promise<Job | null> {
   const job = await transition(services.db, {
     from: ["waiting_for_engine"],
@@ -146,7 +157,8 @@ export async function start(services: Services, lease: Lease): Promise<Job | nul
     set: { startedAt: sql`clock_timestamp()` },
     event: "started",
   });
-  if (job) hint(services, [job]);
+  if (!job) return findHeld(services, lease, "processing");
+  hint(services, [job]);
   return job;
 }
 
@@ -191,7 +203,7 @@ export interface Completion {
 }
 
 /**
- * Completes a job: status, image rows and links in one transaction, guarded by the lease. Null when the lease is no
+ * Completes a job: status, image rows and links in one statement, guarded by the lease. Null when the lease is no
  * longer current; then nothing is written and the caller deletes the files. Idempotent: when the answer of the first
  * call was lost, a second call returns what it committed.
  */
@@ -199,41 +211,43 @@ export async function complete(
   services: Services,
   { lease, outputs, facts }: Completion,
 ): Promise<Job | null> {
-  const job = await services.db.transaction(async (tx) => {
-    const moved = await transition(tx, {
-      from: ["processing"],
-      to: "completed",
-      where: heldBy(lease),
-      set: { progress: 1, stage: null, facts: { ...facts } },
-      event: "completed",
-      data: { imageIds: outputs.map((output) => output.id) },
-    });
-    if (!moved || outputs.length === 0) return moved;
-    const rows = outputs.map((output) => ({
-      ...output,
-      ownerId: moved.ownerId,
-      role: "result" as const,
-      jobId: moved.id,
-    }));
-    await tx.insert(schema.images).values(rows);
-    await tx
-      .insert(schema.jobOutputs)
-      .values(outputs.map((output, position) => ({ jobId: moved.id, position, imageId: output.id })));
-    return moved;
+  const job = await transition(services.db, {
+    from: ["processing"],
+    to: "completed",
+    where: heldBy(lease),
+    set: { progress: 1, stage: null, facts: { ...facts } },
+    event: "completed",
+    data: { imageIds: outputs.map((output) => output.id) },
+    ...(outputs.length > 0 ? { also: insertOutputs(outputs) } : {}),
   });
-  if (!job) return findCompleted(services, lease);
+  if (!job) return findHeld(services, lease, "completed");
   // No dispatch: the window counts all slots, not free ones, so a claim makes room in it and an end does not.
   hint(services, [job]);
   return job;
 }
 
-/** The job if the same lease has already completed it, else null. */
-async function findCompleted({ db }: Services, lease: Lease): Promise<Job | null> {
+/** Inserts the image rows and their links to the job in the order of the outputs. */
+function insertOutputs(outputs: readonly StoredResult[]): SQL {
+  const rows = JSON.stringify(outputs.map((output, position) => ({ ...output, position })));
+  return sql`, made as (
+      select * from jsonb_to_recordset(${rows}::jsonb) as made(position int, id uuid, "storageKey" text, "storedSha256" text,
+        mime text, "widthPx" int, "heightPx" int, "sizeBytes" bigint, thumbhash text)
+    ), stored as (
+      insert into ${schema.images} (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, job_id)
+      select made.id, moved.owner_id, 'result', "storageKey", "storedSha256", mime, "widthPx", "heightPx", "sizeBytes", thumbhash, moved.id
+      from moved, made
+    ), linked as (
+      insert into ${schema.jobOutputs} (job_id, position, image_id) select moved.id, made.position, made.id from moved, made
+    )`;
+}
+
+/** The job when the lease is the current one and the job has the status, else null. */
+async function findHeld({ db }: Services, lease: Lease, status: JobStatus): Promise<Job | null> {
   const { jobs } = schema;
   const [job] = await db
     .select()
     .from(jobs)
-    .where(and(heldBy(lease), eq(jobs.status, "completed")));
+    .where(and(heldBy(lease), eq(jobs.status, status)));
   return job ?? null;
 }
 

@@ -1,14 +1,24 @@
 import { sql } from "drizzle-orm";
-import { type Asked, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
+import { type Asked, type Db, inTurn, type JobStatus, tiers, type Tx } from "../db/index.ts";
 import { needOf } from "../engines.ts";
-import { checkSpace } from "../images/index.ts";
 import { AppError, newId } from "../platform/index.ts";
-import { recordConsent } from "../safety.ts";
-import { toEstimate } from "../scheduling/index.ts";
+import { consentFor } from "../safety.ts";
+import { noteAccepted, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import { admit, type InputImages, loadInputs, rememberRequest } from "./admission.ts";
-import { scheduleDispatch } from "./dispatch.ts";
+import {
+  type AcceptRules,
+  answerKnown,
+  displaceOne,
+  findKnownJob,
+  type KnownJob,
+  type Refusal,
+  refusalError,
+  rulesFor,
+  sha256Of,
+} from "./admission.ts";
+import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Quote, readQuote } from "./estimate.ts";
+import { type Inputs, readInputs, recallInputs } from "./inputs.ts";
 import { hint, type Job } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 
@@ -33,112 +43,150 @@ export interface Submitted {
 }
 
 /**
- * Accepts a job: checks and stores it in one transaction, then schedules a dispatch. On an error nothing is stored.
- * Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`, `mask_size`,
- * `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `forbidden` (a tier above `normal`), `idempotency_mismatch` and
- * `conflict` (the job of the key was removed).
+ * Accepts a job: checks and stores it in one statement, then rings for it or schedules a dispatch. On an error nothing
+ * is stored. Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`,
+ * `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `forbidden` (a tier above `normal`),
+ * `idempotency_mismatch` and `conflict` (the job of the key was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
   const request = parseSubmit(input);
   if (tiers[request.tier] > tiers.normal && !options.submitter.isAdmin) {
     throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
   }
-  const id = newId();
-  const quote = await prepareQuote(services, request, options.submitter.userId);
-  const accepted = await inTurn(`submit of ${options.submitter.userId}`, () =>
-    services.db.transaction((tx) => accept(tx, services, { id, request, options, quote })),
-  );
-  if (accepted.known) return accepted.known;
-  hint(services, [{ id, ownerId: options.submitter.userId, revision: 1 }, ...accepted.displaced]);
-  services.log.info({ jobId: id, kind: request.kind, queue: accepted.queue }, "job accepted");
-  // Not awaited: the job is accepted, and a failed dispatch does not change that.
-  void scheduleDispatch(services, accepted.queue);
-  return { id, status: "pending" };
+  const draft: Draft = { id: newId(), request, options };
+  const job = await prepare(services, draft).catch(async (error: unknown) => {
+    // A repeated request gets its first answer, also when it could not be placed now.
+    const known = await findKnown(services.db, draft);
+    if (!known) throw error;
+    return known;
+  });
+  if ("isSame" in job) return answerKnown(job);
+  const { userId: ownerId } = options.submitter;
+  const accepted = await inTurn(`submit of ${ownerId}`, () => accept(services, job));
+  if (accepted.known) return answerKnown(accepted.known);
+  announce(services, job, accepted);
+  return { id: draft.id, status: accepted.isQueued ? "queued" : "pending" };
 }
 
-interface Acceptance {
+/** A request with the id of its job. */
+interface Draft {
   readonly id: string;
   readonly request: SubmitRequest;
   readonly options: SubmitOptions;
-  /** Throws the error of the placing. Called after the check of the key: a repeated request gets its first answer. */
-  readonly quote: () => Quote;
 }
 
-/** Reads the quote before the transaction, but keeps its error until the quote is used. */
-async function prepareQuote(
-  services: Services,
-  request: SubmitRequest,
-  ownerId: string,
-): Promise<() => Quote> {
-  try {
-    const quote = await readQuote(services, request, ownerId);
-    return () => quote;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
+interface NewJob extends Draft {
+  readonly inputs: Inputs;
+  readonly quote: Quote;
+  readonly row: ReturnType<typeof rowOf>;
 }
 
-type Accepted =
-  | { readonly known: Submitted }
-  | { readonly known: null; readonly queue: string; readonly displaced: readonly Job[] };
-
-async function accept(tx: Tx, services: Services, acceptance: Acceptance): Promise<Accepted> {
-  const { id, request, options } = acceptance;
-  const { submitter, idempotencyKey: key } = options;
-  const ownerId = submitter.userId;
-  if (key !== undefined) {
-    const knownId = await rememberRequest(tx, { ownerId, key, request, jobId: id });
-    if (knownId) return { known: await readStatus(tx, knownId) };
-  }
-  const { queue } = acceptance.quote().placed;
-  const inputs = await loadInputs(tx, ownerId, request);
-  const tier = tiers[request.tier];
-  await checkSpace(tx, services.config, { id: ownerId, isGuest: submitter.isGuest });
-  const displaced = await admit(tx, services.config, { ownerId, isGuest: submitter.isGuest, queue, tier });
-  const person = inputs.get("person");
-  if (person) await recordConsent(tx, { ownerId, storedSha256: person.storedSha256 });
-  await insertJob(tx, { ...acceptance, inputs });
-  return { known: null, queue, displaced };
+async function prepare(services: Services, draft: Draft): Promise<NewJob> {
+  const { request, options } = draft;
+  const { userId: ownerId } = options.submitter;
+  const quote = await readQuote(services, { request, ownerId, maxAgeMs: services.config.timing.placesMs });
+  const inputs = await recallInputs(services.db, ownerId, request);
+  return { ...draft, quote, inputs, row: rowOf(draft, quote, inputs) };
 }
 
-/** A key outlives its job. When the job was removed, its status and result are unknown. */
-async function readStatus(tx: Tx, id: string): Promise<Submitted> {
-  const result = await tx.execute<{ status: JobStatus }>(
-    sql`select status from ${schema.jobs} where id = ${id}`,
+async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
+  const { idempotencyKey: key, submitter } = options;
+  return key === undefined ? null : findKnownJob(db, { ownerId: submitter.userId, key, request });
+}
+
+interface Accepted {
+  /** Set when the key has its job already; then nothing was stored. */
+  readonly known: KnownJob | null;
+  /** The job went straight into the window. */
+  readonly isQueued: boolean;
+  /** Free slots for it then. */
+  readonly idle: number;
+  readonly needsDispatch: boolean;
+  readonly displaced: readonly Job[];
+}
+
+/** Stores the job. Throws the error of a refusal. */
+async function accept(services: Services, job: NewJob): Promise<Accepted> {
+  const { db, config } = services;
+  const { request, options } = job;
+  const ownerId = options.submitter.userId;
+  const rules = rulesFor(config, options.submitter.isGuest);
+  const answer = await storeJob(db, job, rules);
+  if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };
+  if (answer.outcome === "known") return { ...answer, known: answer.detail, displaced: [] };
+  if (answer.outcome === "queue_full" && request.tier === "urgent") return displace(services, job, rules);
+  // Remembered, but deleted since: reading it again names the role in the error.
+  if (answer.outcome === "input_missing") await readInputs(db, ownerId, request);
+  throw refusalError(answer, rules);
+}
+
+/** Stores an urgent job in a full line: the oldest job of tier `low` fails for it. */
+async function displace({ db }: Services, job: NewJob, rules: AcceptRules): Promise<Accepted> {
+  return db.transaction(async (tx) => {
+    const displaced = await displaceOne(tx, job.quote.placed.queue);
+    const answer = await storeJob(tx, job, { ...rules, maxWaiting: null });
+    if (answer.outcome === "accepted") return { ...answer, known: null, displaced };
+    if (answer.outcome === "known") throw new AppError("conflict", "The same request is being accepted now.");
+    throw refusalError(answer, rules);
+  });
+}
+
+type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> &
+  (
+    | { readonly outcome: "accepted"; readonly detail: unknown }
+    | { readonly outcome: "known"; readonly detail: KnownJob }
+    | Refusal
   );
-  const [job] = result.rows;
-  if (!job)
-    throw new AppError(
-      "conflict",
-      "The job of this Idempotency-Key has ended and was removed. Use a new key to run it again.",
-    );
-  return { id, status: job.status };
+
+/** Calls `accept_job`: the row, its first event, its links to pictures, the key and the consent in one round trip. */
+async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<Answer> {
+  const { request, options, inputs, row } = job;
+  const { idempotencyKey: key } = options;
+  const links = [...inputs].map(([role, image]) => ({ role, imageId: image.id }));
+  const person = inputs.get("person");
+  const also = {
+    event: { queue: row.queue, need: row.need, isLive: row.placement.isLive },
+    ...(key === undefined ? {} : { key, requestSha256: sha256Of(request) }),
+    ...(person ? { consent: consentFor(person.storedSha256) } : {}),
+  };
+  const { rows } = await db.execute<Answer & Record<string, unknown>>(sql`
+    select outcome, detail, is_queued as "isQueued", idle, needs_dispatch as "needsDispatch"
+    from accept_job(${JSON.stringify(row)}::jsonb, ${JSON.stringify(links)}::jsonb, ${JSON.stringify({ ...rules, ...also })}::jsonb)`);
+  const [answer] = rows;
+  if (!answer) throw new Error("accept_job gave no row");
+  return answer;
 }
 
-type NewJob = Acceptance & { readonly inputs: InputImages };
+/** After the commit: hints, the log, and the way to a node. */
+function announce(services: Services, { id, request, options, quote }: NewJob, accepted: Accepted): void {
+  const { queue, candidate } = quote.placed;
+  const { isQueued, idle, needsDispatch, displaced } = accepted;
+  const ownerId = options.submitter.userId;
+  hint(services, [{ id, ownerId, revision: isQueued ? 2 : 1 }, ...displaced]);
+  services.log.info({ jobId: id, kind: request.kind, queue }, "job accepted");
+  noteAccepted(services.db, { queue, target: quote.target, isQueued });
+  // Not awaited: the job is accepted, and a failed bell or dispatch does not change that.
+  if (isQueued) void ringFor(services, queue, [{ id, need: candidate.need, attempt: 0, ring: 1, idle }]);
+  if (needsDispatch) void scheduleDispatch(services, queue);
+}
 
-function rowOf({ id, request, options, quote, inputs }: NewJob) {
-  const { placed, wait } = quote();
+function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
+  const { placed, wait } = quote;
   const { queue, placement, candidate } = placed;
   const { engine, workflow } = candidate;
   const { kind, retention } = request;
-  const ownerId = options.submitter.userId;
   const params = resolveParams(request, workflow);
   const sizeClass = sizeClassOfRun(kind, params, inputs);
-  const need = needOf({ engine, kind, workflow: workflow?.name ?? null });
   return {
     id,
-    ownerId,
+    ownerId: options.submitter.userId,
     kind,
-    status: "pending" as const,
     tier: tiers[request.tier],
     params,
     queue,
     engine,
     workflow: workflow?.name ?? null,
-    need,
+    need: needOf({ engine, kind, workflow: workflow?.name ?? null }),
     placement: { ...placement, asked: askedIn(request) },
     estimate: toEstimate(wait, sizeClass),
     sizeClass,
@@ -152,23 +200,4 @@ function rowOf({ id, request, options, quote, inputs }: NewJob) {
 
 function askedIn({ engine, workflow, params }: SubmitRequest): Asked {
   return { engine: engine ?? null, workflow: workflow ?? null, params: Object.keys(params) };
-}
-
-/** Inserts the row, its first event and its links to pictures in one statement. */
-async function insertJob(tx: Tx, job: NewJob): Promise<void> {
-  const { jobs, jobEvents, jobInputs } = schema;
-  const { id, inputs } = job;
-  const values = rowOf(job);
-  const inserted = tx.$with("inserted").as(tx.insert(jobs).values(values).returning({ id: jobs.id }));
-  const data = { queue: values.queue, need: values.need, isLive: values.placement.isLive };
-  const event = { jobId: id, revision: 1, type: "created", status: "pending", data } as const;
-  const links = [...inputs].map(([role, image]) => ({ jobId: id, role, imageId: image.id }));
-  if (links.length === 0) {
-    await tx.with(inserted).insert(jobEvents).values(event);
-    return;
-  }
-  const logged = tx
-    .$with("logged")
-    .as(tx.insert(jobEvents).values(event).returning({ jobId: jobEvents.jobId }));
-  await tx.with(inserted, logged).insert(jobInputs).values(links);
 }

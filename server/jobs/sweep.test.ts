@@ -149,7 +149,7 @@ describe("sweep", () => {
         .set({ needs: [] })
         .where(eq(schema.nodeQueues.nodeId, nodeId));
       const job = await submitWords();
-      expect(job).toMatchObject({ status: "pending", queue: "gpu-high", placement: { isLive: false } });
+      expect(job).toMatchObject({ status: "queued", queue: "gpu-high", placement: { isLive: false } });
       expect(await estimate(services, words, scene.owner)).toMatchObject({ isPossible: true, isLive: false });
       expect(job.estimate).toMatchObject({ isLive: false });
       // It is let out as soon as the need is served again.

@@ -35,6 +35,8 @@ const timingSchema = z.object({
   /** How often it sweeps after `sweepIdleAfterMs` without activity. */
   sweepIdleMs: ms.default(60_000),
   sweepIdleAfterMs: ms.default(30_000),
+  /** A submit reads where jobs can go and how long they wait there at most this often in one process; 0 reads each time. */
+  placesMs: z.number().int().min(0).default(500),
   /** A queued row whose bell is older than this is rung again. */
   reringMs: ms.default(5_000),
   /** A node kept free for a job that lost a worker once runs it beside others after this time; after two losses never. */

@@ -21,6 +21,9 @@ export interface Wait {
   /** False while no active node can run it; `waitMs` then has no meaning. */
   readonly isLive: boolean;
   readonly waitMs: readonly [low: number, high: number];
+  /** Live slots for its need, and those that neither run a job nor have one before it. */
+  readonly slots: number;
+  readonly freeSlots: number;
   /** Past runs of the job's own need. */
   readonly cost: RunCost;
 }
@@ -73,8 +76,10 @@ function waitOf({ need, target, line, costs }: Expected): Wait {
   const slots = line.slots.find(({ of }) => of === need)?.slots ?? 0;
   const isLive = slots > 0;
   const rivals = isLive ? ahead.filter(({ isRival }) => isRival) : ahead;
-  const known = { position: sum(ahead, ({ n }) => n), isLive, cost: costs(need) };
-  if (rivals.length === 0 && sum(running, ({ n }) => n) < slots) return { ...known, waitMs: [0, 0] };
+  const busy = sum(running, ({ n }) => n);
+  const freeSlots = Math.max(0, slots - busy - sum(rivals, ({ n }) => n));
+  const known = { position: sum(ahead, ({ n }) => n), isLive, slots, freeSlots, cost: costs(need) };
+  if (rivals.length === 0 && busy < slots) return { ...known, waitMs: [0, 0] };
   const lanes = Math.max(1, slots);
   const aheadMs = sum(rivals, (one) => one.n * costs(one.need).meanMs);
   const runningMs = sum(running, (one) => one.n * costs(one.need).meanMs);

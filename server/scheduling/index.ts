@@ -32,3 +32,4 @@ export {
   type LiveServer,
 } from "./places.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
+export { type NewTarget, noteAccepted, recallWait } from "./snapshot.ts";

@@ -2,13 +2,21 @@ import type { Db, Placement, PlaceWeighed, Tx } from "../db/index.ts";
 import { type EngineName, enginesFor, type JobKind, localEngine, type Need, needOf } from "../engines.ts";
 import { AppError, type Config, type QueueNeeds } from "../platform/index.ts";
 import { type Candidate, missingEngineReason } from "./candidates.ts";
-import { isGpuQueue, type LivePlace, livePlaces, type Place, readPlaces } from "./places.ts";
+import { isGpuQueue, type LivePlace, livePlaces, type Place } from "./places.ts";
+import { recallPlaces } from "./snapshot.ts";
 
 /** The chosen queue and candidate of a request. */
 export interface Placed {
   readonly candidate: Candidate;
   readonly queue: string;
   readonly placement: Placement;
+}
+
+export interface PlaceInput {
+  readonly kind: JobKind;
+  readonly candidates: readonly Candidate[];
+  /** How old the places may be. */
+  readonly maxAgeMs: number;
 }
 
 /**
@@ -19,12 +27,10 @@ export interface Placed {
 export async function place(
   db: Db,
   config: Config,
-  { kind, candidates }: { kind: JobKind; candidates: readonly Candidate[] },
+  { kind, candidates, maxAgeMs }: PlaceInput,
 ): Promise<Placed> {
-  const places = await readPlaces(
-    db,
-    candidates.map((candidate) => candidate.need),
-  );
+  const needs = candidates.map((candidate) => candidate.need);
+  const places = await recallPlaces(db, needs, maxAgeMs);
   const candidate = chooseCandidate(candidates, places);
   if (!candidate) throw new AppError("no_engine", missingEngineReason(kind, candidates));
   const own = places.filter((place) => place.need === candidate.need);

@@ -32,6 +32,11 @@ export interface TestServices {
   close(): Promise<void>;
 }
 
+/** Tests change rows behind the back of a process, so it reads places at each submit unless the test says otherwise. */
+function freshPlaces(config: ConfigInput = {}): ConfigInput {
+  return { ...config, timing: { placesMs: 0, ...config.timing } };
+}
+
 /** Services on a migrated database and a data folder of their own, with real backends. */
 export async function createTestServices(options: TestServicesOptions = {}): Promise<TestServices> {
   const database = await createTestDatabase();
@@ -47,7 +52,7 @@ export async function createTestServices(options: TestServicesOptions = {}): Pro
   });
   if (!env) throw new Error(`wrong test environment: ${JSON.stringify(problems)}`);
   const log = options.log ?? pino({ level: "silent" });
-  const open = () => openServices({ env, config: parseConfig(options.config ?? {}), name: "test", log });
+  const open = () => openServices({ env, config: parseConfig(freshPlaces(options.config)), name: "test", log });
   const opened: Services[] = [await open()];
   const [services] = opened as [Services];
   return {

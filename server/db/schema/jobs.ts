@@ -153,6 +153,10 @@ export const jobs = pgTable(
     index("jobs_line")
       .on(table.queue, table.tier, table.ownerId, table.ownerOrder, table.id)
       .where(sql`${table.status} = 'pending'`),
+    /** Rows of the line that were claimed before: some of them leave it first. */
+    index("jobs_line_tried")
+      .on(table.queue, table.id)
+      .where(sql`${table.status} = 'pending' and ${table.attempt} > 0`),
     index("jobs_window")
       .on(table.queue, table.queuedAt)
       .where(sql`${table.status} = 'queued'`),

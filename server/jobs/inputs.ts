@@ -1,0 +1,119 @@
+import { and, eq, inArray, isNull } from "drizzle-orm";
+import { type Db, schema } from "../db/index.ts";
+import { type InputRole, maxOutputPixels } from "../engines.ts";
+import { AppError, pictureLimits } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import type { SubmitRequest } from "./request.ts";
+
+export type InputImage = typeof schema.images.$inferSelect;
+
+/** What a request needs to know of a picture; none of it ever changes. */
+export type InputFacts = Pick<InputImage, "id" | "role" | "widthPx" | "heightPx" | "storedSha256">;
+export type Inputs = ReadonlyMap<InputRole, InputFacts>;
+
+/**
+ * Reads the input pictures of a request. Throws `not_found` also for pictures of other owners, `bad_request` for a mask
+ * in the place of a picture and the reverse, `mask_size`, `output_too_large`.
+ */
+export async function readInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
+  const wanted = wantedOf(request);
+  if (wanted.length === 0) return new Map();
+  const rows = await selectInputs(db, ownerId, wanted);
+  for (const row of rows) factsOf(db).set(row.id, row);
+  return toInputs(request, rows);
+}
+
+/** `readInputs` from memory where possible: a picture may be deleted since, which only the accept itself can exclude. */
+export async function recallInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
+  const rows = wantedOf(request).flatMap(([, id]) => {
+    const known = factsOf(db).get(id);
+    return known?.ownerId === ownerId ? [known] : [];
+  });
+  return rows.length < wantedOf(request).length ? readInputs(db, ownerId, request) : toInputs(request, rows);
+}
+
+type Remembered = InputFacts & Pick<InputImage, "ownerId">;
+
+/** Pictures whose facts a process keeps; the page asks for an estimate before it submits the same pictures. */
+const keptFacts = 500;
+const factsByDb = new WeakMap<Db, Map<string, Remembered>>();
+
+/** The facts of pictures by id, the oldest dropped first. */
+function factsOf(db: Db): Map<string, Remembered> {
+  const known = factsByDb.get(db) ?? new Map<string, Remembered>();
+  factsByDb.set(db, known);
+  const [oldest] = known.size > keptFacts ? known.keys() : [];
+  if (oldest) known.delete(oldest);
+  return known;
+}
+
+type Wanted = readonly (readonly [InputRole, string])[];
+
+function wantedOf({ inputs }: SubmitRequest): Wanted {
+  // Safe: the schema of the inputs has roles for its keys; one that is left out is not there.
+  return Object.entries(inputs) as [InputRole, string][];
+}
+
+function selectInputs(db: Db, ownerId: string, wanted: Wanted): Promise<Remembered[]> {
+  const { images } = schema;
+  const { id, role, widthPx, heightPx, storedSha256 } = images;
+  const ids = wanted.map(([, imageId]) => imageId);
+  return db
+    .select({ id, role, widthPx, heightPx, storedSha256, ownerId: images.ownerId })
+    .from(images)
+    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt), inArray(images.id, ids)));
+}
+
+function toInputs(request: SubmitRequest, rows: readonly InputFacts[]): Inputs {
+  const found = new Map(rows.map((row) => [row.id, row]));
+  const inputs = new Map<InputRole, InputFacts>();
+  for (const [role, id] of wantedOf(request)) {
+    const image = found.get(id);
+    if (!image)
+      throw new AppError("not_found", `There is no picture ${id} for "${role}".`, { details: { role } });
+    if ((role === "mask") !== (image.role === "mask")) {
+      throw new AppError(
+        "bad_request",
+        role === "mask" ? "The mask must be uploaded with role=mask." : "A mask cannot be used as a picture.",
+      );
+    }
+    inputs.set(role, image);
+  }
+  checkSizes(request, inputs);
+  return inputs;
+}
+
+function checkSizes(request: SubmitRequest, inputs: Inputs): void {
+  const image = inputs.get("image") ?? inputs.get("person");
+  const mask = inputs.get("mask");
+  if (image && mask && (image.widthPx !== mask.widthPx || image.heightPx !== mask.heightPx)) {
+    throw new AppError(
+      "mask_size",
+      `The mask has ${mask.widthPx} × ${mask.heightPx} pixels, the picture ${image.widthPx} × ${image.heightPx}.`,
+    );
+  }
+  if (request.kind === "upscale" && image) {
+    const pixels = image.widthPx * image.heightPx * request.params.scale ** 2;
+    if (pixels > maxOutputPixels) {
+      const megapixels = Math.round(pixels / 100_000) / 10;
+      throw new AppError(
+        "output_too_large",
+        `The result would have ${megapixels} megapixels; at most ${pictureLimits.outputMegapixels} are possible.`,
+      );
+    }
+  }
+}
+
+/** The input pictures of a job by role, including those that the owner has deleted since. */
+export async function loadInputImages(
+  { db }: Pick<Services, "db">,
+  jobId: string,
+): Promise<ReadonlyMap<InputRole, InputImage>> {
+  const { jobInputs, images } = schema;
+  const rows = await db
+    .select({ role: jobInputs.role, image: images })
+    .from(jobInputs)
+    .innerJoin(images, eq(images.id, jobInputs.imageId))
+    .where(eq(jobInputs.jobId, jobId));
+  return new Map(rows.map(({ role, image }) => [role, image]));
+}
