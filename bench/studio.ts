@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
 import { claim, complete, dispatch, type Job, start, submit } from "@atelier/server/jobs";
@@ -154,17 +155,25 @@ export async function startLightNode(services: Services, options: LightNodeOptio
     for (let job = await claimNext(); job; job = await claimNext()) {
       const lease = { jobId: job.id, attempt: job.attempt, nodeId: node.id };
       options.onStarted?.(job.id, job);
-      await start(services, lease);
+      if (job.status !== "processing") await start(services, lease);
       await options.run?.(job);
       await complete(services, { lease, outputs: [], facts: {} });
       options.onCompleted?.(job.id, job);
     }
   });
+  // As the beats of workers, of which all nodes of a bench are alive: without it the node would count as away after ten seconds.
+  const beat = setInterval(() => {
+    services.db
+      .update(schema.nodes)
+      .set({ seenAt: new Date() })
+      .catch(() => {});
+  }, services.config.timing.beatMs);
   // Dispatch waiting jobs now that a node can take them.
   await dispatch(services, lightQueue);
   return {
     async close() {
       isOpen = false;
+      clearInterval(beat);
       await consumer.close();
       await markGone(services, node.id);
     },

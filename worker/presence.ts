@@ -5,6 +5,7 @@ import type { NodeProblem } from "@atelier/server/db";
 import {
   closeDoors,
   markGone,
+  storeRunCounts,
   type Node,
   ownIdentity,
   register,
@@ -89,6 +90,7 @@ export async function shutDownNode(services: Services, input: ShutDownInput): Pr
   await runs.settled();
   over.abort();
   await incarnation.stop();
+  await storeRunCounts(services);
   // Read again: the node may have been lost and replaced in the meantime.
   const last = incarnation.current();
   if (last)

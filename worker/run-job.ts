@@ -72,7 +72,7 @@ export async function runJob(services: Services, input: RunInput): Promise<void>
     outcome = await endBadly({ ...services, log }, lease, error);
   }
   log.info({ outcome, durationMs: Math.round(performance.now() - startedMs) }, "run ended");
-  await count(services, lease, outcome);
+  count(services, lease, outcome);
 }
 
 async function work(services: Services, input: RunInput, workDir: string): Promise<Outcome> {
@@ -242,9 +242,7 @@ function isTimeout(error: unknown): boolean {
 }
 
 /** Counts the run for the node; stopped runs are left out, since they are not the node's failures. */
-async function count(services: Services, { nodeId }: Lease, outcome: Outcome): Promise<void> {
-  if (outcome !== "completed" && outcome !== "failed") return;
-  await countRun(services, { nodeId, failed: outcome === "failed" }).catch((error: unknown) => {
-    services.log.warn({ err: error, nodeId }, "figures of the node not stored");
-  });
+function count(services: Services, { nodeId }: Lease, outcome: Outcome): void {
+  if (outcome === "completed" || outcome === "failed")
+    countRun(services, { nodeId, failed: outcome === "failed" });
 }

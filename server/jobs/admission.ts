@@ -25,12 +25,14 @@ const crowdedRows = 100;
 /** The limits of an owner and a queue. */
 export function rulesFor({ limits, retention }: Config, isGuest: boolean): AcceptRules {
   const { maxWaiting } = limits;
+  // A new guest account costs nothing, so all guests together may fill only a part of a line.
+  const maxGuests = Math.floor(maxWaiting * limits.guestShareOfLine);
+  const places = isGuest ? maxGuests : maxWaiting;
   return {
     maxOpen: isGuest ? limits.openJobsGuest : limits.openJobs,
     maxWaiting,
-    crowdedFrom: Math.max(0, Math.min(maxWaiting - crowdedRows, Math.floor(maxWaiting * 0.9))),
-    // A new guest account costs nothing, so all guests together may fill only a part of a line.
-    ...(isGuest ? { maxGuests: Math.floor(maxWaiting * limits.guestShareOfLine) } : {}),
+    crowdedFrom: Math.max(0, Math.min(places - crowdedRows, Math.floor(places * 0.9))),
+    ...(isGuest ? { maxGuests } : {}),
     maxBytes: storageLimit(limits, isGuest),
     undoDeleteMs: retention.undoDeleteMs,
   };

@@ -11,7 +11,7 @@ import {
   type TestOwner,
 } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { schema, type Tier } from "../db/index.ts";
+import { schema, type Tier, type Tx } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Bells } from "../queue/index.ts";
 import { builtInWorkflows } from "../workflows/index.ts";
@@ -190,6 +190,40 @@ describe("submit", () => {
           });
         for (let at = 0; at < 3; at += 1) expect(await account()).toMatchObject({ status: "pending" });
         await expect(account()).rejects.toMatchObject({ code: "queue_full" });
+      });
+
+      async function countBlocked(db: Tx): Promise<number> {
+        const { rows } = await db.execute<{ blocked: number }>(sql`
+          select count(*)::int as blocked from pg_locks l join pg_stat_activity a using (pid)
+          where not l.granted and a.datname = current_database()`);
+        return rows[0]?.blocked ?? 0;
+      }
+
+      test.each([
+        ["of accounts fill a line", false],
+        ["of guests fill their half of a line", true],
+      ] as const)("D10 five submits at one moment %s and no more", async (_what, isGuest) => {
+        const { services } = short;
+        await services.db.delete(schema.jobs);
+        // It fills the window, so that what follows stays in the line.
+        const owner = await addOwner(services);
+        await addJob(services, { owner });
+        // Three places are left to accounts as to guests.
+        if (!isGuest) for (let at = 0; at < 3; at += 1) await insertJob(services, { owner });
+        const submits: (() => Promise<unknown>)[] = [];
+        for (let at = 0; at < 5; at += 1) submits.push(await addSubmitter(isGuest));
+        const held = await short.openAnother();
+        const { racing } = await held.db.transaction(async (tx) => {
+          // Counting goes on and storing waits, so that each racer has counted before the first one has stored.
+          await tx.execute(sql`lock table ${schema.jobs} in share mode`);
+          const started = Promise.allSettled(submits.map((send) => send()));
+          await expect.poll(() => countBlocked(tx), { timeout: 10_000 }).toBe(5);
+          return { racing: started };
+        });
+        const results = await racing;
+        expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
+        const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+        expect(refused.every((error) => error.code === "queue_full")).toBe(true);
       });
     });
 

@@ -120,6 +120,29 @@ describe("sweep", () => {
       });
     });
 
+    test("a burst reads the places once, spreads over the queues, and each job waits behind the last", async () => {
+      const { services } = scene;
+      await addNode(services, { queue: "gpu-high", needs: [sdxl] });
+      await addNode(services, { queue: "gpu-medium", needs: [sdxl] });
+      const { config } = services;
+      const timing = { ...config.timing, placesMs: 60_000 };
+      const remembering = { ...services, config: { ...config, timing } };
+      const jobs: Awaited<ReturnType<typeof readJob>>[] = [];
+      for (let at = 0; at < 4; at += 1) {
+        const { id } = await submit(remembering, words, { submitter: scene.owner });
+        jobs.push(await readJob(services, id));
+      }
+      expect(jobs.map(({ queue }) => queue)).toEqual(["gpu-high", "gpu-medium", "gpu-high", "gpu-medium"]);
+      expect(jobs.map(({ estimate }) => estimate?.position)).toEqual([0, 0, 1, 1]);
+      // What changes behind its back is not seen, until no node can run the request any more.
+      await services.db.update(schema.nodes).set({ state: "draining" });
+      await addNode(services, { queue: "gpu-low", needs: [sdxl] });
+      const later = await submit(remembering, words, { submitter: scene.owner });
+      expect((await readJob(services, later.id)).queue).toBe("gpu-high");
+      const { id } = await submit(services, words, { submitter: scene.owner });
+      expect((await readJob(services, id)).queue).toBe("gpu-low");
+    });
+
     test("a full line is passed over while another queue has room", async () => {
       const { services } = scene;
       await addNode(services, { queue: "gpu-high", needs: [sdxl], slots: 50 });

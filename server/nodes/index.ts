@@ -20,6 +20,7 @@
 export { ownIdentity, register, type Node, type Registration } from "./register.ts";
 export {
   countRun,
+  storeRunCounts,
   closeDoors,
   markGone,
   noteLowSpace,

@@ -130,15 +130,40 @@ export async function noteLowSpace(
     where ${nodes.id} = ${nodeId} and ${nodes.problems} <> next.problems`);
 }
 
-/** Counts one ended run of a node. */
-export async function countRun(
-  { db }: Pick<Services, "db">,
-  input: { nodeId: string; failed: boolean },
-): Promise<void> {
-  const change = input.failed
-    ? { failed: sql`${nodes.failed} + 1` }
-    : { processed: sql`${nodes.processed} + 1` };
-  await db.update(nodes).set(change).where(eq(nodes.id, input.nodeId));
+interface Tally {
+  readonly nodeId: string;
+  processed: number;
+  failed: number;
+}
+
+const tallies = new WeakMap<Services["db"], Map<string, Tally>>();
+/** The counts of a node are figures for the admin, so they may be this old. */
+const tallyMs = 1_000;
+
+/** Counts one ended run of a node. Stored with the other runs of the same second, or by `storeRunCounts`. */
+export function countRun(services: Pick<Services, "db" | "log">, run: { nodeId: string; failed: boolean }): void {
+  const { nodeId, failed } = run;
+  const open = tallies.get(services.db) ?? new Map<string, Tally>();
+  tallies.set(services.db, open);
+  const tally = open.get(nodeId) ?? { nodeId, processed: 0, failed: 0 };
+  tally[failed ? "failed" : "processed"] += 1;
+  if (!open.has(nodeId)) setTimeout(() => void storeRunCounts(services), tallyMs).unref();
+  open.set(nodeId, tally);
+}
+
+/** Stores what `countRun` has counted; call it before the process ends. Never throws: lost counts are only logged. */
+export async function storeRunCounts({ db, log }: Pick<Services, "db" | "log">): Promise<void> {
+  const open = tallies.get(db);
+  const counted = [...(open?.values() ?? [])];
+  open?.clear();
+  for (const { nodeId, processed, failed } of counted) {
+    const change = { processed: sql`${nodes.processed} + ${processed}`, failed: sql`${nodes.failed} + ${failed}` };
+    await db
+      .update(nodes)
+      .set(change)
+      .where(eq(nodes.id, nodeId))
+      .catch((error: unknown) => log.warn({ err: error, nodeId }, "figures of the node not stored"));
+  }
 }
 
 /** Removes incarnations that ended long ago; their jobs stay, without the name of the node. */
