@@ -16,8 +16,8 @@ interface Size {
   readonly height: number;
 }
 
-const smallest = 0.02;
-const largest = 16;
+const minScale = 0.02;
+const maxScale = 16;
 const marginPx = 24;
 
 /** The whole picture, in the middle, at most twice its size. */
@@ -36,7 +36,7 @@ export function fitView(stage: Size, picture: Size): View {
 
 /** Zooms around the point `at`. */
 export function zoomView(view: View, at: Point, factor: number): View {
-  const scale = Math.min(largest, Math.max(smallest, view.scale * factor));
+  const scale = Math.min(maxScale, Math.max(minScale, view.scale * factor));
   const grown = scale / view.scale;
   return { scale, x: at.x - (at.x - view.x) * grown, y: at.y - (at.y - view.y) * grown };
 }

@@ -28,7 +28,7 @@ function AccountLink() {
   );
 }
 
-const mostCounted = 99;
+const maxCounted = 99;
 
 /** The number of open jobs on the Jobs tab. */
 function OpenJobsBadge() {
@@ -37,7 +37,7 @@ function OpenJobsBadge() {
   if (count === 0) return null;
   return (
     <span className="absolute -top-1.5 left-3 flex h-4 min-w-4 items-center justify-center rounded-full bg-ink px-1 text-[11px] leading-none font-semibold text-paper tabular">
-      <span aria-hidden>{count > mostCounted ? `${mostCounted}+` : count}</span>
+      <span aria-hidden>{count > maxCounted ? `${maxCounted}+` : count}</span>
       <span className="sr-only">{t("pill.running", { count })}</span>
     </span>
   );

@@ -19,11 +19,11 @@ interface JustifyOptions {
 }
 
 /** A panorama or a strip would break the row; they are cropped to these proportions. */
-const narrowest = 0.5;
-const widest = 2.6;
+const minProportion = 0.5;
+const maxProportion = 2.6;
 
 function proportion({ widthPx, heightPx }: Sized): number {
-  return Math.min(widest, Math.max(narrowest, widthPx / heightPx));
+  return Math.min(maxProportion, Math.max(minProportion, widthPx / heightPx));
 }
 
 function toRow<Item extends Sized>(items: readonly Item[], heightPx: number): Row<Item> {

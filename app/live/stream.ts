@@ -12,7 +12,7 @@ interface StreamHandlers {
 export type OpenStream = (since: string | null, handlers: StreamHandlers) => () => void;
 
 const firstWaitMs = 300;
-const longestWaitMs = 5_000;
+const maxWaitMs = 5_000;
 
 interface Options {
   readonly open: OpenStream;
@@ -43,7 +43,7 @@ export function keepStream(options: Options): () => void {
         close();
         options.onLost();
         timer = setTimeout(connect, waitMs);
-        waitMs = Math.min(waitMs * 2, longestWaitMs);
+        waitMs = Math.min(waitMs * 2, maxWaitMs);
       },
     });
   }

@@ -108,7 +108,7 @@ export function ConsentCheck({ personId, isMissed }: Props) {
   );
 }
 
-const mostCharacters = 1_000;
+const maxCharacters = 1_000;
 
 /** The estimated run time of each option; null without inputs or with a required mask, which exists only after the start. */
 function useTimes(options: readonly (OfferedWorkflow | null)[]): readonly (string | null)[] {
@@ -149,7 +149,7 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
           <textarea
             value={prompt}
             rows={2}
-            maxLength={mostCharacters}
+            maxLength={maxCharacters}
             placeholder={t("promptHint")}
             onChange={(event) => studio.set({ prompt: event.target.value })}
             className="field-sizing-content max-h-32 min-h-15 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"

@@ -9,7 +9,7 @@ import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
 import { IconButton } from "../../ui/button.tsx";
 import { fitBox, useBoxSize } from "../../ui/hooks.ts";
 
-const leastPx = 56;
+const minSwipePx = 56;
 
 /** A finger that sweeps sideways goes to the next or the previous picture. */
 function useSwipe(onLeft: () => void, onRight: () => void) {
@@ -24,7 +24,7 @@ function useSwipe(onLeft: () => void, onRight: () => void) {
       const dx = event.clientX - from.current.x;
       const dy = event.clientY - from.current.y;
       from.current = null;
-      if (Math.abs(dx) < leastPx || Math.abs(dy) > Math.abs(dx)) return;
+      if (Math.abs(dx) < minSwipePx || Math.abs(dy) > Math.abs(dx)) return;
       if (dx < 0) onLeft();
       else onRight();
     },
@@ -35,7 +35,7 @@ function useSwipe(onLeft: () => void, onRight: () => void) {
 }
 
 /** A small picture is enlarged a little, not until it is a blur. */
-const mostEnlarged = 1.5;
+const maxEnlargement = 1.5;
 
 interface Sized {
   readonly widthPx: number;
@@ -46,8 +46,8 @@ interface Sized {
 function viewerBox(room: { readonly width: number; readonly height: number }, picture: Sized) {
   return fitBox(
     {
-      width: Math.min(room.width, picture.widthPx * mostEnlarged),
-      height: Math.min(room.height, picture.heightPx * mostEnlarged),
+      width: Math.min(room.width, picture.widthPx * maxEnlargement),
+      height: Math.min(room.height, picture.heightPx * maxEnlargement),
     },
     picture,
   );

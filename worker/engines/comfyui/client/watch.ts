@@ -171,11 +171,11 @@ const weights: readonly (readonly [RegExp, number])[] = [
   [/Loader/, 4],
   [/^VAE|TextEncode/, 3],
 ];
-const leastWeight = 0.5;
+const minWeight = 0.5;
 
 /** Below 1, because a run is done only after its files were fetched. */
-const mostFraction = 0.99;
-const leastStep = 0.005;
+const maxFraction = 0.99;
+const minFractionStep = 0.005;
 /** Id that no node has. */
 const none = "";
 
@@ -196,8 +196,8 @@ export function createProgress(graph: PromptGraph, onProgress: OnProgress): (eve
     if (event.type === "executing") current = event.data.node;
     if (current === null) return;
     const done = [...shares].reduce((sum, [id, share]) => sum + share * weightOf(graph, id), 0);
-    const fraction = Math.max(sent.fraction, Math.min(mostFraction, done / total));
-    if (current === sent.node && fraction - sent.fraction < leastStep) return;
+    const fraction = Math.max(sent.fraction, Math.min(maxFraction, done / total));
+    if (current === sent.node && fraction - sent.fraction < minFractionStep) return;
     sent = { fraction, node: current };
     onProgress(fraction, graph[current]?.class_type ?? "");
   };
@@ -228,7 +228,7 @@ function sharesIn(event: PromptEvent, current: string | null): [id: string, shar
 
 function weightOf(graph: PromptGraph, id: string): number {
   const nodeClass = graph[id]?.class_type ?? "";
-  return weights.find(([pattern]) => pattern.test(nodeClass))?.[1] ?? leastWeight;
+  return weights.find(([pattern]) => pattern.test(nodeClass))?.[1] ?? minWeight;
 }
 
 /** Passes at most one value per `intervalMs` and drops the others. */

@@ -201,7 +201,7 @@ export interface Overlay {
   readonly alpha: Plane;
 }
 
-const leastAlpha = 0.012;
+const minAlpha = 0.012;
 
 /** Puts light and folds of the old clothes on the garment, an edge and a contact shadow around it. */
 export function shadeOverlay(scene: Scene, paint: Painted, masks: { region: Mask; blocked: Mask }): Overlay {
@@ -221,7 +221,7 @@ export function shadeOverlay(scene: Scene, paint: Painted, masks: { region: Mask
     const near = floatAt(wide, i);
     const hasShadow = byteAt(scene.person.data, i) && cover < 0.98;
     const shadow = hasShadow ? 0.26 * clamp(near * 1.4, 0, 1) * (1 - cover) : 0;
-    if (cover + shadow < leastAlpha) continue;
+    if (cover + shadow < minAlpha) continue;
     const edge = 1 - 0.22 * (1 - clamp((near - 0.5) * 2.2, 0, 1));
     const light = shadeAt(i) * edge * (1 - floatAt(paint.crease.data, i));
     overlay.alpha.data[i] = Math.min(1, cover + shadow);
