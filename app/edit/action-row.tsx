@@ -4,10 +4,10 @@ import type { ImageView } from "@atelier/server/images";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import type { Stroke } from "./mask.ts";
 
-/** What every action of the panel gets. */
+/** Props of every action in the panel. */
 export interface ActionProps {
   readonly image: ImageView;
-  /** Another job of this session runs. */
+  /** A job of this editor session runs. */
   readonly isBusy: boolean;
   /** `spent` are the strokes that the job used. */
   readonly onJob: (jobId: string, spent?: readonly Stroke[]) => void;

@@ -12,7 +12,7 @@ import { useNavItems } from "./nav-items.ts";
 import { Announcer, ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
-/** The present user; for a guest a link to sign in. */
+/** Link to the user's settings; for a guest the link to sign in. */
 function AccountLink() {
   const t = useTranslations("frame");
   const me = useMe();
@@ -72,7 +72,7 @@ function BottomTabs({ hadCreate }: { readonly hadCreate: boolean }) {
   );
 }
 
-/** The mark: an A that is an easel. */
+/** The logo: an A in the form of an easel. */
 function Logo() {
   return (
     <span className="flex items-center gap-2.5">

@@ -11,7 +11,7 @@ import { fitBox, useBoxSize } from "../../ui/hooks.ts";
 
 const minSwipePx = 56;
 
-/** A finger that sweeps sideways goes to the next or the previous picture. */
+/** Handlers for a horizontal swipe to the next or the previous picture. */
 function useSwipe(onLeft: () => void, onRight: () => void) {
   const from = useRef<{ readonly x: number; readonly y: number } | null>(null);
   return {
@@ -34,7 +34,7 @@ function useSwipe(onLeft: () => void, onRight: () => void) {
   };
 }
 
-/** A small picture is enlarged a little, not until it is a blur. */
+/** Limit for enlarging a small picture, which would become blurred. */
 const maxEnlargement = 1.5;
 
 interface Sized {
@@ -56,7 +56,7 @@ function viewerBox(room: { readonly width: number; readonly height: number }, pi
 interface Props {
   readonly image: ImageView;
   readonly compareWith: string | null;
-  /** Shares its place with its tile while the viewer opens and closes. */
+  /** The view transition connects this picture with its tile while the viewer opens and closes. */
   readonly grows: boolean;
   readonly previous: string | undefined;
   readonly next: string | undefined;
