@@ -1,4 +1,4 @@
 import { defineConfig } from "@atelier/server/platform";
 
-/** What is about behaviour rather than connections. Every value and its default: server/platform/config.ts. */
+/** Settings of behaviour; connections are set in the environment. All values and defaults: server/platform/config.ts. */
 export default defineConfig({});

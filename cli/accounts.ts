@@ -32,7 +32,7 @@ export async function createApiKey(args: string[]): Promise<number> {
   });
 }
 
-/** Far above any password. */
+/** Limit of the input; far above the length of any password. */
 const maxPipedLength = 4_096;
 
 /** Refuses a password among the arguments, which other users of the machine can read; true after the message on stderr. */
@@ -44,7 +44,7 @@ function refusesPasswordFlag(args: readonly string[]): boolean {
   return true;
 }
 
-/** One line of a terminal, not shown; null when it is broken off by Ctrl+C or Ctrl+D. */
+/** Reads one line from the terminal without showing it; null after Ctrl+C or Ctrl+D. */
 async function ask(prompt: string): Promise<string | null> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const reading = createInterface({ input: process.stdin, output: silent, terminal: true });

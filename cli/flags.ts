@@ -17,7 +17,7 @@ function isParseError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 }
 
-/** The flags of a command; null after having said on stderr what is wrong and how the command is used. */
+/** Parses the flags of a command. For invalid flags it prints the problem and the usage to stderr and returns null. */
 export function parseFlags<const Flags extends Options>({
   args,
   options,

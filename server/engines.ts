@@ -80,19 +80,19 @@ const byKind: Record<JobKind, readonly EngineName[]> = {
 };
 
 /** Parts of a request that not every engine supports. */
-interface Wish {
+interface EngineRequest {
   readonly kind: JobKind;
   readonly params: Readonly<Record<string, unknown>>;
   readonly roles: ReadonlySet<string>;
 }
 
 /** Engines that support the request in general, best first; the pool knows which are available now. */
-export function enginesFor(wish: Wish): readonly EngineName[] {
-  return byKind[wish.kind].filter((engine) => engine === "comfyui" || canFollow(engine, wish));
+export function enginesFor(request: EngineRequest): readonly EngineName[] {
+  return byKind[request.kind].filter((engine) => engine === "comfyui" || canRun(engine, request));
 }
 
-/** Engines without workflows take no prompt and no optional image. */
-function canFollow(engine: "iopaint" | "local", { kind, params, roles }: Wish): boolean {
+/** Engines without workflows take no prompt and no mask for an outfit; the local engine upscales by 2 only. */
+function canRun(engine: "iopaint" | "local", { kind, params, roles }: EngineRequest): boolean {
   if (params["prompt"] !== undefined && params["prompt"] !== "") return false;
   if (kind === "outfit_change" && roles.has("mask")) return false;
   return !(engine === "local" && kind === "upscale" && params["scale"] !== 2);

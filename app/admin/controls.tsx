@@ -8,13 +8,13 @@ import { Button, cx, Spinner } from "../ui/button.tsx";
 import { inputStyle } from "../ui/fields.tsx";
 
 interface SelectFilterProps {
-  /** Its name in the address. */
+  /** Name of the query parameter in the URL. */
   readonly name: string;
   readonly label: string;
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }
 
-/** A filter of few values that lives in the address. */
+/** A filter with few values, stored in the URL. */
 export function SelectFilter({ name, label, options }: SelectFilterProps) {
   const t = useTranslations("admin.jobs");
   const { params, set } = useSearchFilter();
@@ -38,7 +38,7 @@ export function SelectFilter({ name, label, options }: SelectFilterProps) {
   );
 }
 
-/** Goes to what the address names after its `#`: it comes later than the page, and may be folded away. */
+/** Scrolls to the element of the URL's `#` fragment; it may be rendered after the page loaded, or inside a closed `details`. */
 export function useAddressTarget(): void {
   useEffect(() => {
     const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
@@ -49,7 +49,7 @@ export function useAddressTarget(): void {
   }, []);
 }
 
-/** Something an admin does; what the pages show is asked for again at once. */
+/** A mutation of an admin; afterwards all admin queries are fetched again. */
 export function useAdminAction<Input = void>(act: (input: Input) => Promise<unknown>) {
   const queries = useQueryClient();
   const onError = useFailureToast();

@@ -48,7 +48,7 @@ function AdminNav() {
   );
 }
 
-/** Shows the pages to admins; the server refuses everybody else in any case. */
+/** Shows the admin pages to admins only. The server checks the role again in each procedure. */
 export function AdminGate({ children }: { readonly children: ReactNode }) {
   const t = useTranslations("admin");
   const me = useMe();
@@ -63,23 +63,23 @@ export function AdminGate({ children }: { readonly children: ReactNode }) {
   );
 }
 
-const againMs = 2_000;
+const refetchMs = 2_000;
 
 /** The data of an admin page, fetched again every two seconds while the page is visible. */
 export function useLiveQuery<T>(queryKey: readonly unknown[], queryFn: () => Promise<T>) {
   return useQuery({
     queryKey: ["admin", ...queryKey],
     queryFn,
-    refetchInterval: againMs,
+    refetchInterval: refetchMs,
     staleTime: 0,
-    // Another window of time: the figures stay until the new ones are there.
+    // When the time window changes, the old figures stay until the new ones arrive.
     placeholderData: keepPreviousData,
   });
 }
 
 const names = ["1h", "24h", "7d"] as const satisfies readonly FigureWindow[];
 
-/** The window of time of the address; an hour without one. */
+/** The time window in the URL; `1h` by default. */
 export function useWindow(): FigureWindow {
   const { params } = useSearchFilter();
   return names.find((name) => name === params.get("window")) ?? "1h";
@@ -105,9 +105,9 @@ export function useOverview(window: FigureWindow) {
 interface Props<T> {
   readonly query: UseQueryResult<T>;
   readonly children: (data: T) => ReactNode;
-  /** Shown until the first answer. */
+  /** Shown until the first data arrives. */
   readonly waiting?: ReactNode;
-  /** For the line that marks the figures as old. */
+  /** Class of the line that says that the figures are old. */
   readonly className?: string;
 }
 

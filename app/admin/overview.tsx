@@ -13,7 +13,7 @@ function EstimatePanel({ overview: { estimate, window } }: { readonly overview: 
   const t = useTranslations("admin.figures");
   const admin = useTranslations("admin");
   const format = useFormatter();
-  const { told, within, medianErrorMs } = estimate;
+  const { estimated, within, medianErrorMs } = estimate;
   const inWindow = admin(`inWindows.${window}`);
   return (
     <Panel title={t("estimate")}>
@@ -24,7 +24,7 @@ function EstimatePanel({ overview: { estimate, window } }: { readonly overview: 
           <div className="flex flex-col-reverse">
             <dt className="text-quiet">
               {t("within")}
-              <span className="block">{t("estimated", { count: told, window: inWindow })}</span>
+              <span className="block">{t("estimated", { count: estimated, window: inWindow })}</span>
             </dt>
             <dd className="text-lg">
               {format.number(within, { style: "percent", maximumFractionDigits: 1 })}
@@ -40,7 +40,7 @@ function EstimatePanel({ overview: { estimate, window } }: { readonly overview: 
   );
 }
 
-/** Why jobs failed, the most frequent cause first, each with the way to its jobs. */
+/** The error codes of failed jobs, the most frequent first, each with a link to its jobs. */
 function FailuresPanel({ overview: { failures, window } }: { readonly overview: Overview }) {
   const t = useTranslations("admin.figures");
   const admin = useTranslations("admin");
@@ -143,7 +143,7 @@ function AttentionList({ items }: { readonly items: readonly Attention[] }) {
 
 const minuteMs = 60_000;
 
-/** What ended over the window, of all queues. */
+/** Completed and failed jobs of all queues in the time window. */
 function ThroughputPanel({ overview }: { readonly overview: Overview }) {
   const t = useTranslations("admin.figures");
   const queues = useTranslations("admin.queues");
@@ -189,7 +189,7 @@ function ThroughputPanel({ overview }: { readonly overview: Overview }) {
   );
 }
 
-/** The state of everything on one page: who waits longest comes first. */
+/** The overview page. Its queues are sorted by their longest wait. */
 export function OverviewFigures() {
   const query = useOverview(useWindow());
   return (

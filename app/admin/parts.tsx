@@ -23,7 +23,7 @@ interface StateChipProps {
   readonly spins?: boolean;
 }
 
-/** A state as a word with an icon; the colour only helps. */
+/** A state as text with an icon; the colour carries no information of its own. */
 export function StateChip({ icon: Icon, tone, children, spins = false }: StateChipProps) {
   return (
     <span
@@ -72,7 +72,7 @@ function rounded(_name: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isInteger(value) ? Number(value.toFixed(3)) : value;
 }
 
-/** A value as it is stored. */
+/** A stored value as JSON; numbers have at most three decimals. */
 export function Json({ value }: { readonly value: unknown }) {
   return (
     <pre
@@ -102,7 +102,7 @@ interface PanelProps {
   readonly children: ReactNode;
 }
 
-/** A topic of a page under its heading. */
+/** A section of a page with its heading. */
 export function Panel({ title, aside, children }: PanelProps) {
   const id = useId();
   return (
@@ -123,7 +123,12 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-const two = (ms: number, big: number, [bigUnit, small, smallUnit]: readonly [string, number, string]) => {
+/** Two units: `3 min 20 s`; the small one is left out when it is 0. */
+const inTwoUnits = (
+  ms: number,
+  big: number,
+  [bigUnit, small, smallUnit]: readonly [string, number, string],
+) => {
   const rest = Math.floor((ms % big) / small);
   return `${Math.floor(ms / big)} ${bigUnit}${rest > 0 ? ` ${rest} ${smallUnit}` : ""}`;
 };
@@ -133,12 +138,12 @@ export function formatSpan(ms: number): string {
   const known = Math.max(0, ms);
   if (known < 9_950) return `${(known / second).toFixed(1)} s`;
   if (known < minute) return `${Math.floor(known / second)} s`;
-  if (known < hour) return two(known, minute, ["min", second, "s"]);
-  if (known < day) return two(known, hour, ["h", minute, "min"]);
-  return two(known, day, ["d", hour, "h"]);
+  if (known < hour) return inTwoUnits(known, minute, ["min", second, "s"]);
+  if (known < day) return inTwoUnits(known, hour, ["h", minute, "min"]);
+  return inTwoUnits(known, day, ["d", hour, "h"]);
 }
 
-/** As `formatSpan`, in the largest unit alone. */
+/** Like `formatSpan`, but only the largest unit. */
 export function formatAge(ms: number): string {
   const known = Math.max(0, ms);
   if (known < minute) return `${Math.floor(known / second)} s`;
@@ -147,7 +152,7 @@ export function formatAge(ms: number): string {
   return `${Math.floor(known / day)} d`;
 }
 
-/** Median and 95th percentile of a time. */
+/** Median and 95th percentile of a duration, `12 s / 40 s`; a dash without data. */
 export function Times({ times: { p50, p95 } }: { readonly times: Figures }) {
   if (p50 === null || p95 === null) return <span className="text-quiet">–</span>;
   return (
@@ -159,7 +164,7 @@ export function Times({ times: { p50, p95 } }: { readonly times: Figures }) {
   );
 }
 
-/** An age as text: `4 s ago`; a dash for nothing. */
+/** An age as text: `4 s ago`; a dash for null. */
 export function useAgo(): (ms: number | null) => string {
   const t = useTranslations("admin");
   return useCallback((ms) => (ms === null ? t("none") : t("ago", { span: formatAge(ms) })), [t]);
@@ -176,7 +181,7 @@ interface SparklineProps {
 const height = 32;
 const gap = 0.3;
 
-/** Bars over time: done in ink, failed on top in the colour of failures. A text beside the chart gives the figures. */
+/** Bar chart over time: completed jobs, and failed jobs stacked on top. The page also shows the figures as text. */
 export function Sparkline({ completed, failed, label, className }: SparklineProps) {
   const most = Math.max(1, ...completed.map((count, at) => count + (failed[at] ?? 0)));
   const y = (count: number) => (count / most) * (height - 1);
@@ -192,7 +197,7 @@ export function Sparkline({ completed, failed, label, className }: SparklineProp
       {completed.map((count, at) => {
         const [done, bad] = [y(count), y(failed[at] ?? 0)];
         return (
-          // oxlint-disable-next-line react/no-array-index-key -- a bar is its place in time
+          // oxlint-disable-next-line react/no-array-index-key -- the index of a bar is its time step
           <g key={at}>
             <rect x={at + gap / 2} width={1 - gap} y={height - done} height={done} className="fill-quiet" />
             <rect

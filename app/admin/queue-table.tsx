@@ -7,7 +7,8 @@ import { Cell, columnWithRoom, Row, Table } from "./table.tsx";
 
 type Translate = ReturnType<typeof useTranslations<"admin.queues">>;
 
-function endedColumn(t: Translate): string {
+/** Head of the column with the jobs that ended in the last hour. */
+function endedHead(t: Translate): string {
   return `${t("completed")} / ${t("failed").toLowerCase()}, ${t("lastHour").toLowerCase()}`;
 }
 
@@ -15,8 +16,8 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
   const t = useTranslations("admin.queues");
   const figures = useTranslations("admin.figures");
   const admin = useTranslations("admin");
-  const { oldestWaitingMs, waiting, running, slots, lastHour, window: ended, series } = queue;
-  const { completed, failed } = ended;
+  const { oldestWaitingMs, waiting, running, slots, lastHour, window: inWindow, series } = queue;
+  const { completed, failed } = inWindow;
   return (
     <Row>
       <Cell label={t("oldest")} className="max-md:col-span-2 md:w-44">
@@ -43,12 +44,12 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
         <span className="text-quiet">{` / ${slots}`}</span>
       </Cell>
       <Cell label={t("wait")} isNumeric>
-        <Times times={ended.waitMs} />
+        <Times times={inWindow.waitMs} />
       </Cell>
       <Cell label={t("run")} isNumeric>
-        <Times times={ended.runMs} />
+        <Times times={inWindow.runMs} />
       </Cell>
-      <Cell label={endedColumn(t)} isNumeric>
+      <Cell label={endedHead(t)} isNumeric>
         {lastHour.completed}
         <span className="text-quiet"> / </span>
         <span className={lastHour.failed > 0 ? "text-fail" : undefined}>{lastHour.failed}</span>
@@ -65,7 +66,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
   );
 }
 
-/** Each queue now, over the last hour and over the window; the longest wait first. */
+/** One row per queue: its state now, the last hour, and the time window. The queue with the longest wait comes first. */
 export function QueueTable({ overview }: { readonly overview: Overview }) {
   const t = useTranslations("admin.queues");
   return (
@@ -78,7 +79,7 @@ export function QueueTable({ overview }: { readonly overview: Overview }) {
         `${t("running")} / ${t("slots").toLowerCase()}`,
         t("wait"),
         t("run"),
-        endedColumn(t),
+        endedHead(t),
         t("throughput"),
       ]}
       numeric={[2, 3, 4, 5, 6]}

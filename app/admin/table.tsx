@@ -4,16 +4,20 @@ import { cx } from "../ui/button.tsx";
 interface TableProps {
   readonly caption: string;
   readonly columns: readonly string[];
-  /** Of numbers, which stand on the right; by place. */
+  /** Indexes of the columns with numbers, which are aligned right. */
   readonly numeric?: readonly number[];
-  /** Shown where there is room, and on a phone; by place. Their cells have `columnWithRoom`. */
+  /** Indexes of the columns that are hidden at medium width. Give their cells the class `columnWithRoom`. */
   readonly withRoom?: readonly number[];
   readonly children: ReactNode;
 }
 
+/** Hides a cell between `md` and `xl`: there the table has no room for it. */
 export const columnWithRoom = "md:max-xl:hidden";
 
-/** A table that becomes a list on a phone, each cell with its name. Roles instead of tags: a tag loses its meaning with another display. */
+/**
+ * A table that becomes a list on a phone, where each cell shows the name of its column. ARIA roles instead of table tags,
+ * because browsers drop the role of a table tag when CSS changes its `display`.
+ */
 export function Table({ caption, columns, numeric = [], withRoom = [], children }: TableProps) {
   return (
     <div role="table" aria-label={caption} className="tabular w-full text-xs md:table">
@@ -53,10 +57,10 @@ export function Row({ children }: { readonly children: ReactNode }) {
 }
 
 interface CellProps {
-  /** The name of its column, shown beside it on a phone. */
+  /** Name of the column; on a phone it is shown above the cell. */
   readonly label: string;
   readonly isNumeric?: boolean;
-  /** Takes the whole width on a phone, without its name. */
+  /** First cell of the row: on a phone it takes the whole width and shows no column name. */
   readonly isHead?: boolean;
   readonly className?: string;
   readonly children: ReactNode;

@@ -11,17 +11,18 @@ export function newId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function retryOnce(failures: number, error: unknown): boolean {
+/** False also for errors that a retry cannot change. After `unauthorized` the retry begins with a new session. */
+function mayRetry(failures: number, error: unknown): boolean {
   const { code } = failureOf(error);
   if (code === "unauthorized") forgetSession();
   return failures < 1 && code !== "not_found" && code !== "bad_request";
 }
 
-/** Queries are tried twice and hold for 30 s; the live stream renews those of jobs, some others ask again by a timer. */
+/** A failed query is retried once. Data counts as fresh for 30 s; job queries are also invalidated by the live stream. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
-      queries: { staleTime: 30_000, refetchOnWindowFocus: false, retry: retryOnce },
+      queries: { staleTime: 30_000, refetchOnWindowFocus: false, retry: mayRetry },
       mutations: { retry: false },
     },
   });
@@ -29,6 +30,7 @@ export function createQueryClient(): QueryClient {
 
 const url = "/api/trpc";
 
+/** Options of the links that send several calls as one HTTP request. */
 const batch = {
   url,
   transformer: superjson,
@@ -43,7 +45,7 @@ export const api = createTRPCClient<AppRouter>({
       true: httpSubscriptionLink({ url, transformer: superjson }),
       false: splitLink({
         condition: (operation) => operation.type === "mutation",
-        // The server takes at most five changes in one request.
+        // The server refuses more than five mutations in one request.
         true: httpBatchLink({ ...batch, maxItems: 5 }),
         false: httpBatchLink({ ...batch, maxItems: 10 }),
       }),

@@ -5,7 +5,7 @@ import type { ErrorCode } from "@atelier/server/platform";
 import { toastDone, toastFailure } from "../ui/toasts.tsx";
 import type { OfferedWorkflow } from "./queries.ts";
 
-/** A failure as the server reports it: a code of the closed table and a message for people. */
+/** A failure as the server reports it: an error code and a message for users. `offline`: no answer from the server. */
 export interface Failure {
   readonly code: ErrorCode | "offline";
   readonly message: string;
@@ -21,11 +21,11 @@ export function failureOf(error: unknown): Failure {
     field(field(error, "data"), "appCode") ?? field(error, "code") ?? field(field(error, "cause"), "code");
   const message = field(error, "message") ?? field(error, "detail");
   if (typeof code !== "string" || typeof message !== "string") return { code: "offline", message: "" };
-  // The table is closed on the server; a code that this page does not know yet is shown with its sentence.
+  // Safe cast: a newer server may send a code that this page has no text for; then its message is shown.
   return { code: code as ErrorCode, message };
 }
 
-/** Whether the message is more precise than the code: what is wrong with this picture. */
+/** Whether the server's message is more precise than the text of the code: it says what is wrong with this picture. */
 export function hasOwnAdvice({ code, message }: Failure): boolean {
   return code.endsWith("_unsuitable") && message !== "";
 }
@@ -79,7 +79,7 @@ export function useFailureToast(): (error: unknown) => void {
   );
 }
 
-const named = 2;
+const maxNamed = 2;
 
 /** What a workflow lacks, as text; null when the workflow can run now. */
 export function useLacksText(): (workflow: OfferedWorkflow) => string | null {
@@ -88,9 +88,9 @@ export function useLacksText(): (workflow: OfferedWorkflow) => string | null {
     ({ isLive, missing, vramGib }) => {
       if (isLive) return null;
       if (missing.length === 0) return t("noServer", { gib: vramGib });
-      const what = missing.slice(0, named).join(", ");
-      return missing.length > named
-        ? t("lacksMore", { what, count: missing.length - named })
+      const what = missing.slice(0, maxNamed).join(", ");
+      return missing.length > maxNamed
+        ? t("lacksMore", { what, count: missing.length - maxNamed })
         : t("lacks", { what });
     },
     [t],

@@ -8,7 +8,7 @@ import { api } from "./api.ts";
 import { failureOf } from "./failures.ts";
 import { noteAccount } from "./session.ts";
 
-/** Keys of the query cache, from the general to the particular. */
+/** Keys of the query cache. A shorter key invalidates all keys that begin with it. */
 export const keys = {
   me: ["me"],
   usage: ["usage"],
@@ -30,7 +30,7 @@ export const keys = {
   estimate: (request: object | null) => ["estimates", request],
 } as const;
 
-export interface MoreQuery {
+export interface PagedQuery {
   readonly hasNextPage: boolean;
   readonly isFetching: boolean;
   readonly isFetchNextPageError: boolean;
@@ -38,13 +38,15 @@ export interface MoreQuery {
   refetch(): unknown;
 }
 
-/** Whether the end of a list may ask for its next page by itself; one that failed waits for the reader. */
-export function mayAskForMore(query: Omit<MoreQuery, "fetchNextPage" | "refetch">): boolean {
+/** Whether a list may fetch its next page by itself. After a failed fetch the user must press Retry. */
+export function canLoadMore(query: Omit<PagedQuery, "fetchNextPage" | "refetch">): boolean {
   return query.hasNextPage && !query.isFetching && !query.isFetchNextPageError;
 }
 
-/** Asks again for what failed: the next page, or the list itself. */
-export function askAgain(query: Pick<MoreQuery, "isFetchNextPageError" | "fetchNextPage" | "refetch">): void {
+/** Repeats the fetch that failed: the next page, or the list itself. */
+export function retryLoad(
+  query: Pick<PagedQuery, "isFetchNextPageError" | "fetchNextPage" | "refetch">,
+): void {
   void (query.isFetchNextPageError ? query.fetchNextPage() : query.refetch());
 }
 
@@ -62,45 +64,45 @@ export function useIsGone(id: string | null): boolean {
   return error !== null && failureOf(error).code === "not_found";
 }
 
-async function askWho() {
+async function fetchMe() {
   const me = await api.account.me.query();
   noteAccount(me !== null && !me.isGuest);
   return me;
 }
 
-const whoQuery = { queryKey: keys.me, queryFn: askWho, staleTime: Infinity } as const;
+const meQuery = { queryKey: keys.me, queryFn: fetchMe, staleTime: Infinity } as const;
 
 /**
- * Who uses this browser; undefined until it is known. Frame and page hydrate apart: the answer to the first must not
- * change what the second expects of the server's HTML.
+ * The user of this browser; undefined until it is known, and during hydration: the frame hydrates before the page, so a
+ * cached answer would make the page differ from the server's HTML.
  */
 export function useMe() {
   const isHydrated = useIsHydrated();
-  const { data } = useQuery(whoQuery);
+  const { data } = useQuery(meQuery);
   return isHydrated ? data : undefined;
 }
 
-/** Why it is not known who uses this browser, and how to ask again. */
+/** The error of the fetch of `useMe`, and its retry. */
 export function useMeFailure() {
-  const { error, refetch } = useQuery(whoQuery);
+  const { error, refetch } = useQuery(meQuery);
   return { error, retry: () => void refetch() };
 }
 
 export type { OfferedParam, OfferedWorkflow } from "@atelier/server/scheduling";
 
-const askAgainMs = 15_000;
+const refetchMs = 15_000;
 
-/** The answer with its state. Servers come and go, so it is asked again. */
+/** The query of all workflows. Refetched, because servers come and go. */
 export function useWorkflowsQuery() {
   return useQuery({
     queryKey: keys.workflows,
     queryFn: () => api.workflows.list.query(),
-    staleTime: askAgainMs,
-    refetchInterval: askAgainMs,
+    staleTime: refetchMs,
+    refetchInterval: refetchMs,
   });
 }
 
-/** Every workflow, those that can run now first; undefined until it is known. */
+/** Every workflow, those that can run now first; undefined until loaded. */
 export function useAllWorkflows(): readonly OfferedWorkflow[] | undefined {
   return useWorkflowsQuery().data?.items;
 }
@@ -110,22 +112,19 @@ export function useWorkflows(kind: JobKind): readonly OfferedWorkflow[] | undefi
   return useAllWorkflows()?.filter((workflow) => workflow.kind === kind);
 }
 
-/** Whether something cannot be done now; who can do it may come at any moment. */
-function lacksSomebody(capabilities: Capabilities | undefined): boolean {
+/** Whether a kind of job cannot run at this moment; then the capabilities are refetched. */
+function isAnyUnavailable(capabilities: Capabilities | undefined): boolean {
   return capabilities?.items.some(({ available, reason }) => !available || reason !== null) ?? false;
 }
 
-/**
- * The answer with its state, for a place that must tell waiting from failing. Frame and page hydrate apart: the answer to
- * the first must not change what the second expects of the server's HTML.
- */
+/** The query of the capabilities, for pages that show its error. Without data during hydration, as `useMe`. */
 export function useCapabilitiesQuery() {
   const isHydrated = useIsHydrated();
   const query = useQuery({
     queryKey: keys.capabilities,
     queryFn: () => api.jobs.capabilities.query(),
     staleTime: 60_000,
-    refetchInterval: ({ state }) => lacksSomebody(state.data) && askAgainMs,
+    refetchInterval: ({ state }) => isAnyUnavailable(state.data) && refetchMs,
   });
   const { data, error, refetch } = query;
   return { data: isHydrated ? data : undefined, error: isHydrated ? error : null, refetch };
@@ -135,7 +134,7 @@ export function useCapabilities() {
   return useCapabilitiesQuery().data;
 }
 
-/** What can be done about one kind of job; undefined until it is known. */
+/** Whether one kind of job can run now; undefined until loaded. */
 export function useCapability(kind: JobKind) {
   return useCapabilities()?.items.find((item) => item.kind === kind);
 }

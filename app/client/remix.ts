@@ -9,7 +9,7 @@ import { keys, useImage } from "./queries.ts";
 
 export type Variant = "original" | "preview" | "thumbnail";
 
-/** Where a picture's file is. */
+/** URL of one file of a picture. */
 export function imageUrl(id: string, variant: Variant): string {
   return `/api/v1/images/${id}/file?variant=${variant}`;
 }
@@ -18,7 +18,7 @@ export function downloadUrl(id: string): string {
   return `${imageUrl(id, "original")}&download=1`;
 }
 
-/** The address to remix a job's picture: the page for its kind with its settings; null when the page takes none. */
+/** URL of the page that starts with the settings of a job's picture; null for kinds without settings to reuse. */
 export function remixHref(
   imageId: string,
   { kind, inputs, params }: Pick<JobView, "kind" | "inputs" | "params">,
@@ -62,7 +62,10 @@ export function useRemixJob(imageId: string | null) {
 
 type RemixJob = NonNullable<ReturnType<typeof useRemixJob>["job"]>;
 
-/** Hands over the job of the picture that the address names, once each time it is named; null waits. */
+/**
+ * Calls `take` once with the job of the picture in the URL (`?remix=<image id>`), then removes the parameter. While `take`
+ * is null the parameter stays.
+ */
 export function useRemix(take: ((job: RemixJob) => void) | null): void {
   const imageId = useSearchParams().get("remix");
   const { job, isUnknown } = useRemixJob(imageId);

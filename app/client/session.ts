@@ -4,7 +4,7 @@ import { announceSignOut } from "../live/channel.ts";
 
 export const authClient = createAuthClient({ plugins: [anonymousClient()] });
 
-/** The person of this page was signed out elsewhere. */
+/** The session of this page ended, for instance by a sign-out in another browser. */
 export class SignedOut extends Error {
   readonly code = "unauthorized";
 
@@ -19,29 +19,33 @@ interface Answer {
   readonly error: unknown;
 }
 
-interface Ways {
+/** What `settleSession` calls; tests pass stand-ins. */
+interface SessionCalls {
   readonly getSession: () => Promise<Answer>;
   readonly enterAsGuest: () => Promise<Answer>;
   readonly goToSignIn: () => void;
 }
 
-/** Whether the studio is for accounts alone. */
+/** Whether the studio refuses guests. */
 function isClosedToGuests(error: unknown): boolean {
   return typeof error === "object" && error !== null && Reflect.get(error, "code") === "GUESTS_CLOSED";
 }
 
-/** Ensures a session. Only a visitor without one becomes a guest; throws when the server does not answer. */
-export async function settleSession(hadAccount: boolean, ways: Ways): Promise<void> {
-  const session = await ways.getSession();
+/**
+ * Ensures a session: a visitor without one becomes a guest. Throws `SignedOut` and goes to the sign-in page when the user had
+ * an account or guests are refused; throws the error of the call when the server does not answer.
+ */
+export async function settleSession(hadAccount: boolean, calls: SessionCalls): Promise<void> {
+  const session = await calls.getSession();
   if (session.error !== null) throw session.error;
   if (session.data !== null) return;
   if (hadAccount) {
-    ways.goToSignIn();
+    calls.goToSignIn();
     throw new SignedOut();
   }
-  const entered = await ways.enterAsGuest();
+  const entered = await calls.enterAsGuest();
   if (isClosedToGuests(entered.error)) {
-    ways.goToSignIn();
+    calls.goToSignIn();
     throw new SignedOut();
   }
   if (entered.error !== null) throw entered.error;
@@ -58,14 +62,14 @@ function settle(): Promise<void> {
   });
 }
 
-/** Two tabs that open at the same time must not become two guests; without locks, outside secure contexts, they may. */
+/** Under a lock, so that two new tabs do not create two guests. Over plain http there are no locks, and they may. */
 async function settleInTurn(): Promise<void> {
   const locks: LockManager | undefined = navigator.locks;
   if (locks === undefined) return settle();
   await locks.request("atelier-guest", settle);
 }
 
-/** Resolves when this browser has a session: its own, or a new guest's. */
+/** Resolves when this browser has a session: an existing one, or that of a new guest. */
 export function ensureGuest(): Promise<void> {
   ready ??= settleInTurn().catch((error: unknown) => {
     ready = null;
@@ -74,7 +78,7 @@ export function ensureGuest(): Promise<void> {
   return ready;
 }
 
-/** Who this page is for: a person with an account must sign in again once the session is over. */
+/** Notes whether the user has an account: after the end of the session such a user must sign in, and becomes no guest. */
 export function noteAccount(hasAccount: boolean): void {
   hadAccount = hasAccount;
 }
@@ -84,7 +88,7 @@ export function forgetSession(): void {
   ready = null;
 }
 
-/** The page came with a session cookie, so nothing needs to be asked before the first call. */
+/** Call when the page was requested with a session cookie: the first call then needs no check of the session. */
 export function trustSession(): void {
   ready ??= Promise.resolve();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createBatchKeys, createRequestKey, textWithoutPrompts } from "./submit.ts";
+import { createBatchTracker, createRequestKey, textWithoutPrompts } from "./submit.ts";
 
 describe("request key", () => {
   test("the same input keeps its key until it is settled; another input has its own", () => {
@@ -38,36 +38,36 @@ describe("text without words", () => {
 
 describe("submit", () => {
   test("A4 a batch that was cut off goes on with its own keys; a settled one starts anew", () => {
-    const batches = createBatchKeys();
-    const first = batches.open([{ seed: 1 }, { seed: 2 }]);
+    const batch = createBatchTracker();
+    const first = batch.prepare([{ seed: 1 }, { seed: 2 }]);
     first.started.add(0);
-    const again = batches.open([{ seed: 1 }, { seed: 2 }]);
+    const again = batch.prepare([{ seed: 1 }, { seed: 2 }]);
     expect(again.keys).toEqual(first.keys);
     expect([...again.started]).toEqual([0]);
     expect(new Set(first.keys).size).toBe(2);
-    batches.settle();
-    expect(batches.open([{ seed: 1 }, { seed: 2 }]).keys).not.toEqual(first.keys);
+    batch.settle();
+    expect(batch.prepare([{ seed: 1 }, { seed: 2 }]).keys).not.toEqual(first.keys);
   });
 
   test("A4 another request is another batch", () => {
-    const batches = createBatchKeys();
-    const { keys } = batches.open([{ seed: 1 }]);
-    expect(batches.open([{ seed: 2 }]).keys).not.toEqual(keys);
+    const batch = createBatchTracker();
+    const { keys } = batch.prepare([{ seed: 1 }]);
+    expect(batch.prepare([{ seed: 2 }]).keys).not.toEqual(keys);
   });
 
   test("A4 of a batch that started partly it is known how many are left, and one alone can be renewed", () => {
-    const batches = createBatchKeys();
+    const batch = createBatchTracker();
     const requests = [{ seed: 1 }, { seed: 2 }, { seed: 3 }];
-    expect(batches.left(requests)).toBeNull();
-    const { keys, started } = batches.open(requests);
+    expect(batch.countUnstarted(requests)).toBeNull();
+    const { keys, started } = batch.prepare(requests);
     const [first, second, third] = keys;
     started.add(0);
-    expect(batches.left(requests)).toBe(2);
-    expect(batches.left([{ seed: 1 }])).toBeNull();
-    batches.renew(requests, 1);
-    const renewed = batches.open(requests).keys;
+    expect(batch.countUnstarted(requests)).toBe(2);
+    expect(batch.countUnstarted([{ seed: 1 }])).toBeNull();
+    batch.renewKey(requests, 1);
+    const renewed = batch.prepare(requests).keys;
     expect([renewed[0], renewed[2]]).toEqual([first, third]);
     expect(renewed[1]).not.toBe(second);
-    expect(batches.left(requests)).toBe(2);
+    expect(batch.countUnstarted(requests)).toBe(2);
   });
 });

@@ -8,11 +8,12 @@ import { failureOf, useFailureToast } from "./failures.ts";
 import { keys } from "./queries.ts";
 
 interface Prepared {
+  /** The request as JSON. */
   readonly input: string;
   readonly key: string;
 }
 
-/** One idempotency key per prepared request: it stays the same until the request is settled. */
+/** Keeps one idempotency key: the same input gets the same key until `settle`. */
 export function createRequestKey() {
   let prepared: Prepared | null = null;
   return {
@@ -21,7 +22,7 @@ export function createRequestKey() {
       if (prepared?.input !== text) prepared = { input: text, key: newId() };
       return prepared.key;
     },
-    /** The work was taken on; the same input from now on asks for new work. */
+    /** The job was accepted: the same input gets a new key from now on. */
     settle(key: string): void {
       if (prepared?.key === key) prepared = null;
     },
@@ -37,20 +38,20 @@ export function textWithoutPrompts(request: SubmitInput): string {
 }
 
 const quietMs = 400;
-const askAgainMs = 10_000;
+const refetchMs = 10_000;
 
-/** What would become of a request now; undefined until it is known. null asks nothing. */
+/** The estimate for a request: where it would run, and when. Undefined until it is known; null fetches nothing. */
 export function useEstimate(request: SubmitInput | null) {
-  // Text, so that an equal request is the same value.
+  // As text, so that equal requests are the same value.
   const text = useSettled(request === null ? null : textWithoutPrompts(request), quietMs);
-  // It was made of a request two lines above.
+  // Safe cast: the text is the JSON of a request.
   const asked = text === null ? null : (JSON.parse(text) as SubmitInput);
   const { data } = useQuery({
     queryKey: keys.estimate(asked),
     queryFn: () => (asked === null ? null : api.jobs.estimate.query(asked)),
     enabled: asked !== null,
-    staleTime: askAgainMs,
-    refetchInterval: askAgainMs,
+    staleTime: refetchMs,
+    refetchInterval: refetchMs,
     placeholderData: (before) => before,
     retry: false,
   });
@@ -59,7 +60,7 @@ export function useEstimate(request: SubmitInput | null) {
 
 const staleMs = 60_000;
 
-/** How long each of several requests would run, ms; null where nothing is known of it. */
+/** The range of the run time of each request in ms; null without past runs. */
 export function useRunTimes(requests: readonly (SubmitInput | null)[]) {
   return useQueries({
     queries: requests.map((request) => ({
@@ -74,7 +75,7 @@ export function useRunTimes(requests: readonly (SubmitInput | null)[]) {
   });
 }
 
-/** Starts a job; a second click while the first is under way, or after a lost answer, repeats the request, not the work. */
+/** Starts a job. The same input sent again after a lost answer keeps its idempotency key, so it starts no second job. */
 export function useSubmit(onSubmitted?: (jobId: string) => void) {
   const showFailure = useFailureToast();
   const [requestKey] = useState(createRequestKey);
@@ -87,7 +88,7 @@ export function useSubmit(onSubmitted?: (jobId: string) => void) {
     },
     onSuccess: (job) => onSubmitted?.(job.id),
     onError: (error, input) => {
-      // The job that an earlier try made is gone: the key would be refused for ever.
+      // The job of this key was removed: the server would refuse the key for ever.
       if (failureOf(error).code === "conflict") requestKey.settle(requestKey.keyFor(input));
       showFailure(error);
     },
@@ -95,18 +96,21 @@ export function useSubmit(onSubmitted?: (jobId: string) => void) {
 }
 
 interface Batch {
+  /** The requests as JSON. */
   readonly text: string;
+  /** Idempotency key of each request. */
   readonly keys: string[];
+  /** Indexes of the requests whose job was accepted. */
   readonly started: Set<number>;
 }
 
-/** One idempotency key per picture of a prepared batch: what was not answered is asked again, what was is not. */
-export function createBatchKeys() {
+/** Keeps one idempotency key per request of a batch, so that a repeated batch submits only what did not start. */
+export function createBatchTracker() {
   let batch: Batch | null = null;
   const find = (requests: readonly object[]) => (batch?.text === JSON.stringify(requests) ? batch : null);
   return {
-    /** The batch of these requests; the same as before until it is settled. */
-    open(requests: readonly object[]): Batch {
+    /** The batch of these requests; equal requests get the same batch until `settle`. */
+    prepare(requests: readonly object[]): Batch {
       batch = find(requests) ?? {
         text: JSON.stringify(requests),
         keys: requests.map(newId),
@@ -114,17 +118,17 @@ export function createBatchKeys() {
       };
       return batch;
     },
-    /** How many of these did not start while others did; null when none of them did. */
-    left(requests: readonly object[]): number | null {
+    /** The number of requests that did not start; null when none of the batch started. */
+    countUnstarted(requests: readonly object[]): number | null {
       const started = find(requests)?.started.size ?? 0;
       return started === 0 ? null : requests.length - started;
     },
-    /** This one picture from now on asks for new work. */
-    renew(requests: readonly object[], index: number): void {
+    /** Gives one request a new key, so that it starts a new job. */
+    renewKey(requests: readonly object[], index: number): void {
       const own = find(requests);
       if (own !== null) own.keys[index] = newId();
     },
-    /** The same requests from now on ask for new work. */
+    /** The whole batch started: equal requests get new keys from now on. */
     settle(): void {
       batch = null;
     },

@@ -9,19 +9,19 @@ import { LoadFailed } from "../frame/providers.tsx";
 import { RunButton } from "../frame/run-button.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { createForm, useForm } from "./form.ts";
-import { type CreateRequest, requestOf, requestsOf, useCreateRemix } from "./requests.ts";
+import { type CreateRequest, buildRequest, buildRequests, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
 import { useCreateRun, useCreations } from "./run.ts";
 import { SettingsPanel } from "./settings.tsx";
 
 interface EstimateLineProps {
-  /** null while there is nothing to ask about. */
+  /** null while no workflow is chosen. */
   readonly request: CreateRequest | null;
   readonly count: number;
 }
 
-/** Prompt and seed do not affect the estimate, so typing must not request a new one. */
-function timeRequest(request: CreateRequest | null): CreateRequest | null {
+/** The request without prompt and seed: they do not affect the estimate, so typing must not fetch a new one. */
+function forEstimate(request: CreateRequest | null): CreateRequest | null {
   if (request === null) return null;
   const { seed: _seed, negativePrompt: _negative, ...params } = request.params;
   return { ...request, params: { ...params, prompt: "-" } };
@@ -40,7 +40,7 @@ function Warning({ children }: { readonly children: ReactNode }) {
 function EstimateLine({ request, count }: EstimateLineProps) {
   const t = useTranslations("create");
   const { starts, runs } = useTimeText();
-  const answer = useEstimate(timeRequest(request));
+  const answer = useEstimate(forEstimate(request));
   if (answer === undefined) return <p className="h-[18px]" />;
   if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
   if (!answer.isLive) return <Warning>{t("away")}</Warning>;
@@ -50,19 +50,19 @@ function EstimateLine({ request, count }: EstimateLineProps) {
   );
 }
 
-const mostCharacters = 4_000;
+const maxCharacters = 4_000;
 
 interface PromptCardProps {
   readonly chosen: OfferedWorkflow | undefined;
-  /** Of a batch that started partly, those that did not; else null. */
-  readonly left: number | null;
+  /** How many jobs of a batch that started in part did not start; else null. */
+  readonly unstarted: number | null;
   readonly canMake: boolean;
   readonly isBusy: boolean;
   readonly onMake: () => void;
 }
 
 /** The prompt with the Generate button. */
-function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) {
+function PromptCard({ chosen, unstarted, canMake, isBusy, onMake }: PromptCardProps) {
   const t = useTranslations("create");
   const form = useForm();
   const takesNegative = chosen?.params.negativePrompt !== undefined;
@@ -75,7 +75,7 @@ function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) 
         aria-label={t("prompt")}
         placeholder={t("promptHint")}
         value={form.prompt}
-        maxLength={mostCharacters}
+        maxLength={maxCharacters}
         rows={3}
         onChange={(event) => createForm.set({ prompt: event.target.value })}
         className="field-sizing-content max-h-[40dvh] min-h-26 w-full resize-none bg-transparent px-4 pt-4 pb-2 text-lg outline-none placeholder:text-quiet sm:px-5"
@@ -86,7 +86,7 @@ function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) 
           <textarea
             value={form.negativePrompt}
             placeholder={t("negativePromptHint")}
-            maxLength={mostCharacters}
+            maxLength={maxCharacters}
             rows={1}
             onChange={(event) => createForm.set({ negativePrompt: event.target.value })}
             className="field-sizing-content max-h-24 min-w-0 flex-1 resize-none bg-transparent text-sm outline-none placeholder:text-quiet"
@@ -95,11 +95,11 @@ function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) 
       ) : null}
       <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
         <EstimateLine
-          request={chosen === undefined ? null : requestOf({ ...form, count: 1 }, chosen)}
+          request={chosen === undefined ? null : buildRequest({ ...form, count: 1 }, chosen)}
           count={form.count}
         />
         <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
-          {left === null ? t("make", { count: form.count }) : t("makeOthers", { count: left })}
+          {unstarted === null ? t("make", { count: form.count }) : t("makeOthers", { count: unstarted })}
         </RunButton>
       </div>
     </section>
@@ -108,22 +108,22 @@ function PromptCard({ chosen, left, canMake, isBusy, onMake }: PromptCardProps) 
 
 interface Choice {
   readonly offered: readonly OfferedWorkflow[] | undefined;
-  /** The one that was chosen, else the best that can run now. */
+  /** The workflow that the user chose, else the first offered one (those that can run now come first). */
   readonly chosen: OfferedWorkflow | undefined;
   readonly canMake: boolean;
-  /** Why nothing can make pictures; null when something can. */
+  /** Why no engine can run text to image now; null when one can. */
   readonly reason: string | null;
 }
 
 const unknown = { available: true, reason: null } as const;
 
-/** What the pictures are made with. */
+/** The workflow to use, and whether it can run. */
 function useChosen(): Choice {
   const form = useForm();
   const offered = useWorkflows("text_to_image");
   const { available, reason } = useCapability("text_to_image") ?? unknown;
   const chosen = offered?.find(({ name }) => name === form.workflow) ?? offered?.[0];
-  // The workflows are asked for again and again: a server that was just connected counts at once.
+  // The workflow list is fetched more often than the capabilities, so it shows a new server earlier.
   const isLive = offered?.some((workflow) => workflow.isLive) ?? false;
   const isPossible = isLive || available;
   return {
@@ -145,16 +145,16 @@ export function Create() {
   const { offered, chosen, canMake, reason } = useChosen();
   const workflows = useWorkflowsQuery();
   const creations = useCreations();
-  const { mutate, isPending, left } = useCreateRun();
+  const { mutate, isPending, countUnstarted } = useCreateRun();
   useCreateRemix(offered);
   const make = useCallback(() => {
-    if (chosen !== undefined) mutate(requestsOf(createForm.get(), chosen));
+    if (chosen !== undefined) mutate(buildRequests(createForm.get(), chosen));
   }, [chosen, mutate]);
   return (
     <div className="grid gap-x-10 gap-y-5 px-4 pt-1 sm:px-6 wide:grid-cols-[minmax(0,1fr)_288px] wide:grid-rows-[auto_1fr] wide:gap-y-8 wide:px-8 xl:gap-x-14">
       <PromptCard
         chosen={chosen}
-        left={isPending || chosen === undefined ? null : left(requestsOf(form, chosen))}
+        unstarted={isPending || chosen === undefined ? null : countUnstarted(buildRequests(form, chosen))}
         canMake={canMake}
         isBusy={isPending}
         onMake={make}

@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { emptyForm, readForm } from "./form.ts";
-import { countUp, formOfJob, requestsOf, settingOf, sizeForAspect, sizeOf, within } from "./requests.ts";
+import {
+  addToSeed,
+  formOfJob,
+  buildRequests,
+  resolveSetting,
+  sizeForAspect,
+  chosenSize,
+  nearestAllowed,
+} from "./requests.ts";
 
 const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
 const workflow: OfferedWorkflow = {
@@ -29,21 +37,21 @@ test("A4 a size keeps its proportions and stays on the workflow's grid and withi
   expect(sizeForAspect(workflow, "16:9")).toEqual({ width: 1_360, height: 768 });
   expect(sizeForAspect(workflow, "9:16")).toEqual({ width: 768, height: 1_360 });
   const own = { aspect: null, widthPx: 5_000, heightPx: 100 };
-  expect(sizeOf(own, workflow)).toEqual({ width: 1_536, height: 256 });
-  expect(sizeOf(emptyForm, { params: {} })).toBeNull();
+  expect(chosenSize(own, workflow)).toEqual({ width: 1_536, height: 256 });
+  expect(chosenSize(emptyForm, { params: {} })).toBeNull();
 });
 
 test("A4 a number outside the range, or off the grid, becomes the nearest that is accepted", () => {
-  expect(within(1_000, side)).toBe(1_008);
-  expect(within(2.25, { type: "number", min: 1, max: 10 })).toBe(2.25);
-  expect(settingOf({ type: "integer", min: 1, max: 8, default: 4 }, 20)).toBe(8);
-  expect(settingOf({ type: "integer", min: 1, max: 8, default: 4 }, undefined)).toBe(4);
-  expect(settingOf(undefined, 4)).toBeUndefined();
+  expect(nearestAllowed(1_000, side)).toBe(1_008);
+  expect(nearestAllowed(2.25, { type: "number", min: 1, max: 10 })).toBe(2.25);
+  expect(resolveSetting({ type: "integer", min: 1, max: 8, default: 4 }, 20)).toBe(8);
+  expect(resolveSetting({ type: "integer", min: 1, max: 8, default: 4 }, undefined)).toBe(4);
+  expect(resolveSetting(undefined, 4)).toBeUndefined();
 });
 
 test("A4 each picture is a request of its own, and a given seed counts up", () => {
   const form = { ...emptyForm, prompt: " a lighthouse ", count: 3, seed: 7, negativePrompt: "fog" };
-  const requests = requestsOf(form, workflow);
+  const requests = buildRequests(form, workflow);
   expect(requests.map(({ params }) => params.seed)).toEqual([7, 8, 9]);
   expect(requests[0]).toEqual({
     kind: "text_to_image",
@@ -51,17 +59,17 @@ test("A4 each picture is a request of its own, and a given seed counts up", () =
     inputs: {},
     params: { prompt: "a lighthouse", width: 1_024, height: 1_024, steps: 20, guidance: 3.5, seed: 7 },
   });
-  expect(requestsOf({ ...form, seed: null }, workflow)[2]?.params).not.toHaveProperty("seed");
-  expect(countUp(Number.MAX_SAFE_INTEGER, 2)).toBe(1);
+  expect(buildRequests({ ...form, seed: null }, workflow)[2]?.params).not.toHaveProperty("seed");
+  expect(addToSeed(Number.MAX_SAFE_INTEGER, 2)).toBe(1);
 });
 
 test("A4 the form of a job makes the same request again", () => {
   const form = { ...emptyForm, prompt: "a lighthouse", aspect: "3:2" as const, seed: 7, count: 1 };
-  const [request] = requestsOf({ ...form, settings: { large: { steps: 30 } } }, workflow);
+  const [request] = buildRequests({ ...form, settings: { large: { steps: 30 } } }, workflow);
   const params = request?.params ?? {};
   const again = formOfJob({ params, workflow: "large" }, emptyForm, [workflow]);
   expect(again).toMatchObject({ aspect: "3:2", seed: 7, settings: { large: { steps: 30, guidance: 3.5 } } });
-  expect(requestsOf({ ...emptyForm, ...again }, workflow)).toEqual([request]);
+  expect(buildRequests({ ...emptyForm, ...again }, workflow)).toEqual([request]);
   const odd = formOfJob({ params: { ...params, width: 512 }, workflow: "large" }, emptyForm, [workflow]);
   expect(odd).toMatchObject({ aspect: null, widthPx: 512 });
 });

@@ -5,8 +5,8 @@ import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
 export const aspects = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16"] as const;
 export type Aspect = (typeof aspects)[number];
 
-/** What was set for one workflow; what is missing is the workflow's default. */
-export interface OwnSettings {
+/** Settings that the user changed for one workflow; a missing setting has the workflow's default. */
+export interface SettingOverrides {
   readonly steps?: number;
   readonly guidance?: number;
 }
@@ -15,19 +15,20 @@ export interface OwnSettings {
 export interface CreateForm {
   readonly prompt: string;
   readonly negativePrompt: string;
-  /** null: the best that can run now. */
+  /** null: the first workflow that can run now. */
   readonly workflow: string | null;
-  /** null: `width` and `height` count. */
+  /** null: the user typed `widthPx` and `heightPx`. */
   readonly aspect: Aspect | null;
   readonly widthPx: number;
   readonly heightPx: number;
   readonly count: number;
   /** null: random for each picture. */
   readonly seed: number | null;
-  readonly settings: Readonly<Record<string, OwnSettings>>;
+  /** By workflow name. */
+  readonly settings: Readonly<Record<string, SettingOverrides>>;
 }
 
-export const mostPictures = 8;
+export const maxPictures = 8;
 
 export const emptyForm: CreateForm = {
   prompt: "",
@@ -55,26 +56,26 @@ function parse(text: string | null): Unknown {
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
-const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-function readSettings(value: unknown): Record<string, OwnSettings> {
+function readSettings(value: unknown): Record<string, SettingOverrides> {
   if (typeof value !== "object" || value === null) return {};
   return Object.fromEntries(
     Object.entries(value).map(([name, settings]: [string, unknown]) => {
       const { steps, guidance } = (settings ?? {}) as Unknown;
-      const own: OwnSettings = {
-        ...(isWhole(steps) ? { steps } : {}),
+      const overrides: SettingOverrides = {
+        ...(isCount(steps) ? { steps } : {}),
         ...(typeof guidance === "number" ? { guidance } : {}),
       };
-      return [name, own];
+      return [name, overrides];
     }),
   );
 }
 
-/** Reads each field by itself, so that one that a newer page does not understand loses nothing else. */
+/** Reads each stored field by itself, so that one invalid field does not discard the others. */
 export function readForm(text: string | null): CreateForm {
   const stored = parse(text);
-  const side = (value: unknown, otherwise: number) => (isWhole(value) && value > 0 ? value : otherwise);
+  const side = (value: unknown, otherwise: number) => (isCount(value) && value > 0 ? value : otherwise);
   return {
     prompt: isText(stored.prompt) ? stored.prompt : "",
     negativePrompt: isText(stored.negativePrompt) ? stored.negativePrompt : "",
@@ -82,8 +83,8 @@ export function readForm(text: string | null): CreateForm {
     aspect: stored.aspect === null ? null : (aspects.find((known) => known === stored.aspect) ?? "1:1"),
     widthPx: side(stored.widthPx, emptyForm.widthPx),
     heightPx: side(stored.heightPx, emptyForm.heightPx),
-    count: isWhole(stored.count) ? Math.min(mostPictures, Math.max(1, stored.count)) : 1,
-    seed: isWhole(stored.seed) ? stored.seed : null,
+    count: isCount(stored.count) ? Math.min(maxPictures, Math.max(1, stored.count)) : 1,
+    seed: isCount(stored.seed) ? stored.seed : null,
     settings: readSettings(stored.settings),
   };
 }
@@ -99,7 +100,7 @@ function writeStored(form: CreateForm): void {
 const listeners = new Set<() => void>();
 let form: CreateForm | null = null;
 
-/** The form of the page, one for the tab; kept in the browser. */
+/** The form of the page: one per tab, stored in the browser. */
 export const createForm = {
   get: (): CreateForm => {
     form ??= typeof window === "undefined" ? emptyForm : readStored();
@@ -110,8 +111,8 @@ export const createForm = {
     writeStored(form);
     for (const listener of listeners) listener();
   },
-  /** Settings of one workflow; undefined goes back to its default. */
-  setFor: (workflow: string, changes: { [Name in keyof OwnSettings]: number | undefined }): void => {
+  /** Changes settings of one workflow; undefined restores the default. */
+  setFor: (workflow: string, changes: { [Name in keyof SettingOverrides]: number | undefined }): void => {
     const { settings } = createForm.get();
     createForm.set({ settings: { ...settings, [workflow]: { ...settings[workflow], ...changes } } });
   },

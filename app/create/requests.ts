@@ -5,10 +5,60 @@ import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { type Aspect, aspects, createForm, type CreateForm, type OwnSettings } from "./form.ts";
+import { type Aspect, aspects, createForm, type CreateForm, type SettingOverrides } from "./form.ts";
 
-/** The nearest number that a setting of a workflow accepts. */
-export function within(value: number, param: OfferedParam): number {
+export type CreateRequest = Extract<SubmitInput, { kind: "text_to_image" }>;
+
+/** One request per picture. A fixed seed rises by one for each picture, so that the pictures differ. */
+export function buildRequests(form: CreateForm, workflow: OfferedWorkflow): CreateRequest[] {
+  const request = buildRequest(form, workflow);
+  const { seed } = form;
+  const takesSeed = workflow.params.seed !== undefined;
+  return Array.from({ length: form.count }, (_, index) =>
+    seed === null || !takesSeed
+      ? request
+      : { ...request, params: { ...request.params, seed: addToSeed(seed, index) } },
+  );
+}
+
+/** The request for one picture, without its seed. Fields that the workflow does not take are left out. */
+export function buildRequest(form: CreateForm, { name, params }: OfferedWorkflow): CreateRequest {
+  const overrides = form.settings[name];
+  const negativePrompt = form.negativePrompt.trim();
+  const steps = resolveSetting(params.steps, overrides?.steps);
+  const guidance = resolveSetting(params.guidance, overrides?.guidance);
+  return {
+    kind: "text_to_image",
+    workflow: name,
+    inputs: {},
+    params: {
+      prompt: form.prompt.trim(),
+      ...(params.negativePrompt !== undefined && negativePrompt !== "" ? { negativePrompt } : {}),
+      ...chosenSize(form, { params }),
+      ...(steps === undefined ? {} : { steps }),
+      ...(guidance === undefined ? {} : { guidance }),
+    },
+  };
+}
+
+/** `seed + by`; the number after the largest seed is 0. */
+export function addToSeed(seed: number, by: number): number {
+  const stepsToLargest = Number.MAX_SAFE_INTEGER - seed;
+  return by > stepsToLargest ? by - stepsToLargest - 1 : seed + by;
+}
+
+/** The user's number, moved into the range of the param, else the default. Undefined for a param without a number. */
+export function resolveSetting(
+  param: OfferedParam | undefined,
+  override: number | undefined,
+): number | undefined {
+  if (param === undefined || param.type === "text" || param.type === "seed") return undefined;
+  if (override !== undefined) return nearestAllowed(override, param);
+  return typeof param.default === "number" ? param.default : undefined;
+}
+
+/** The nearest number that the param accepts: within `min` and `max`, and a multiple of its step. */
+export function nearestAllowed(value: number, param: OfferedParam): number {
   const step = param.multipleOf ?? (param.type === "integer" ? 1 : 0);
   const min = param.min ?? 0;
   const max = param.max ?? Number.MAX_SAFE_INTEGER;
@@ -19,98 +69,49 @@ export function within(value: number, param: OfferedParam): number {
   return Math.min(highest, Math.max(lowest, Math.round(bounded / step) * step));
 }
 
-/** A number that was set, within the range; else the workflow's own. Undefined where it has none. */
-export function settingOf(param: OfferedParam | undefined, own: number | undefined): number | undefined {
-  if (param === undefined || param.type === "text" || param.type === "seed") return undefined;
-  if (own !== undefined) return within(own, param);
-  return typeof param.default === "number" ? param.default : undefined;
-}
-
+/** In pixels, as the params `width` and `height` of a workflow. */
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
-type Sized = Pick<OfferedWorkflow, "params">;
+type WithParams = Pick<OfferedWorkflow, "params">;
 
-/** Width by height. */
+/** The size that the form requests from this workflow; null when the workflow takes no size. */
+export function chosenSize(
+  form: Pick<CreateForm, "aspect" | "widthPx" | "heightPx">,
+  workflow: WithParams,
+): Size | null {
+  if (form.aspect !== null) return sizeForAspect(workflow, form.aspect);
+  const { width, height } = workflow.params;
+  if (width === undefined || height === undefined) return null;
+  return { width: nearestAllowed(form.widthPx, width), height: nearestAllowed(form.heightPx, height) };
+}
+
+/** The size with this aspect and about as many pixels as the workflow's default size; null when it takes no size. */
+export function sizeForAspect({ params }: WithParams, aspect: Aspect): Size | null {
+  if (params.width === undefined || params.height === undefined) return null;
+  const defaultWidth = resolveSetting(params.width, undefined) ?? 1_024;
+  const defaultHeight = resolveSetting(params.height, undefined) ?? 1_024;
+  const pixels = defaultWidth * defaultHeight;
+  const ratio = ratioOf(aspect);
+  return {
+    width: nearestAllowed(Math.sqrt(pixels * ratio), params.width),
+    height: nearestAllowed(Math.sqrt(pixels / ratio), params.height),
+  };
+}
+
+/** Width divided by height. */
 export function ratioOf(aspect: Aspect): number {
   const [width = 1, height = 1] = aspect.split(":").map(Number);
   return width / height;
 }
 
-/** As many pixels as the workflow likes best, in these proportions; null where it takes no size. */
-export function sizeForAspect({ params }: Sized, aspect: Aspect): Size | null {
-  const width = settingOf(params.width, undefined);
-  const height = settingOf(params.height, undefined);
-  if (params.width === undefined || params.height === undefined) return null;
-  const pixels = (width ?? 1_024) * (height ?? 1_024);
-  const ratio = ratioOf(aspect);
-  return {
-    width: within(Math.sqrt(pixels * ratio), params.width),
-    height: within(Math.sqrt(pixels / ratio), params.height),
-  };
-}
-
-/** The size that the form asks this workflow for. */
-export function sizeOf(
-  form: Pick<CreateForm, "aspect" | "widthPx" | "heightPx">,
-  workflow: Sized,
-): Size | null {
-  if (form.aspect !== null) return sizeForAspect(workflow, form.aspect);
-  const { width, height } = workflow.params;
-  if (width === undefined || height === undefined) return null;
-  return { width: within(form.widthPx, width), height: within(form.heightPx, height) };
-}
-
-const numberIn = (value: unknown) => (typeof value === "number" ? value : undefined);
-const textIn = (value: unknown) => (typeof value === "string" ? value : "");
-
-function aspectOf(width: number, height: number, workflow: OfferedWorkflow | undefined) {
-  if (workflow === undefined) return null;
-  return (
-    aspects.find((aspect) => {
-      const size = sizeForAspect(workflow, aspect);
-      return size?.width === width && size.height === height;
-    }) ?? null
-  );
-}
-
-type Made = Pick<JobView, "params" | "workflow">;
-
-/** The form values that make the picture of a job again. */
-export function formOfJob(
-  { params, workflow }: Made,
-  { settings }: Pick<CreateForm, "settings">,
-  offered: readonly OfferedWorkflow[],
-): Partial<CreateForm> {
-  const steps = numberIn(params.steps);
-  const guidance = numberIn(params.guidance);
-  const own: OwnSettings = {
-    ...(steps === undefined ? {} : { steps }),
-    ...(guidance === undefined ? {} : { guidance }),
-  };
-  const width = numberIn(params.width);
-  const height = numberIn(params.height);
-  const known = offered.find(({ name }) => name === workflow);
-  return {
-    prompt: textIn(params.prompt),
-    negativePrompt: textIn(params.negativePrompt),
-    workflow,
-    ...(width === undefined || height === undefined
-      ? {}
-      : { widthPx: width, heightPx: height, aspect: aspectOf(width, height, known) }),
-    count: 1,
-    seed: numberIn(params.seed) ?? null,
-    settings: workflow === null ? settings : { ...settings, [workflow]: own },
-  };
-}
-
-/** Fills the form as it was for the picture that the address names. */
+/** Remix: fills the form from the job of the picture in the address, with Undo when a prompt was replaced. */
 export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined): void {
   const t = useTranslations("create");
-  const take = useCallback(
-    (job: Pick<JobView, "params" | "workflow">) => {
+  const fillForm = useCallback(
+    (job: SourceJob) => {
       if (offered === undefined) return;
       const former = createForm.get();
       createForm.set(formOfJob(job, former, offered));
@@ -119,45 +120,49 @@ export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined):
     },
     [offered, t],
   );
-  useRemix(offered === undefined ? null : take);
+  useRemix(offered === undefined ? null : fillForm);
 }
 
-export type CreateRequest = Extract<SubmitInput, { kind: "text_to_image" }>;
+type SourceJob = Pick<JobView, "params" | "workflow">;
 
-/** The request for one picture, without its seed. */
-export function requestOf(form: CreateForm, { name, params }: OfferedWorkflow): CreateRequest {
-  const own = form.settings[name];
-  const negativePrompt = form.negativePrompt.trim();
-  const steps = settingOf(params.steps, own?.steps);
-  const guidance = settingOf(params.guidance, own?.guidance);
+/** The form values that make the picture of a job again. */
+export function formOfJob(
+  { params, workflow }: SourceJob,
+  { settings }: Pick<CreateForm, "settings">,
+  offered: readonly OfferedWorkflow[],
+): Partial<CreateForm> {
+  const steps = numberOrUndefined(params.steps);
+  const guidance = numberOrUndefined(params.guidance);
+  const overrides: SettingOverrides = {
+    ...(steps === undefined ? {} : { steps }),
+    ...(guidance === undefined ? {} : { guidance }),
+  };
+  const width = numberOrUndefined(params.width);
+  const height = numberOrUndefined(params.height);
+  const known = offered.find(({ name }) => name === workflow);
   return {
-    kind: "text_to_image",
-    workflow: name,
-    inputs: {},
-    params: {
-      prompt: form.prompt.trim(),
-      ...(params.negativePrompt !== undefined && negativePrompt !== "" ? { negativePrompt } : {}),
-      ...sizeOf(form, { params }),
-      ...(steps === undefined ? {} : { steps }),
-      ...(guidance === undefined ? {} : { guidance }),
-    },
+    prompt: textOrEmpty(params.prompt),
+    negativePrompt: textOrEmpty(params.negativePrompt),
+    workflow,
+    ...(width === undefined || height === undefined
+      ? {}
+      : { widthPx: width, heightPx: height, aspect: aspectOf({ width, height }, known) }),
+    count: 1,
+    seed: numberOrUndefined(params.seed) ?? null,
+    settings: workflow === null ? settings : { ...settings, [workflow]: overrides },
   };
 }
 
-/** One request per picture; a given seed counts up, so that each picture is another. */
-export function requestsOf(form: CreateForm, workflow: OfferedWorkflow): CreateRequest[] {
-  const request = requestOf(form, workflow);
-  const { seed } = form;
-  const takesSeed = workflow.params.seed !== undefined;
-  return Array.from({ length: form.count }, (_, index) =>
-    seed === null || !takesSeed
-      ? request
-      : { ...request, params: { ...request.params, seed: countUp(seed, index) } },
-  );
-}
+const numberOrUndefined = (value: unknown) => (typeof value === "number" ? value : undefined);
+const textOrEmpty = (value: unknown) => (typeof value === "string" ? value : "");
 
-/** After the largest comes zero. */
-export function countUp(seed: number, by: number): number {
-  const toLargest = Number.MAX_SAFE_INTEGER - seed;
-  return by > toLargest ? by - toLargest - 1 : seed + by;
+/** The aspect whose size for this workflow is exactly `size`; null for a size that was typed. */
+function aspectOf({ width, height }: Size, workflow: OfferedWorkflow | undefined): Aspect | null {
+  if (workflow === undefined) return null;
+  return (
+    aspects.find((aspect) => {
+      const size = sizeForAspect(workflow, aspect);
+      return size?.width === width && size.height === height;
+    }) ?? null
+  );
 }

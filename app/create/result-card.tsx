@@ -8,7 +8,7 @@ import { downloadUrl } from "../client/remix.ts";
 import { useSubmit } from "../client/submit.ts";
 import type { Sized } from "../gallery/layout-rows.ts";
 import { DowngradeNote, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
-import { type JobNow, retryHelps, useJobFailureText, useJobNow } from "../jobs/text.ts";
+import { type JobNow, canRetryHelp, useJobFailureText, useJobNow } from "../jobs/text.ts";
 import { useWaitingText } from "../jobs/waiting-text.ts";
 import { hasEnded } from "../live/store.ts";
 import { useUpscaleOffer } from "../pictures/actions.tsx";
@@ -22,7 +22,7 @@ interface CardFailedProps {
   readonly onDismiss: (jobId: string) => void;
 }
 
-/** Why there is no picture, and what to do. */
+/** The card of a failed job: the reason, and what to do. */
 function CardFailed({ job, onDismiss }: CardFailedProps) {
   const t = useTranslations("create");
   const textOf = useJobFailureText();
@@ -37,7 +37,7 @@ function CardFailed({ job, onDismiss }: CardFailedProps) {
       <CircleAlert className="size-5 shrink-0 text-fail" aria-hidden />
       <p className="text-sm font-medium">{title}</p>
       <p className="text-xs text-quiet">{advice}</p>
-      {retryHelps(job.error.code) ? (
+      {canRetryHelp(job.error.code) ? (
         <Button size="small" className="mt-2" disabled={retry.isPending} onClick={() => retry.mutate()}>
           {t("retry")}
         </Button>
@@ -61,12 +61,13 @@ interface CardPictureProps {
 
 const freshMs = 5_000;
 
-/** A picture that was just made develops from its preview; one that hung here before does not. */
+/** Whether the job ended in the last seconds: only then the picture fades in from its preview. Fixed at mount. */
 function useIsFresh({ endedAt }: JobView): boolean {
   const [isFresh] = useState(() => endedAt !== null && Date.now() - Date.parse(endedAt) < freshMs);
   return isFresh;
 }
 
+/** The card of a completed job; a click opens the viewer. */
 function CardPicture({ job, isOpen, onOpen }: CardPictureProps) {
   const t = useTranslations("create");
   const isFresh = useIsFresh(job);
@@ -112,7 +113,7 @@ interface CardStateProps {
   readonly now: JobNow;
 }
 
-/** In the middle of an empty frame; over a preview it keeps to the lower edge. */
+/** Status and progress as text: in the middle of an empty card, at the lower edge of a preview. */
 function CardState({ job, now }: CardStateProps) {
   const waiting = useWaitingText(job);
   const isOver = now.preview !== null;
@@ -125,7 +126,7 @@ function CardState({ job, now }: CardStateProps) {
       )}
     >
       <p role="status" className={cx("font-medium", waiting?.isAway && "text-warn")}>
-        {waiting?.place ?? now.text}
+        {waiting?.position ?? now.text}
       </p>
       <p className={cx("empty:hidden", isOver ? "text-white/80" : "text-quiet")}>
         {waiting?.start ?? percent}
@@ -134,7 +135,7 @@ function CardState({ job, now }: CardStateProps) {
   );
 }
 
-/** A picture that develops in its frame, or waits for its turn. */
+/** The card of a job that waits or runs. */
 function CardRunning({ job }: { readonly job: JobView }) {
   const t = useTranslations("create");
   const now = useJobNow(job);
@@ -161,17 +162,18 @@ function CardRunning({ job }: { readonly job: JobView }) {
   );
 }
 
-const unknown = 1_024;
-const numberOr = (value: unknown, otherwise: number) => (typeof value === "number" ? value : otherwise);
+/** Assumed for a job without a size in its params. */
+const usualEdgePx = 1_024;
+const numberOr = (value: unknown, fallback: number) => (typeof value === "number" ? value : fallback);
 
-/** How large a job's picture is, or will be: it keeps its place when it is done. */
+/** Size of the result; before the end the requested size, so that the card keeps its size when the picture arrives. */
 export function sizeOfJob({ params, outputs }: Pick<JobView, "params" | "outputs">): Sized {
   const [output] = outputs;
   if (output !== undefined) return output;
-  return { widthPx: numberOr(params.width, unknown), heightPx: numberOr(params.height, unknown) };
+  return { widthPx: numberOr(params.width, usualEdgePx), heightPx: numberOr(params.height, usualEdgePx) };
 }
 
-/** What can be done with a finished picture. */
+/** Buttons under a finished picture: remix, edit, upscale, download. */
 function CardActions({ job }: { readonly job: JobView }) {
   const t = useTranslations("create");
   const pictures = useTranslations("pictures");
@@ -206,13 +208,13 @@ interface ResultCardProps {
   readonly job: JobView;
   readonly widthPx: number;
   readonly heightPx: number;
-  /** The viewer shows its picture now. */
+  /** The viewer shows this picture now. */
   readonly isOpen: boolean;
   readonly onOpen: (imageId: string) => void;
   readonly onDismiss: (jobId: string) => void;
 }
 
-/** One picture: waiting, running, done or failed; renders again only when this job changes. */
+/** One job of the page with its picture. `memo`: renders again only when this job changes. */
 export const ResultCard = memo(function ResultCard(props: ResultCardProps) {
   const { job, widthPx, heightPx, isOpen, onOpen, onDismiss } = props;
   const prompt = typeof job.params.prompt === "string" ? job.params.prompt : "";

@@ -5,7 +5,7 @@ import Link from "next/link";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
-import { askAgain, mayAskForMore } from "../client/queries.ts";
+import { retryLoad, canLoadMore } from "../client/queries.ts";
 import { LoadFailed } from "../frame/providers.tsx";
 import { useGalleryImages } from "../gallery/gallery.tsx";
 import { justify } from "../gallery/layout-rows.ts";
@@ -17,13 +17,13 @@ import { createForm, useForm } from "./form.ts";
 import { ResultCard, sizeOfJob } from "./result-card.tsx";
 import type { useCreations } from "./run.ts";
 
-interface NothingCanMakeProps {
+interface NoEngineProps {
   readonly reason: string;
   readonly hasPictures: boolean;
 }
 
-/** Nothing can make pictures now: what to connect, and what works without it. */
-function NothingCanMake({ reason, hasPictures }: NothingCanMakeProps) {
+/** Shown while no engine can run text to image: what to connect, and what works without it. */
+function NoEngine({ reason, hasPictures }: NoEngineProps) {
   const t = useTranslations("create");
   return (
     <div
@@ -57,8 +57,8 @@ function NothingCanMake({ reason, hasPictures }: NothingCanMakeProps) {
 
 const ideas = ["lighthouse", "kitchen", "fox"] as const;
 
-/** Before the first picture: example prompts. */
-function NothingYet() {
+/** Example prompts, shown before the first picture. */
+function ExamplePrompts() {
   const t = useTranslations("create");
   const prompt = useForm().prompt.trim();
   // A prompt that the user wrote is never replaced.
@@ -78,7 +78,7 @@ function NothingYet() {
 const imageFilters = { kind: "text_to_image" } as const;
 const noJobs: readonly JobView[] = [];
 
-/** The viewer goes from picture to picture as they hang here. */
+/** The images in the order of the cards, so that the viewer moves in that order. */
 function inGridOrder(jobs: readonly JobView[], images: readonly ImageView[]): readonly ImageView[] {
   const imageById = new Map(images.map((image) => [image.id, image]));
   return jobs.flatMap(({ outputs }) => outputs.flatMap(({ imageId }) => imageById.get(imageId) ?? []));
@@ -91,15 +91,15 @@ interface Shown {
   readonly openId: string | null;
 }
 
-/** The pictures that the viewer goes through; while it is open, more are fetched before it comes to their end. */
+/** The pictures that the viewer steps through. While it is open, the next page is fetched before the last picture. */
 function useShownImages({ jobs = noJobs, creations, openId }: Shown): readonly ImageView[] {
   const query = useGalleryImages(imageFilters);
   const { images } = query;
   const shown = useMemo(() => inGridOrder(jobs, images ?? []), [images, jobs]);
   const lastId = jobs.findLast(({ outputs }) => outputs.length > 0)?.outputs[0]?.imageId;
   const isLastKnown = shown.at(-1)?.id === lastId;
-  const needsImages = openId !== null && !isLastKnown && mayAskForMore(query);
-  const needsJobs = openId !== null && openId === lastId && mayAskForMore(creations);
+  const needsImages = openId !== null && !isLastKnown && canLoadMore(query);
+  const needsJobs = openId !== null && openId === lastId && canLoadMore(creations);
   useEffect(() => {
     if (needsImages) void query.fetchNextPage();
   }, [needsImages, query]);
@@ -111,7 +111,7 @@ function useShownImages({ jobs = noJobs, creations, openId }: Shown): readonly I
 
 interface ResultsProps {
   readonly creations: ReturnType<typeof useCreations>;
-  /** Why nothing can make pictures; null when something can. */
+  /** Why no engine can run text to image now; null when one can. */
   readonly reason: string | null;
 }
 
@@ -124,7 +124,7 @@ interface Card {
   readonly heightPx: number;
 }
 
-/** Rows that fill the width, as one wrapping list: a new card moves the others without mounting them again. */
+/** Sizes of the cards in rows that fill the width. One flat list, so that a new card does not remount the others. */
 function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
   if (widthPx === 0) return [];
   const items = jobs.map((job) => ({ ...sizeOfJob(job), job }));
@@ -132,21 +132,21 @@ function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
   return justify(items, { widthPx, targetHeightPx, gapPx }).flatMap((row) =>
     row.items.map(({ job }, index) => ({
       job,
-      // Rounded down, so that a row never breaks.
+      // Rounded down to a quarter px: a row must not wrap because of rounding.
       widthPx: Math.floor((row.widthsPx[index] ?? 0) * 4) / 4 - 0.25,
       heightPx: Math.round(row.heightPx),
     })),
   );
 }
 
-/** The pictures made here, newest first, each in the frame in which it developed. */
+/** The pictures of this page, newest first; a running job shows its preview in the same card. */
 export function Results({ creations, reason }: ResultsProps) {
   const t = useTranslations("create");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set());
   const { width } = useBoxSize(element);
   const viewer = useViewerAddress();
-  const endRef = useNearEnd(() => void creations.fetchNextPage(), mayAskForMore(creations));
+  const endRef = useNearEnd(() => void creations.fetchNextPage(), canLoadMore(creations));
   const jobs = useMemo(
     () => creations.jobs?.filter(({ id }) => !dismissed.has(id)),
     [creations.jobs, dismissed],
@@ -157,8 +157,8 @@ export function Results({ creations, reason }: ResultsProps) {
   const isEmpty = jobs?.length === 0;
   return (
     <section aria-label={t("results")} className="min-w-0">
-      {reason === null ? null : <NothingCanMake reason={reason} hasPictures={!isEmpty} />}
-      {isEmpty && reason === null ? <NothingYet /> : null}
+      {reason === null ? null : <NoEngine reason={reason} hasPictures={!isEmpty} />}
+      {isEmpty && reason === null ? <ExamplePrompts /> : null}
       <div ref={setElement}>
         <ul className="flex flex-wrap" style={{ gap: gapPx }}>
           {cards.map(({ job, widthPx, heightPx }) => (
@@ -174,7 +174,7 @@ export function Results({ creations, reason }: ResultsProps) {
           ))}
         </ul>
       </div>
-      {creations.isError ? <LoadFailed error={creations.error} onRetry={() => askAgain(creations)} /> : null}
+      {creations.isError ? <LoadFailed error={creations.error} onRetry={() => retryLoad(creations)} /> : null}
       <div ref={endRef} className="h-8" />
       <Viewer images={shownImages} address={viewer} />
     </section>

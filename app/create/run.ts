@@ -6,7 +6,7 @@ import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { createBatchKeys } from "../client/submit.ts";
+import { createBatchTracker } from "../client/submit.ts";
 import { withLive } from "../jobs/jobs-list.tsx";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
@@ -16,7 +16,7 @@ import type { CreateRequest } from "./requests.ts";
 const filters = { kind: "text_to_image" } as const;
 const pageSize = 30;
 
-/** A failure is shown on this page only to the user who saw the job run; afterwards only in Jobs. */
+/** A failed job is shown here only if it failed while this browser watched; later only the Jobs page shows it. */
 function isShown(job: JobView, live: readonly JobView[]): boolean {
   if (!hasEnded(job)) return true;
   if (job.status === "completed") return job.outputs.length > 0;
@@ -40,7 +40,7 @@ export function useCreations() {
   return { ...query, jobs };
 }
 
-/** Shows the failure, after the number of started jobs if some did start. */
+/** A toast for a batch that failed; it says how many jobs started if some did. */
 function useBatchFailureToast() {
   const t = useTranslations("create");
   const textOf = useFailureText();
@@ -51,15 +51,15 @@ function useBatchFailureToast() {
   };
 }
 
-/** Starts one job per picture; after a refusal the same press asks only for those that did not start. */
+/** Starts one job per picture. After a failure, the next press submits only the requests that did not start. */
 export function useCreateRun() {
   const showFailure = useBatchFailureToast();
   const queries = useQueryClient();
-  const [batches] = useState(createBatchKeys);
+  const [batch] = useState(createBatchTracker);
   const run = useMutation({
     mutationFn: async (requests: readonly CreateRequest[]) => {
-      const { keys: requestKeys, started } = batches.open(requests);
-      // Side by side, so that they travel as one request and leaving the page loses none.
+      const { keys: requestKeys, started } = batch.prepare(requests);
+      // In parallel: tRPC sends them as one HTTP request, so leaving the page cannot lose a part.
       const answers = await Promise.allSettled(
         requests.map(async (request, index) => {
           if (started.has(index)) return;
@@ -68,17 +68,19 @@ export function useCreateRun() {
         }),
       );
       for (const [index, answer] of answers.entries()) {
-        // The job that an earlier try made is gone: its key would be refused for ever.
+        // The job of this key was removed: the server would refuse the key for ever.
         if (answer.status === "rejected" && failureOf(answer.reason).code === "conflict")
-          batches.renew(requests, index);
+          batch.renewKey(requests, index);
       }
       const refused = answers.find((answer) => answer.status === "rejected");
       if (refused !== undefined) throw refused.reason;
-      batches.settle();
+      batch.settle();
     },
-    onError: (error, requests) =>
-      showFailure(error, requests.length - (batches.left(requests) ?? requests.length), requests.length),
+    onError: (error, requests) => {
+      const unstarted = batch.countUnstarted(requests) ?? requests.length;
+      showFailure(error, requests.length - unstarted, requests.length);
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: keys.estimates }),
   });
-  return { ...run, left: (requests: readonly CreateRequest[]) => batches.left(requests) };
+  return { ...run, countUnstarted: (requests: readonly CreateRequest[]) => batch.countUnstarted(requests) };
 }

@@ -7,8 +7,8 @@ import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { cx, IconButton } from "../ui/button.tsx";
 import { NumberInput, Segmented, Slider } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
-import { createForm, mostPictures, useForm } from "./form.ts";
-import { settingOf, sizeOf, within } from "./requests.ts";
+import { createForm, maxPictures, useForm } from "./form.ts";
+import { resolveSetting, chosenSize, nearestAllowed } from "./requests.ts";
 import { SizeChoice } from "./size-choice.tsx";
 
 interface NumberSettingProps {
@@ -18,10 +18,10 @@ interface NumberSettingProps {
   readonly onChange: (value: number) => void;
 }
 
-/** A number of a range: to slide, or to type. */
+/** A number setting with a slider and a text field. */
 function NumberSetting({ label, param, value, onChange }: NumberSettingProps) {
   const step = param.multipleOf ?? (param.type === "integer" ? 1 : 0.1);
-  const take = (next: number) => onChange(within(Number(next.toFixed(2)), param));
+  const setAllowed = (next: number) => onChange(nearestAllowed(Number(next.toFixed(2)), param));
   return (
     <div className="flex flex-col gap-0.5">
       <div className="flex items-center justify-between gap-3">
@@ -31,7 +31,7 @@ function NumberSetting({ label, param, value, onChange }: NumberSettingProps) {
         <NumberInput
           label={label}
           value={value}
-          onChange={take}
+          onChange={setAllowed}
           className="h-7! w-16! px-2! text-right text-xs!"
         />
       </div>
@@ -41,24 +41,24 @@ function NumberSetting({ label, param, value, onChange }: NumberSettingProps) {
         min={param.min ?? 0}
         max={param.max ?? 100}
         step={step}
-        onChange={take}
+        onChange={setAllowed}
       />
     </div>
   );
 }
 
-/** Short enough to read out; the range goes further. */
-const largestDrawn = 1_000_000_000;
+/** Random seeds have at most nine digits, so that a user can copy one by hand; workflows accept larger seeds. */
+const maxDrawnSeed = 1_000_000_000;
 
-const draw = () => Math.floor(Math.random() * largestDrawn);
-const bounded = (seed: number) => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(seed)));
+const randomSeed = () => Math.floor(Math.random() * maxDrawnSeed);
+const toSeed = (seed: number) => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(seed)));
 
 interface SeedChoiceProps {
-  /** Of the picture made last. */
+  /** Seed of the newest picture; null without one. */
   readonly lastSeed: number | null;
 }
 
-/** Another picture each time, or the same again. */
+/** The seed: random for each picture, or fixed. */
 function SeedChoice({ lastSeed }: SeedChoiceProps) {
   const t = useTranslations("create");
   const { seed, count } = useForm();
@@ -69,7 +69,7 @@ function SeedChoice({ lastSeed }: SeedChoiceProps) {
         <Segmented
           label={t("seed")}
           value={seed === null ? "random" : "fixed"}
-          onChange={(next) => createForm.set({ seed: next === "random" ? null : (lastSeed ?? draw()) })}
+          onChange={(next) => createForm.set({ seed: next === "random" ? null : (lastSeed ?? randomSeed()) })}
           options={[
             { value: "random", label: t("seedRandom") },
             { value: "fixed", label: t("seedFixed") },
@@ -81,10 +81,10 @@ function SeedChoice({ lastSeed }: SeedChoiceProps) {
           <NumberInput
             label={t("seedNumber")}
             value={seed}
-            onChange={(next) => createForm.set({ seed: bounded(next) })}
+            onChange={(next) => createForm.set({ seed: toSeed(next) })}
             className="h-9! min-w-0 text-xs!"
           />
-          <IconButton label={t("seedDraw")} onClick={() => createForm.set({ seed: draw() })}>
+          <IconButton label={t("seedDraw")} onClick={() => createForm.set({ seed: randomSeed() })}>
             <Dices aria-hidden />
           </IconButton>
           <IconButton
@@ -106,7 +106,7 @@ interface WorkflowChoiceProps {
   readonly offered: readonly OfferedWorkflow[];
 }
 
-/** Workflows that can run now come first; the others show what is missing. */
+/** The select of workflows. Those that cannot run now show what is missing. */
 function WorkflowChoice({ chosen, offered }: WorkflowChoiceProps) {
   const t = useTranslations("create");
   const lacksText = useLacksText();
@@ -134,14 +134,15 @@ interface SettingsPanelProps {
   readonly lastSeed: number | null;
 }
 
-const countParam = { type: "integer", min: 1, max: mostPictures } as const;
+const countParam = { type: "integer", min: 1, max: maxPictures } as const;
 
-function DrawingSettings({ chosen }: Pick<SettingsPanelProps, "chosen">) {
+/** Steps and guidance, as far as the workflow takes them. */
+function StepsAndGuidance({ chosen }: Pick<SettingsPanelProps, "chosen">) {
   const t = useTranslations("create");
-  const own = useForm().settings[chosen.name];
+  const overrides = useForm().settings[chosen.name];
   return (["steps", "guidance"] as const).map((name) => {
     const param = chosen.params[name];
-    const value = settingOf(param, own?.[name]);
+    const value = resolveSetting(param, overrides?.[name]);
     if (param === undefined || value === undefined) return null;
     return (
       <NumberSetting
@@ -160,7 +161,7 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
   const t = useTranslations("create");
   const form = useForm();
   const [isOpen, setOpen] = useState(false);
-  const size = sizeOf(form, chosen);
+  const size = chosenSize(form, chosen);
   return (
     <aside aria-label={t("settings")} className="min-w-0">
       <button
@@ -188,7 +189,7 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
           value={form.count}
           onChange={(count) => createForm.set({ count })}
         />
-        <DrawingSettings chosen={chosen} />
+        <StepsAndGuidance chosen={chosen} />
         {chosen.params.seed === undefined ? null : <SeedChoice lastSeed={lastSeed} />}
       </div>
     </aside>

@@ -5,32 +5,33 @@ import { useTranslations } from "next-intl";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import { NumberInput } from "../ui/fields.tsx";
 import { type Aspect, aspects, createForm, useForm } from "./form.ts";
-import { ratioOf, sizeOf } from "./requests.ts";
+import { ratioOf, chosenSize } from "./requests.ts";
 
-const longestEdgePx = 18;
+const maxEdgePx = 18;
 
-/** The proportions as a small frame. */
-function Shape({ aspect }: { readonly aspect: Aspect }) {
+/** Icon: a small frame with the aspect's proportions. */
+function AspectIcon({ aspect }: { readonly aspect: Aspect }) {
   const ratio = ratioOf(aspect);
-  const width = ratio >= 1 ? longestEdgePx : longestEdgePx * ratio;
+  const width = ratio >= 1 ? maxEdgePx : maxEdgePx * ratio;
   return (
     <span aria-hidden className="flex size-5 items-center justify-center">
       <span
         className="rounded-[2px] border-[1.5px] border-current"
-        style={{ width, height: ratio >= 1 ? longestEdgePx / ratio : longestEdgePx }}
+        style={{ width, height: ratio >= 1 ? maxEdgePx / ratio : maxEdgePx }}
       />
     </span>
   );
 }
 
-interface SideProps {
+interface LengthFieldProps {
   readonly label: string;
-  readonly unit: string;
+  /** Text after the field: `px`, or the sign between width and height. */
+  readonly suffix: string;
   readonly value: number;
   readonly onChange: (px: number) => void;
 }
 
-function Side({ label, unit, value, onChange }: SideProps) {
+function LengthField({ label, suffix, value, onChange }: LengthFieldProps) {
   return (
     <>
       <NumberInput
@@ -40,22 +41,22 @@ function Side({ label, unit, value, onChange }: SideProps) {
         className="h-9! min-w-0 text-xs!"
       />
       <span aria-hidden className="text-xs text-quiet">
-        {unit}
+        {suffix}
       </span>
     </>
   );
 }
 
-/** Proportions by a click, or width and height by hand; nothing where the workflow takes no size. */
+/** The aspect by a click, or width and height as numbers; empty when the workflow takes no size. */
 export function SizeChoice({ workflow }: { readonly workflow: OfferedWorkflow }) {
   const t = useTranslations("create");
   const form = useForm();
-  const size = sizeOf(form, workflow);
+  const size = chosenSize(form, workflow);
   if (size === null) return null;
-  const setOwn = (changes: { readonly widthPx?: number; readonly heightPx?: number }) => {
-    const asked = { aspect: null, widthPx: size.width, heightPx: size.height, ...changes };
-    const taken = sizeOf(asked, workflow) ?? size;
-    createForm.set({ aspect: null, widthPx: taken.width, heightPx: taken.height });
+  const setLength = (changes: { readonly widthPx?: number; readonly heightPx?: number }) => {
+    const typed = { aspect: null, widthPx: size.width, heightPx: size.height, ...changes };
+    const allowed = chosenSize(typed, workflow) ?? size;
+    createForm.set({ aspect: null, widthPx: allowed.width, heightPx: allowed.height });
   };
   return (
     <div className="flex flex-col gap-2">
@@ -74,18 +75,23 @@ export function SizeChoice({ workflow }: { readonly workflow: OfferedWorkflow })
             value={aspect}
             className="flex h-14 cursor-pointer flex-col items-center justify-center gap-1 rounded-control border border-line tabular text-[11px] font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink data-checked:border-ink data-checked:text-ink"
           >
-            <Shape aspect={aspect} />
+            <AspectIcon aspect={aspect} />
             {aspect}
           </Radio.Root>
         ))}
       </RadioGroup>
       <div className="flex items-center gap-2">
-        <Side label={t("width")} unit="×" value={size.width} onChange={(widthPx) => setOwn({ widthPx })} />
-        <Side
+        <LengthField
+          label={t("width")}
+          suffix="×"
+          value={size.width}
+          onChange={(widthPx) => setLength({ widthPx })}
+        />
+        <LengthField
           label={t("height")}
-          unit="px"
+          suffix="px"
           value={size.height}
-          onChange={(heightPx) => setOwn({ heightPx })}
+          onChange={(heightPx) => setLength({ heightPx })}
         />
       </div>
     </div>

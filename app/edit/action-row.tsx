@@ -4,10 +4,10 @@ import type { ImageView } from "@atelier/server/images";
 import type { OfferedWorkflow } from "../client/queries.ts";
 import type { Stroke } from "./mask.ts";
 
-/** What every action of the panel gets. */
+/** Props of every action in the panel. */
 export interface ActionProps {
   readonly image: ImageView;
-  /** Another job of this session runs. */
+  /** A job of this editor session runs. */
   readonly isBusy: boolean;
   /** `spent` are the strokes that the job used. */
   readonly onJob: (jobId: string, spent?: readonly Stroke[]) => void;
@@ -35,7 +35,7 @@ interface PromptFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-const mostCharacters = 2_000;
+const maxCharacters = 2_000;
 
 export function PromptField({ label, hint, value, onChange }: PromptFieldProps) {
   return (
@@ -44,7 +44,7 @@ export function PromptField({ label, hint, value, onChange }: PromptFieldProps) 
       placeholder={hint}
       value={value}
       rows={2}
-      maxLength={mostCharacters}
+      maxLength={maxCharacters}
       onChange={(event) => onChange(event.target.value)}
       className="field-sizing-content max-h-40 min-h-15 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"
     />

@@ -21,7 +21,7 @@ interface Props {
   readonly baseId: string;
 }
 
-/** Two versions over each other. */
+/** Compares two versions with a slider. */
 function CompareStage({ image, baseId }: Props) {
   const t = useTranslations("edit");
   const [box, setBox] = useState<HTMLDivElement | null>(null);
@@ -71,7 +71,7 @@ function EditHeader({ image }: { readonly image: ImageView }) {
 interface Versions {
   readonly ids: readonly string[];
   readonly currentId: string;
-  /** The version on the left while two are compared; null otherwise. */
+  /** Left version of the comparison; null while none is shown. */
   readonly baseId: string | null;
 }
 
@@ -79,16 +79,16 @@ function withId(ids: readonly string[], id: string): readonly string[] {
   return ids.includes(id) ? ids : [...ids, id];
 }
 
-/** The picture and what became of it in this session, oldest first. */
+/** The picture and its edited versions in this session, oldest first. */
 function useVersions(firstId: string) {
   const [versions, setVersions] = useState<Versions>({ ids: [firstId], currentId: firstId, baseId: null });
   const add = useCallback((id: string) => setVersions((now) => ({ ...now, ids: withId(now.ids, id) })), []);
-  /** Adds it, too, when it is not there yet. */
+  /** Shows a version; adds it first when it is new. */
   const show = useCallback(
     (id: string) => setVersions(({ ids }) => ({ ids: withId(ids, id), currentId: id, baseId: null })),
     [],
   );
-  /** While comparing, a click on a version puts it on the left. */
+  /** Shows a version; while comparing, it becomes the left version. */
   const choose = useCallback(
     (id: string) =>
       setVersions((now) => {
@@ -111,7 +111,7 @@ function useVersions(firstId: string) {
 
 export type VersionHistory = ReturnType<typeof useVersions>;
 
-/** Every version of this session; two can be laid over each other. */
+/** The strip with every version of this session, and "Compare". */
 function HistoryStrip({ versions }: { readonly versions: VersionHistory }) {
   const t = useTranslations("edit");
   const { ids, currentId, baseId, choose, toggleCompare } = versions;
@@ -152,7 +152,7 @@ function HistoryStrip({ versions }: { readonly versions: VersionHistory }) {
 const room =
   "stage room -mb-36 flex h-dvh flex-col pb-[calc(57px+env(safe-area-inset-bottom))] wide:-mb-16 wide:pb-0";
 
-/** A picture on the dark stage, its tools, and every version of it. */
+/** The edit page: stage, tools, panel of actions, and strip of versions. */
 export function Editor({ imageId }: { readonly imageId: string }) {
   const t = useTranslations("edit");
   const versions = useVersions(imageId);
@@ -161,7 +161,7 @@ export function Editor({ imageId }: { readonly imageId: string }) {
   const { data: image, isError, error, refetch } = useImage(versions.currentId);
   const run = useEditRun(versions, session.history.strokes);
   const { step } = session;
-  // What is marked belongs to the version that is in front.
+  // The mask belongs to the version on the stage.
   useEffect(() => step({ type: "clear" }), [step, versions.currentId]);
 
   if (isError) return <LoadFailed error={error} onRetry={() => void refetch()} />;

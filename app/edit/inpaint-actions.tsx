@@ -11,51 +11,53 @@ import { Button } from "../ui/button.tsx";
 import { type ActionProps, ActionRow, findForPrompt, PromptField } from "./action-row.tsx";
 import { hasPaint, type Stroke, type StrokeHistory, uploadMask } from "./mask.ts";
 
-export interface InpaintWish {
+/** What the user requested. Prompt and workflow are set for "Replace with prompt" and missing for "Remove object". */
+export interface InpaintInput {
   readonly strokes: readonly Stroke[];
-  /** Prompt and workflow for repainting; without them the marked object is removed. */
   readonly prompt?: string;
   readonly workflow?: string;
 }
 
-interface Prepared {
+/** A request whose mask is uploaded. Kept until the job is accepted, so that a repeat uses the same key. */
+interface PreparedRequest {
   readonly image: Pick<ImageView, "id">;
-  readonly wish: InpaintWish;
-  readonly mask: string;
+  readonly input: InpaintInput;
+  /** Id of the uploaded mask. */
+  readonly maskId: string;
   readonly idempotencyKey: string;
 }
 
-/** Whether a wish makes the very request that was prepared last: the idempotency key belongs to one request. */
-export function isSame(
-  last: Prepared | null,
+/** Whether image and input are those of the prepared request: its idempotency key is valid for that request only. */
+export function isSameRequest(
+  last: PreparedRequest | null,
   image: Pick<ImageView, "id">,
-  wish: InpaintWish,
-): last is Prepared {
+  input: InpaintInput,
+): last is PreparedRequest {
   return (
     last?.image.id === image.id &&
-    last.wish.strokes === wish.strokes &&
-    last.wish.prompt === wish.prompt &&
-    last.wish.workflow === wish.workflow
+    last.input.strokes === input.strokes &&
+    last.input.prompt === input.prompt &&
+    last.input.workflow === input.workflow
   );
 }
 
-/** Sends the marked area and starts the work; the same wish sent again after a lost answer is the same request. */
+/** Uploads the mask and submits the job. Equal input after a lost answer repeats the same request. */
 function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
   const showFailure = useFailureToast();
-  const prepared = useRef<Prepared | null>(null);
+  const prepared = useRef<PreparedRequest | null>(null);
   return useMutation({
-    mutationFn: async (wish: InpaintWish) => {
-      const request = isSame(prepared.current, image, wish)
+    mutationFn: async (input: InpaintInput) => {
+      const request = isSameRequest(prepared.current, image, input)
         ? prepared.current
-        : { image, wish, mask: await uploadMask(image, wish.strokes), idempotencyKey: newId() };
+        : { image, input, maskId: await uploadMask(image, input.strokes), idempotencyKey: newId() };
       prepared.current = request;
-      const { mask, idempotencyKey } = request;
-      const { prompt, workflow } = wish;
+      const { maskId, idempotencyKey } = request;
+      const { prompt, workflow } = input;
       const job = await api.jobs.submit.mutate({
         kind: "inpaint",
         params: prompt === undefined ? {} : { prompt },
         ...(workflow === undefined ? {} : { workflow }),
-        inputs: { image: image.id, mask },
+        inputs: { image: image.id, mask: maskId },
         idempotencyKey,
       });
       prepared.current = null;
@@ -63,7 +65,7 @@ function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
     },
     onSuccess: (job, { strokes }) => onJob(job.id, strokes),
     onError: (error) => {
-      // Whatever the server refused, its mask may be gone too.
+      // The server refused the request; the mask may be deleted, so the next request uploads it again.
       if (failureOf(error).code !== "offline") prepared.current = null;
       showFailure(error);
     },
@@ -74,6 +76,7 @@ interface RemoveActionProps extends ActionProps {
   readonly history: StrokeHistory;
 }
 
+/** "Remove object"; disabled until the user has painted a mask. */
 export function RemoveAction({ image, history, isBusy, onJob }: RemoveActionProps) {
   const t = useTranslations("edit");
   const remove = useInpaint(image, onJob);
@@ -98,7 +101,7 @@ interface RepaintActionProps extends ActionProps {
   readonly startPrompt: string;
 }
 
-/** Replaces the masked area as the prompt describes; shown when a live workflow can do it. */
+/** "Replace with prompt"; hidden while no live workflow can run it. */
 export function RepaintAction({ image, history, isBusy, onJob, startPrompt }: RepaintActionProps) {
   const t = useTranslations("edit");
   const inpaint = useInpaint(image, onJob);

@@ -15,7 +15,7 @@ export interface Stroke {
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
-/** Draws a stroke in the context's present transform; erasing clears what lies below. */
+/** Draws a stroke in the current transform of the context. An eraser clears the pixels of earlier strokes. */
 export function drawStroke(context: Context, { mode, sizePx, points }: Stroke, colour: string): void {
   const [first, ...rest] = points;
   if (first === undefined) return;
@@ -25,7 +25,7 @@ export function drawStroke(context: Context, { mode, sizePx, points }: Stroke, c
   context.lineWidth = sizePx;
   context.lineCap = "round";
   context.lineJoin = "round";
-  // A canvas draws no line without length, so a single touch needs its dot.
+  // A canvas draws nothing for a line of length 0, so a stroke of one point needs a disc.
   context.beginPath();
   context.arc(first.x, first.y, sizePx / 2, 0, 2 * Math.PI);
   context.fill();
@@ -69,10 +69,10 @@ function header(widthPx: number, heightPx: number): Uint8Array {
   return data;
 }
 
-/** Rows of grey bytes, from the top, as many at a time as the caller likes. */
+/** Grey bytes, row-major from the top; each chunk holds any number of whole rows. */
 export type GreyRows = Iterable<Uint8Array<ArrayBuffer>>;
 
-/** Each row of a PNG starts with a byte that names its filter: none. */
+/** Puts a 0 before each row: the filter byte of PNG, for "no filter". */
 function withFilterBytes(rows: Uint8Array, widthPx: number): Uint8Array<ArrayBuffer> {
   const count = rows.length / widthPx;
   const bytes = new Uint8Array(rows.length + count);
@@ -82,7 +82,7 @@ function withFilterBytes(rows: Uint8Array, widthPx: number): Uint8Array<ArrayBuf
   return bytes;
 }
 
-/** A grey 8-bit PNG. A canvas can only write RGBA: four times the memory, and not what a mask is. */
+/** Encodes a grey 8-bit PNG. A canvas can only encode RGBA, which takes four times the memory. */
 export async function encodeGreyPng(widthPx: number, heightPx: number, rows: GreyRows): Promise<Blob> {
   const zlib = new CompressionStream("deflate");
   const compressed = new Response(zlib.readable).arrayBuffer();
@@ -112,24 +112,24 @@ function* greyBands(
   for (let top = 0; top < heightPx; top += bandRows) {
     const rows = Math.min(bandRows, heightPx - top);
     const context = new OffscreenCanvas(widthPx, rows).getContext("2d", { willReadFrequently: true });
-    if (context === null) throw new Error("The browser gave no canvas.");
+    if (context === null) throw new Error("The browser returned no canvas context.");
     context.translate(0, -top);
     for (const stroke of strokes) drawStroke(context, stroke, "#fff");
     const { data } = context.getImageData(0, 0, widthPx, rows);
     const grey = new Uint8Array(widthPx * rows);
-    // White on nothing: the alpha is the mask.
+    // Strokes are white on a transparent canvas, so alpha is the mask.
     for (let index = 0; index < grey.length; index += 1)
       grey[index] = (data[index * 4 + 3] ?? 0) > 127 ? 255 : 0;
     yield grey;
   }
 }
 
-/** The strokes as a grey PNG at the picture's own size; white is what changes. */
+/** The strokes as a grey PNG at the size of the picture; white = change. */
 function exportMask(strokes: readonly Stroke[], size: Size): Promise<Blob> {
   return encodeGreyPng(size.widthPx, size.heightPx, greyBands(strokes, size));
 }
 
-/** Sends what is marked on a picture; resolves with the mask's id, rejects with the failure. */
+/** Uploads the strokes as a mask; resolves with the image id of the mask, rejects with the failure. */
 export async function uploadMask(
   image: Pick<ImageView, "widthPx" | "heightPx">,
   strokes: readonly Stroke[],
@@ -142,7 +142,7 @@ export async function uploadMask(
 
 export interface StrokeHistory {
   readonly strokes: readonly Stroke[];
-  /** Taken back, the last one first in line to come again. */
+  /** Strokes that were undone; redo takes the last one. */
   readonly undone: readonly Stroke[];
 }
 
@@ -171,14 +171,14 @@ export function stepHistory(history: StrokeHistory, step: HistoryStep): StrokeHi
   }
 }
 
-/** Samples across half a brush: what is left between them is too thin to be seen. */
+/** Samples per brush radius; paint between two samples is too thin to be visible. */
 const samplesPerRadius = 8;
-/** Half a px of the picture: an eraser of the brush's own size on its own path leaves nothing. */
+/** Added to an eraser's radius: an eraser of the same size on the same path must leave no paint. */
 const tolerancePx = 0.5;
 
 const marked = new WeakMap<readonly Stroke[], boolean>();
 
-/** Whether any paint is left that no later stroke erased. */
+/** Whether some painted pixels were not erased by a later stroke. Cached per list of strokes. */
 export function hasPaint({ strokes }: Pick<StrokeHistory, "strokes">): boolean {
   const known = marked.get(strokes);
   if (known !== undefined) return known;
@@ -197,7 +197,7 @@ function leavesPaint(stroke: Stroke, erasers: readonly Stroke[]): boolean {
   return false;
 }
 
-/** Points on a grid over the discs of a stroke, and over those between its points where it moved fast. */
+/** Sample points of a stroke: a grid over each disc, with discs added between points that are far apart. */
 function* samplesOf({ sizePx, points }: Stroke): Generator<Point> {
   const radius = sizePx / 2;
   const stepPx = Math.max(0.5, radius / samplesPerRadius);
@@ -223,7 +223,7 @@ function* centresOf(points: readonly Point[], stepPx: number): Generator<Point> 
   }
 }
 
-/** Whether a point lies under a stroke. Neighbours are asked for in turn, so the part that covered the last one comes first. */
+/** Tests whether a point lies under a stroke. Callers test neighbouring points in turn, so the last hit is tried first. */
 function coverOf({ sizePx, points }: Stroke): (at: Point) => boolean {
   const reach = (sizePx / 2 + tolerancePx) ** 2;
   let last = 0;
@@ -239,7 +239,7 @@ function coverOf({ sizePx, points }: Stroke): (at: Point) => boolean {
   };
 }
 
-/** Square of the distance from a point to the line between two others. */
+/** Squared distance from `at` to the segment between `from` and `to`. */
 function distance2(at: Point, from: Point, to: Point): number {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   const length2 = dx * dx + dy * dy;

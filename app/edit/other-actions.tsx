@@ -12,6 +12,7 @@ import { useFilePicker } from "../uploads/drop.tsx";
 import { addUpload, dropUpload, useUpload } from "../uploads/store.ts";
 import { type ActionProps, ActionRow, findForScale, findForPrompt, PromptField } from "./action-row.tsx";
 
+/** "Remove background". */
 export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
@@ -29,7 +30,7 @@ export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
   );
 }
 
-/** There once something was connected that can do it. */
+/** "Restore faces"; hidden until a server that can run it is connected. */
 export function RestoreFacesAction({ image, isBusy, onJob }: ActionProps) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
@@ -48,21 +49,22 @@ export function RestoreFacesAction({ image, isBusy, onJob }: ActionProps) {
   );
 }
 
-/** Whether anything live can enlarge fourfold, and the workflow that does unless another engine is nearer. */
-function useFourfold() {
+/** Whether a live engine can upscale by 4. `workflow` is the ComfyUI workflow to use; undefined: the server chooses. */
+function useUpscaleByFour() {
   const workflow = findForScale(useWorkflows("upscale"), 4);
   const hasIopaint = useCapability("upscale")?.engines.includes("iopaint") ?? false;
-  return { isThere: hasIopaint || workflow !== undefined, workflow };
+  return { isPossible: hasIopaint || workflow !== undefined, workflow };
 }
 
+/** Upscale by 2, or by 4 while a live engine can. */
 export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { readonly start: 2 | 4 }) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
-  const [wished, setWished] = useState<2 | 4>(start);
-  const fourfold = useFourfold();
-  const scale = fourfold.isThere ? wished : 2;
+  const [chosenScale, setChosenScale] = useState<2 | 4>(start);
+  const byFour = useUpscaleByFour();
+  const scale = byFour.isPossible ? chosenScale : 2;
   const offer = useUpscaleOffer(image, scale);
-  const workflow = scale === 4 ? fourfold.workflow : undefined;
+  const workflow = scale === 4 ? byFour.workflow : undefined;
   const upscale = () =>
     submit.mutate({
       kind: "upscale",
@@ -81,11 +83,11 @@ export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { r
           <Maximize2 aria-hidden />
           {t("upscale", { scale })}
         </Button>
-        {fourfold.isThere ? (
+        {byFour.isPossible ? (
           <Segmented
             label={t("upscaleBy")}
             value={String(scale)}
-            onChange={(next) => setWished(next === "4" ? 4 : 2)}
+            onChange={(next) => setChosenScale(next === "4" ? 4 : 2)}
             options={[
               { value: "2", label: "×2" },
               { value: "4", label: "×4" },
@@ -97,12 +99,12 @@ export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { r
   );
 }
 
-/** The reference picture of an edit: stored, uploading or absent. */
+/** State of the reference picture of an edit: stored, uploading or absent. */
 function useReference(startId: string | null) {
   const [imageId, setImageId] = useState(startId);
   const [uploadId, setUploadId] = useState<string | null>(null);
   const state = useUpload(uploadId)?.state;
-  const put = useCallback(
+  const upload = useCallback(
     (files: readonly File[]) => {
       const [file] = files;
       if (file === undefined) return;
@@ -116,25 +118,26 @@ function useReference(startId: string | null) {
     [uploadId],
   );
   const clear = useCallback(() => setImageId(null), []);
-  return { imageId, isSending: state === "waiting" || state === "sending", put, clear };
+  return { imageId, isUploading: state === "waiting" || state === "sending", upload, clear };
 }
 
+/** Start values of `ChangeAction`. */
 export interface ChangeStart {
   readonly prompt: string;
   readonly referenceId: string | null;
 }
 
-/** The optional reference picture. */
-function Reference({ imageId, isSending, put, clear }: ReturnType<typeof useReference>) {
+/** Shows the reference picture with "Remove", or the button to choose one. */
+function Reference({ imageId, isUploading, upload, clear }: ReturnType<typeof useReference>) {
   const t = useTranslations("edit");
-  const pick = useFilePicker(put);
+  const pick = useFilePicker(upload);
   if (imageId === null) {
     return (
       <Button
         size="small"
         look="quiet"
         className="w-fit! -ml-2.5"
-        disabled={isSending}
+        disabled={isUploading}
         onClick={() => pick()}
       >
         <ImagePlus aria-hidden />
@@ -158,7 +161,7 @@ function Reference({ imageId, isSending, put, clear }: ReturnType<typeof useRefe
   );
 }
 
-/** Edits the whole picture with a prompt; shown when a live workflow can do it. */
+/** "Edit with a prompt", with an optional reference picture; hidden while no live workflow can run it. */
 export function ChangeAction({ image, isBusy, onJob, start }: ActionProps & { readonly start: ChangeStart }) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
@@ -182,7 +185,7 @@ export function ChangeAction({ image, isBusy, onJob, start }: ActionProps & { re
       {takesReference ? <Reference {...reference} /> : null}
       <Button
         disabled={
-          isBusy || submit.isPending || reference.isSending || prompt === "" || workflow === undefined
+          isBusy || submit.isPending || reference.isUploading || prompt === "" || workflow === undefined
         }
         onClick={change}
       >

@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
 import { JobStateLine, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
-import { retryHelps, shownKind, useJobFailureText } from "../jobs/text.ts";
+import { canRetryHelp, shownKind, useJobFailureText } from "../jobs/text.ts";
 import { useJob } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
 import { Button } from "../ui/button.tsx";
@@ -42,7 +42,7 @@ interface EditJobProps {
   readonly onRetried: (jobId: string) => void;
 }
 
-/** The job of this session: how far it is, or why there is no result. */
+/** The job of this session: its progress, or the reason for its failure. */
 function EditJob({ job, onRetried }: EditJobProps) {
   const t = useTranslations("jobs");
   const textOf = useJobFailureText();
@@ -67,7 +67,7 @@ function EditJob({ job, onRetried }: EditJobProps) {
           {t("cancel")}
         </Button>
       )}
-      {job.status === "failed" && job.error !== null && retryHelps(job.error.code) ? (
+      {job.status === "failed" && job.error !== null && canRetryHelp(job.error.code) ? (
         <Button size="small" disabled={retry.isPending} onClick={() => retry.mutate()}>
           {t("retry")}
         </Button>

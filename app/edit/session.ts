@@ -8,8 +8,8 @@ import { useJob } from "../live/hooks.tsx";
 import type { VersionHistory } from "./editor.tsx";
 import { emptyHistory, stepHistory, type Stroke, type StrokeHistory } from "./mask.ts";
 
-/** Whether something is marked that no job was given: it would be lost when another version comes in front. */
-export function hasUnspentMarks(strokes: readonly Stroke[], spent: readonly Stroke[]): boolean {
+/** Whether a stroke was not used by the job: showing another version clears the strokes. */
+export function hasUnusedStrokes(strokes: readonly Stroke[], spent: readonly Stroke[]): boolean {
   return strokes.some((stroke) => !spent.includes(stroke));
 }
 
@@ -19,7 +19,7 @@ export const brushLimits = { min: 4, max: 400 } as const;
 
 export interface Brush {
   readonly tool: Tool;
-  /** Diameter in CSS px of the screen at 100 %, in px of the picture. */
+  /** Diameter in px of the picture. */
   readonly sizePx: number;
 }
 
@@ -27,7 +27,7 @@ function boundSize(sizePx: number): number {
   return Math.round(Math.min(brushLimits.max, Math.max(brushLimits.min, sizePx)));
 }
 
-/** Tool, size and strokes of one session at the picture, from where an earlier one ended. */
+/** Tool, brush size and strokes of one editing session; `before` holds the strokes to start with. */
 export function useEditor(before: StrokeHistory = emptyHistory) {
   const [tool, setTool] = useState<Tool>("brush");
   const [sizePx, setSize] = useState(48);
@@ -45,14 +45,14 @@ export function useEditor(before: StrokeHistory = emptyHistory) {
 
 export type EditorSession = ReturnType<typeof useEditor>;
 
-/** `b`, `Shift+z`, `Control+z`: the same with caps lock; brackets need Shift on some keyboards, so it counts for letters alone. */
-function nameOf(event: KeyboardEvent): string {
+/** Name of a key press: `b`, `Shift+z`, `Control+z`. Shift counts for letters only: some keyboards need Shift for brackets. */
+function keyName(event: KeyboardEvent): string {
   const control = event.ctrlKey || event.metaKey ? "Control+" : "";
   const isLetter = /^[a-z]$/i.test(event.key);
   return `${control}${isLetter && event.shiftKey ? "Shift+" : ""}${event.key.toLowerCase()}`;
 }
 
-/** Keys of the tools; zooming and painting belong to the stage. */
+/** Shortcuts of the tools; the keys for zooming and painting are in `useStageKeys`. */
 export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSession): void {
   useEffect(() => {
     const keys: Record<string, () => void> = {
@@ -69,7 +69,7 @@ export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSes
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event)) return;
-      const act = keys[nameOf(event)];
+      const act = keys[keyName(event)];
       if (act === undefined) return;
       event.preventDefault();
       act();
@@ -80,10 +80,11 @@ export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSes
 }
 
 export interface EditStart {
-  /** Another start is another form. */
+  /** React key of the forms: another source job mounts new forms. */
   readonly key: string;
+  /** Prompt of "Replace with prompt". */
   readonly repaint: string;
-  /** How many times larger. */
+  /** Factor of the upscale. */
   readonly scale: 2 | 4;
   readonly change: { readonly prompt: string; readonly referenceId: string | null };
 }
@@ -111,7 +112,7 @@ function startOf({
   };
 }
 
-/** Start values of the editor's forms: prompt and reference of the picture that the address names. */
+/** Start values of the editor's forms, from the job of the picture in the URL (`?remix=<image id>`). */
 export function useEditRemix(): EditStart {
   const imageId = useSearchParams().get("remix");
   const { job } = useRemixJob(imageId);
@@ -120,13 +121,13 @@ export function useEditRemix(): EditStart {
 
 interface Run {
   readonly jobId: string;
-  /** The strokes that the job used. */
+  /** The strokes of the job's mask. */
   readonly spent: readonly Stroke[];
 }
 
 const noStrokes: readonly Stroke[] = [];
 
-/** The job of this session; its result is shown at once, unless unused strokes would be lost. */
+/** The job of this session. Its result becomes the shown version, unless unused strokes would be cleared. */
 export function useEditRun({ add, show }: VersionHistory, strokes: readonly Stroke[]) {
   const [run, setRun] = useState<Run | null>(null);
   const jobId = run?.jobId ?? null;
@@ -136,12 +137,12 @@ export function useEditRun({ add, show }: VersionHistory, strokes: readonly Stro
   useEffect(() => {
     if (run === null || resultId === undefined || takenJobId.current === run.jobId) return;
     takenJobId.current = run.jobId;
-    if (hasUnspentMarks(strokes, run.spent)) add(resultId);
+    if (hasUnusedStrokes(strokes, run.spent)) add(resultId);
     else show(resultId);
   }, [add, resultId, run, show, strokes]);
 
   const start = useCallback((id: string, spent = noStrokes) => setRun({ jobId: id, spent }), []);
-  /** A retry works with what the first try was given. */
+  /** For a retry, which uses the strokes of the first job. */
   const startAgain = useCallback(
     (id: string) => setRun((before) => ({ jobId: id, spent: before?.spent ?? noStrokes })),
     [],

@@ -16,11 +16,11 @@ interface Size {
   readonly height: number;
 }
 
-const smallest = 0.02;
-const largest = 16;
+const minScale = 0.02;
+const maxScale = 16;
 const marginPx = 24;
 
-/** The whole picture, in the middle, at most twice its size. */
+/** A view that shows the whole picture in the middle, at most at twice its size. */
 export function fitView(stage: Size, picture: Size): View {
   const room = {
     width: Math.max(1, stage.width - marginPx * 2),
@@ -34,9 +34,9 @@ export function fitView(stage: Size, picture: Size): View {
   };
 }
 
-/** Zooms around the point `at`. */
+/** Zooms so that the picture point under `at` (stage px) stays in place. */
 export function zoomView(view: View, at: Point, factor: number): View {
-  const scale = Math.min(largest, Math.max(smallest, view.scale * factor));
+  const scale = Math.min(maxScale, Math.max(minScale, view.scale * factor));
   const grown = scale / view.scale;
   return { scale, x: at.x - (at.x - view.x) * grown, y: at.y - (at.y - view.y) * grown };
 }
@@ -45,7 +45,7 @@ function panView(view: View, dx: number, dy: number): View {
   return { ...view, x: view.x + dx, y: view.y + dy };
 }
 
-/** A point of the stage in px of the picture. */
+/** Converts a point of the stage to px of the picture. */
 export function toPicture(view: View, at: Point): Point {
   return { x: (at.x - view.x) / view.scale, y: (at.y - view.y) / view.scale };
 }
@@ -85,7 +85,7 @@ export function useView(stage: HTMLElement | null, picture: BoxSize) {
         y: event.clientY - box.top,
       });
     };
-    // React listens passively to the wheel, which could not keep the page from scrolling.
+    // React's own wheel listener is passive and cannot prevent the page from scrolling.
     stage.addEventListener("wheel", wheel, { passive: false });
     return () => stage.removeEventListener("wheel", wheel);
   }, [stage, zoom]);
@@ -158,7 +158,7 @@ interface UseStagePointersOptions {
   readonly brush: Brush;
   readonly isPanning: boolean;
   readonly onDraw: (stroke: Stroke) => void;
-  /** Discards the present stroke. */
+  /** Discards the current stroke. */
   readonly onDrop: () => void;
   readonly onStroke: (stroke: Stroke) => void;
 }
@@ -171,7 +171,7 @@ function placeOf(event: PointerEvent<HTMLElement>): Point {
 const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
 const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
 
-/** One pointer paints or pans, two pinch. */
+/** Handlers for pointers: one paints or pans, two zoom. */
 export function useStagePointers({
   stage,
   brush,

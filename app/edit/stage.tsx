@@ -15,7 +15,7 @@ interface BrushRingProps {
   readonly diameterPx: number;
 }
 
-/** The brush's outline, black and white so that it shows on any picture. */
+/** Outline of the brush, in black and white so that it is visible on any picture. */
 function BrushRing({ at, diameterPx }: BrushRingProps) {
   return (
     <span
@@ -60,7 +60,7 @@ function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, str
   for (const stroke of strokes) drawStroke(context, stroke, tintColour);
 }
 
-/** What is marked, as a tint over the picture. */
+/** The mask as a tint over the picture. */
 function MaskCanvas({ ref, widthPx, heightPx, strokes }: MaskCanvasProps) {
   const shrink = Math.min(1, longestEdgePx / Math.max(widthPx, heightPx));
   const width = Math.round(widthPx * shrink);
@@ -119,7 +119,7 @@ interface EditStageProps {
   readonly session: EditorSession;
 }
 
-/** The picture with its mask, under brush, wheel and fingers. */
+/** The picture with its mask; takes pointer, wheel and keyboard input. */
 export function EditStage({ image, session }: EditStageProps) {
   const t = useTranslations("edit");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
@@ -157,7 +157,7 @@ export function EditStage({ image, session }: EditStageProps) {
         role="application"
         aria-label={t("stageLabel")}
         aria-describedby="stage-help"
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- an application is where the keyboard paints
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the stage takes keyboard input for painting
         tabIndex={0}
         {...keyboard.handlers}
         {...pointers.handlers}

@@ -1,6 +1,6 @@
 // Read by the root layout on the server too, so this file must not become a client module.
 
-/** Remembers that an engine offers text to image, so that the server renders the link to it from the first byte. */
+/** Cookie that tells the server to render the link to Create: an engine for text to image was available. */
 export const createCookie = "atelier-create";
 
 export function rememberCreate(isThere: boolean): void {
@@ -16,7 +16,7 @@ export function readTheme(value: string | undefined): Theme {
   return themes.find((theme) => theme === value) ?? "system";
 }
 
-/** Applies a theme at once; the cookie lets the server render the next page with it from the first byte. */
+/** Applies a theme at once; with the cookie the server renders later pages in that theme. */
 export function applyTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
   // oxlint-disable-next-line unicorn/no-document-cookie -- the Cookie Store API is missing in Firefox

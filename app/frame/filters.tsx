@@ -6,7 +6,7 @@ import { cx } from "../ui/button.tsx";
 import { Chip } from "../ui/display.tsx";
 import { inputStyle } from "../ui/fields.tsx";
 
-/** Filters are part of the address: they survive a reload and can be shared. */
+/** Reads and sets filters in the URL, so that they survive a reload and can be shared. */
 export function useSearchFilter() {
   const params = useSearchParams();
   const set = useCallback((name: string, value: string | null) => {
@@ -19,7 +19,7 @@ export function useSearchFilter() {
   return { params, set };
 }
 
-/** A line of filters; on a phone it scrolls sideways by itself. */
+/** A row of filters; on a phone it scrolls sideways. */
 export function FilterChips({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <div
@@ -33,14 +33,14 @@ export function FilterChips({ label, children }: { readonly label: string; reado
 }
 
 interface FilterChipProps {
-  /** Its name in the address. */
+  /** Name of the query parameter in the URL. */
   readonly name: string;
   readonly value: string;
   readonly pressed: boolean;
   readonly children: ReactNode;
 }
 
-/** Sets the filter in the address, or takes it out when it is set. */
+/** Toggles a filter in the URL. */
 export function FilterChip({ name, value, pressed, children }: FilterChipProps) {
   const { set } = useSearchFilter();
   return (
@@ -55,27 +55,27 @@ export function FilterDivider() {
 }
 
 interface Props {
-  /** Its name in the address. */
+  /** Name of the query parameter in the URL. */
   readonly name: string;
   readonly label: string;
   readonly placeholder: string;
   readonly className?: string;
-  /** The one that `/` leads to; an address with its name and an empty text leads to it too. */
+  /** The shortcut `/` focuses this field; a URL with its parameter and an empty value focuses it on load. */
   readonly isSearch?: boolean;
 }
 
 const quietMs = 250;
 
-/** A text filter in the address. */
+/** A text filter in the URL, which changes after a short pause in typing. */
 export function TextFilter({ name, label, placeholder, className, isSearch = false }: Props) {
   const { params, set } = useSearchFilter();
-  const asked = params.get(name) ?? "";
-  const [text, setText] = useState(asked);
-  const sent = useRef(asked);
+  const inUrl = params.get(name) ?? "";
+  const [text, setText] = useState(inUrl);
+  const sent = useRef(inUrl);
   const input = useRef<HTMLInputElement>(null);
-  const isLedTo = useRef(isSearch && params.get(name) === "");
+  const focusOnLoad = useRef(isSearch && params.get(name) === "");
   useEffect(() => {
-    if (isLedTo.current) input.current?.focus();
+    if (focusOnLoad.current) input.current?.focus();
   }, []);
   useEffect(() => {
     const timer = setTimeout(() => {
@@ -85,12 +85,12 @@ export function TextFilter({ name, label, placeholder, className, isSearch = fal
     }, quietMs);
     return () => clearTimeout(timer);
   }, [name, set, text]);
-  // A link, Back or "clear" changed the address.
+  // A link, Back or "Clear" changed the URL.
   useEffect(() => {
-    if (asked === sent.current) return;
-    sent.current = asked;
-    setText(asked);
-  }, [asked]);
+    if (inUrl === sent.current) return;
+    sent.current = inUrl;
+    setText(inUrl);
+  }, [inUrl]);
   return (
     <div className={cx("relative", className)}>
       {isSearch ? (

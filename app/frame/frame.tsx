@@ -12,7 +12,7 @@ import { useNavItems } from "./nav-items.ts";
 import { Announcer, ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
 
-/** The present user; for a guest a link to sign in. */
+/** Link to the user's settings; for a guest the link to sign in. */
 function AccountLink() {
   const t = useTranslations("frame");
   const me = useMe();
@@ -28,7 +28,7 @@ function AccountLink() {
   );
 }
 
-const mostCounted = 99;
+const maxCounted = 99;
 
 /** The number of open jobs on the Jobs tab. */
 function OpenJobsBadge() {
@@ -37,7 +37,7 @@ function OpenJobsBadge() {
   if (count === 0) return null;
   return (
     <span className="absolute -top-1.5 left-3 flex h-4 min-w-4 items-center justify-center rounded-full bg-ink px-1 text-[11px] leading-none font-semibold text-paper tabular">
-      <span aria-hidden>{count > mostCounted ? `${mostCounted}+` : count}</span>
+      <span aria-hidden>{count > maxCounted ? `${maxCounted}+` : count}</span>
       <span className="sr-only">{t("pill.running", { count })}</span>
     </span>
   );
@@ -72,7 +72,7 @@ function BottomTabs({ hadCreate }: { readonly hadCreate: boolean }) {
   );
 }
 
-/** The mark: an A that is an easel. */
+/** The logo: an A in the form of an easel. */
 function Logo() {
   return (
     <span className="flex items-center gap-2.5">

@@ -9,10 +9,10 @@ import { rememberCreate } from "./cookies.ts";
 interface NavItem {
   readonly key: "studio" | "create" | "gallery" | "jobs" | "settings" | "admin";
   readonly href: string;
-  /** Pressed after `g`. */
+  /** Second key of the shortcut: `g`, then this key. */
   readonly goKey: string;
   readonly icon: LucideIcon;
-  /** Hidden from all others. */
+  /** Hidden from users who are not admins. */
   readonly isForAdmins?: true;
 }
 
@@ -33,13 +33,13 @@ export interface CurrentNavItem extends NavItem {
   readonly isCurrent: boolean;
 }
 
-/** The visible links: Create only when an engine for text to image was there since yesterday, or while on that page. */
+/** The visible links. Create is hidden while no engine for text to image was available within a day, except on its own page. */
 export function useNavItems(hadCreate: boolean): readonly CurrentNavItem[] {
   const pathname = usePathname();
   const isHydrated = useIsHydrated();
   const canCreate = useCapability("text_to_image")?.available;
   const me = useMe();
-  // The server knows neither value, so the first client render must not use them.
+  // The server renders without these values, so the first client render must not use them.
   const isAdmin = isHydrated && me?.isAdmin === true;
   const hasCreate = (isHydrated ? canCreate : undefined) ?? hadCreate;
   useEffect(() => {

@@ -15,8 +15,8 @@ import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { toasts } from "../ui/toasts.tsx";
 
-/** Appended to an equal text, because a screen reader announces changes only. */
-const unheard = "\u00a0";
+/** Appended to a repeated text, because screen readers announce changes only. */
+const silentChange = "\u00a0";
 
 /** Announces the end of a job to screen readers. */
 export function Announcer() {
@@ -27,7 +27,7 @@ export function Announcer() {
       live.onEnd((job) => {
         const status = job.status === "completed" || job.status === "failed" ? job.status : "cancelled";
         const next = t(`announce.${status}`, { kind: t(`kinds.${shownKind(job)}`) });
-        setText((shown) => (shown === next ? next + unheard : next));
+        setText((shown) => (shown === next ? next + silentChange : next));
       }),
     [t],
   );
@@ -38,7 +38,7 @@ export function Announcer() {
   );
 }
 
-/** Shows that live updates are interrupted; the store waits three seconds before it reports that. */
+/** Says that live updates are interrupted; the store reports an interruption after three seconds. */
 export function ConnectionNotice() {
   const t = useTranslations("frame");
   const connection = useConnection();

@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect } from "react";
 import { Button, Kbd, Spinner } from "../ui/button.tsx";
 
-/** A toast is a dialog too, but not modal; one that closes is done with; the viewer is a page of its own. */
+/** Selector of open modal dialogs. Left out: toasts (not modal), dialogs that are closing, and the viewer, which is like a page. */
 const modalDialogs = ["dialog", "alertdialog"]
   .map((role) => `[role=${role}]:not([aria-modal=false], [data-closed], [data-viewer])`)
   .join(", ");

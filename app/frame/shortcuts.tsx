@@ -91,7 +91,7 @@ type Listener = () => void;
 let isOpen = false;
 const listeners = new Set<Listener>();
 
-/** Whether the dialog of shortcuts is open; a store, so that keys and buttons anywhere can open it. */
+/** Whether the dialog of shortcuts is open. A store, so that any key or button can open it. */
 const shortcutsOpen = {
   get: () => isOpen,
   set: (open: boolean) => {
@@ -127,13 +127,13 @@ export function Shortcuts() {
   const router = useRouter();
   const isAdmin = useMe()?.isAdmin === true;
   const isOpen = useSyncExternalStore(shortcutsOpen.watch, shortcutsOpen.get, () => false);
-  // Before the listeners of a page, which must not hear the second key of a pair.
+  // Registered before the listeners of a page: they must not receive the second key of `g s`.
   useLayoutEffect(() => {
     let goUntil = 0;
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-      const ways = navItems.filter((item) => item.isForAdmins !== true || isAdmin);
-      const target = Date.now() < goUntil ? ways.find((item) => item.goKey === event.key) : undefined;
+      const targets = navItems.filter((item) => item.isForAdmins !== true || isAdmin);
+      const target = Date.now() < goUntil ? targets.find((item) => item.goKey === event.key) : undefined;
       goUntil = 0;
       if (target !== undefined) router.push(target.href);
       else if (event.key === "g") goUntil = Date.now() + goWithinMs;

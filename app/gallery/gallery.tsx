@@ -6,7 +6,7 @@ import Link from "next/link";
 import { useMemo } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import { api } from "../client/api.ts";
-import { askAgain, keys } from "../client/queries.ts";
+import { retryLoad, keys } from "../client/queries.ts";
 import { FilterChip, FilterChips, FilterDivider, TextFilter, useSearchFilter } from "../frame/filters.tsx";
 import { PageHeader } from "../frame/frame.tsx";
 import { LoadFailed } from "../frame/providers.tsx";
@@ -27,7 +27,7 @@ interface GalleryFilters {
   readonly search?: string;
 }
 
-/** Reads the filters of the address; what it does not know is left out. */
+/** Reads the filters from the URL; unknown values are left out. */
 function readGalleryFilters(params: URLSearchParams): GalleryFilters {
   const search = params.get("search") ?? "";
   return {
@@ -113,7 +113,7 @@ function GallerySearch() {
 
 const pageSize = 100;
 
-/** The pictures that match, newest first, page after page. */
+/** The pictures that match the filters, newest first, loaded page by page. */
 export function useGalleryImages(filters: GalleryFilters) {
   const query = useInfiniteQuery({
     queryKey: keys.imageList(filters),
@@ -155,7 +155,7 @@ export function Gallery() {
             query={query}
           />
         )}
-        {query.isError ? <LoadFailed error={query.error} onRetry={() => askAgain(query)} /> : null}
+        {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       </div>
       <SelectionBar selection={selection} />
       <Viewer images={images ?? []} address={viewer} />

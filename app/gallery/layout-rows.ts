@@ -18,12 +18,12 @@ interface JustifyOptions {
   readonly gapPx: number;
 }
 
-/** A panorama or a strip would break the row; they are cropped to these proportions. */
-const narrowest = 0.5;
-const widest = 2.6;
+/** Width ÷ height of a tile; wider and narrower pictures are cropped to these limits. */
+const minProportion = 0.5;
+const maxProportion = 2.6;
 
 function proportion({ widthPx, heightPx }: Sized): number {
-  return Math.min(widest, Math.max(narrowest, widthPx / heightPx));
+  return Math.min(maxProportion, Math.max(minProportion, widthPx / heightPx));
 }
 
 function toRow<Item extends Sized>(items: readonly Item[], heightPx: number): Row<Item> {
@@ -31,7 +31,7 @@ function toRow<Item extends Sized>(items: readonly Item[], heightPx: number): Ro
 }
 
 /**
- * Rows of pictures that fill the width exactly, like a contact sheet. Only the last row may stay short: it is as high
+ * Rows of pictures that fill the width exactly. Only the last row may stay short: it is as high
  * as the row before it, or as the target.
  */
 export function justify<Item extends Sized>(
@@ -54,7 +54,7 @@ export function justify<Item extends Sized>(
   return rows;
 }
 
-/** One line of the virtual list: the head of a day, or a row of its pictures. */
+/** One line of the virtual list: the heading of a day, or a row of pictures of that day. */
 export type SheetLine =
   | { readonly type: "day"; readonly day: string; readonly heightPx: number }
   | ({ readonly type: "row"; readonly key: string } & Row<ImageView>);

@@ -7,7 +7,7 @@ import { isTyping } from "../frame/run-button.tsx";
 import { useRemoveImages, useStar } from "../pictures/actions.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 
-/** The chosen ids less those of pictures that are not shown; the same set when all are. */
+/** The chosen ids without pictures that are not shown; the same set object when nothing changes. */
 export function keepShown(
   chosen: ReadonlySet<string>,
   images: readonly { readonly id: string }[],
@@ -17,7 +17,7 @@ export function keepShown(
   return kept.size === chosen.size ? chosen : kept;
 }
 
-/** Ids from one to the other, both included, in the order of the list; just the second when the first is gone. */
+/** Ids between two items, both included, in list order; only the second id when the list no longer has the first. */
 export function rangeBetween(items: readonly { readonly id: string }[], from: string, to: string): string[] {
   const start = items.findIndex((item) => item.id === from);
   const end = items.findIndex((item) => item.id === to);
@@ -40,11 +40,11 @@ function focusedTile(): string | undefined {
   return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.tile : undefined;
 }
 
-/** Which pictures are chosen, and what is done with them; the keys work only while the sheet is in front. */
+/** The chosen pictures, and the actions on them. The shortcuts work only while the viewer is closed. */
 export function useSelection(images: readonly ImageView[], isInFront: boolean): Selection {
   const [chosenIds, setIds] = useState(none);
   const ids = useMemo(() => keepShown(chosenIds, images), [chosenIds, images]);
-  // What a filter hid stays unchosen when it comes back.
+  // A picture that a filter hid is not chosen again when the filter is removed.
   if (ids !== chosenIds) setIds(ids);
   const anchor = useRef<string | null>(null);
   const star = useStar();

@@ -3,7 +3,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useFormatter, useTranslations } from "next-intl";
 import { useEffect, useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { mayAskForMore, type MoreQuery } from "../client/queries.ts";
+import { canLoadMore, type PagedQuery } from "../client/queries.ts";
 import { useBoxSize } from "../ui/hooks.ts";
 import { dayOf, type Row, sheetLines } from "./layout-rows.ts";
 import type { Selection } from "./selection.tsx";
@@ -78,13 +78,13 @@ interface SheetProps {
   readonly selection: Selection;
   readonly openId: string | null;
   readonly onOpen: (id: string) => void;
-  readonly query: MoreQuery;
+  readonly query: PagedQuery;
 }
 
 const gapPx = 4;
 const linesAhead = 6;
 
-/** The contact sheet: only the rows near the view are in the document. */
+/** The grid of pictures, virtualised: only rows near the visible area are in the document. */
 export function Sheet({ images, selection, openId, onOpen, query }: SheetProps) {
   const t = useTranslations("gallery");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
@@ -111,7 +111,7 @@ export function Sheet({ images, selection, openId, onOpen, query }: SheetProps) 
 
   const shown = virtual.getVirtualItems();
   const isNearEnd = (shown.at(-1)?.index ?? 0) >= lines.length - linesAhead;
-  const needsMore = isNearEnd && lines.length > 0 && mayAskForMore(query);
+  const needsMore = isNearEnd && lines.length > 0 && canLoadMore(query);
   useEffect(() => {
     if (needsMore) void query.fetchNextPage();
   }, [needsMore, query]);

@@ -22,7 +22,7 @@ function nearestInRow(from: DOMRect, others: readonly Placed[], isBelow: boolean
   return beyond.toSorted((a, b) => distance(a) - distance(b))[0]?.tile;
 }
 
-/** Arrow keys move between pictures; up and down to the nearest one. */
+/** Arrow keys move the focus between tiles; up and down to the nearest tile of that row. */
 function moveBetweenTiles(event: KeyboardEvent<HTMLElement>): void {
   const tiles = [...document.querySelectorAll<HTMLElement>("[data-tile]")];
   const here = event.currentTarget;
@@ -44,13 +44,13 @@ interface Props {
   readonly widthPx: number;
   readonly isSelected: boolean;
   readonly isSelecting: boolean;
-  /** The viewer shows its picture now. */
+  /** The viewer shows this picture now. */
   readonly isOpen: boolean;
   readonly onToggle: (id: string, isRange: boolean) => void;
   readonly onOpen: (id: string) => void;
 }
 
-/** One picture of the sheet: a click opens it, its check (or shift) selects it. */
+/** One picture of the grid: a click opens it; its checkbox, or a click with Shift, selects it. */
 export const Tile = memo(function Tile(props: Props) {
   const { image, widthPx, isSelected, isSelecting, isOpen, onToggle, onOpen } = props;
   const t = useTranslations("gallery");

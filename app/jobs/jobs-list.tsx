@@ -5,7 +5,7 @@ import Link from "next/link";
 import type { JobKind } from "@atelier/server/engines";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { askAgain, keys, mayAskForMore } from "../client/queries.ts";
+import { retryLoad, keys, canLoadMore } from "../client/queries.ts";
 import { FilterChip, FilterChips, FilterDivider, useSearchFilter } from "../frame/filters.tsx";
 import { LoadFailed } from "../frame/providers.tsx";
 import { useLiveJobs } from "../live/hooks.tsx";
@@ -24,7 +24,7 @@ interface JobFilters {
   readonly kind?: JobKind;
 }
 
-/** Reads the filters of the address; what it does not know is left out. */
+/** Reads the filters from the URL; unknown values are left out. */
 function readJobFilters(params: URLSearchParams): JobFilters {
   return {
     status: statusFilters.find((status) => status === params.get("status")),
@@ -59,7 +59,7 @@ function matches(job: JobView, { status, kind }: JobFilters): boolean {
   return status === "open" ? !hasEnded(job) : job.status === status;
 }
 
-/** A loaded list with the later updates of the stream: newer states, new jobs on top. */
+/** Merges a loaded list with the jobs of the live stream: newer states replace older ones, new jobs come first. */
 export function withLive(
   loaded: readonly JobView[],
   live: readonly JobView[],
@@ -86,7 +86,7 @@ export function JobsList() {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
   });
-  const endRef = useNearEnd(() => void query.fetchNextPage(), mayAskForMore(query));
+  const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
   const loaded = query.data?.pages.flatMap((page) => page.items);
   const line = useLine();
   const isLineShown = filters.status === undefined || filters.status === "open";
@@ -112,7 +112,7 @@ export function JobsList() {
           <JobListRow key={job.id} job={job} />
         ))}
       </ul>
-      {query.isError ? <LoadFailed error={query.error} onRetry={() => askAgain(query)} /> : null}
+      {query.isError ? <LoadFailed error={query.error} onRetry={() => retryLoad(query)} /> : null}
       <div ref={endRef} className="h-8" />
     </div>
   );

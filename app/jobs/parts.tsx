@@ -24,7 +24,7 @@ import { cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import {
   formatSeconds,
-  retryHelps,
+  canRetryHelp,
   shownKind,
   useElapsedSeconds,
   useEngineName,
@@ -34,7 +34,7 @@ import {
 } from "./text.ts";
 import { useWaitingText, type WaitingText } from "./waiting-text.ts";
 
-/** Explains that a job runs, or ran, on a slower queue or a simpler engine than planned. */
+/** Says that a job runs, or ran, on a slower queue or a simpler engine than requested. */
 export function DowngradeNote({ job }: { readonly job: JobView }) {
   const t = useTranslations("placement");
   const engineName = useEngineName();
@@ -70,7 +70,7 @@ export function useRetryJob(id: string, onRetried?: (jobId: string) => void) {
   });
 }
 
-/** Cancel while it runs; retry when that can help. */
+/** "Cancel" while the job is open; "Retry" after a failure for which a retry can help. */
 export function JobAction({ job }: { readonly job: JobView }) {
   const t = useTranslations("jobs");
   const cancel = useCancelJob(job.id);
@@ -87,7 +87,7 @@ export function JobAction({ job }: { readonly job: JobView }) {
       </IconButton>
     );
   }
-  if (job.status === "completed" || (job.error !== null && !retryHelps(job.error.code))) return null;
+  if (job.status === "completed" || (job.error !== null && !canRetryHelp(job.error.code))) return null;
   return (
     <IconButton label={t("retryNamed", { name })} disabled={retry.isPending} onClick={() => retry.mutate()}>
       <RotateCcw aria-hidden />
@@ -126,12 +126,12 @@ function useStateText(job: JobView, waiting: WaitingText | null): string {
   const t = useTranslations("jobs");
   const textOf = useJobFailureText();
   const now = useJobNow(job);
-  if (waiting !== null) return [waiting.place, waiting.start].filter((part) => part !== null).join(" · ");
+  if (waiting !== null) return [waiting.position, waiting.start].filter((part) => part !== null).join(" · ");
   if (job.status === "failed" && job.error !== null) return textOf(job.error).title;
   return hasEnded(job) ? t(`status.${job.status}`) : now.text;
 }
 
-/** A job's state in one line, and its progress as another while it runs. */
+/** A job's state as text, and a progress bar while it runs. */
 export function JobStateLine({ job }: { readonly job: JobView }) {
   const t = useTranslations("jobs");
   const waiting = useWaitingText(job);
@@ -165,7 +165,7 @@ interface JobThumbnailProps {
 const sizes = { small: "size-10", medium: "size-14" };
 const order = ["person", "image", "garment"];
 
-/** The result, or the picture that it starts from. */
+/** Thumbnail of a job: the result, else the first input picture. */
 export function JobThumbnail({ job, size }: JobThumbnailProps) {
   const [output] = job.outputs;
   const input = order
@@ -195,7 +195,7 @@ export function JobThumbnail({ job, size }: JobThumbnailProps) {
 interface JobListRowProps {
   readonly job: JobView;
   readonly className?: string;
-  /** What moves the row, before all else in it. */
+  /** The drag handle, shown at the start of the row. */
   readonly handle?: ReactNode;
 }
 

@@ -52,7 +52,7 @@ export function JobParams({ job }: { readonly job: JobView }) {
 type Placement = NonNullable<JobView["placement"]>;
 type Weighed = Placement["weighed"][number];
 
-/** Why a placement was not chosen, as text. */
+/** Text for the reason why a place was not chosen. */
 function useWhy(): (weighed: Weighed) => string {
   const t = useTranslations("placement");
   return ({ refused, waitS }) => {
@@ -61,7 +61,7 @@ function useWhy(): (weighed: Weighed) => string {
   };
 }
 
-/** Where the job was put, and what else was weighed. */
+/** The place of the job and the places that were not chosen. */
 export function StoryPlacement({ job }: { readonly job: JobView }) {
   const t = useTranslations("placement");
   const nameOf = useNeedName();

@@ -25,7 +25,7 @@ function hostOf(address: unknown): string {
   return text(address).replace(/^https?:\/\//, "");
 }
 
-/** One event as a sentence. */
+/** The text of one event. */
 function EventText({ event }: { readonly event: JobEventView }) {
   const t = useTranslations("story.events");
   const stages = useTranslations("stages");
@@ -52,7 +52,7 @@ function EventText({ event }: { readonly event: JobEventView }) {
     );
   }
   if (type === "posted") return <p className="text-sm">{t(type, { server: hostOf(data.server) })}</p>;
-  // The cast is safe: an event type without a text does not compile.
+  // Safe cast: an event type without a text does not compile.
   const key = type as JobEventType;
   return <p className="text-sm">{t.has(key) ? t(key) : type.replaceAll("_", " ")}</p>;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatSeconds, paramRows, retryHelps, shownKind, promptsOf } from "./text.ts";
+import { formatSeconds, paramRows, canRetryHelp, shownKind, promptsOf } from "./text.ts";
 
 describe("duration", () => {
   test.each([
@@ -15,13 +15,13 @@ describe("duration", () => {
 describe("retry helps", () => {
   test("what was refused for its content is not offered again", () => {
     for (const code of ["garment_unsuitable", "upload_unreadable", "bad_request", "mask_empty"]) {
-      expect(retryHelps(code)).toBe(false);
+      expect(canRetryHelp(code)).toBe(false);
     }
   });
 
   test("what an engine or a store failed at is offered again", () => {
     for (const code of ["engine_crashed", "worker_lost", "storage_unavailable", "out_of_memory"]) {
-      expect(retryHelps(code)).toBe(true);
+      expect(canRetryHelp(code)).toBe(true);
     }
   });
 });

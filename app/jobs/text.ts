@@ -16,7 +16,7 @@ export function formatSeconds(seconds: number): string {
   return `${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(seconds % 60)} h`;
 }
 
-/** Where a job leads: to its result when there is one, else to its story. */
+/** URL that a job links to: its result when there is one, else its page. */
 export function jobHref(job: JobView): string {
   const imageId = job.outputs[0]?.imageId;
   return imageId === undefined ? `/jobs/${job.id}` : `/gallery?image=${imageId}`;
@@ -33,12 +33,12 @@ export const jobKindOrder = [
   "restore_faces",
 ] as const satisfies readonly JobKind[];
 
-/** The kind that a text names; undefined for any other text. */
+/** Parses a job kind; undefined for any other text. */
 export function readKind(text: string | null): JobKind | undefined {
   return jobKindOrder.find((kind) => kind === text);
 }
 
-/** Refusals of a picture stay refusals however often they are tried. */
+/** Codes that a retry of the same request cannot change. */
 const finalCodes: ReadonlySet<string> = new Set([
   "no_person_found",
   "person_unsuitable",
@@ -56,30 +56,31 @@ const finalCodes: ReadonlySet<string> = new Set([
   "engine_blocked",
 ]);
 
-export function retryHelps(code: string): boolean {
+/** Whether a retry of the same request may succeed. */
+export function canRetryHelp(code: string): boolean {
   return !finalCodes.has(code);
 }
 
-interface Asked {
+interface KindAndParams {
   readonly kind: JobKind;
   readonly params: Readonly<Record<string, unknown>>;
 }
 
 /** Label of a job: inpaint with a prompt is "Replace with prompt", without one "Remove object". */
-export function shownKind({ kind, params }: Asked): JobKind | "removal" | "repainting" {
+export function shownKind({ kind, params }: KindAndParams): JobKind | "removal" | "repainting" {
   if (kind !== "inpaint") return kind;
   return typeof params.prompt === "string" && params.prompt !== "" ? "repainting" : "removal";
 }
 
 export interface JobNow {
-  /** The present stage as text. */
+  /** The current stage as text. */
   readonly text: string;
   /** 0..1; null while the job waits. */
   readonly progress: number | null;
   readonly preview: string | null;
 }
 
-/** A job's present state: live progress if there is any, else its stored state. */
+/** A job's current state: the live progress if there is any, else the stored state. */
 export function useJobNow(job: JobView): JobNow {
   const t = useTranslations("jobs");
   const stages = useTranslations("stages");
@@ -95,7 +96,7 @@ export function useJobNow(job: JobView): JobNow {
   };
 }
 
-/** Whole seconds since a moment, counted on while something runs. */
+/** Whole seconds since `sinceIso`; updates every second until `untilIso` is set. */
 export function useElapsedSeconds(sinceIso: string, untilIso: string | null): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {
@@ -156,9 +157,9 @@ export function useNeedName(): (need: string) => string {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** Settings in the order of display; prompts and consent are shown elsewhere. */
-const shown = ["category", "scale", "steps", "guidance", "strength", "seed"] as const;
-type ShownParam = "size" | (typeof shown)[number];
+/** Params in the order of display; prompts and consent are shown elsewhere. */
+const shownParams = ["category", "scale", "steps", "guidance", "strength", "seed"] as const;
+type ShownParam = "size" | (typeof shownParams)[number];
 
 export interface ParamRow {
   readonly name: ShownParam;
@@ -173,7 +174,7 @@ export function paramRows(params: Params): ParamRow[] {
   const { width, height } = params;
   const size: ParamRow[] =
     isPlain(width) && isPlain(height) ? [{ name: "size", value: `${width} × ${height}` }] : [];
-  const rest = shown.flatMap((name): ParamRow[] => {
+  const rest = shownParams.flatMap((name): ParamRow[] => {
     const value = params[name];
     return isPlain(value) ? [{ name, value: String(value) }] : [];
   });

@@ -13,7 +13,7 @@ import { JobListRow } from "./parts.tsx";
 import { shownKind } from "./text.ts";
 import { useWaiting } from "./waiting-text.ts";
 
-/** The list with one of its items at another place. */
+/** The list with one item moved to another index. */
 export function moveItem<Item>(items: readonly Item[], from: number, to: number): readonly Item[] {
   const item = items[from];
   if (item === undefined) return items;
@@ -27,7 +27,7 @@ interface InLine {
   readonly tier: string;
 }
 
-/** The job of the same line that comes after this one; null at its end. */
+/** The next job with the same queue and tier; null at the end. Only such jobs can be reordered. */
 export function nextInLine(jobs: readonly InLine[], id: string): string | null {
   const at = jobs.findIndex((job) => job.id === id);
   const own = jobs[at];
@@ -35,11 +35,12 @@ export function nextInLine(jobs: readonly InLine[], id: string): string | null {
   return after?.id ?? null;
 }
 
-/** The place at which a dragged row would come to lie, by the middles of all rows in px. */
-export function placeAt(middles: readonly number[], y: number, dragged: number): number {
+/** New index of a dragged row. `middles`: vertical middle of each row in px; `y`: the pointer. */
+export function positionAt(middles: readonly number[], y: number, dragged: number): number {
   return middles.filter((middle, index) => index !== dragged && middle < y).length;
 }
 
+/** A row being dragged, with its old and new index. */
 interface Drag {
   readonly id: string;
   readonly from: number;
@@ -58,14 +59,14 @@ function middlesOf(list: HTMLElement): readonly number[] {
   });
 }
 
-/** Drags a row by its handle, with a mouse or a finger. The line moves on meanwhile, so a row is held by its id. */
+/** Drags a row by its handle. The rows may change during a drag, so the dragged row is known by its id. */
 function useDrag(ids: readonly string[], onMove: (from: number, to: number) => void) {
   const list = useRef<HTMLUListElement>(null);
   const [drag, setDrag] = useState<Drag | null>(null);
   const place = ({ id, y }: Held) => {
     const from = ids.indexOf(id);
     if (from === -1 || list.current === null) return null;
-    return { id, from, to: placeAt(middlesOf(list.current), y, from) };
+    return { id, from, to: positionAt(middlesOf(list.current), y, from) };
   };
   const handlersFor = (id: string) => ({
     onPointerDown: (event: PointerEvent) => {
@@ -88,10 +89,10 @@ function useDrag(ids: readonly string[], onMove: (from: number, to: number) => v
 
 type Waiting = Awaited<ReturnType<typeof api.jobs.waiting.query>>;
 
-/** Fewer cannot be reordered. */
-const leastInLine = 2;
+/** With fewer jobs there is nothing to reorder. */
+const minReorderable = 2;
 
-/** The own jobs whose order can still change, as they will be served; empty when there is nothing to reorder. */
+/** The user's `pending` jobs in the order in which they will be served; empty when there is nothing to reorder. */
 export function useLine() {
   const queries = useQueryClient();
   const showFailure = useFailureToast();
@@ -101,30 +102,30 @@ export function useLine() {
     const job = live.find((one) => one.id === id);
     return job?.status === "pending" && !job.cancelRequested ? [job] : [];
   });
-  const jobs = all.length < leastInLine ? [] : all;
+  const jobs = all.length < minReorderable ? [] : all;
   const { mutate } = useMutation({
     mutationFn: (input: { id: string; before: string | null }) => api.jobs.moveInLine.mutate(input),
     onError: showFailure,
     onSettled: () => queries.invalidateQueries({ queryKey: keys.waiting }),
   });
   const unshown = total - waiting.length;
-  /** False where it may not go. */
+  /** False when the job may not move to that index. */
   function move(from: number, to: number): boolean {
     const job = jobs[from];
     if (job === undefined || to === from || to < 0 || to >= jobs.length) return false;
     const next = moveItem(jobs, from, to);
     const before = nextInLine(next, job.id);
-    // Before none means behind those, too, that are not shown.
+    // Null would move the job behind the jobs that are not shown as well.
     if (before === null && unshown > 0) return false;
-    const places = new Map(next.map(({ id }, index) => [id, index]));
-    // Shown at once; the server's answer comes with the next look at the line.
+    const indexById = new Map(next.map(({ id }, index) => [id, index]));
+    // Optimistic update; the next fetch of the waiting jobs brings the order of the server.
     void queries.cancelQueries({ queryKey: keys.waiting });
     queries.setQueryData<Waiting>(
       keys.waiting,
       (data) =>
         data && {
           ...data,
-          items: data.items.toSorted((a, b) => (places.get(a.id) ?? -1) - (places.get(b.id) ?? -1)),
+          items: data.items.toSorted((a, b) => (indexById.get(a.id) ?? -1) - (indexById.get(b.id) ?? -1)),
         },
     );
     mutate({ id: job.id, before });
@@ -135,15 +136,15 @@ export function useLine() {
 
 interface Props {
   readonly jobs: readonly JobView[];
-  /** With those that are not shown. */
+  /** Number of waiting jobs, including those that are not shown. */
   readonly total: number;
-  /** False where it may not go. */
+  /** False when the job may not move to that index. */
   readonly onMove: (from: number, to: number) => boolean;
 }
 
 const steps: Record<string, number> = { ArrowUp: -1, ArrowDown: 1 };
 
-/** Own waiting jobs in the order in which they are served, to be dragged or moved by arrow keys. */
+/** The user's waiting jobs in the order in which they will be served; reordered by dragging or arrow keys. */
 export function WaitingLine({ jobs, total, onMove }: Props) {
   const t = useTranslations("jobs");
   const [said, setSaid] = useState("");
@@ -204,7 +205,7 @@ export function WaitingLine({ jobs, total, onMove }: Props) {
   );
 }
 
-/** Where the dragged row would come to lie. */
+/** Class of the line that marks the new position of the dragged row. */
 function targetLine({ from, to }: { readonly from: number; readonly to: number }): string {
   return to < from ? "shadow-[0_-2px_0_var(--ink)]" : "shadow-[0_2px_0_var(--ink)]";
 }

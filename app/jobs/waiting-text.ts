@@ -15,7 +15,7 @@ interface RoundTime {
 
 const unitMs = { seconds: 1_000, minutes: 60_000, hours: 3_600_000 } as const;
 
-/** Rounding step up to a limit, both in the unit. */
+/** Rounding: values below `below` are rounded to multiples of `step`, both in `unit`. */
 const scales = [
   { unit: "seconds", below: 10, step: 1 },
   { unit: "seconds", below: 60, step: 5 },
@@ -25,7 +25,7 @@ const scales = [
   { unit: "hours", below: Infinity, step: 1 },
 ] as const satisfies readonly { unit: RoundTime["unit"]; below: number; step: number }[];
 
-/** Rounded the more the longer it is: 8 s, 45 s, 2 min, 35 min, 1.5 h, 7 h. */
+/** Longer durations are rounded more: 8 s, 45 s, 2 min, 35 min, 1.5 h, 7 h. `toWhole` is Math.floor or Math.ceil. */
 export function roundTime(ms: number, toWhole: (steps: number) => number): RoundTime {
   for (const { unit, below, step } of scales) {
     const value = Math.max(step, toWhole(ms / unitMs[unit] / step) * step);
@@ -37,11 +37,11 @@ export function roundTime(ms: number, toWhole: (steps: number) => number): Round
 export interface Span {
   readonly low: RoundTime;
   readonly high: RoundTime;
-  /** Both ends read the same. */
+  /** Both ends have the same text. */
   readonly isOne: boolean;
 }
 
-/** A range in ms as two round times that hold it; null when it ends within half a second: at once. */
+/** A range in ms as two rounded times that enclose it; null when it ends within half a second, so "at once". */
 export function spanOf([lowMs, highMs]: readonly [number, number]): Span | null {
   if (highMs < 500) return null;
   const low = roundTime(lowMs, Math.floor);
@@ -80,7 +80,7 @@ export function useTimeText() {
   return { starts, runs };
 }
 
-const askAgainMs = 3_000;
+const refetchMs = 3_000;
 
 function isWaiting({ status }: Pick<JobView, "status">): boolean {
   return status === "pending" || status === "queued";
@@ -88,34 +88,35 @@ function isWaiting({ status }: Pick<JobView, "status">): boolean {
 
 const none = { items: [], total: 0 } as const;
 
-/** The own waiting jobs in the order in which they are served; asked for only while one waits. */
+/** The user's waiting jobs in the order in which they will be served; fetched only while one waits. */
 export function useWaiting() {
   const waits = useLiveJobs().some(isWaiting);
   const { data } = useQuery({
     queryKey: keys.waiting,
     queryFn: () => api.jobs.waiting.query(),
     enabled: waits,
-    staleTime: askAgainMs,
-    refetchInterval: askAgainMs,
+    staleTime: refetchMs,
+    refetchInterval: refetchMs,
   });
   return waits ? (data ?? none) : none;
 }
 
 export interface WaitingText {
-  /** Its place in the line, or that what can do it is away. */
-  readonly place: string;
-  /** When it starts; null while that cannot be known. */
+  /** Text: the position in the line, or that no server or worker for the job is connected. */
+  readonly position: string;
+  /** Text: the expected start; null while no server or worker is connected. */
   readonly start: string | null;
+  /** No server or worker for the job is connected. */
   readonly isAway: boolean;
 }
 
-/** What is known of a job that waits; null when it does not, or nothing is known yet. */
+/** Position and expected start of a waiting job; null for other jobs, and before the first answer. */
 export function useWaitingText(job: JobView): WaitingText | null {
   const t = useTranslations("waiting");
   const { starts } = useTimeText();
   const found = useWaiting().items.find(({ id }) => id === job.id);
   if (found === undefined || !isWaiting(job) || job.cancelRequested) return null;
   if (!found.isLive)
-    return { place: t(job.engine === "local" ? "workerAway" : "serverAway"), start: null, isAway: true };
-  return { place: t("place", { count: found.position }), start: starts(found.waitMs), isAway: false };
+    return { position: t(job.engine === "local" ? "workerAway" : "serverAway"), start: null, isAway: true };
+  return { position: t("place", { count: found.position }), start: starts(found.waitMs), isAway: false };
 }

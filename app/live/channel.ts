@@ -25,10 +25,10 @@ export function openChannel(onMessage: (message: TabMessage) => void): TabChanne
   };
 }
 
-/** Under which the pages keep what was written and chosen. */
+/** Keys in localStorage for drafts: the unsent forms of the pages. */
 export const draftKeys = { create: "atelier-create", studio: "atelier-studio" } as const;
 
-/** What a page kept; null where the browser blocks its storage. */
+/** A stored draft; null without one, and when the browser blocks its storage. */
 export function readDraft(key: string): string | null {
   try {
     return localStorage.getItem(key);
@@ -37,7 +37,7 @@ export function readDraft(key: string): string | null {
   }
 }
 
-/** Keeps what a page holds. In a full or blocked storage nothing is kept, and the page goes on with what it holds. */
+/** Stores a draft. When the storage is full or blocked, the draft lives only in the page. */
 export function writeDraft(key: string, text: string): void {
   try {
     localStorage.setItem(key, text);
@@ -46,16 +46,17 @@ export function writeDraft(key: string, text: string): void {
   }
 }
 
-/** What one person wrote is not for the next one at this browser. */
+/** Deletes all drafts, so that the next user of this browser cannot read them. */
 export function forgetDrafts(storage: Pick<Storage, "removeItem">): void {
   for (const key of Object.values(draftKeys)) storage.removeItem(key);
 }
 
-let isOnItsWay = false;
+/** This tab announced an account change and is loading another page. */
+let isLeaving = false;
 
-/** The session has ended: the drafts are deleted, so the next user of this browser cannot read them. */
+/** Call when the session has ended: deletes the drafts and sends every tab to the sign-in page or a reload. */
 export function announceSignOut(): void {
-  if (isOnItsWay) return;
+  if (isLeaving) return;
   try {
     forgetDrafts(localStorage);
   } catch {
@@ -64,17 +65,17 @@ export function announceSignOut(): void {
   announceAccountChange("/sign-in");
 }
 
-/** This browser uses another account now: every tab reloads, so that no data of the former account stays visible. */
+/** Call when this browser uses another account: this tab goes to `goTo`, and all others reload, so that no old data stays visible. */
 export function announceAccountChange(goTo: string): void {
-  if (isOnItsWay) return;
-  isOnItsWay = true;
+  if (isLeaving) return;
+  isLeaving = true;
   const channel = new BroadcastChannel(channelName);
   channel.postMessage({ type: "account-changed" } satisfies TabMessage);
   channel.close();
   window.location.assign(goTo);
 }
 
-/** Reloads this tab. The announcing tab receives its own message too, and a reload would keep its address. */
+/** Reloads this tab, unless it made the announcement: then it is already loading another page. */
 export function followAccountChange(): void {
-  if (!isOnItsWay) window.location.reload();
+  if (!isLeaving) window.location.reload();
 }

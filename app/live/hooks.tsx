@@ -35,7 +35,7 @@ export function useProgress(id: string) {
 
 const none: readonly JobView[] = [];
 
-/** Jobs that are open or ended while this browser watched; newest first. */
+/** Jobs that are open, or that ended while this browser watched; newest first. */
 export function useLiveJobs(): readonly JobView[] {
   return useSyncExternalStore(live.watchList, live.list, () => none);
 }

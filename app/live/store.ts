@@ -1,17 +1,18 @@
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
 
-/** The fields of a job that a list row shows; other changes notify only the watchers of that job. */
+/** The fields that decide whether the list changes. Other changes notify only the watchers of that job. */
 function rowOf({ status, cancelRequested, error, outputs }: JobView): string {
   return JSON.stringify([status, cancelRequested, error, outputs]);
 }
 
-function changesRow(known: JobView | undefined, job: JobView): boolean {
+function isRowChanged(known: JobView | undefined, job: JobView): boolean {
   return known === undefined || rowOf(known) !== rowOf(job);
 }
 
+/** What an accepted update replaced. */
 interface Acceptance {
   readonly known: JobView | undefined;
-  readonly changesRow: boolean;
+  readonly isRowChanged: boolean;
 }
 
 /** The newest state of each job. */
@@ -19,12 +20,12 @@ function createJobTable() {
   const jobById = new Map<string, JobView>();
   let list: readonly JobView[] = [];
   return {
-    /** null when the job is known as new or newer. */
+    /** Stores the job. null when the stored job has the same or a newer revision. */
     accept(job: JobView): Acceptance | null {
       const known = jobById.get(job.id);
       if (known !== undefined && known.revision >= job.revision) return null;
       jobById.set(job.id, job);
-      return { known, changesRow: changesRow(known, job) };
+      return { known, isRowChanged: isRowChanged(known, job) };
     },
     get: (id: string) => jobById.get(id),
     all: (): readonly JobView[] => [...jobById.values()],
@@ -37,24 +38,24 @@ function createJobTable() {
 }
 
 /** A set of listeners. */
-function createListeners<Told extends readonly unknown[]>() {
-  const listeners = new Set<(...told: Told) => void>();
+function createListeners<Args extends readonly unknown[]>() {
+  const listeners = new Set<(...args: Args) => void>();
   return {
-    tell: (...told: Told) => {
-      for (const listener of listeners) listener(...told);
+    notify: (...args: Args) => {
+      for (const listener of listeners) listener(...args);
     },
-    watch: (listener: (...told: Told) => void) => {
+    watch: (listener: (...args: Args) => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
   };
 }
 
-/** Listeners that each wait for one id. */
+/** Listeners by job id. */
 function createListenersById() {
   const listenersById = new Map<string, Set<() => void>>();
   return {
-    tell: (id: string) => {
+    notify: (id: string) => {
       for (const listener of listenersById.get(id) ?? []) listener();
     },
     watch: (id: string, listener: () => void) => {
@@ -68,7 +69,7 @@ function createListenersById() {
   };
 }
 
-/** The last progress report of a running try. */
+/** The last progress report of a running attempt. */
 interface LiveProgress {
   readonly attempt: number;
   readonly progress: number;
@@ -78,12 +79,12 @@ interface LiveProgress {
 
 export type Connection = "connecting" | "live" | "reconnecting";
 
-/** Everything one tab knows, in a shape that can be sent to another tab. */
+/** The whole state of one tab, as plain data that can be sent to another tab. */
 export interface LiveState {
   readonly jobs: readonly JobView[];
   readonly progress: readonly (readonly [string, LiveProgress])[];
   readonly connection: Connection;
-  /** Time of the last update; where a new stream resumes. */
+  /** Time of the last update (ISO 8601), from which a new stream resumes. */
   readonly at: string | null;
 }
 
@@ -95,11 +96,11 @@ export function hasEnded(job: Pick<JobView, "status">): boolean {
   return endedStatuses.has(job.status);
 }
 
-/** The last progress reports of running tries. */
+/** The last progress report of each running attempt. */
 function createProgressTable() {
   const progressById = new Map<string, LiveProgress>();
   return {
-    /** False when the update is of an earlier try, or of a job that ended or is not known. */
+    /** False when the update is of an earlier attempt, or of a job that has ended or is unknown. */
     accept({ jobId, attempt, progress, stage, preview }: ProgressUpdate, job: JobView | undefined): boolean {
       if (job === undefined || hasEnded(job) || attempt < job.attempt) return false;
       const known = progressById.get(jobId);
@@ -116,25 +117,28 @@ function createProgressTable() {
 type Listener = () => void;
 type EndListener = (job: JobView) => void;
 
-/** Jobs of this browser's user as they change. One listener per job, so that a tick of progress renders one row. */
+/** The jobs of the user, as the live stream reports them. Listeners are per job, so that progress renders one row only. */
 export interface LiveStore {
+  /** An update of the stream. */
   readonly apply: (update: JobsUpdate) => void;
+  /** A job that a query returned. */
   readonly put: (job: JobView) => void;
+  /** The state of another tab. */
   readonly adopt: (state: LiveState) => void;
   readonly state: () => LiveState;
   readonly setConnection: (connection: Connection) => void;
   readonly job: (id: string) => JobView | undefined;
   readonly progress: (id: string) => LiveProgress | undefined;
-  /** Newest first; the same array until a job comes or what its row shows changes. */
+  /** Newest first. The same array until a job is added or a field of a row changes. */
   readonly list: () => readonly JobView[];
   readonly connection: () => Connection;
   readonly watchJob: (id: string, listener: Listener) => () => void;
   readonly watchList: (listener: Listener) => () => void;
-  /** Called once for each job that was seen open and then ended. */
+  /** The listener is called once for each job that ends while this store holds it as open. */
   readonly onEnd: (listener: EndListener) => () => void;
 }
 
-/** The tables and who watches them. */
+/** The tables of jobs and progress, with their listeners. */
 function createJobs() {
   const table = createJobTable();
   const progress = createProgressTable();
@@ -146,22 +150,22 @@ function createJobs() {
   function accept(job: JobView): boolean {
     const accepted = table.accept(job);
     if (accepted === null) return false;
-    const { known, changesRow } = accepted;
+    const { known, isRowChanged } = accepted;
     if (hasEnded(job) || known?.attempt !== job.attempt) progress.drop(job.id);
-    jobListeners.tell(job.id);
-    if (known !== undefined && !hasEnded(known) && hasEnded(job)) endListeners.tell(job);
-    return changesRow;
+    jobListeners.notify(job.id);
+    if (known !== undefined && !hasEnded(known) && hasEnded(job)) endListeners.notify(job);
+    return isRowChanged;
   }
 
   function acceptAll(changed: readonly JobView[]): void {
-    const redraw = changed.map(accept).some(Boolean);
-    if (!redraw) return;
+    const isListChanged = changed.map(accept).some(Boolean);
+    if (!isListChanged) return;
     table.relist();
-    listListeners.tell();
+    listListeners.notify();
   }
 
   function acceptProgress(update: ProgressUpdate): void {
-    if (progress.accept(update, table.get(update.jobId))) jobListeners.tell(update.jobId);
+    if (progress.accept(update, table.get(update.jobId))) jobListeners.notify(update.jobId);
   }
 
   return { table, progress, jobListeners, listListeners, endListeners, acceptAll, acceptProgress };
@@ -176,7 +180,7 @@ export function createLiveStore(): LiveStore {
   function setConnection(next: Connection): void {
     if (next === connection) return;
     connection = next;
-    listListeners.tell();
+    listListeners.notify();
   }
 
   return {
@@ -204,5 +208,5 @@ export function createLiveStore(): LiveStore {
   };
 }
 
-/** The one store of a tab. */
+/** The store of this tab. */
 export const live = createLiveStore();

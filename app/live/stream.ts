@@ -8,11 +8,11 @@ interface StreamHandlers {
   readonly onLost: () => void;
 }
 
-/** Opens one stream that resumes at `since`; returns how to close it. */
+/** Opens one stream that resumes at `since`; returns the function that closes it. */
 export type OpenStream = (since: string | null, handlers: StreamHandlers) => () => void;
 
 const firstWaitMs = 300;
-const longestWaitMs = 5_000;
+const maxWaitMs = 5_000;
 
 interface Options {
   readonly open: OpenStream;
@@ -22,7 +22,7 @@ interface Options {
   readonly onLost: () => void;
 }
 
-/** Keeps a stream open until it is closed: each loss waits a little longer and resumes where the last one ended. */
+/** Opens the stream again after each loss, with a growing pause, from the time of the last update. Returns a close function. */
 export function keepStream(options: Options): () => void {
   let closed = false;
   let waitMs = firstWaitMs;
@@ -43,7 +43,7 @@ export function keepStream(options: Options): () => void {
         close();
         options.onLost();
         timer = setTimeout(connect, waitMs);
-        waitMs = Math.min(waitMs * 2, longestWaitMs);
+        waitMs = Math.min(waitMs * 2, maxWaitMs);
       },
     });
   }
@@ -62,7 +62,7 @@ export const openJobStream: OpenStream = (since, handlers) => {
   let wasOpen = false;
   let unsubscribe: () => void = () => undefined;
 
-  // A refused stream gives no reason: the session may have ended.
+  // The browser reports no reason for a refused stream. The session may have ended, so it is checked again.
   function lose(): void {
     if (!wasOpen) forgetSession();
     handlers.onLost();

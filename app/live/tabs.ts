@@ -2,7 +2,7 @@ import { openChannel, type TabChannel, type TabMessage } from "./channel.ts";
 import type { LiveStore } from "./store.ts";
 import { keepStream, type OpenStream } from "./stream.ts";
 
-/** A short interruption is not shown; a longer one is. */
+/** Interruptions shorter than this are not shown. */
 const breakShownAfterMs = 3_000;
 
 interface LeadOptions {
@@ -11,7 +11,7 @@ interface LeadOptions {
   readonly open: OpenStream;
 }
 
-/** The leading tab holds the stream and shares its updates. */
+/** Holds the stream and sends its updates to the other tabs; returns the function that stops it. */
 function lead({ store, channel, open }: LeadOptions): () => void {
   let breakTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -22,21 +22,21 @@ function lead({ store, channel, open }: LeadOptions): () => void {
   function noteBreak(): void {
     breakTimer ??= setTimeout(() => share("reconnecting"), breakShownAfterMs);
   }
-  function noteLife(): void {
+  function noteAnswer(): void {
     clearTimeout(breakTimer);
     breakTimer = undefined;
     if (store.connection() !== "live") share("live");
   }
 
-  // A page that has just opened has lost nothing yet.
+  // A tab that takes over the lead may already be disconnected. A page that was just opened is not.
   if (store.connection() !== "connecting") noteBreak();
   const close = keepStream({
     open,
     since: () => store.state().at,
-    onOpen: noteLife,
+    onOpen: noteAnswer,
     onLost: noteBreak,
     onUpdate: (update) => {
-      noteLife();
+      noteAnswer();
       store.apply(update);
       channel.send({ type: "update", update });
     },
@@ -51,7 +51,7 @@ interface StartLiveOptions {
   readonly store: LiveStore;
   readonly open: OpenStream;
   readonly onAccountChange: () => void;
-  /** Missing outside secure contexts, as over plain http on a LAN address: then each tab leads for itself. */
+  /** Missing outside secure contexts, as over plain http on a LAN address: then each tab has a stream of its own. */
   readonly locks: LockManager | undefined;
 }
 
@@ -63,7 +63,8 @@ interface Tab {
 
 const lockName = "atelier-live";
 
-function hear(
+/** Handles a message of another tab. */
+function receive(
   message: Exclude<TabMessage, { type: "account-changed" }>,
   { store, channel, isLeading }: Tab,
 ): void {
@@ -87,7 +88,7 @@ function leadAlone({ store, open, onAccountChange }: StartLiveOptions): () => vo
   const channel = openChannel((message) => {
     if (message.type === "account-changed") onAccountChange();
   });
-  // Another tab's word about its own connection would be wrong here, and this tab's there.
+  // Nothing is shared: each tab has a connection of its own, with a state of its own.
   const stop = lead({ store, open, channel: { ...channel, send: () => undefined } });
   return () => {
     stop();
@@ -100,12 +101,12 @@ function leadInTurn({ store, open, onAccountChange }: StartLiveOptions, locks: L
   let leading = false;
   const channel = openChannel((message) => {
     if (message.type === "account-changed") onAccountChange();
-    else hear(message, { store, channel, isLeading: () => leading });
+    else receive(message, { store, channel, isLeading: () => leading });
   });
   channel.send({ type: "hello" });
 
   async function holdLead(): Promise<void> {
-    // The lock may be granted just after this tab let go of it.
+    // The lock may be granted just after this tab stopped waiting for it.
     if (leaving.signal.aborted) return;
     leading = true;
     const stop = lead({ store, channel, open });
@@ -121,7 +122,7 @@ function leadInTurn({ store, open, onAccountChange }: StartLiveOptions, locks: L
   };
 }
 
-/** Joins the tabs of this browser: one leads and holds the stream, the others listen and wait for the lock. */
+/** One tab of the browser holds the lock and the stream; the others get its updates and wait for the lock. Returns a stop function. */
 export function startLive(options: StartLiveOptions): () => void {
   return options.locks === undefined ? leadAlone(options) : leadInTurn(options, options.locks);
 }

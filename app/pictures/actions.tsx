@@ -12,24 +12,24 @@ import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 
-/** The list in pieces of at most `size`, in order. */
+/** Splits a list into chunks of at most `size` items. */
 export function chunksOf<T>(list: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
     list.slice(index * size, (index + 1) * size),
   );
 }
 
-/** As many as the server takes in one call. */
+/** Limit of the server for one call. */
 export const idsPerCall = 500;
 
 interface CallsMade {
-  /** The ids of the calls that were answered. */
+  /** Ids of the calls that succeeded. */
   readonly done: readonly string[];
-  /** Why the rest was not tried; null when all calls were answered. */
+  /** The failure that ended the calls; null when all succeeded. */
   readonly failure: { readonly error: unknown } | null;
 }
 
-/** Calls for one piece of the ids after the other, until one call fails. */
+/** Calls with one chunk of ids after the other, until one call fails. */
 export async function callFor(
   ids: readonly string[],
   call: (ids: string[]) => Promise<unknown>,
@@ -49,10 +49,10 @@ export async function callFor(
 type Picture = Pick<ImageView, "widthPx" | "heightPx">;
 
 interface UpscaleOffer {
-  /** What it becomes. */
+  /** Size of the result as text. */
   readonly size: string;
   readonly isPossible: boolean;
-  /** Why it cannot be done, or has to wait. */
+  /** Why the upscale is not possible, or has to wait; null otherwise. */
   readonly reason: string | null;
 }
 
@@ -71,7 +71,7 @@ export function useUpscaleOffer(image: Picture, scale: 2 | 4 = 2): UpscaleOffer 
   return { size, isPossible: false, reason: t("tooLarge", { size, max }) };
 }
 
-/** What an engine can do with a picture at one click; the result comes to the gallery. */
+/** Actions that need one click; their result appears in the gallery. */
 export function QuickActions({ image }: { readonly image: ImageView }) {
   const t = useTranslations("pictures");
   const submit = useSubmit(() => toastDone(t("started")));
@@ -127,7 +127,7 @@ export function useStar() {
     },
     onError: (error, { ids }) => {
       onError(error);
-      // One of them failed; the others may have their star.
+      // One request failed, but others may have succeeded, so all are fetched again.
       for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: keys.imageLists }),
@@ -152,7 +152,7 @@ export function StarButton({ imageId }: { readonly imageId: string }) {
 
 type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextCursor: string | null }>;
 
-/** Loaded pages of a list less some pictures. */
+/** Removes pictures from the loaded pages of a list. */
 function withoutImages(ids: ReadonlySet<string>) {
   return (data: Pages | undefined): Pages | undefined =>
     data && {
@@ -161,7 +161,7 @@ function withoutImages(ids: ReadonlySet<string>) {
     };
 }
 
-/** Takes pictures away at once and offers to bring them back. */
+/** Removes pictures from the lists at once, deletes them on the server, and offers Undo. */
 export function useRemoveImages(): (ids: readonly string[]) => void {
   const t = useTranslations("pictures");
   const queries = useQueryClient();
@@ -186,7 +186,7 @@ export function useRemoveImages(): (ids: readonly string[]) => void {
           onUndo: () => void restore(removed),
         });
       const remove = async () => {
-        // A list that is on its way would bring the pictures back.
+        // A fetch under way would show the removed pictures again.
         await queries.cancelQueries({ queryKey: keys.imageLists });
         queries.setQueriesData({ queryKey: keys.imageLists }, withoutImages(new Set(ids)));
         const made = await callFor(ids, (some) => api.images.remove.mutate({ ids: some }));

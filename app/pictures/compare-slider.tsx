@@ -5,7 +5,7 @@ import { type KeyboardEvent as ReactKeyboardEvent, type PointerEvent, useEffect,
 
 const typing = "input, textarea, select, button, a, [contenteditable], [role=radio], [role=checkbox]";
 
-/** Whether a key is held down while nothing that uses it itself has the focus. */
+/** Whether a key is held down, unless the focused element uses that key itself. */
 function useHeldKey(key: string): boolean {
   const [isHeld, setHeld] = useState(false);
   useEffect(() => {
@@ -44,7 +44,7 @@ const steps: Record<string, (at: number) => number> = {
 };
 const bound = (percent: number) => Math.min(100, Math.max(0, percent));
 
-/** Before on the left, after on the right of a line that can be dragged; holding space shows the original. */
+/** Two pictures split by a line that can be dragged: before on the left, after on the right. Space shows the original. */
 export function CompareSlider({ beforeUrl, afterUrl, afterAlt, className = "" }: Props) {
   const t = useTranslations("pictures");
   const [percent, setPercent] = useState(50);

@@ -28,7 +28,7 @@ function thumbhashUrl(thumbhash: string): string {
   return url;
 }
 
-/** The name of a picture: its title, else its kind and time. */
+/** The display name of a picture: its title, else its kind and time. */
 export function useImageName(): (image: ImageView) => string {
   const t = useTranslations("pictures");
   const jobs = useTranslations("jobs");
@@ -59,7 +59,7 @@ interface Props {
   readonly eager?: boolean;
 }
 
-/** A stored picture that starts as its thumbhash. */
+/** A stored picture; its thumbhash is shown until the file is loaded. */
 export function Picture({ imageId, variant, alt, thumbhash, className, fit = "cover", eager }: Props) {
   const [isLoaded, setLoaded] = useState(false);
   const hashStyle =

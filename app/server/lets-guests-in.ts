@@ -1,6 +1,6 @@
 /** Whether a visitor without an account may use the studio; SIGN_UP is checked when the studio starts. */
 export function letsGuestsIn(): boolean {
-  // Not by the services: proxy.ts asks before each page, and needs no database for it.
+  // Read without the services: proxy.ts calls this before each page, and must not need a database.
   // oxlint-disable-next-line no-restricted-properties
   return (process.env["SIGN_UP"]?.trim() || "open") === "open";
 }

@@ -10,13 +10,13 @@ declare global {
   var atelierServices: Promise<Services> | undefined;
 }
 
-/** What the supervisor sets and a bare `next start` lacks. */
+/** Names that the supervisor sets. Without it (a bare `next start`) they may be missing. */
 const needed = ["DATABASE_URL", "AUTH_SECRET"] as const;
 
 async function open(): Promise<Services> {
-  // Pictures and logs are for this user alone, also below a bare `next start`.
+  // Only the owner of the process may read pictures and logs; the supervisor sets this too, a bare `next start` does not.
   process.umask(0o077);
-  // The one place of the web process that reads the environment, through parseEnv.
+  // The only place in the web process that reads the environment, through parseEnv.
   // oxlint-disable-next-line no-restricted-properties
   const { env, problems } = parseEnv(process.env);
   if (!env) throw new ConfigurationError(problems);
@@ -29,7 +29,7 @@ async function open(): Promise<Services> {
   return services;
 }
 
-/** The services of the web process, opened on first use; a failed try is made again by the next request. */
+/** The services of the web process, opened on first use; after a failure the next request tries again. */
 export function getServices(): Promise<Services> {
   globalThis.atelierServices ??= open().catch((error: unknown) => {
     globalThis.atelierServices = undefined;
@@ -41,7 +41,7 @@ export function getServices(): Promise<Services> {
 
 type Answer = (services: Services, request: Request) => Promise<Response> | Response;
 
-/** For an answer that a browser shows as a page, such as the API's documentation: styles and pictures, no scripts. */
+/** Content-Security-Policy of answers that a browser may show as a page, such as the API docs: styles and images, no scripts. */
 const apiPolicy = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -57,7 +57,7 @@ function withPolicy(response: Response): Response {
   return response;
 }
 
-/** A route handler over the services; while they cannot be opened it answers 503. */
+/** Makes a Next route handler: opens the services and passes them with the request to `answer`; 503 while they cannot be opened. */
 export function withServices(answer: Answer): (request: Request) => Promise<Response> {
   return async (request) => {
     let services: Services;

@@ -19,7 +19,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** What is wrong with the configuration; null when the failure has another cause. */
+/** The problems of the configuration; null when the failure has another cause. */
 function configurationProblems(error: unknown): readonly Problem[] | null {
   if (error instanceof ConfigurationError) {
     return error.problems.map(({ name, message }) => ({ path: name, message }));
@@ -30,7 +30,7 @@ function configurationProblems(error: unknown): readonly Problem[] | null {
   return null;
 }
 
-/** The answer while the services cannot be opened: only what is known, and nothing from inside an unknown error. */
+/** The 503 while the services cannot be opened. Of an unknown error it contains no text. */
 export function startFailureResponse(error: unknown): Response {
   const problems = configurationProblems(error);
   const detail =
@@ -51,28 +51,27 @@ export function startFailureResponse(error: unknown): Response {
   });
 }
 
-interface Told {
+interface LoggedError {
   readonly type: string;
   readonly message: string;
   readonly stack?: string | undefined;
-  readonly cause?: Told;
+  readonly cause?: LoggedError;
 }
 
-/** Not the error's other properties: an unusable address carries its password in one of them. */
-function tell(error: unknown): Told {
-  if (!(error instanceof Error))
-    return { type: typeof error, message: "Something else than an error was thrown." };
+/** Leaves out the other properties of the error: that of an invalid URL contains the password. */
+function describeError(error: unknown): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: "The thrown value is no Error." };
   const { name: type, message, stack, cause } = error;
-  return { type, message, stack, ...(cause === undefined ? {} : { cause: tell(cause) }) };
+  return { type, message, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) };
 }
 
-/** One structured line about it; the log itself may be what could not be opened. */
+/** One JSON log line about the failure; written without the log, which may be what failed to open. */
 export function startFailureLine(error: unknown, at: Date): string {
   const line = {
     level: 50,
     time: at.getTime(),
     process: "web",
-    err: tell(error),
+    err: describeError(error),
     msg: "the services could not be opened",
   };
   return `${JSON.stringify(line)}\n`;

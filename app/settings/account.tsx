@@ -63,7 +63,7 @@ interface Passwords {
   readonly newPassword: string;
 }
 
-/** Sets another password and ends every other session. */
+/** Changes the password and ends every other session. */
 function useChangePassword(onChanged: () => void) {
   return useMutation({
     mutationFn: async (passwords: Passwords) => {
@@ -89,7 +89,7 @@ function PasswordForm() {
     change.mutate({ currentPassword, newPassword });
   };
   return (
-    // POST: sent before the page is hydrated, a password must not end in the address.
+    // POST, because a submit before hydration would put the password into the URL.
     <form method="post" className="flex max-w-[420px] flex-col gap-4" onSubmit={submit}>
       <Field
         name="current-password"
@@ -181,7 +181,7 @@ export function GuestSection() {
 
 const bytesPerMb = 1_048_576;
 
-/** How much space the pictures take up, and how much they may. */
+/** Disk space of the user's pictures, and the limit. */
 export function SpaceSection() {
   const t = useTranslations("settings");
   const format = useFormatter();

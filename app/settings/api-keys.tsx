@@ -19,7 +19,7 @@ interface RevokeDialogProps {
   readonly onConfirm: () => void;
 }
 
-/** Asks before a key stops to work, which cannot be undone. */
+/** Asks for confirmation, because a revoked key cannot be restored. */
 function RevokeDialog({ name, isOpen, onOpenChange, onConfirm }: RevokeDialogProps) {
   const t = useTranslations("apiKeys");
   return (
@@ -137,7 +137,7 @@ interface NewKeyProps {
   readonly onDone: () => void;
 }
 
-/** A fresh key, shown this once. */
+/** A new key. It is shown only once, because the server stores its hash. */
 function NewKey({ value, onDone }: NewKeyProps) {
   const t = useTranslations("apiKeys");
   const shown = useRef<HTMLElement>(null);

@@ -7,7 +7,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** A topic of the settings: what it is about on the left, its controls on the right. */
+/** A section of the settings: title and text on the left, controls on the right. */
 export function SettingsSection({ id, title, text, children }: Props) {
   return (
     <section

@@ -53,7 +53,7 @@ function WaitingRow() {
   );
 }
 
-/** What can be asked of this studio, by which engine, and what to connect for the rest. */
+/** The kinds of jobs with their engines, and for unavailable kinds what to connect. */
 function EnginesSection() {
   const t = useTranslations("settings");
   const { data, error, refetch } = useCapabilitiesQuery();
@@ -101,7 +101,7 @@ function ThemeChoice() {
 }
 
 /** Placeholder until the user is known. */
-function WhoIsIt() {
+function UserPlaceholder() {
   const { error, retry } = useMeFailure();
   if (error !== null) return <LoadFailed error={error} onRetry={retry} />;
   return <div className="h-72" aria-busy />;
@@ -114,7 +114,7 @@ export function Settings() {
   const account = me && !me.isGuest ? me : null;
   return (
     <div className="max-w-[960px] divide-y divide-line px-4 pb-10 sm:px-6 wide:px-8">
-      {me === undefined ? <WhoIsIt /> : null}
+      {me === undefined ? <UserPlaceholder /> : null}
       {isGuest ? <GuestSection /> : null}
       {account ? <AccountSection me={account} /> : null}
       {me ? <SpaceSection /> : null}

@@ -13,7 +13,7 @@ export async function generateMetadata(): Promise<Metadata> {
   return { title: t("title") };
 }
 
-/** While the services cannot be opened the page stays; what it sends is answered with the reason. */
+/** While the services cannot be opened the page is shown all the same; a sign-in then fails with the reason. */
 const unknown = (): Entry => ({ signUp: letsGuestsIn() ? "open" : "closed", needsAdmin: false });
 
 export default async function SignInPage() {

@@ -11,7 +11,7 @@ import { announceAccountChange } from "../live/channel.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
 
-/** The limits of the server, which checks them; shown before a form is sent. */
+/** Limits of the server, checked here as well so that the form shows them before it is sent. */
 export const minPasswordLength = 10;
 const maxPasswordLength = 128;
 
@@ -44,7 +44,7 @@ const known: Readonly<Record<string, Known>> = {
   SIGN_UP_CLOSED: "closed",
 };
 
-/** The text for a refusal of the account service. */
+/** The text for an error of the account service. */
 export function useAuthError(): (error: unknown) => string {
   const t = useTranslations("signIn.errors");
   return useCallback(
@@ -60,7 +60,7 @@ export function useAuthError(): (error: unknown) => string {
   );
 }
 
-/** From the link that the server printed, or from an admin's invitation. */
+/** The token of a link: the one that the server printed for the first admin, or an invitation. */
 interface EntryToken {
   readonly kind: "admin" | "invitation";
   readonly value: string;
@@ -77,7 +77,7 @@ function parse(hash: string): EntryToken | null {
   return { kind: kind === "admin" ? "admin" : "invitation", value };
 }
 
-/** The token in the address, if usable now. Browsers do not send the fragment, so no server and no log sees the token. */
+/** The token in the URL fragment, if usable now. Browsers do not send the fragment, so no log contains the token. */
 function useEntryToken({ signUp, needsAdmin }: Entry): EntryToken | null {
   const hash = useSyncExternalStore(
     subscribe,
@@ -106,7 +106,7 @@ function AccountForm({ mode, token }: AccountFormProps) {
     enter.mutate(values);
   };
   return (
-    // POST: sent before the page is hydrated, a password must not end in the address.
+    // POST, because a submit before hydration would put the password into the URL.
     <form method="post" onSubmit={submit} className="mt-5 flex flex-col gap-4">
       <AccountFields
         mode={mode}
@@ -139,7 +139,7 @@ function Note({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** What the link does, or where the link of the first admin is. */
+/** Explains what the link does, or where to find the link of the first admin. */
 function EntryNote({ entry, token }: EntryNotesProps) {
   const t = useTranslations("signIn.entry");
   if (token !== null) return <Note>{t(token.kind)}</Note>;
@@ -151,7 +151,7 @@ function EntryNote({ entry, token }: EntryNotesProps) {
   );
 }
 
-/** The other ways in: as a guest, or who can help. */
+/** Other ways to sign in: as a guest, or by asking the operator. */
 function EntryFooter({ entry, token }: EntryNotesProps) {
   const t = useTranslations("signIn");
   if (entry.signUp !== "open" && token !== null) return null;
@@ -173,7 +173,7 @@ function EntryFooter({ entry, token }: EntryNotesProps) {
 
 type SignInMode = "signIn" | "create";
 
-/** One card over a quiet picture: sign in, or make an account. */
+/** The card to sign in or to create an account. */
 export function SignInCard({ entry }: { readonly entry: Entry }) {
   const t = useTranslations("signIn");
   const token = useEntryToken(entry);
@@ -216,7 +216,7 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
 }
 
 interface Credentials {
-  /** For a new account only. */
+  /** Used for a new account only. */
   readonly name: string;
   readonly email: string;
   readonly password: string;

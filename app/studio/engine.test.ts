@@ -19,21 +19,21 @@ const whole = workflow("whole");
 const painted = workflow("painted", { inputs: [{ role: "mask", required: true }] });
 
 const choose = (situation: Partial<Parameters<typeof chooseOutfitEngine>[0]>) =>
-  chooseOutfitEngine({ workflows: [whole, painted], wished: null, isPainted: false, ...situation }).chosen
+  chooseOutfitEngine({ workflows: [whole, painted], requested: null, isPainted: false, ...situation }).chosen
     ?.name ?? null;
 
 test("A12 the best that can run changes the outfit; with marks the one that follows them", () => {
   expect(choose({})).toBe("whole");
   expect(choose({ isPainted: true })).toBe("painted");
-  expect(choose({ wished: "painted" })).toBe("painted");
-  expect(choose({ wished: "local", isPainted: true })).toBeNull();
+  expect(choose({ requested: "painted" })).toBe("painted");
+  expect(choose({ requested: "local", isPainted: true })).toBeNull();
 });
 
-test("A12 without a live workflow it is the engine of this computer, whatever was wished", () => {
+test("A12 without a live workflow it is the engine of this computer, whatever was requested", () => {
   const workflows = [workflow("whole", { isLive: false })];
-  expect(choose({ workflows, wished: "whole" })).toBeNull();
+  expect(choose({ workflows, requested: "whole" })).toBeNull();
   expect(choose({ workflows: [painted] })).toBeNull();
-  expect(chooseOutfitEngine({ workflows, wished: null, isPainted: false }).options).toEqual([null]);
+  expect(chooseOutfitEngine({ workflows, requested: null, isPainted: false }).options).toEqual([null]);
 });
 
 test("A12 which engines follow marks, and which cannot work without", () => {

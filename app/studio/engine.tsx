@@ -10,14 +10,14 @@ import { categoriesOf, outfitRequest, studio, usePersonMask, useStudio } from ".
 export const localChoice = "local";
 
 interface Situation {
-  /** Workflows that change outfits, the best first. */
+  /** Workflows for outfit changes, the preferred one first. */
   readonly workflows: readonly OfferedWorkflow[];
-  readonly wished: string | null;
+  readonly requested: string | null;
   readonly isPainted: boolean;
 }
 
 export interface OutfitChoice {
-  /** What can run now, the best first; null is the engine of this computer. */
+  /** The engines that can run now, the preferred one first; null is the local engine. */
   readonly options: readonly (OfferedWorkflow | null)[];
   readonly chosen: OfferedWorkflow | null;
 }
@@ -32,22 +32,26 @@ export function needsMask(workflow: OfferedWorkflow | null): boolean {
   return workflow !== null && mask(workflow)?.required === true;
 }
 
-/** The engine: the wished one if it can run, else one that takes the mask, else the best. */
-export function chooseOutfitEngine({ workflows, wished, isPainted }: Situation): OutfitChoice {
+/** Chooses the engine: the requested one if it can run, else one that takes the painted mask, else the first. */
+export function chooseOutfitEngine({ workflows, requested, isPainted }: Situation): OutfitChoice {
   const live = workflows.filter(({ isLive }) => isLive);
   const options = [...live, null];
-  if (wished === localChoice) return { options, chosen: null };
+  if (requested === localChoice) return { options, chosen: null };
   const best = isPainted ? live.find(takesMask) : undefined;
-  const chosen = live.find(({ name }) => name === wished) ?? best ?? live.find((one) => !needsMask(one));
+  const chosen = live.find(({ name }) => name === requested) ?? best ?? live.find((one) => !needsMask(one));
   return { options, chosen: chosen ?? null };
 }
 
-/** The engine for this person's outfit, and the other options. */
+/** The chosen engine, and the other engines that can run now. */
 export function useOutfitEngine(personId: string | null) {
   const workflows = useWorkflows("outfit_change");
   const { engine, prompt } = useStudio();
   const { isPainted } = usePersonMask(personId);
-  const { options, chosen } = chooseOutfitEngine({ workflows: workflows ?? [], wished: engine, isPainted });
+  const { options, chosen } = chooseOutfitEngine({
+    workflows: workflows ?? [],
+    requested: engine,
+    isPainted,
+  });
   const takesPrompt = chosen?.params.prompt !== undefined;
   return {
     isKnown: workflows !== undefined,
@@ -84,7 +88,7 @@ interface Props {
   readonly isMissed: boolean;
 }
 
-/** The consent for the person on the photo; asked once for each photo. */
+/** The checkbox for the consent of the person on the photo; shown once per photo. */
 export function ConsentCheck({ personId, isMissed }: Props) {
   const t = useTranslations("studio");
   const { consentedIds } = useStudio();
@@ -108,9 +112,9 @@ export function ConsentCheck({ personId, isMissed }: Props) {
   );
 }
 
-const mostCharacters = 1_000;
+const maxCharacters = 1_000;
 
-/** The estimated run time of each option; null without inputs or with a required mask, which exists only after the start. */
+/** The estimated run time of each option; null without inputs, and for a workflow that requires a mask: it is uploaded at the start. */
 function useTimes(options: readonly (OfferedWorkflow | null)[]): readonly (string | null)[] {
   const { personId, garmentId, category } = useStudio();
   const { runs } = useTimeText();
@@ -122,7 +126,7 @@ function useTimes(options: readonly (OfferedWorkflow | null)[]): readonly (strin
   return useRunTimes(requests).map((runMs) => (runMs === null ? null : runs(runMs)));
 }
 
-/** The choice of the engine, and a prompt for a workflow that takes one. */
+/** The select of engines, and a prompt field for a workflow that takes one. */
 export function EngineChoice({ personId }: { readonly personId: string | null }) {
   const t = useTranslations("studio");
   const { prompt } = useStudio();
@@ -149,7 +153,7 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
           <textarea
             value={prompt}
             rows={2}
-            maxLength={mostCharacters}
+            maxLength={maxCharacters}
             placeholder={t("promptHint")}
             onChange={(event) => studio.set({ prompt: event.target.value })}
             className="field-sizing-content max-h-32 min-h-15 w-full resize-none rounded-control border border-edge bg-surface px-3 py-2 text-sm placeholder:text-quiet hover:border-quiet"

@@ -17,7 +17,7 @@ interface EmptyFrameProps {
   readonly onFile: (file: File) => void;
 }
 
-/** A frame without a picture: every way to bring one. */
+/** A frame without a picture: buttons to upload, paste or choose one. */
 function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
   const t = useTranslations("studio");
   const takeFirst = useCallback(
@@ -86,7 +86,7 @@ const whenEmpty = 0.8;
 const tallest = 0.66;
 const widest = 1.5;
 
-/** Width by height of a frame: that of its picture, between 2:3 and 3:2. */
+/** Width ÷ height of a frame: that of its picture, limited to 2:3 to 3:2. */
 export function frameProportion(picture: Sized | undefined): number {
   if (picture === undefined) return whenEmpty;
   return Math.min(widest, Math.max(tallest, picture.widthPx / picture.heightPx));
@@ -94,7 +94,7 @@ export function frameProportion(picture: Sized | undefined): number {
 
 interface PictureGroundProps {
   readonly isEmpty: boolean;
-  /** Width by height. */
+  /** Width ÷ height. */
   readonly proportion: number;
   readonly onFile?: (file: File) => void;
   readonly className?: string;
@@ -224,7 +224,7 @@ function FrameContent({ slot, state }: Pick<InputFrameProps, "slot" | "state">) 
   );
 }
 
-/** The frame of the person or of the garment, with what belongs to it below. */
+/** The frame of the person or of the garment; `children` are shown below the picture. */
 export function InputFrame({ slot, state, children }: InputFrameProps) {
   const t = useTranslations("studio");
   const { data: image } = useImage(state.imageId);

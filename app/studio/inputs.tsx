@@ -11,9 +11,9 @@ import { addUpload, dropUpload, type Upload, useUpload } from "../uploads/store.
 import { type Slot, studio, useStudio } from "./state.ts";
 
 interface Holding {
-  /** The stored picture of the slot. */
+  /** Image id of the slot's stored picture. */
   readonly storedId: string | null;
-  /** It was deleted since. */
+  /** The stored picture was deleted. */
   readonly isGone: boolean;
   readonly upload: Pick<Upload, "state"> | undefined;
 }
@@ -21,11 +21,11 @@ interface Holding {
 interface Reading {
   /** The picture of the slot; null while an upload replaces it. */
   readonly imageId: string | null;
-  /** Whether the next picture may go here without replacing another. */
+  /** Whether a new picture would replace none. */
   readonly isFree: boolean;
 }
 
-/** The content of a slot: an upload counts as its picture, a failed one leaves the slot free. */
+/** The content of a slot: a running upload counts as its picture; a failed upload leaves the slot free. */
 export function resolveSlot({ storedId, isGone, upload }: Holding): Reading {
   if (upload !== undefined) return { imageId: null, isFree: upload.state === "failed" };
   const imageId = isGone ? null : storedId;
@@ -40,7 +40,7 @@ interface RecentStripProps {
 
 const shown = 12;
 
-/** The wardrobe: persons or garments used before, one click away. */
+/** Persons or garments that were used before, as thumbnails to choose from. */
 export function RecentStrip({ slot, chosenId, onChoose }: RecentStripProps) {
   const t = useTranslations("studio");
   const { data } = useQuery({
@@ -83,7 +83,7 @@ interface Sample {
   readonly file: string;
 }
 
-/** Pictures under public/samples that a newcomer can try. */
+/** Sample pictures under public/samples. */
 const samples: Record<Slot, readonly Sample[]> = {
   person: [{ key: "astronaut", file: "astronaut.png" }],
   garment: [
@@ -140,7 +140,7 @@ async function readClipboard(): Promise<File | null> {
   return null;
 }
 
-/** Pastes by a button, for those without Ctrl+V at hand. */
+/** A paste button, for devices without a keyboard. */
 export function usePasteButton(onFiles: (files: File[]) => void): () => void {
   const t = useTranslations("studio");
   return useCallback(() => {
@@ -153,22 +153,22 @@ export function usePasteButton(onFiles: (files: File[]) => void): () => void {
 
 const fieldOf = { person: "personId", garment: "garmentId" } as const;
 
-/** Outlives the page, because its upload does. */
+/** Outlives the page, because the upload continues on other pages. */
 const uploadIdBySlot = new Map<Slot, string>();
 
 export interface SlotState {
-  /** The picture to run with; null while another is on its way up. */
+  /** Image id to submit; null while another picture is being uploaded. */
   readonly imageId: string | null;
   readonly isFree: boolean;
   readonly upload: Upload | undefined;
   readonly put: (file: File) => void;
   readonly choose: (imageId: string) => void;
-  /** Cancels the upload only; the replaced picture comes back. */
+  /** Cancels the upload; the slot shows the previous picture again. */
   readonly cancelUpload: () => void;
   readonly clear: () => void;
 }
 
-/** One of the two input pictures: the stored one, or a running upload. */
+/** State of one of the two input pictures: stored, or being uploaded. */
 export function useSlot(slot: Slot): SlotState {
   const storedId = useStudio()[fieldOf[slot]];
   const [uploadId, setUploadId] = useState<string | null>(() => uploadIdBySlot.get(slot) ?? null);

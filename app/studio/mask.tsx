@@ -25,7 +25,7 @@ interface PainterProps extends Props {
   readonly leaveRef: Ref<() => void>;
 }
 
-/** The person on the dark stage, to be painted where the garment goes. */
+/** The person's photo, on which the user paints the area of the garment. */
 function Painter({ person, strokes, onClose, leaveRef }: PainterProps) {
   const t = useTranslations("studio.mask");
   const session = useEditor({ strokes, undone: [] });

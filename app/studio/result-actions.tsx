@@ -6,14 +6,14 @@ import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { downloadUrl, useRemix } from "../client/remix.ts";
 import { useRetryJob } from "../jobs/parts.tsx";
-import { retryHelps, useJobFailureText } from "../jobs/text.ts";
+import { canRetryHelp, useJobFailureText } from "../jobs/text.ts";
 import { StarButton } from "../pictures/actions.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { localChoice } from "./engine.tsx";
 import { type Category, studio } from "./state.ts";
 
-/** Why there is no result, calmly, and what to do. */
+/** Shown for a failed job: the reason, and what to do. */
 export function ResultRefused({ job }: { readonly job: JobView }) {
   const t = useTranslations("studio");
   const jobs = useTranslations("jobs");
@@ -25,7 +25,7 @@ export function ResultRefused({ job }: { readonly job: JobView }) {
     <div role="status" className="flex max-w-[42ch] flex-col items-center gap-2 p-6 text-center">
       <p className="font-serif text-lg">{text.title}</p>
       <p className="text-sm text-quiet">{text.advice}</p>
-      {job.error !== null && !retryHelps(job.error.code) ? null : (
+      {job.error !== null && !canRetryHelp(job.error.code) ? null : (
         <Button size="small" className="mt-3" disabled={retry.isPending} onClick={() => retry.mutate()}>
           {t("retry")}
         </Button>
@@ -49,7 +49,7 @@ function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" 
   });
 }
 
-/** Restores the inputs and settings of the picture that the address names, with Undo. */
+/** Remix: restores inputs and settings from the job of the picture in the URL, with Undo. */
 export function useStudioRemix(): void {
   const t = useTranslations("studio");
   const take = useCallback(
@@ -70,11 +70,11 @@ export function useStudioRemix(): void {
 
 interface Props {
   readonly job: JobView;
-  /** The result belongs to the present inputs, so the next step is another garment. */
+  /** The result was made from the current inputs, so the next step is another garment. */
   readonly isCurrent: boolean;
 }
 
-/** What can be done with a finished result. */
+/** Buttons under a finished result. */
 export function ResultActions({ job, isCurrent }: Props) {
   const t = useTranslations("studio");
   const imageId = job.outputs[0]?.imageId;

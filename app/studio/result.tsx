@@ -56,7 +56,7 @@ export function BorderProgress({ value, label }: BorderProgressProps) {
   );
 }
 
-/** A finished result, compared with the photo it came from. */
+/** A finished result, compared with the input photo. */
 function ResultDone({ job }: { readonly job: JobView }) {
   const t = useTranslations("studio");
   const [box, setBox] = useState<HTMLDivElement | null>(null);
@@ -109,7 +109,7 @@ function ResultRunning({ job }: { readonly job: JobView }) {
       <div
         className={cx(
           "relative flex min-w-52 flex-col items-center gap-1 rounded-card bg-raised px-5 py-4 shadow-float",
-          // What develops is not hidden.
+          // The text moves to the lower edge, so that it does not cover the preview.
           now.preview !== null && "mt-auto mb-3 bg-raised/92 py-2.5",
         )}
       >
@@ -122,7 +122,7 @@ function ResultRunning({ job }: { readonly job: JobView }) {
         </p>
         {waiting === null ? null : (
           <p className="max-w-[28ch] text-center text-xs text-quiet">
-            {[waiting.place, waiting.start].filter((part) => part !== null).join(" · ")}
+            {[waiting.position, waiting.start].filter((part) => part !== null).join(" · ")}
           </p>
         )}
         <Button

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { isAbout, type Table } from "./run.ts";
+import { usedInputs, type StudioInputs } from "./run.ts";
 
 const input = (role: "person" | "garment" | "mask", imageId: string) => ({ role, imageId });
-const job: Parameters<typeof isAbout>[0] = {
+const job: Parameters<typeof usedInputs>[0] = {
   inputs: [input("person", "p"), input("garment", "g")],
   params: { category: "auto" },
   workflow: null,
   engine: "local",
 };
-const table: Table = {
+const current: StudioInputs = {
   personId: "p",
   garmentId: "g",
   category: "auto",
@@ -20,15 +20,15 @@ const table: Table = {
 
 test("A12 other marks than those that went along can be run", () => {
   const marked = { ...job, inputs: [...job.inputs, input("mask", "m")] };
-  expect(isAbout(marked, { ...table, maskId: "m" })).toBe(true);
-  expect(isAbout(marked, { ...table, maskId: "other" })).toBe(false);
-  expect(isAbout(marked, { ...table, maskId: null })).toBe(false);
-  expect(isAbout(marked, table)).toBe(false);
-  expect(isAbout(job, table)).toBe(true);
-  expect(isAbout(job, { ...table, maskId: null })).toBe(false);
+  expect(usedInputs(marked, { ...current, maskId: "m" })).toBe(true);
+  expect(usedInputs(marked, { ...current, maskId: "other" })).toBe(false);
+  expect(usedInputs(marked, { ...current, maskId: null })).toBe(false);
+  expect(usedInputs(marked, current)).toBe(false);
+  expect(usedInputs(job, current)).toBe(true);
+  expect(usedInputs(job, { ...current, maskId: null })).toBe(false);
 });
 
 test("A12 a category that the engine does not know was asked for as any", () => {
-  expect(isAbout(job, { ...table, category: "bottom" })).toBe(true);
-  expect(isAbout(job, { ...table, category: "dress" })).toBe(false);
+  expect(usedInputs(job, { ...current, category: "bottom" })).toBe(true);
+  expect(usedInputs(job, { ...current, category: "dress" })).toBe(false);
 });

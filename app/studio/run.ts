@@ -8,35 +8,36 @@ import { useSubmit } from "../client/submit.ts";
 import { useOutfitEngine } from "./engine.tsx";
 import { categoriesOf, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
 
-export interface Table {
+export interface StudioInputs {
   readonly personId: string | null;
   readonly garmentId: string | null;
   readonly category: Category;
-  /** null: the engine of this computer, called `name`. */
+  /** null: the local engine. */
   readonly chosen: OfferedWorkflow | null;
+  /** Name of the workflow, or of the engine without workflows. */
   readonly name: string;
   readonly prompt: string;
   /** The id of the uploaded mask; null before its upload, undefined when no mask is used. */
   readonly maskId: string | null | undefined;
 }
 
-type Asked = Pick<JobView, "inputs" | "params" | "workflow" | "engine">;
+type JobInputs = Pick<JobView, "inputs" | "params" | "workflow" | "engine">;
 
 /** Whether a job used exactly these inputs and settings. */
-export function isAbout({ inputs, params, workflow, engine }: Asked, table: Table): boolean {
+export function usedInputs({ inputs, params, workflow, engine }: JobInputs, current: StudioInputs): boolean {
   const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId;
-  const category = categoriesOf(table.chosen).includes(table.category) ? table.category : "auto";
+  const category = categoriesOf(current.chosen).includes(current.category) ? current.category : "auto";
   return (
-    inputOf("person") === table.personId &&
-    inputOf("garment") === table.garmentId &&
-    inputOf("mask") === table.maskId &&
+    inputOf("person") === current.personId &&
+    inputOf("garment") === current.garmentId &&
+    inputOf("mask") === current.maskId &&
     params.category === category &&
-    (workflow ?? engine) === table.name &&
-    (params.prompt ?? "") === table.prompt
+    (workflow ?? engine) === current.name &&
+    (params.prompt ?? "") === current.prompt
   );
 }
 
-/** The painted mask of the person as an id; null where none goes along. */
+/** A function that uploads the painted mask once and returns its image id; null when no mask is sent. */
 function useMaskId(personId: string | null) {
   const { data: person } = useImage(personId);
   const { takesMask } = useOutfitEngine(personId);
@@ -52,7 +53,7 @@ function forgetRefusedMask(error: unknown): void {
   if (failureOf(error).code !== "offline") personMask.forgetSent();
 }
 
-/** Starts the outfit change when all inputs are there. */
+/** Submits the outfit change when all inputs are present. */
 export function useRun(personId: string | null, garmentId: string | null) {
   const queries = useQueryClient();
   const showFailure = useFailureToast();

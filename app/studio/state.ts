@@ -7,7 +7,7 @@ import { hasPaint, type Stroke, uploadMask } from "../edit/mask.ts";
 import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
 
 export interface PersonMask {
-  /** The picture that was painted on. */
+  /** Image id of the photo on which the mask was painted. */
   readonly personId: string | null;
   readonly strokes: readonly Stroke[];
 }
@@ -21,7 +21,7 @@ let sentId: string | null = null;
 
 const isSent = () => sent?.mask.personId === mask.personId && sent.mask.strokes === mask.strokes;
 
-/** Where on the person the garment goes; kept until another person comes or the page is left. */
+/** The painted area of the garment; kept until another photo is chosen or the page is closed. */
 export const personMask = {
   get: (): PersonMask => mask,
   set: (next: PersonMask): void => {
@@ -32,7 +32,7 @@ export const personMask = {
     maskListeners.add(listener);
     return () => maskListeners.delete(listener);
   },
-  /** Uploads the mask once, however often it is used; rejects with the failure. */
+  /** Uploads the mask on first use and returns its image id; rejects with the failure. */
   send: (person: ImageView): Promise<string> => {
     if (sent === null || !isSent()) {
       sent = { mask, id: uploadMask(person, mask.strokes) };
@@ -77,7 +77,7 @@ interface StudioState {
   readonly personId: string | null;
   readonly garmentId: string | null;
   readonly category: Category;
-  /** A workflow's name, or `local`; null: the best that can run now. */
+  /** Name of a workflow, or `local`; null: the first engine that can run now. */
   readonly engine: string | null;
   /** For engines that take a prompt. */
   readonly prompt: string;
@@ -98,7 +98,7 @@ function parse(text: string | null): unknown {
   }
 }
 
-/** Written out: a schema library would be a megabyte more of modules in the page's development build. */
+/** Checked by hand: a schema library would add a megabyte of modules to the page in development. */
 function isState(value: unknown): value is StudioState {
   if (typeof value !== "object" || value === null) return false;
   const { personId, garmentId, category, engine, prompt, jobId, consentedIds } = value as Record<
@@ -118,7 +118,7 @@ function isState(value: unknown): value is StudioState {
 function readStored(fallback: StudioState): StudioState {
   const stored = parse(readDraft(storageKey));
   if (typeof stored !== "object" || stored === null) return fallback;
-  // What an older page stored lacks what came later.
+  // A state that an older version stored lacks fields that were added since.
   const filled: unknown = { ...fallback, ...stored };
   return isState(filled) ? filled : fallback;
 }
@@ -141,7 +141,7 @@ const emptyStudio: StudioState = {
   consentedIds: [],
 };
 
-/** The inputs and settings of the studio; they survive a reload. */
+/** The inputs and settings of the studio; stored in the browser, so they survive a reload. */
 export const studio = {
   get: (): StudioState => {
     state ??= readStored(emptyStudio);
@@ -170,7 +170,7 @@ interface OutfitInput {
   readonly workflow: OfferedWorkflow | null;
 }
 
-/** The preview composite lays clothes over the upper body and cannot fit trousers. */
+/** The garment categories that an engine can fit. The local engine fits the upper body only, so no trousers. */
 export function categoriesOf(workflow: OfferedWorkflow | null): readonly Category[] {
   return workflow === null ? ["auto", "top", "dress"] : ["auto", "top", "bottom", "dress"];
 }

@@ -16,13 +16,13 @@ import { useSlot } from "./inputs.tsx";
 import { MaskButton } from "./mask.tsx";
 import { ResultActions, useStudioRemix } from "./result-actions.tsx";
 import { ResultFrame } from "./result.tsx";
-import { isAbout, useRun } from "./run.ts";
+import { usedInputs, useRun } from "./run.ts";
 import { outfitRequest, usePersonMask, useStudio } from "./state.ts";
 
 interface EngineLineProps {
-  /** A result is shown, so the line names the engine that made the result. */
+  /** A result is shown; the line then names the engine that made the result. */
   readonly isDone: boolean;
-  /** All inputs are there and no job runs. */
+  /** All inputs are present and no job runs. */
   readonly isReady: boolean;
 }
 
@@ -63,7 +63,7 @@ function EngineLine({ isDone, isReady }: EngineLineProps) {
   const obstacle = useObstacle(isDone);
   if (obstacle !== null) return <p className="text-xs text-warn">{obstacle}</p>;
   const localName = t(isDone ? "engineLocalDone" : "engineLocal");
-  // The select of engines already names the engine.
+  // With several options the select of engines already names the engine.
   const isNamed = isDone || options.length < 2;
   return (
     <p className="flex min-h-[18px] flex-wrap gap-x-2 text-xs text-quiet">
@@ -87,7 +87,7 @@ function useIsCurrent(job: JobView | undefined): boolean {
   const { isPainted, sentId } = usePersonMask(personId);
   if (job === undefined) return false;
   const maskId = takesMask && isPainted ? sentId : undefined;
-  return isAbout(job, { personId, garmentId, category, chosen, name, prompt, maskId });
+  return usedInputs(job, { personId, garmentId, category, chosen, name, prompt, maskId });
 }
 
 function useIsDone(job: JobView | undefined): boolean {
@@ -96,12 +96,12 @@ function useIsDone(job: JobView | undefined): boolean {
 }
 
 interface RunBarProps {
-  /** False while a job runs: on a phone the bar then leaves its room to the result. */
+  /** False while a job runs: on a phone the bar is then hidden, so that the result has more room. */
   readonly isIdle: boolean;
   readonly children: ReactNode;
 }
 
-/** Holds the run button: under the result on a wide screen, else fixed above the tab bar, always in reach. */
+/** The bar with the run button: below the result on a wide screen, else fixed above the tab bar. */
 function RunBar({ isIdle, children }: RunBarProps) {
   return (
     <div
@@ -113,7 +113,7 @@ function RunBar({ isIdle, children }: RunBarProps) {
   );
 }
 
-/** Under the result: the one thing to do next. */
+/** Below the result: the actions of a finished result, and the run button unless that result is current. */
 function RunActions({ jobId, canRun, isSubmitting, onRun }: RunActionsProps) {
   const t = useTranslations("studio");
   const { job } = useJob(jobId);
@@ -148,7 +148,7 @@ export function Studio() {
   const { data: personImage } = useImage(personId);
 
   const uploadBatch = useUploadBatch();
-  // More than the frames can take go to the gallery.
+  // Files for which no frame is free are uploaded to the gallery.
   const takeFiles = useCallback(
     (files: File[]) => {
       if (files.length > (person.isFree ? 2 : 1)) {

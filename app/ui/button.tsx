@@ -3,7 +3,7 @@ import { Tooltip } from "@base-ui/react/tooltip";
 import { LoaderCircle } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 
-/** Joins class names, leaving out what is not there. */
+/** Joins class names; false, null and undefined are left out. */
 export function cx(...names: readonly (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(" ");
 }
@@ -28,7 +28,7 @@ const sizes: Record<ButtonSize, string> = {
   large: "h-11 px-5 text-sm",
 };
 
-/** Class names of a button, for links that look like one too. */
+/** Class names of a button, also for links that look like buttons. */
 export function buttonStyle(look: ButtonLook = "plain", size: ButtonSize = "medium"): string {
   return cx(base, looks[look], sizes[size]);
 }

@@ -24,7 +24,7 @@ export function Chip({ pressed, onPress, children }: ChipProps) {
 
 export type Fact = readonly [name: string, value: ReactNode];
 
-/** Names with their values, as a quiet table. */
+/** A small table of names and values. */
 export function Facts({ rows }: { readonly rows: readonly Fact[] }) {
   return (
     <dl className="divide-y divide-line border-y border-line empty:hidden">
@@ -45,7 +45,7 @@ interface ProgressProps {
   readonly className?: string;
 }
 
-/** A thin line that fills. */
+/** A thin progress bar. */
 export function Progress({ value, label, className }: ProgressProps) {
   const percent = value === null ? undefined : Math.round(value * 100);
   return (
@@ -74,7 +74,7 @@ interface EmptyStateProps {
   readonly children?: ReactNode;
 }
 
-/** A frame on its cord, with nothing in it yet. */
+/** Drawing of an empty picture frame. */
 function BareFrame() {
   return (
     <svg
@@ -92,7 +92,7 @@ function BareFrame() {
   );
 }
 
-/** Shown by a page without content. */
+/** Shown by a page without content: title, text, and an action as children. */
 export function EmptyState({ title, text, children }: EmptyStateProps) {
   return (
     <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[14dvh] pb-24 text-center">

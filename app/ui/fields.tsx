@@ -81,7 +81,7 @@ interface SegmentedProps<Value extends string> {
   readonly onChange: (value: Value) => void;
 }
 
-/** One choice of a few, all in sight. */
+/** One choice out of a few; all options are visible. */
 export function Segmented<Value extends string>({ label, value, options, onChange }: SegmentedProps<Value>) {
   return (
     <RadioGroup
@@ -143,7 +143,7 @@ interface NumberInputProps {
   readonly className?: string;
 }
 
-/** A number to type; what is typed counts on leaving the field or with Enter. */
+/** A number field; `onChange` is called on blur and on Enter. */
 export function NumberInput({ label, value, onChange, className }: NumberInputProps) {
   const [draft, setDraft] = useState<string | null>(null);
   const commit = () => {

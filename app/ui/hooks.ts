@@ -6,7 +6,7 @@ interface Size {
   readonly height: number;
 }
 
-/** The largest box of a picture's proportions inside another, in CSS px. */
+/** The largest box with the proportions of the picture that fits into another box, in CSS px. */
 export function fitBox(box: Size, picture: { readonly widthPx: number; readonly heightPx: number }): Size {
   const scale = Math.min(box.width / picture.widthPx, box.height / picture.heightPx);
   return { width: picture.widthPx * scale, height: picture.heightPx * scale };
@@ -30,7 +30,7 @@ export function useBoxSize(element: HTMLElement | null) {
 
 const never = () => () => undefined;
 
-/** False while a page takes over the server's HTML, which must not differ from what was sent. */
+/** False during hydration, when the client must render the same as the server's HTML. */
 export function useIsHydrated(): boolean {
   return useSyncExternalStore(
     never,
@@ -39,7 +39,7 @@ export function useIsHydrated(): boolean {
   );
 }
 
-/** A value once it has not changed for a while. */
+/** The value after it has not changed for `quietMs`. */
 export function useSettled<Value>(value: Value, quietMs: number): Value {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -49,7 +49,7 @@ export function useSettled<Value>(value: Value, quietMs: number): Value {
   return settled;
 }
 
-/** Calls for more when the returned element comes within a screen's height of the view. */
+/** Calls `onNear` when the element of the returned ref is less than a screen height below the visible area. */
 export function useNearEnd(onNear: () => void, isEnabled: boolean) {
   const ref = useRef<HTMLDivElement>(null);
   const latest = useRef(onNear);

@@ -57,7 +57,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** A modal card in the middle; at the bottom of a phone. */
+/** A modal dialog in the middle of the screen; on a phone at the bottom. */
 export function Dialog({ open, onOpenChange, title, children }: Props) {
   const t = useTranslations("common");
   const popup = useRef<HTMLDivElement>(null);

@@ -42,7 +42,7 @@ function Option({ option }: { readonly option: SelectOption }) {
   );
 }
 
-/** One choice of several that need a word each. */
+/** One choice of several, each with a title and a description. */
 export function Select({ label, value, options, onChange, hideLabel = false }: Props) {
   const labelId = useId();
   return (

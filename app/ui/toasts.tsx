@@ -4,7 +4,7 @@ import { CircleAlert, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { buttonStyle } from "./button.tsx";
 
-/** The one manager of toasts, also for code outside React. */
+/** The only manager of toasts; also usable outside React. */
 export const toasts = Toast.createToastManager();
 
 interface UndoableToast {
@@ -61,7 +61,7 @@ function ToastList() {
   ));
 }
 
-/** Where toasts appear: bottom middle, above the tabs of a phone. */
+/** Renders the toasts: at the bottom in the middle; on a phone above the tab bar. */
 export function Toaster() {
   return (
     <Toast.Portal>

@@ -9,7 +9,7 @@ type Take = (files: File[]) => void;
 
 const targets: Take[] = [];
 
-/** Where files go that are dropped on the page or pasted: the page that asked last. */
+/** Receiver of files that are dropped or pasted: the one that registered last. */
 function currentTarget(): Take | undefined {
   return targets.at(-1);
 }
@@ -37,7 +37,7 @@ interface PickerOptions {
   readonly camera?: boolean;
 }
 
-/** Opens the system's dialog for pictures, or a phone's camera. */
+/** Returns a function that opens the file dialog; on a phone it also offers the camera. */
 export function useFilePicker(onFiles: (files: File[]) => void) {
   return useCallback(
     ({ multiple = false, camera = false }: PickerOptions = {}) => {
@@ -53,7 +53,7 @@ export function useFilePicker(onFiles: (files: File[]) => void) {
   );
 }
 
-/** Uploads a batch into the gallery; more than 20 files are refused before one of them is read. */
+/** Uploads files to the gallery; more than 20 files are refused before one of them is read. */
 export function useUploadBatch(): (files: readonly File[]) => void {
   const t = useTranslations("uploads");
   const queries = useQueryClient();
@@ -77,11 +77,11 @@ export function useUploadBatch(): (files: readonly File[]) => void {
   );
 }
 
-function give(files: File[]): void {
+function passOn(files: File[]): void {
   if (files.length > 0) currentTarget()?.(files);
 }
 
-/** Listens on the whole page; a drop zone that takes a file itself marks the event as handled. */
+/** Listens on the whole page. A drop zone that takes a file itself calls `preventDefault`; the event is then ignored here. */
 function usePageFiles(setOver: (over: boolean) => void): void {
   useEffect(() => {
     const leaving = new AbortController();
@@ -98,10 +98,10 @@ function usePageFiles(setOver: (over: boolean) => void): void {
       setOver(false);
       if (event.defaultPrevented || !carriesFiles(event.dataTransfer)) return;
       event.preventDefault();
-      give(filesOf(event.dataTransfer));
+      passOn(filesOf(event.dataTransfer));
     };
     const paste = (event: ClipboardEvent) => {
-      if (!event.defaultPrevented) give(filesOf(event.clipboardData));
+      if (!event.defaultPrevented) passOn(filesOf(event.clipboardData));
     };
     window.addEventListener("dragover", over, { signal });
     window.addEventListener("dragleave", leave, { signal });
@@ -111,7 +111,7 @@ function usePageFiles(setOver: (over: boolean) => void): void {
   }, [setOver]);
 }
 
-/** The whole page takes dropped and pasted pictures. */
+/** Takes pictures that are dropped anywhere on the page, or pasted. */
 export function PageDrop() {
   const t = useTranslations("uploads");
   const [isOver, setOver] = useState(false);

@@ -10,7 +10,7 @@ export const acceptedTypes = "image/jpeg,image/png,image/webp,image/avif";
 
 const accepted: ReadonlySet<string> = new Set(acceptedTypes.split(","));
 
-/** What the server would refuse anyway, known before a byte is read; null when there is nothing to object to. */
+/** The failure that the server would answer, found without reading the file; null for an acceptable file. */
 export function checkFile(file: Pick<File, "type" | "size">): Failure | null {
   if (!accepted.has(file.type)) return { code: "upload_unsupported", message: "" };
   if (file.size > maxUploadBytes) return { code: "upload_too_large", message: "" };
@@ -136,7 +136,7 @@ function sendNext(): void {
   for (const upload of waiting) void send(upload);
 }
 
-/** Takes a picture into the line; what cannot be sent is there at once with its reason. */
+/** Adds a file to the upload queue and returns the upload's id. A file that cannot be sent fails at once, with the reason. */
 export function addUpload(file: File, onDone?: DoneListener): string {
   const id = newId();
   const failure = checkFile(file);
@@ -160,7 +160,7 @@ export function retryUpload(id: string): void {
   sendNext();
 }
 
-/** Stops an upload if it still runs and takes it off the list. */
+/** Stops an upload if it still runs, and removes it from the list. */
 export function dropUpload(id: string): void {
   abortById.get(id)?.abort();
   const upload = uploads.get(id);

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Whether a server could listen there now. */
+/** Whether a server could listen at this port now. */
 export function isPortFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -12,7 +12,7 @@ export function isPortFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-/** A free port, chosen by the system. */
+/** A free port of 127.0.0.1, chosen by the system. Another process may take it before the caller does. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -25,7 +25,7 @@ export function findFreePort(): Promise<number> {
   });
 }
 
-/** Asks every 25 ms until the condition holds; false when it still does not after `timeoutMs`. */
+/** Checks the condition every 25 ms; true when it holds, false when it does not hold after `timeoutMs`. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,
@@ -41,13 +41,14 @@ export async function waitUntil(
 const rootDir = path.resolve(import.meta.dirname, "..", "..");
 const binDir = path.join(rootDir, "node_modules", ".bin");
 
+/** The outcome of one tool. */
 export interface ToolRun {
   readonly name: string;
   readonly isOk: boolean;
   readonly tookSeconds: number;
 }
 
-/** Runs an installed tool in the terminal, from the repository's root. */
+/** Runs a tool of `node_modules/.bin` from the repository's root, with its output in the terminal. Never rejects. */
 export function runTool(
   name: string,
   args: readonly string[],
@@ -71,7 +72,7 @@ export function runTool(
   });
 }
 
-/** One line about a part of a run. */
+/** One line for a summary: `ok    oxlint   3.2 s`. */
 export function describeRun({ name, isOk, tookSeconds }: ToolRun): string {
   return `${isOk ? "ok  " : "FAIL"}  ${name.padEnd(12)} ${tookSeconds.toFixed(1).padStart(7)} s`;
 }

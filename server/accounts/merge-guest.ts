@@ -52,8 +52,8 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
 }
 
 /**
- * The first try locks nothing ahead, because a worker that ends a job holds the job and then asks for the owner: the
- * other way round would deadlock. If new rows came in, the next tries keep them out by locking the guest first.
+ * The first attempt does not lock the guest first: a worker that ends a job locks the job and then the owner, so the
+ * opposite order could deadlock. When new rows arrived meanwhile, the next attempts lock the guest first.
  */
 async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<void> {
   await db.transaction(async (tx) => {

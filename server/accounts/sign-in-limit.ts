@@ -28,7 +28,7 @@ async function countTry(db: Db, key: string): Promise<boolean> {
   return (rows[0]?.count ?? 0) <= signInTries;
 }
 
-/** Uncounts a successful try, so that only failures count. */
+/** Removes a successful attempt from the count, so that only failures count. */
 async function forgetTry(db: Db, key: string): Promise<void> {
   await db.execute(sql`update rate_limits set count = greatest(count - 1, 0) where key = ${key}`);
 }

@@ -161,7 +161,7 @@ export async function checkRedis(url: string): Promise<CheckResult> {
 }
 
 const oldestNode = 24;
-const leastFreeBytes = 1024 ** 3;
+const minFreeBytes = 1024 ** 3;
 
 export function checkNode(): CheckResult {
   const version = process.versions.node;
@@ -188,7 +188,7 @@ export async function checkDiskSpace(dataDir: string): Promise<CheckResult> {
   try {
     const { bavail, bsize } = await statfs(path.resolve(dataDir));
     const freeGib = ((bavail * bsize) / 1024 ** 3).toFixed(1);
-    if (bavail * bsize >= leastFreeBytes) return passed("Disk space", `${freeGib} GiB free`);
+    if (bavail * bsize >= minFreeBytes) return passed("Disk space", `${freeGib} GiB free`);
     return failed("Disk space", `only ${freeGib} GiB free at the data folder; make room for at least 1 GiB`);
   } catch (error) {
     return failed("Disk space", `cannot be read: ${reasonOf(error)}`);

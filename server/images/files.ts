@@ -27,7 +27,7 @@ interface Waiting {
  */
 export function createTurns({ slots, heavySlots }: { slots: number; heavySlots: number }): TakeTurn {
   const running = { light: 0, heavy: 0 };
-  /** The owner with the next turn comes first. */
+  /** Waiting work by owner; the owner with the next turn is first. */
   const lines = new Map<string, Waiting[]>();
 
   const hasRoom = (weight: Weight) =>

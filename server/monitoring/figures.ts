@@ -103,7 +103,7 @@ export interface EndedFigures {
 /** Accuracy of the estimated waiting times. */
 interface EstimateFigures {
   /** Started jobs that had an estimate. */
-  readonly told: number;
+  readonly estimated: number;
   /** Part of them that started within the promised range, two seconds of grace included; null without any. */
   readonly within: number | null;
   /** Median distance of the wait from the middle of the range. */
@@ -258,7 +258,7 @@ function failuresOf(rows: readonly Row[]): WindowFigures["failures"] {
 
 function estimateOf(rows: readonly Row[]): EstimateFigures {
   const within = countOf(rows, (measure) => measure === "within");
-  const told = within + countOf(rows, (measure) => measure === "outside");
+  const estimated = within + countOf(rows, (measure) => measure === "outside");
   const medianErrorMs = quantileMs(histogramOf(rows, "error"), 0.5);
-  return { told, within: told > 0 ? within / told : null, medianErrorMs };
+  return { estimated, within: estimated > 0 ? within / estimated : null, medianErrorMs };
 }

@@ -3,7 +3,7 @@ import type { Overview } from "./overview.ts";
 
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
-  /** Left out when null. */
+  /** A sample with null is left out. */
   readonly value: number | null;
 }
 

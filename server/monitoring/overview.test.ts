@@ -96,12 +96,12 @@ test("D11 what ended in the window: counts, causes, times within a bucket, and h
   expect(queue.window.runMs.p95).toBeLessThan(11_000);
   expect(queue.series.completed.reduce((sum, count) => sum + count)).toBe(7);
   expect(overview.failures).toEqual([{ code: "gpu_out_of_memory", count: 3 }]);
-  expect(overview.estimate).toMatchObject({ told: 10, within: 0.9 });
+  expect(overview.estimate).toMatchObject({ estimated: 10, within: 0.9 });
   // Who is told that nothing can run it is promised no time.
   await scene.services.db.execute(
     sql`update jobs set estimate = estimate || '{"isLive":false}' where id = ${ids[9]}`,
   );
-  expect((await queueOf("test-ended")).overview.estimate).toMatchObject({ told: 9, within: 1 });
+  expect((await queueOf("test-ended")).overview.estimate).toMatchObject({ estimated: 9, within: 1 });
   for (const id of ids) await endJob(id, { status: "completed", agoS: 3_700 });
   await expect(queueOf("test-ended")).rejects.toThrow("no queue test-ended");
 });

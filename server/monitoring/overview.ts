@@ -17,7 +17,7 @@ interface QueueNow {
   readonly queue: string;
   /** Requirements of the queue for a node; null for a queue that is no longer configured. */
   readonly needs: QueueNeeds | null;
-  /** How long the job that was asked for first of all that wait has been waiting; null when nothing waits. */
+  /** Waiting time of the oldest waiting job; null when none waits. */
   readonly oldestWaitingMs: number | null;
   readonly waiting: number;
   /** Claimed by a node. */
@@ -68,7 +68,7 @@ async function readQueues({ db, config }: Pick<Services, "db" | "config">): Prom
   return all.toSorted((a, b) => (b.oldestWaitingMs ?? -1) - (a.oldestWaitingMs ?? -1));
 }
 
-/** A queue that nothing is known of at this moment. */
+/** A queue without jobs and nodes. */
 const idleQueue = (queue: string): QueueNow => ({
   queue,
   needs: null,
@@ -79,7 +79,7 @@ const idleQueue = (queue: string): QueueNow => ({
   nodes: [],
 });
 
-/** Something an admin should look at, the gravest first. */
+/** A condition that needs an admin. */
 export type Attention =
   | { readonly type: "queue_without_node"; readonly queue: string; readonly waiting: number }
   | { readonly type: "node_silent"; readonly nodeId: string; readonly node: string; readonly ms: number }
@@ -101,7 +101,7 @@ export type Attention =
 
 /** A node beats every second; two late beats are not reported yet. */
 const silentAfterMs = 3_500;
-/** For how long a lost node is worth a word. */
+/** A lost node is reported for this long. */
 const lostWithinMs = 15 * 60_000;
 
 const order = [

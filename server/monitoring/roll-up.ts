@@ -25,7 +25,7 @@ const { jobFigures, figureMarks } = schema;
 
 /** An hour is added up this long after its end: the last hour is read by the minute, and late commits are in. */
 const restMinutes = 65;
-/** Longer windows than the longest one shown are of no use to anybody. */
+/** Figures are kept for this long; no page shows a longer window. */
 const keptDays = 90;
 
 /** Sums the hours that are over. Safe to run from several processes at once; returns the number of processed days. */

@@ -58,7 +58,7 @@ const timingSchema = z.object({
   serverWaitLimitMs: ms.default(600_000),
   /** An IOPaint server is left alone this long after a run whose answer is not waited for: one that was cancelled or lost. */
   lostRunMs: ms.default(120_000),
-  /** How often each server is asked how it is; with `probeTimeoutMs` a dead one is noticed within ten seconds. */
+  /** How often each server is probed; with `probeTimeoutMs` a dead server is found within ten seconds. */
   probeMs: ms.default(5_000),
   /** A probe that takes longer than this has failed. */
   probeTimeoutMs: ms.default(4_000),
@@ -66,17 +66,17 @@ const timingSchema = z.object({
   discoverMs: ms.default(15_000),
   /** How long a server's answer about its nodes and models is trusted. */
   objectInfoMs: ms.default(300_000),
-  /** Wait before the second try of a job; doubled with each further one, up to `maxRetryDelayMs`. */
+  /** Wait before the second attempt of a job; doubled with each further one, up to `maxRetryDelayMs`. */
   retryDelayMs: ms.default(1_000),
   maxRetryDelayMs: ms.default(60_000),
 });
 
 const limitsSchema = z.object({
-  /** Charged tries after which a job fails. */
+  /** Charged attempts after which a job fails. */
   maxCharged: z.number().int().min(1).default(3),
   /**
    * Tries of any kind after which the next failure ends a job: each claim counts, also one that was handed back or found
-   * no server free. With the waits between failed tries it outlives a quarter of an hour.
+   * no server free. With the waits between failed attempts this takes more than 15 minutes.
    */
   maxAttempts: z.number().int().min(1).default(20),
   /** Open jobs of one user; guests have fewer. */
@@ -84,7 +84,7 @@ const limitsSchema = z.object({
   openJobsGuest: z.number().int().min(1).default(20),
   /** Rows that may wait in one queue. */
   maxWaiting: z.number().int().min(1).default(1_000),
-  /** The part of them that guests may fill all together, so that they never keep out who has an account. */
+  /** The part of them that guests may fill all together, so that guests never block users with an account. */
   guestShareOfLine: z.number().min(0).max(1).default(0.5),
   /** Pictures that a guest may keep. */
   guestImages: z.number().int().min(1).default(200),

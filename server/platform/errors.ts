@@ -99,8 +99,8 @@ export const errorRules = {
   },
   server_lost: network("other_server", "The server that worked on the picture went away."),
   server_busy: network("other_server", "The server is too busy at the moment."),
-  proxy_error: network("other_server", "What stands before the server did not let the request through."),
-  engine_interrupted: network("other_server", "Somebody stopped the picture on the server."),
+  proxy_error: network("other_server", "A proxy in front of the server refused the request."),
+  engine_interrupted: network("other_server", "The job was stopped on the server."),
   model_missing: elsewhere("The server does not have a model that the workflow needs."),
   node_missing: elsewhere("The server does not have a node that the workflow needs."),
   gpu_out_of_memory: {

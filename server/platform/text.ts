@@ -23,19 +23,19 @@ export const lineOfText = z
   .string()
   .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), "must hold no control characters");
 
-const longestText = 200;
-const largestInteger = 2 ** 31 - 1;
+const maxTextCharacters = 200;
+const maxInteger = 2 ** 31 - 1;
 
 /** A text from a server, cleaned for the database and the page: one line, 200 characters at most. */
 export const foreignText = z.string().transform((text) =>
   text
     .replaceAll(/\p{Cc}+/gu, " ")
-    .slice(0, longestText)
+    .slice(0, maxTextCharacters)
     .toWellFormed(),
 );
 
 /** A count from a server: whole, not negative, within an `integer` of the database. */
-export const foreignCount = z.number().transform((value) => wholeUpTo(largestInteger, value));
+export const foreignCount = z.number().transform((value) => wholeUpTo(maxInteger, value));
 
 /** A size in bytes from a server: whole, not negative, and exact as a number. */
 export const foreignBytes = z.number().transform((value) => wholeUpTo(Number.MAX_SAFE_INTEGER, value));

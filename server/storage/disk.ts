@@ -119,7 +119,7 @@ class DurableDriver extends FSDriver {
   }
 }
 
-/** Names are part of the folders: without this a file's bytes would be safe and its name lost. */
+/** Flushes the folders, which hold the file names: without it a power cut can lose the name of a flushed file. */
 async function syncFolders(root: string, objects: readonly NewObject[]): Promise<void> {
   const folders = new Set<string>();
   for (const { key } of objects) {

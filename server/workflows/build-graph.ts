@@ -8,21 +8,21 @@ import {
   paramNames,
   type ParamSpec,
   type Workflow,
-  writePlace,
+  writeGraphInput,
 } from "./workflow.ts";
 
-/** Changes the graph for a missing optional image. */
-export function takeOut(graph: Graph, without: InputSpec["without"]): void {
+/** Changes the graph in place as the manifest declares for a missing optional image. */
+export function applyWithout(graph: Graph, without: InputSpec["without"]): void {
   for (const nodeId of without?.remove ?? []) delete graph[nodeId];
-  for (const [address, value] of Object.entries(without?.set ?? {})) writePlace(graph, address, value);
+  for (const [address, value] of Object.entries(without?.set ?? {})) writeGraphInput(graph, address, value);
 }
 
 export interface GraphRequest {
   /** Params of the job; those that the workflow does not declare are ignored. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Names of the pictures on the server, as its upload answered them. */
+  /** By role: the file name on the server, as returned by its upload. */
   readonly images: Readonly<Partial<Record<InputRole, string>>>;
-  /** Of the result's file name; its own for each job, since ComfyUI answers an equal graph with the earlier file. */
+  /** Start of the result's file name. Unique per job: for an equal graph ComfyUI returns the earlier file. */
   readonly prefix: string;
 }
 
@@ -54,7 +54,7 @@ function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["par
       const before = type === "text" ? textByAddress.get(address) : undefined;
       const text = [before, value].filter((part) => part !== undefined && part !== "").join(" ");
       if (type === "text") textByAddress.set(address, text);
-      writePlace(graph, address, type === "text" ? text : value);
+      writeGraphInput(graph, address, type === "text" ? text : value);
     }
   }
 }
@@ -62,14 +62,14 @@ function writeParams(graph: Graph, workflow: Workflow, params: GraphRequest["par
 function writeImages(graph: Graph, workflow: Workflow, images: GraphRequest["images"]): void {
   for (const [role, { to, required, without }] of Object.entries(workflow.inputs)) {
     const name = images[role as InputRole];
-    if (name !== undefined) for (const address of to) writePlace(graph, address, name);
+    if (name !== undefined) for (const address of to) writeGraphInput(graph, address, name);
     else if (required) throw new AppError("input_missing", undefined, { details: { role } });
-    else takeOut(graph, without);
+    else applyWithout(graph, without);
   }
 }
 
 /**
- * The graph of one job: a copy in which only the places that the manifest declares are written.
+ * The graph of one job: a copy in which only the graph inputs that the manifest declares are written.
  * Throws `bad_request` for params that do not fit, `input_missing` for a required picture that is not given.
  */
 export function buildGraph(workflow: Workflow, { params, images, prefix }: GraphRequest): Graph {
@@ -78,6 +78,6 @@ export function buildGraph(workflow: Workflow, { params, images, prefix }: Graph
   const graph = structuredClone(workflow.graph);
   writeImages(graph, workflow, images);
   writeParams(graph, workflow, params);
-  for (const address of workflow.prefix) writePlace(graph, address, prefix);
+  for (const address of workflow.prefix) writeGraphInput(graph, address, prefix);
   return graph;
 }

@@ -37,7 +37,7 @@ import upscaleModel from "./built-in/upscale_model/workflow.json" with { type: "
 import { parseWorkflow } from "./parse.ts";
 import type { Workflow } from "./workflow.ts";
 
-// Named one by one, so that a bundler finds them.
+// Imported one by one, because a bundler cannot follow computed paths.
 const sources: readonly (readonly [name: string, manifest: unknown, graph: unknown])[] = [
   ["cpu_composite_no_model", cpuCompositeNoModel, cpuCompositeNoModelGraph],
   ["edit_flux2_two_refs", editFlux2TwoRefs, editFlux2TwoRefsGraph],

@@ -1,5 +1,12 @@
-import { takeOut } from "./build-graph.ts";
-import { type Graph, isLink, type Link, type ModelPlace, type Workflow, writePlace } from "./workflow.ts";
+import { applyWithout } from "./build-graph.ts";
+import {
+  type Graph,
+  isLink,
+  type Link,
+  type ModelInput,
+  type Workflow,
+  writeGraphInput,
+} from "./workflow.ts";
 
 /** A server's description of one node class (`/object_info/<class>`): the fields that are read here. */
 export interface ObjectInfo {
@@ -75,10 +82,10 @@ function findRangeProblem({ min, max }: InputFacts, value: number): string | nul
   return null;
 }
 
-/** Types that only a node can make; those of custom nodes are not known and pass. */
+/** Types of values that only another node can produce. Types of custom nodes are unknown and not checked. */
 const linkedTypes = ["IMAGE", "MASK", "LATENT", "MODEL", "CLIP", "VAE", "CONDITIONING"];
 
-/** Whether a literal fits the type of an input that is no list. */
+/** The problem of a literal with the type of an input that has no list of choices; null when it fits. */
 function findTypeProblem(facts: InputFacts, value: unknown): string | null {
   if (linkedTypes.includes(facts.type)) return `takes ${facts.type} and must be linked`;
   if (facts.type === "STRING") return typeof value === "object" ? "is no text" : null;
@@ -149,7 +156,7 @@ function atLimits({ graph, params }: Workflow, limit: Limit): Graph {
   for (const spec of Object.values(params)) {
     if (spec.type !== "integer" && spec.type !== "number") continue;
     const value = spec.choices ? Math[limit](...Object.values(spec.choices)) : (spec[limit] ?? spec.default);
-    if (value !== undefined) for (const address of spec.to) writePlace(copy, address, value);
+    if (value !== undefined) for (const address of spec.to) writeGraphInput(copy, address, value);
   }
   return copy;
 }
@@ -158,7 +165,7 @@ function withoutOptional({ graph, inputs }: Workflow): Graph[] {
   const optional = Object.values(inputs).filter(({ required }) => !required);
   return optional.map(({ without }) => {
     const copy = structuredClone(graph);
-    takeOut(copy, without);
+    applyWithout(copy, without);
     return copy;
   });
 }
@@ -177,7 +184,7 @@ export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass)
 /** Classes and models that a server needs to run a workflow. */
 export interface Missing {
   readonly classes: readonly string[];
-  readonly models: readonly ModelPlace[];
+  readonly models: readonly ModelInput[];
   readonly vram: { readonly needGib: number; readonly hasGib: number } | null;
 }
 
@@ -190,10 +197,10 @@ interface ServerAbilities {
 }
 
 const gibBytes = 2 ** 30;
-/** Cards report up to a tenth less than the size by which they are sold. */
+/** Graphics cards report up to a tenth less memory than their nominal size. */
 const nominalShare = 0.9;
 
-function isThere({ class: name, input, file }: ModelPlace, objectInfo: ObjectInfoByClass): boolean {
+function hasModel({ class: name, input, file }: ModelInput, objectInfo: ObjectInfoByClass): boolean {
   const info = objectInfo.get(name);
   if (!info) return true;
   const facts = findInput(info, input);
@@ -209,7 +216,7 @@ export function findMissing(
   const hasRoom = deviceType === "cpu" || hasGib >= vramGib * nominalShare;
   return {
     classes: classes.filter((name) => !objectInfo.get(name)),
-    models: models.filter((model) => !isThere(model, objectInfo)),
+    models: models.filter((model) => !hasModel(model, objectInfo)),
     vram: hasRoom ? null : { needGib: vramGib, hasGib },
   };
 }

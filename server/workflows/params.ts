@@ -3,7 +3,7 @@ import type { InputRole } from "../engines.ts";
 import { isStorable } from "../platform/index.ts";
 import type { ParamName, ParamSpec, Workflow } from "./workflow.ts";
 
-/** Whether a workflow can work with exactly these pictures: it takes each, and misses none that it needs. */
+/** Whether a workflow can run with exactly these input roles: it takes each of them, and every required one is given. */
 export function takesInputs({ inputs }: Pick<Workflow, "inputs">, roles: readonly InputRole[]): boolean {
   return (
     roles.every((role) => inputs[role] !== undefined) &&
@@ -49,7 +49,7 @@ function paramSchema(spec: ParamSpec): ParamType {
 
 export type WorkflowParams = Partial<Record<ParamName, string | number>>;
 
-/** Which params a workflow takes, strict, with ranges and defaults; `seed` may be left out: the caller draws it. */
+/** Schema of the params of a workflow: strict, with ranges and defaults. `seed` is optional: the caller draws one. */
 export function workflowParams(workflow: Pick<Workflow, "params">): z.ZodType<WorkflowParams> {
   const shape = Object.entries(workflow.params).map(([name, spec]) => [name, paramSchema(spec)] as const);
   return z.strictObject(Object.fromEntries(shape));

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
 import { AppError, isStorable, issuesOf } from "../platform/index.ts";
-import { takeOut } from "./build-graph.ts";
+import { applyWithout } from "./build-graph.ts";
 import { valueSchema } from "./params.ts";
 import {
   findDanglingLinks,
@@ -12,27 +12,27 @@ import {
   isLink,
   type Manifest,
   manifestSchema,
-  type ModelPlace,
+  type ModelInput,
   type ParamName,
   type ParamSpec,
   paramTypes,
-  placeOf,
-  readPlace,
+  parseInputAddress,
+  readGraphInput,
   type Workflow,
 } from "./workflow.ts";
 
 function checkWithout(outputs: readonly string[], graph: Graph, spec: InputSpec): string[] {
   const { remove = [], set = {} } = spec.without ?? {};
   const rest = structuredClone(graph);
-  takeOut(rest, spec.without);
+  applyWithout(rest, spec.without);
   return [
     ...remove.filter((id) => !Object.hasOwn(graph, id)).map((id) => `the graph has no node ${id}`),
     ...remove.filter((id) => outputs.includes(id)).map((id) => `node ${id} is an output`),
     ...Object.keys(set)
-      .filter((address) => readPlace(graph, address) === undefined)
+      .filter((address) => readGraphInput(graph, address) === undefined)
       .map((address) => `the graph has no ${address}`),
     ...spec.to
-      .filter((address) => Object.hasOwn(rest, placeOf(address).nodeId))
+      .filter((address) => Object.hasOwn(rest, parseInputAddress(address).nodeId))
       .map((address) => `${address} is left without a picture`),
     ...findDanglingLinks(rest),
   ];
@@ -53,7 +53,7 @@ function checkInput(
 function checkTo(graph: Graph, { type, to }: ParamSpec): string[] {
   const holds = type === "text" ? "string" : "number";
   return to.flatMap((address) => {
-    const value = readPlace(graph, address);
+    const value = readGraphInput(graph, address);
     if (value === undefined) return [`the graph has no ${address}`];
     const isFit = typeof value === holds || isLink(value);
     return isFit ? [] : [`${address} holds no ${type === "text" ? "text" : "number"}`];
@@ -83,9 +83,9 @@ function checkParam(graph: Graph, name: string, spec: ParamSpec): string[] {
   return problems.map((problem) => `params.${name}: ${problem}`);
 }
 
-function checkPlaces(graph: Graph, field: string, addresses: readonly string[]): string[] {
+function checkTextInputs(graph: Graph, field: string, addresses: readonly string[]): string[] {
   return addresses.flatMap((address) => {
-    const value = readPlace(graph, address);
+    const value = readGraphInput(graph, address);
     if (value === undefined) return [`${field}: the graph has no ${address}`];
     return typeof value === "string" ? [] : [`${field}: ${address} holds no text`];
   });
@@ -95,7 +95,7 @@ function checkOutputs({ outputs, prefix }: Manifest, graph: Graph): string[] {
   return outputs.flatMap((nodeId) => {
     if (!Object.hasOwn(graph, nodeId)) return [`outputs: the graph has no node ${nodeId}`];
     const address = `${nodeId}.filename_prefix`;
-    const isShared = readPlace(graph, address) !== undefined && !prefix.includes(address);
+    const isShared = readGraphInput(graph, address) !== undefined && !prefix.includes(address);
     return isShared ? [`prefix: ${address} is missing, so two jobs would share a file`] : [];
   });
 }
@@ -145,11 +145,11 @@ function checkManifest(manifest: Manifest, graph: Graph): string[] {
     ...Object.entries(params).flatMap(([name, spec]) => checkParam(graph, name, spec)),
     ...checkRoles(manifest),
     ...Object.entries(inputs).flatMap(([role, spec]) => [
-      ...checkPlaces(graph, `inputs.${role}`, spec.to),
+      ...checkTextInputs(graph, `inputs.${role}`, spec.to),
       ...checkInput(manifest, graph, [role, spec]),
     ]),
-    ...checkPlaces(graph, "models", models),
-    ...checkPlaces(graph, "prefix", prefix),
+    ...checkTextInputs(graph, "models", models),
+    ...checkTextInputs(graph, "prefix", prefix),
     ...checkOutputs(manifest, graph),
     ...checkShared(manifest),
   ];
@@ -184,9 +184,9 @@ function refuse(name: string, problems: readonly string[]): never {
   });
 }
 
-function modelAt(graph: Graph, address: string): ModelPlace {
-  const { nodeId, input } = placeOf(address);
-  return { class: graph[nodeId]?.class_type ?? "", input, file: String(readPlace(graph, address)) };
+function modelAt(graph: Graph, address: string): ModelInput {
+  const { nodeId, input } = parseInputAddress(address);
+  return { class: graph[nodeId]?.class_type ?? "", input, file: String(readGraphInput(graph, address)) };
 }
 
 function assemble(name: string, manifest: Manifest, graph: Graph): Omit<Workflow, "isBuiltIn"> {
@@ -201,7 +201,7 @@ function assemble(name: string, manifest: Manifest, graph: Graph): Omit<Workflow
   };
 }
 
-/** Makes a workflow of the content of its two files; `bad_request` names every problem (`details.problems`). */
+/** Parses the content of the two files of a workflow. Throws `bad_request` with every problem in `details.problems`. */
 export function parseWorkflow({ name, manifest, graph, isBuiltIn }: WorkflowSource): Workflow {
   const isNamed = namePattern.test(name);
   const parsedManifest = manifestSchema.safeParse(manifest);

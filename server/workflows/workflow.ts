@@ -58,14 +58,14 @@ function sortKeys(value: unknown): unknown {
   );
 }
 
-/** sha256, hex, of data; the order of keys does not matter. */
+/** SHA-256 of JSON data, in hex; the order of keys does not change the hash. */
 export function hashOf(value: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(sortKeys(value)))
     .digest("hex");
 }
 
-/** Which params a job may have, with the type that a manifest must give them; texts in the order in which they are joined. */
+/** The params that a job may have, with their type in a manifest. Texts for the same graph input are joined in this order. */
 export const paramTypes = {
   category: "text",
   prompt: "text",
@@ -80,7 +80,7 @@ export const paramTypes = {
 } as const;
 
 export type ParamName = keyof typeof paramTypes;
-/** In a fixed order. */
+/** In the order of `paramTypes`. */
 export const paramNames = Object.keys(paramTypes) as ParamName[];
 
 const inputRoles = ["person", "garment", "image", "reference", "mask"] as const satisfies InputRole[];
@@ -90,7 +90,7 @@ const addresses = z.array(address).min(1);
 
 const textParam = z.strictObject({
   type: z.literal("text"),
-  /** Accepted value -> text written into the graph. Without it the value itself is written. */
+  /** Accepted value -> text written into the graph. Without `choices` the value itself is written. */
   choices: z.record(z.string().min(1), z.string()).optional(),
   default: z.string().optional(),
   required: z.boolean().default(false),
@@ -130,16 +130,16 @@ export const manifestSchema = z.strictObject({
   title: z.string().trim().min(1).max(80),
   description: z.string().trim().max(300),
   kind: z.enum(jobKinds),
-  /** The lower is preferred within the kind. */
+  /** Among the workflows of a kind the lowest rank is preferred. */
   rank: z.number(),
   vramGib: z.number().nonnegative(),
   params: z.partialRecord(z.enum(paramNames), paramSchema).default({}),
   inputs: z.partialRecord(z.enum(inputRoles), inputSchema).default({}),
-  /** Places whose literal is the file of a model. */
+  /** Graph inputs that hold the file name of a model. */
   models: z.array(address).default([]),
   prefix: z.array(address).default([]),
   outputs: z.array(z.string()).min(1),
-  /** Whether the result is laid back into the picture, so that nothing outside the mask changes. */
+  /** Whether the result is pasted into the input picture, so that nothing outside the mask changes. */
   paste: z.boolean().default(false),
   sizeMultipleOf: z.int().min(1).max(256).default(8),
 });
@@ -148,33 +148,33 @@ export type Manifest = z.output<typeof manifestSchema>;
 export type ParamSpec = z.output<typeof paramSchema>;
 export type InputSpec = z.output<typeof inputSchema>;
 
-/** One input of one node, written `<nodeId>.<input>`; the input's own name may hold dots. */
-interface Place {
+/** One input of one node. Its address is `<nodeId>.<input>`; the name of the input may contain dots. */
+interface GraphInput {
   readonly nodeId: string;
   readonly input: string;
 }
 
-export function placeOf(address: string): Place {
+export function parseInputAddress(address: string): GraphInput {
   const dot = address.indexOf(".");
   return { nodeId: address.slice(0, dot), input: address.slice(dot + 1) };
 }
 
 /** The value of a graph input; undefined when the graph has no such input. */
-export function readPlace(graph: Graph, address: string): unknown {
-  const { nodeId, input } = placeOf(address);
+export function readGraphInput(graph: Graph, address: string): unknown {
+  const { nodeId, input } = parseInputAddress(address);
   const node = Object.hasOwn(graph, nodeId) ? graph[nodeId] : undefined;
   return node && Object.hasOwn(node.inputs, input) ? node.inputs[input] : undefined;
 }
 
-/** Changes the graph; a place whose node was removed is left out. */
-export function writePlace(graph: Graph, address: string, value: Graph[string]["inputs"][string]): void {
-  const { nodeId, input } = placeOf(address);
+/** Writes a graph input in place; does nothing when its node was removed from the graph. */
+export function writeGraphInput(graph: Graph, address: string, value: Graph[string]["inputs"][string]): void {
+  const { nodeId, input } = parseInputAddress(address);
   const node = Object.hasOwn(graph, nodeId) ? graph[nodeId] : undefined;
   if (node) node.inputs[input] = value;
 }
 
-/** The file of a model that a graph names, and the input of which node class names it. */
-export interface ModelPlace {
+/** A graph input with a model: node class, name of the input, and file name of the model. */
+export interface ModelInput {
   readonly class: string;
   readonly input: string;
   readonly file: string;
@@ -184,9 +184,9 @@ export interface ModelPlace {
 export interface Workflow extends Readonly<Omit<Manifest, "models">> {
   /** Unique; the folder's name. */
   readonly name: string;
-  /** sha256, hex, of graph and manifest; the order of keys does not matter. */
+  /** SHA-256 of graph and manifest, in hex; the order of keys does not change the hash. */
   readonly hash: string;
-  readonly models: readonly ModelPlace[];
+  readonly models: readonly ModelInput[];
   /** Node classes of the graph, sorted, each once. */
   readonly classes: readonly string[];
   readonly graph: Graph;

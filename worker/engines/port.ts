@@ -2,7 +2,7 @@ import type { EngineName, InputRole, JobKind, Need } from "@atelier/server/engin
 import type { ServerRunEnd } from "@atelier/server/nodes";
 import type { Workflow } from "@atelier/server/workflows";
 
-/** Work that was posted to a server, under an id that we chose. */
+/** Work that was posted to a server, under an id that the worker chose. */
 export interface Submission {
   /** Base address of the server, without credentials. */
   readonly server: string;
@@ -20,7 +20,7 @@ interface Posting {
 
 /** Reserves a server for one run, among all workers, until `end`. */
 export interface ServerLease {
-  /** A lost run may still be running there. */
+  /** A lost run may still be running on the server. */
   readonly mayBeBusy: boolean;
   /** Never rejects. */
   end(how: ServerRunEnd): Promise<void>;
@@ -50,11 +50,11 @@ export interface EngineTask {
 export interface EngineContext {
   /** Aborting ends the run at once; `run` then rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** The work begins; before it the run waits for a server. Engines without servers need not call it. */
+  /** Call when the work begins, after the wait for a server. Engines without servers need not call it. */
   onBegin(): void;
   /** `fraction` is 0..1; `stage` is a key of the message catalogue `stages`. */
   onProgress(fraction: number, stage: string): void;
-  /** There is a newer preview. `make` is called only while a browser watches the job, and at most once per preview sent. */
+  /** Call when there is a newer preview. `make` is called only while a browser watches the job, and at most once per preview sent. */
   onPreview(make: MakePreview): void;
   /** Stores what is about to be posted; post only after it resolved. Rejects when the lease of the run is invalid. */
   onSubmitting(posting: Posting): Promise<void>;

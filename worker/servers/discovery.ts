@@ -20,7 +20,7 @@ export interface DiscoveryInput {
 }
 
 /** At most this many refused entries are logged, so that a bad list does not fill the log. */
-const mostReasons = 10;
+const maxReasons = 10;
 
 interface Memory {
   readonly read: (signal: AbortSignal) => Promise<Reading>;
@@ -39,7 +39,7 @@ export function createDiscovery({ sources, log, timeoutMs }: DiscoveryInput): Di
   );
 
   function logRefused(source: Source, memory: Memory, reasons: readonly string[]): void {
-    const refused = reasons.slice(0, mostReasons).join("\n");
+    const refused = reasons.slice(0, maxReasons).join("\n");
     if (refused === "" || refused === memory.refused) return;
     memory.refused = refused;
     log.warn({ source: source.name, entries: reasons.length, refused }, "invalid entries of a list ignored");

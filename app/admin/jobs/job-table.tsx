@@ -5,7 +5,7 @@ import type { FoundJob } from "@atelier/server/jobs";
 import { formatSpan, JobStatusChip } from "../parts.tsx";
 import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
 
-/** When an id was made, ms since 1970: the first 48 bits of a UUID version 7. */
+/** Creation time of an id in ms since 1970: the first 48 bits of a UUID version 7. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
 }

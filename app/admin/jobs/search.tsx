@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import type { ErrorCode } from "@atelier/server/platform";
 import { api } from "../../client/api.ts";
-import { askAgain } from "../../client/queries.ts";
+import { retryLoad } from "../../client/queries.ts";
 import { TextFilter, useSearchFilter } from "../../frame/filters.tsx";
 import { LoadFailed } from "../../frame/providers.tsx";
 import { jobKindOrder, readKind } from "../../jobs/text.ts";
@@ -25,7 +25,7 @@ const statuses = [
   "cancelled",
 ] as const;
 
-/** Causes that a job can fail for once it was accepted. */
+/** Error codes with which an accepted job can fail. */
 const causes = [
   "displaced",
   "engine_blocked",
@@ -54,7 +54,7 @@ const causes = [
 const textFilters = ["text", "owner", "queue", "node", "server"] as const;
 const filterNames = [...textFilters, "status", "kind", "code"] as const;
 
-/** Reads the filters of the address; what it does not know is left out. */
+/** Reads the filters from the URL; unknown values are left out. */
 function readSearch(params: URLSearchParams) {
   const texts = textFilters.flatMap((name) => {
     const value = params.get(name)?.trim();
@@ -65,17 +65,17 @@ function readSearch(params: URLSearchParams) {
     ...(Object.fromEntries(texts) as Partial<Record<(typeof textFilters)[number], string>>),
     status: statuses.find((status) => status === params.get("status")),
     kind: readKind(params.get("kind")),
-    // Safe: the server refuses what is not a code of its table.
+    // Safe cast: the server refuses a text that is no error code.
     code: code === null || code === "" ? undefined : (code as ErrorCode),
   };
 }
 
-const same = (value: string) => ({ value, label: value });
+const toOption = (value: string) => ({ value, label: value });
 
-/** Names of queues and nodes for the choices; they change rarely. */
-function usePlaces() {
+/** Names of all queues and nodes, as choices of the filters; they change rarely. */
+function useQueueAndNodeNames() {
   const { data } = useQuery({
-    queryKey: ["admin-places"],
+    queryKey: ["admin-names"],
     queryFn: () => api.admin.nodes.list.query(),
     staleTime: 60_000,
   });
@@ -84,11 +84,12 @@ function usePlaces() {
   return { nodes, queues };
 }
 
+/** All filters of the search, and "Clear". */
 function JobSearchBar() {
   const t = useTranslations("admin.jobs");
   const jobs = useTranslations("jobs");
   const { params, set } = useSearchFilter();
-  const { nodes, queues } = usePlaces();
+  const { nodes, queues } = useQueueAndNodeNames();
   const isFiltered = filterNames.some((name) => params.has(name));
   return (
     <div
@@ -122,8 +123,8 @@ function JobSearchBar() {
         label={t("kind")}
         options={jobKindOrder.map((value) => ({ value, label: jobs(`kinds.${value}`) }))}
       />
-      <SelectFilter name="queue" label={t("queue")} options={queues.map(same)} />
-      <SelectFilter name="node" label={t("node")} options={nodes.map(same)} />
+      <SelectFilter name="queue" label={t("queue")} options={queues.map(toOption)} />
+      <SelectFilter name="node" label={t("node")} options={nodes.map(toOption)} />
       <SelectFilter
         name="code"
         label={t("cause")}
@@ -150,7 +151,7 @@ function JobSearchBar() {
   );
 }
 
-const againMs = 2_000;
+const refetchMs = 2_000;
 
 function useJobSearch() {
   const { params } = useSearchFilter();
@@ -162,24 +163,24 @@ function useJobSearch() {
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
     staleTime: 0,
-    // Who looks further back reads; the first page is the one that lives.
-    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && againMs,
+    // Refetched only on the first page: with more pages loaded the admin reads old jobs, and rows must not move.
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && refetchMs,
   });
 }
 
-function read(data: ReturnType<typeof useJobSearch>["data"]) {
+function joinPages(data: ReturnType<typeof useJobSearch>["data"]) {
   const pages = data?.pages ?? [];
   return { jobs: pages.flatMap(({ items }) => items), next: pages.at(-1)?.nextCursor ?? null };
 }
 
-interface FurtherProps {
+interface OlderJobsProps {
   readonly cursor: string;
   readonly isBusy: boolean;
   readonly onMore: () => void;
 }
 
-/** How far back was looked, and the way on. */
-function Further({ cursor, isBusy, onMore }: FurtherProps) {
+/** "Load more", and the creation time down to which jobs were searched. */
+function OlderJobs({ cursor, isBusy, onMore }: OlderJobsProps) {
   const t = useTranslations("admin.jobs");
   const format = useFormatter();
   const date = format.dateTime(new Date(timeOfId(cursor)), { dateStyle: "medium", timeStyle: "short" });
@@ -198,17 +199,21 @@ export function JobSearch() {
   const t = useTranslations("admin.jobs");
   const query = useJobSearch();
   const { error, isPending } = query;
-  const { jobs, next } = read(query.data);
+  const { jobs, next } = joinPages(query.data);
   const isEmpty = !isPending && error === null && jobs.length === 0 && next === null;
   return (
     <div className="flex flex-col gap-5">
       <JobSearchBar />
-      {error === null ? null : <LoadFailed error={error} onRetry={() => askAgain(query)} />}
+      {error === null ? null : <LoadFailed error={error} onRetry={() => retryLoad(query)} />}
       {isPending && error === null ? <Loading /> : null}
       {isEmpty ? <EmptyState title={t("emptyTitle")} text={t("emptyText")} /> : null}
       {jobs.length > 0 ? <JobTable jobs={jobs} /> : null}
       {next === null ? null : (
-        <Further cursor={next} isBusy={query.isFetchingNextPage} onMore={() => void query.fetchNextPage()} />
+        <OlderJobs
+          cursor={next}
+          isBusy={query.isFetchingNextPage}
+          onMore={() => void query.fetchNextPage()}
+        />
       )}
     </div>
   );

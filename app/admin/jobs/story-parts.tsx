@@ -51,7 +51,7 @@ function WaitPromise({ estimate }: { readonly estimate: NonNullable<AnyStory["es
   );
 }
 
-/** Where the job was placed and why, the other options, and the estimate that its owner saw. */
+/** Queue and engine of the job with the reason, the other options, and the estimate that the owner saw. */
 export function PlacementPanel({ job: { placement, estimate } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   if (placement === null && estimate === null) return null;
@@ -168,7 +168,7 @@ function usePeople(job: AnyStory): readonly Fact[] {
   return facts;
 }
 
-/** Who, where and when. */
+/** Owner, node, server and times of the job. */
 export function StoryFactList({ job }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const jobs = useTranslations("admin.jobs");

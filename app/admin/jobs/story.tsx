@@ -15,7 +15,7 @@ type Event = AnyStory["events"][number];
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 
-/** One event as a sentence, and what the machine added to it. */
+/** One event as a sentence, and as `aside` the other data of the event. */
 function useEventText(): (event: Event) => { text: string; aside: string | null } {
   const t = useTranslations("admin.story");
   const tiers = useTranslations("admin.jobs.tiers");
@@ -35,12 +35,12 @@ function useEventText(): (event: Event) => { text: string; aside: string | null 
       return t("events.tier_changed", { tier: tiers.has(tier) ? tiers(tier).toLowerCase() : tier });
     }
     if (type === "posted") return t("events.posted", { server: text(data.server) });
-    // The cast is safe: an event type without a text does not compile.
+    // Safe cast: an event type without a text does not compile.
     const key = `events.${type as JobEventType}` as const;
     return t.has(key) ? t(key) : type.replaceAll("_", " ");
   }
 
-  /** Of the rest only what is not in the sentence. */
+  /** The data of the event that the sentence does not contain. */
   function aside({ type, data }: Event): string | null {
     const charge = typeof data.charged === "boolean" ? t(`charge.${data.charged ? "yes" : "no"}`) : "";
     const named = [text(data.code).replaceAll("_", " "), text(data.message), text(data.exception), charge];
@@ -53,7 +53,7 @@ function useEventText(): (event: Event) => { text: string; aside: string | null 
   return (event) => ({ text: sentence(event), aside: aside(event) });
 }
 
-/** Every event of the job, each with its moment and the time since the one before. */
+/** Every event of the job with its time and the time since the previous event. */
 function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const format = useFormatter();
@@ -98,7 +98,7 @@ function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
   );
 }
 
-/** Why it failed: the code, the sentence that its owner reads, and what the engine added. */
+/** The failure of the job: code, text for the owner, and details of the engine. */
 function FailurePanel({ job: { error, errorDetails } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   if (error === null) return null;
@@ -120,10 +120,10 @@ function shown(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** A sentence rather than a value. */
+/** A text that needs a line of its own. */
 const isLong = (value: unknown) => typeof value === "string" && value.length > 40;
 
-/** What was asked for. The pictures themselves stay their owner's. */
+/** The requested params and inputs. Admins do not see the owner's pictures. */
 function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const roles = useTranslations("story.roles");

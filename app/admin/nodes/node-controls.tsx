@@ -17,7 +17,7 @@ interface Wanted {
   readonly kinds?: JobKind[];
 }
 
-/** Settings to store for a node; with every kind chosen it is not narrowed at all. */
+/** Settings to store for a node; with every kind chosen, `kinds` is left out: the node then takes all kinds. */
 export function wantedSettings(slots: Record<string, number>, kinds: readonly JobKind[]): Wanted {
   const isNarrowed = allKinds.some((kind) => !kinds.includes(kind));
   return { slots, ...(isNarrowed ? { kinds: [...kinds] } : {}) };
@@ -63,7 +63,7 @@ function KindChoice({
   );
 }
 
-/** Slots by queue and the kinds that a node takes; what is left alone stays the node's own choice. */
+/** Slots by queue and the kinds that a node takes; an empty field keeps the node's own value. */
 function NodeSettingsForm({ node: { id, name, queues, settings }, onClose }: Props) {
   const t = useTranslations("admin.nodes");
   const [kinds, setKinds] = useState<readonly JobKind[]>(settings.kinds ?? allKinds);
@@ -109,7 +109,7 @@ function NodeSettingsForm({ node: { id, name, queues, settings }, onClose }: Pro
   );
 }
 
-/** Drain takes back at once and so needs no question; retire does not. */
+/** No confirmation: "Resume" undoes a drain at once. Retire needs one, because it ends the process. */
 function DrainOrResume({ node: { id, name, state } }: { readonly node: NodeFigures }) {
   const t = useTranslations("admin.nodes");
   const drain = useAdminAction(() => api.admin.nodes.drain.mutate({ id }));
@@ -138,7 +138,7 @@ function DrainOrResume({ node: { id, name, state } }: { readonly node: NodeFigur
   );
 }
 
-/** What an admin can do to a node; all of it can be pressed twice. */
+/** The actions of an admin on a node; each is idempotent. */
 export function NodeActions({ node }: { readonly node: NodeFigures }) {
   const t = useTranslations("admin.nodes");
   const [isOpen, setIsOpen] = useState(false);

@@ -58,7 +58,7 @@ const looks = {
   gone: [Power, "quiet"],
 } as const satisfies Record<string, Look>;
 
-/** A node that drains without an admin's word is about to end. */
+/** The state of a node. `leaving`: it drains because its process ends, not because an admin paused it. */
 function NodeStateChip({ node }: { readonly node: NodeFigures }) {
   const t = useTranslations("admin.nodes.states");
   const isLeaving = node.state === "draining" && (!node.drainRequested || node.retireRequested);
@@ -71,7 +71,7 @@ function NodeStateChip({ node }: { readonly node: NodeFigures }) {
   );
 }
 
-/** What a node works on, each with the way to its story. */
+/** The jobs that a node runs, each with a link to its history. */
 function RunningJobs({ jobs }: { readonly jobs: readonly NodeJob[] }) {
   const t = useTranslations("admin.nodes");
   const jobTexts = useTranslations("jobs");

@@ -18,7 +18,7 @@ import { useAdminAction } from "../controls.tsx";
 import { formatAge, StateChip, type Tone, useAgo } from "../parts.tsx";
 import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
 
-/** What a server can run of ours, what it lacks for the rest, and what last went wrong. */
+/** Number of needs that a server can run, its last error, and what is missing for the other workflows. */
 function ServerNotes({ server: { needs, missing, lastError } }: { readonly server: ServerFigures }) {
   const t = useTranslations("admin.servers");
   const lacking = Object.entries(missing);
@@ -69,8 +69,7 @@ function ServerStateChip({ server }: { readonly server: ServerFigures }) {
   );
 }
 
-const gib = 1024 ** 3;
-
+/** Drains a server, or resumes it. */
 function ServerAction({ server: { url, label, drainRequested } }: { readonly server: ServerFigures }) {
   const t = useTranslations("admin.nodes");
   const drain = useAdminAction(() => api.admin.nodes.drainServer.mutate({ url }));
@@ -91,19 +90,25 @@ function ServerAction({ server: { url, label, drainRequested } }: { readonly ser
   );
 }
 
+const gibBytes = 1024 ** 3;
+
+/** VRAM in use as text and bar; `CPU` for a server without a graphics card. */
 function Memory({ server: { vramTotalBytes, vramFreeBytes, device } }: { readonly server: ServerFigures }) {
   const t = useTranslations("admin.servers");
   if (device === "cpu") return <span className="text-quiet">{t("cpu")}</span>;
   if (vramTotalBytes === null || vramFreeBytes === null) return "–";
-  const used = vramTotalBytes - vramFreeBytes;
-  const text = t("vramValue", { used: (used / gib).toFixed(1), total: (vramTotalBytes / gib).toFixed(1) });
+  const usedBytes = vramTotalBytes - vramFreeBytes;
+  const text = t("vramValue", {
+    used: (usedBytes / gibBytes).toFixed(1),
+    total: (vramTotalBytes / gibBytes).toFixed(1),
+  });
   return (
     <span className="flex flex-col gap-1 md:items-end">
       {text}
       <span aria-hidden className="block h-[3px] w-28 rounded-full bg-line">
         <span
           className="block h-full rounded-full bg-ink"
-          style={{ width: `${(used / vramTotalBytes) * 100}%` }}
+          style={{ width: `${(usedBytes / vramTotalBytes) * 100}%` }}
         />
       </span>
     </span>
@@ -156,7 +161,7 @@ function ServerRow({ server }: { readonly server: ServerFigures }) {
   );
 }
 
-/** The servers that a node sees: state, memory, work, and what they lack. */
+/** The servers of a node: state, memory, running job, and what is missing on them. */
 export function ServerTable({ servers }: { readonly servers: readonly ServerFigures[] }) {
   const t = useTranslations("admin.servers");
   const nodes = useTranslations("admin.nodes");

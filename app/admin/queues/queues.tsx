@@ -6,7 +6,7 @@ import type { FigureWindow, QueueFigures } from "@atelier/server/monitoring";
 import { LiveData, useOverview, useWindow } from "../live.tsx";
 import { formatSpan, Sparkline, Times } from "../parts.tsx";
 
-/** The requirements of a queue as text. */
+/** The requirements of a queue for a node, as text: `8 GiB VRAM, 4 cores`. */
 function useQueueNeeds(): (needs: QueueFigures["needs"]) => string {
   const t = useTranslations("admin.queues");
   const jobs = useTranslations("jobs");
@@ -27,6 +27,7 @@ function useQueueNeeds(): (needs: QueueFigures["needs"]) => string {
   };
 }
 
+/** One figure with its name. */
 function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <div>
@@ -43,22 +44,22 @@ interface Props {
 
 function Figures({ queue }: Pick<Props, "queue">) {
   const t = useTranslations("admin.queues");
-  const { oldestWaitingMs, waiting, running, slots, window: ended } = queue;
+  const { oldestWaitingMs, waiting, running, slots, window: inWindow } = queue;
   return (
     <dl className="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3 xl:grid-cols-6">
       <Figure name={t("oldest")}>{oldestWaitingMs === null ? t("idle") : formatSpan(oldestWaitingMs)}</Figure>
       <Figure name={t("waiting")}>{waiting}</Figure>
       <Figure name={`${t("running")} / ${t("slots").toLowerCase()}`}>{`${running} / ${slots}`}</Figure>
       <Figure name={`${t("completed")} / ${t("failed").toLowerCase()}`}>
-        {ended.completed}
+        {inWindow.completed}
         <span className="text-quiet"> / </span>
-        <span className={ended.failed > 0 ? "text-fail" : undefined}>{ended.failed}</span>
+        <span className={inWindow.failed > 0 ? "text-fail" : undefined}>{inWindow.failed}</span>
       </Figure>
       <Figure name={t("wait")}>
-        <Times times={ended.waitMs} />
+        <Times times={inWindow.waitMs} />
       </Figure>
       <Figure name={t("run")}>
-        <Times times={ended.runMs} />
+        <Times times={inWindow.runMs} />
       </Figure>
     </dl>
   );
@@ -103,6 +104,7 @@ function QueueSection({ queue, window }: Props) {
   );
 }
 
+/** The page of queues; the queue with the longest wait comes first. */
 export function QueueList() {
   const query = useOverview(useWindow());
   return (

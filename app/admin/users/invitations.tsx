@@ -86,7 +86,7 @@ function InvitationRow({ invitation }: { readonly invitation: InvitationView }) 
   );
 }
 
-/** Links for one new account each; shown where SIGN_UP takes them. */
+/** Invitation links, each for one new account; shown only while SIGN_UP is `invite`. */
 export function Invitations() {
   const t = useTranslations("admin.invitations");
   const [link, setLink] = useState<string | null>(null);

@@ -5,7 +5,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { UserFigures } from "@atelier/server/monitoring";
 import { api } from "../../client/api.ts";
-import { askAgain, mayAskForMore } from "../../client/queries.ts";
+import { retryLoad, canLoadMore } from "../../client/queries.ts";
 import { FilterChip, FilterChips, TextFilter, useSearchFilter } from "../../frame/filters.tsx";
 import { LoadFailed } from "../../frame/providers.tsx";
 import { EmptyState } from "../../ui/display.tsx";
@@ -14,15 +14,15 @@ import { Loading, StateChip, useAgo } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";
 
 const icons = { admin: ShieldCheck, user: CircleUserRound, guest: VenetianMask } as const;
-/** The server counts no further. */
-const counted = 1_000;
+/** The server stops counting here; a larger number shows as "1,000+". */
+const maxCounted = 1_000;
 
 function UserRow({ user }: { readonly user: UserFigures }) {
   const t = useTranslations("admin.users");
   const format = useFormatter();
   const ago = useAgo();
   const count = (value: number) =>
-    value >= counted ? t("more", { count: format.number(counted) }) : format.number(value);
+    value >= maxCounted ? t("more", { count: format.number(maxCounted) }) : format.number(value);
   return (
     <Row>
       <Cell label={t("name")} isHead>
@@ -77,8 +77,9 @@ function UserTable({ users }: { readonly users: readonly UserFigures[] }) {
 }
 
 const roles = ["admin", "user", "guest"] as const;
-const againMs = 5_000;
+const refetchMs = 5_000;
 
+/** The users that match the filters in the URL. Refetched on the first page only, so that rows further down do not move. */
 function useUsers() {
   const { params } = useSearchFilter();
   const search = params.get("search")?.trim() ?? "";
@@ -91,16 +92,16 @@ function useUsers() {
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
     staleTime: 0,
-    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && againMs,
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && refetchMs,
   });
   return { query, role };
 }
 
-/** Accounts and guests with their counts; never their passwords. */
+/** The table of accounts and guests with their filters. */
 export function UserList() {
   const t = useTranslations("admin.users");
   const { query, role } = useUsers();
-  const endRef = useNearEnd(() => void query.fetchNextPage(), mayAskForMore(query));
+  const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
   const users = query.data?.pages.flatMap(({ items }) => items);
   return (
     <div className="flex flex-col gap-5">
@@ -120,7 +121,7 @@ export function UserList() {
           ))}
         </FilterChips>
       </div>
-      {query.error === null ? null : <LoadFailed error={query.error} onRetry={() => askAgain(query)} />}
+      {query.error === null ? null : <LoadFailed error={query.error} onRetry={() => retryLoad(query)} />}
       {users === undefined && query.error === null ? <Loading /> : null}
       {users?.length === 0 ? <EmptyState title={t("emptyTitle")} text={t("emptyText")} /> : null}
       {users === undefined || users.length === 0 ? null : <UserTable users={users} />}

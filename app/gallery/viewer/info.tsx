@@ -13,7 +13,7 @@ import { shownKind, useEngineName } from "../../jobs/text.ts";
 import { type Fact, Facts } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";
 
-/** Where the server cuts it. */
+/** The server cuts longer titles. */
 const titleCharacters = 120;
 
 function TitleField({ image }: { readonly image: ImageView }) {
@@ -85,7 +85,7 @@ function useRows(image: ImageView) {
   return rows;
 }
 
-/** What is known about a picture and how it came to be. */
+/** Facts about a picture and about the job that made it. */
 export function ViewerInfo({ image }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
   const rows = useRows(image);

@@ -9,9 +9,9 @@ import { AiBadge, Picture, useImageName } from "../../pictures/picture.tsx";
 import { IconButton } from "../../ui/button.tsx";
 import { fitBox, useBoxSize } from "../../ui/hooks.ts";
 
-const leastPx = 56;
+const minSwipePx = 56;
 
-/** A finger that sweeps sideways goes to the next or the previous picture. */
+/** Handlers for a horizontal swipe to the next or the previous picture. */
 function useSwipe(onLeft: () => void, onRight: () => void) {
   const from = useRef<{ readonly x: number; readonly y: number } | null>(null);
   return {
@@ -24,7 +24,7 @@ function useSwipe(onLeft: () => void, onRight: () => void) {
       const dx = event.clientX - from.current.x;
       const dy = event.clientY - from.current.y;
       from.current = null;
-      if (Math.abs(dx) < leastPx || Math.abs(dy) > Math.abs(dx)) return;
+      if (Math.abs(dx) < minSwipePx || Math.abs(dy) > Math.abs(dx)) return;
       if (dx < 0) onLeft();
       else onRight();
     },
@@ -34,8 +34,8 @@ function useSwipe(onLeft: () => void, onRight: () => void) {
   };
 }
 
-/** A small picture is enlarged a little, not until it is a blur. */
-const mostEnlarged = 1.5;
+/** Limit for enlarging a small picture, which would become blurred. */
+const maxEnlargement = 1.5;
 
 interface Sized {
   readonly widthPx: number;
@@ -46,8 +46,8 @@ interface Sized {
 function viewerBox(room: { readonly width: number; readonly height: number }, picture: Sized) {
   return fitBox(
     {
-      width: Math.min(room.width, picture.widthPx * mostEnlarged),
-      height: Math.min(room.height, picture.heightPx * mostEnlarged),
+      width: Math.min(room.width, picture.widthPx * maxEnlargement),
+      height: Math.min(room.height, picture.heightPx * maxEnlargement),
     },
     picture,
   );
@@ -56,7 +56,7 @@ function viewerBox(room: { readonly width: number; readonly height: number }, pi
 interface Props {
   readonly image: ImageView;
   readonly compareWith: string | null;
-  /** Shares its place with its tile while the viewer opens and closes. */
+  /** The view transition connects this picture with its tile while the viewer opens and closes. */
   readonly grows: boolean;
   readonly previous: string | undefined;
   readonly next: string | undefined;

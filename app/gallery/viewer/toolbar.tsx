@@ -10,9 +10,9 @@ import { buttonStyle, IconButton } from "../../ui/button.tsx";
 
 interface Props {
   readonly image: ImageView;
-  /** Which of how many pictures of the sheet this is; null when the sheet does not hold it. */
-  readonly place: { readonly number: number; readonly count: number } | null;
-  /** The address for a remix; null when there is none. */
+  /** Number of this picture (from 1) among the pictures of the grid; null when the grid does not show it. */
+  readonly position: { readonly number: number; readonly count: number } | null;
+  /** URL for a remix; null when the kind has none. */
   readonly remix: string | null;
   readonly canCompare: boolean;
   readonly isComparing: boolean;
@@ -24,8 +24,18 @@ interface Props {
 }
 
 export function ViewerToolbar(props: Props) {
-  const { image, place, remix, canCompare, isComparing, isInfoOpen, onCompare, onInfo, onClose, onRemoved } =
-    props;
+  const {
+    image,
+    position,
+    remix,
+    canCompare,
+    isComparing,
+    isInfoOpen,
+    onCompare,
+    onInfo,
+    onClose,
+    onRemoved,
+  } = props;
   const t = useTranslations("viewer");
   const name = useImageName()(image);
   const remove = useRemoveImages();
@@ -40,7 +50,7 @@ export function ViewerToolbar(props: Props) {
       </IconButton>
       <p className="min-w-0 flex-1 truncate pl-1 text-xs text-quiet max-sm:invisible">
         {name}
-        {place === null ? null : <span className="tabular ml-3">{t("place", place)}</span>}
+        {position === null ? null : <span className="tabular ml-3">{t("place", position)}</span>}
       </p>
       <QuickActions image={image} />
       <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>

@@ -15,10 +15,10 @@ import { ViewerToolbar } from "./toolbar.tsx";
 interface ViewerAddress {
   readonly imageId: string | null;
   readonly open: (id: string) => void;
-  /** Goes to another picture without a new step in the history. */
+  /** Shows another picture without a new entry in the browser history. */
   readonly move: (id: string) => void;
   readonly close: () => void;
-  /** The address now; during a transition it is ahead of the rendered picture. */
+  /** Image id in the URL; during a transition the rendered picture may still be the previous one. */
   readonly currentId: () => string | null;
 }
 
@@ -32,7 +32,7 @@ function address(imageId: string | null): string {
   return query === "" ? window.location.pathname : `?${query}`;
 }
 
-/** The address names the open picture, so that Back closes the viewer and links work. */
+/** The open picture is stored in the URL, so that Back closes the viewer and links to a picture work. */
 export function useViewerAddress(): ViewerAddress {
   const imageId = useSearchParams().get("image");
   const open = useCallback((id: string) => window.history.pushState(null, "", address(id)), []);
@@ -47,7 +47,7 @@ interface Options {
   readonly onRemoved: () => void;
 }
 
-/** What moves by arrows itself. */
+/** Elements that use the arrow keys themselves. */
 const ownArrows = "[role=slider], [role=menu]";
 
 function belongsElsewhere({ key, target }: KeyboardEvent): boolean {
@@ -71,7 +71,7 @@ function useViewerKeys({ image, onStep, onRemoved }: Options): void {
       if (isTyping(event) || event.ctrlKey || event.metaKey || belongsElsewhere(event)) return;
       keys[event.key]?.();
     };
-    // On the way down: the dialog lets no arrow key through on the way up.
+    // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
   }, [image, onRemoved, onStep, remove, star]);
@@ -106,7 +106,7 @@ function ViewerRoom({ image, images, grows, address }: ViewerRoomProps) {
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <ViewerToolbar
           image={image}
-          place={at === -1 ? null : { number: at + 1, count: images.length }}
+          position={at === -1 ? null : { number: at + 1, count: images.length }}
           remix={job === undefined || isSourceGone ? null : remixHref(image.id, job)}
           canCompare={sourceId !== null}
           isComparing={isComparing}
@@ -135,7 +135,7 @@ interface ViewerProps {
   readonly address: ViewerAddress;
 }
 
-/** The picture that the viewer was opened with: only this one grows out of its tile, and shrinks back. */
+/** The picture with which the viewer was opened: only its tile takes part in the opening and closing animation. */
 function useOpenedId(imageId: string | null): string | null {
   const [shownId, setShownId] = useState(imageId);
   const [openedId, setOpenedId] = useState(imageId);
@@ -146,7 +146,7 @@ function useOpenedId(imageId: string | null): string | null {
   return openedId;
 }
 
-/** The open picture over the sheet; closing returns the focus to its tile. */
+/** The viewer over the grid; closing returns the focus to the tile of the picture. */
 export function Viewer({ images, address }: ViewerProps) {
   const t = useTranslations("viewer");
   const { imageId, close } = address;

@@ -27,18 +27,18 @@ const jobSchema = z.object({
   engine: z.enum(engineNames),
   workflow: z.string().nullable(),
   params: z.record(z.string(), z.unknown()),
-  /** Where it waits, or waited for its last try. */
+  /** Queue in which the job waits, or waited for its last attempt. */
   queue: z.string(),
-  /** Number of the last try; 0 before the first. */
+  /** Number of the last attempt; 0 before the first. */
   attempt: z.number().int(),
-  /** Worker of the last try; null before the first. */
+  /** Worker of the last attempt; null before the first. */
   node: z.string().nullable(),
-  /** Host and port of the ComfyUI or IOPaint server of the last try; null where the worker did it by itself. */
+  /** Host and port of the ComfyUI or IOPaint server of the last attempt; null for the local engine. */
   server: z.string().nullable(),
   progress: z.number().min(0).max(1),
   stage: z.string().nullable(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** Set when it was moved to a slower or simpler place than asked for. */
+  /** Set when the job runs on a slower queue or a simpler engine than requested. */
   downgrade: z.object({ from: z.string(), reason: z.string() }).optional(),
   outputs: z.array(z.object({ imageId: z.uuid(), url: z.string() })),
   retention: z.enum(["keep", "ephemeral"]),
@@ -66,7 +66,7 @@ const estimateSchema = z.object({
 
 const jobPageSchema = z.object({ items: z.array(jobSchema), nextCursor: z.string().nullable() });
 
-/** The public form of a job: what callers need, without how the place for it was chosen. */
+/** The public form of a job, without the data on how its place was chosen. */
 function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
   const { id, kind, status, engine, workflow, params, queue, attempt, node, server, progress, stage } = job;
   const { retention, retryOf, createdAt, startedAt, endedAt } = job;

@@ -53,7 +53,7 @@ async function prepareRepaint(
   // Without a model any size is fine, and the other inputs fit the whole picture only.
   const hasModel = workflow.models.length > 0;
   const region = hasModel ? chooseRegion(mask) : whole(mask);
-  const canvas = planCanvas(region, workflow.sizeMultipleOf, hasModel ? mostPixels : Infinity);
+  const canvas = planCanvas(region, workflow.sizeMultipleOf, hasModel ? maxPixels : Infinity);
   const files = { ...task.inputs };
   if (!isSameSize(canvas.padded, mask)) {
     files[role] = path.join(task.workDir, "canvas.png");
@@ -104,11 +104,11 @@ export interface Canvas {
 }
 
 /** About the size that models were trained with; above it they repeat patterns and graphics cards run out of memory. */
-const mostPixels = 1_600_000;
+const maxPixels = 1_600_000;
 
-/** Sides of `padded` are multiples of `multipleOf`; `work` has at most `mostPixels`. */
-function planCanvas(region: Region, multipleOf: number, mostPixels: number): Canvas {
-  const scale = Math.min(1, Math.sqrt(mostPixels / (region.width * region.height)));
+/** Sides of `padded` are multiples of `multipleOf`; `work` has at most `maxPixels`. */
+function planCanvas(region: Region, multipleOf: number, maxPixels: number): Canvas {
+  const scale = Math.min(1, Math.sqrt(maxPixels / (region.width * region.height)));
   const work = {
     width: Math.max(1, Math.round(region.width * scale)),
     height: Math.max(1, Math.round(region.height * scale)),
@@ -118,16 +118,16 @@ function planCanvas(region: Region, multipleOf: number, mostPixels: number): Can
 
 /** Margin around the marked pixels as a share of their longer side: the context that the model sees. */
 const marginShare = 0.5;
-const leastMarginPx = 128;
+const minMarginPx = 128;
 /** Models give poor results for smaller pictures. */
-const leastSidePx = 768;
+const minSidePx = 768;
 /** A region above this share becomes the whole picture. */
 const wholeShare = 0.6;
 
 /** The region of the picture that is sent to repaint the marked pixels. */
 function chooseRegion(mask: GreyMask): Region {
   const marked = maskBounds(mask);
-  const margin = Math.max(leastMarginPx, Math.round(marginShare * Math.max(marked.width, marked.height)));
+  const margin = Math.max(minMarginPx, Math.round(marginShare * Math.max(marked.width, marked.height)));
   const across = widen([marked.left, marked.width], margin, mask.width);
   const down = widen([marked.top, marked.height], margin, mask.height);
   const region = { left: across.start, top: down.start, width: across.length, height: down.length };
@@ -140,7 +140,7 @@ function whole({ width, height }: Size): Region {
 
 /** A span with its margin, at least as long as a model needs, within 0 and `endPx`. */
 function widen([startPx, lengthPx]: [number, number], marginPx: number, endPx: number) {
-  const length = Math.min(endPx, Math.max(leastSidePx, lengthPx + 2 * marginPx));
+  const length = Math.min(endPx, Math.max(minSidePx, lengthPx + 2 * marginPx));
   const centered = Math.round(startPx + lengthPx / 2 - length / 2);
   return { start: Math.max(0, Math.min(endPx - length, centered)), length };
 }

@@ -9,7 +9,7 @@ import { type ComfyServer, type OutputFile, viewImage } from "./client/index.ts"
 /** No PNG of the greatest size needs more than four bytes per pixel. */
 const maxBytes = maxOutputPixels * 4;
 /** Further pictures of one run are not fetched. */
-const mostPictures = 8;
+const maxPictures = 8;
 const formats = new Set(["png", "jpeg", "webp"]);
 
 interface Fetch {
@@ -28,7 +28,7 @@ export async function fetchPictures(
 ): Promise<string[]> {
   if (files.length === 0) throw new AppError("engine_failed", "The server made no picture.");
   const paths: string[] = [];
-  for (const [position, file] of files.slice(0, mostPictures).entries()) {
+  for (const [position, file] of files.slice(0, maxPictures).entries()) {
     const target = path.join(workDir, `fetched-${position}`);
     await viewImage(server, { file, target, maxBytes }, { signal });
     await requirePicture(target);
@@ -55,7 +55,7 @@ function refuse(cause?: unknown): never {
 }
 
 /** Larger previews are dropped: decoding them costs too much. */
-const mostBytes = 2 * 1024 * 1024;
+const maxPreviewBytes = 2 * 1024 * 1024;
 
 /** Passes on the previews of one run. */
 export function forwardPreviews({
@@ -63,7 +63,7 @@ export function forwardPreviews({
   onPreview,
 }: Pick<EngineContext, "signal" | "onPreview">): (bytes: Uint8Array) => void {
   return (bytes) => {
-    if (bytes.byteLength > mostBytes || signal.aborted) return;
+    if (bytes.byteLength > maxPreviewBytes || signal.aborted) return;
     onPreview(() => makePreview(bytes));
   };
 }

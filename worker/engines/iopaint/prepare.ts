@@ -20,39 +20,39 @@ export interface IopaintRun {
 /** Reads the inputs and builds the request. Throws for invalid inputs, before a server is taken. */
 export type PrepareRun = (task: EngineTask) => Promise<IopaintRun>;
 
-/** Repaints the marked pixels; every other pixel stays unchanged, whatever the server answers. */
+/** Inpaint: only the masked pixels are taken from the server's picture; every other pixel stays unchanged. */
 export const prepareInpaint: PrepareRun = async (task) => {
   const file = inputPath(task, "image");
   const { png: image, ...size } = await preparePicture(file);
-  const marked = await readMask(inputPath(task, "mask"), size);
-  const mask = await sharp(
-    marked.data.map((value) => value * 255),
+  const mask = await readMask(inputPath(task, "mask"), size);
+  const maskPng = await sharp(
+    mask.data.map((value) => value * 255),
     { raw: { width: size.width, height: size.height, channels: 1 }, limitInputPixels: false },
   )
     .toColourspace("b-w")
     .png()
     .toBuffer();
-  const request = { image, mask };
+  const request = { image, mask: maskPng };
   return {
     request: (server, options) => inpaint(server, request, options),
     async finish(answer, to) {
       const picture = await readPicture(file);
-      pasteResult(picture, await readResult(answer, size), marked);
+      pasteResult(picture, await readResult(answer, size), mask);
       await writePng(picture, path.dirname(to), path.basename(to));
-      if (task.maskPath) await writeMask(marked, task.maskPath);
+      if (task.maskPath) await writeMask(mask, task.maskPath);
     },
   };
 };
 
 type PluginKind = keyof typeof pluginsByKind;
 
-/** A kind that a plugin runs; the server is first asked which plugin it has. */
+/** A run with a plugin. The request reads the server's configuration first, because servers have different plugins. */
 export function preparePlugin(kind: PluginKind): PrepareRun {
   return async (task) => {
     const picture = await preparePicture(inputPath(task, "image"));
     const scale = kind === "upscale" ? scaleOf(task.params) : 1;
     const size = { width: picture.width * scale, height: picture.height * scale };
-    checkSize(size);
+    checkOutputSize(size);
     return {
       async request(server, options) {
         const { plugins } = await readServerConfig(server, options);
@@ -73,7 +73,8 @@ function scaleOf({ scale }: Readonly<Record<string, unknown>>): number {
   return scale === 4 ? 4 : 2;
 }
 
-function checkSize({ width, height }: Pick<SentPicture, "width" | "height">): void {
+/** Throws `output_too_large`. */
+function checkOutputSize({ width, height }: Pick<SentPicture, "width" | "height">): void {
   const outputPixels = width * height;
   if (outputPixels > maxOutputPixels)
     throw new AppError("output_too_large", undefined, { details: { outputPixels, maxOutputPixels } });
@@ -85,7 +86,7 @@ interface SentPicture {
   readonly height: number;
 }
 
-/** The picture as PNG: the server answers in the format of the request, and PNG is lossless. */
+/** Encodes the picture as PNG: the server answers in the format of the request, and PNG is lossless. Throws `upload_unreadable`. */
 async function preparePicture(file: string): Promise<SentPicture> {
   try {
     const { data, info } = await sharp(file, { limitInputPixels: false })
@@ -98,7 +99,7 @@ async function preparePicture(file: string): Promise<SentPicture> {
   }
 }
 
-/** A decoded answer: 8-bit sRGB with or without transparency. */
+/** A decoded answer: 8-bit sRGB, row-major, 3 channels or 4 with alpha. */
 interface Result {
   readonly data: Uint8Array;
   readonly width: number;

@@ -27,7 +27,7 @@ import type { Runtime } from "./runtime.ts";
 
 const spreadShare = 0.012;
 /** Below this share the colour is too uncertain, and the colour of the person nearby is used. */
-const leastShare = 0.25;
+const minShare = 0.25;
 
 /** Takes the background's colour out of half-transparent pixels of `picture`, in place; `work` is its smaller copy. */
 function cleanEdgeColors(picture: Rgb, alpha: Grey, { work, matte }: { work: Rgb; matte: Mask }): void {
@@ -47,15 +47,15 @@ function cleanEdgeColors(picture: Rgb, alpha: Grey, { work, matte }: { work: Rgb
       const y = Math.floor(i / picture.width) * scale;
       const mixed = byteAt(picture.data, i * 3 + channel);
       const near = sampleLinear(person, x, y);
-      const own = (mixed - (1 - share) * sampleLinear(ground, x, y)) / Math.max(share, leastShare);
-      const trust = clamp((share - leastShare) / (1 - leastShare), 0, 1);
+      const own = (mixed - (1 - share) * sampleLinear(ground, x, y)) / Math.max(share, minShare);
+      const trust = clamp((share - minShare) / (1 - minShare), 0, 1);
       picture.data[i * 3 + channel] = Math.round(clamp(near + (own - near) * trust, 0, 255));
     }
   }
 }
 
 /** A piece smaller than this share of the largest is not a person. */
-const leastShareOfLargest = 0.08;
+const minShareOfLargest = 0.08;
 
 /** Drops small pieces; a group of people may be several pieces. */
 function keepPeople(cv: CV, mask: Mask): Mask {
@@ -63,7 +63,7 @@ function keepPeople(cv: CV, mask: Mask): Mask {
   const largest = areas.slice(1).reduce((most, area) => Math.max(most, area), 0);
   return maskWhere(mask, (i) => {
     const label = intAt(labels, i);
-    return label > 0 && doubleAt(areas, label) >= leastShareOfLargest * largest;
+    return label > 0 && doubleAt(areas, label) >= minShareOfLargest * largest;
   });
 }
 

@@ -24,11 +24,11 @@ interface Tile {
 const sidesPx = [256, 192, 128, 96, 64, 48, 32, 16, 8, 4, 2, 1];
 const overlapPx = 12;
 /** At least this many tiles, so that small pictures show progress too. */
-const fewestTiles = 6;
+const minTiles = 6;
 
 function planTiles(size: Size): readonly Tile[] {
   const countAt = (side: number) => Math.ceil(size.width / side) * Math.ceil(size.height / side);
-  const side = sidesPx.find((px) => countAt(px) >= fewestTiles) ?? 1;
+  const side = sidesPx.find((px) => countAt(px) >= minTiles) ?? 1;
   const tiles: Tile[] = [];
   for (let y = 0; y < size.height; y += side) {
     for (let x = 0; x < size.width; x += side) tiles.push(tileAt(size, { x, y }, side));

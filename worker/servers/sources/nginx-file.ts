@@ -7,7 +7,7 @@ import type { ListedServer, Source } from "./http.ts";
 
 export interface NginxFile {
   readonly file: string;
-  /** Null: every upstream of the file. */
+  /** Name of the upstream; null for every upstream of the file. */
   readonly upstream: string | null;
   readonly scheme: "http" | "https";
   /** Path prefix of each server, such as `/comfy`. */
@@ -21,7 +21,7 @@ export function createNginxFileSource(config: NginxFile): Source {
   return {
     name: `nginx:${file}${upstream ? `#${upstream}` : ""}`,
     async read() {
-      const servers = choose(parseUpstreams(await readText(file)), config);
+      const servers = selectUpstream(parseUpstreams(await readText(file)), config);
       const lists = await Promise.all(
         servers.map(async (server) => {
           const hosts = await resolveHost(server.host, known);
@@ -33,7 +33,8 @@ export function createNginxFileSource(config: NginxFile): Source {
   };
 }
 
-function choose(servers: UpstreamServer[], { file, upstream }: NginxFile): UpstreamServer[] {
+/** The servers of the configured upstream. Throws `not_found` when there is none. */
+function selectUpstream(servers: UpstreamServer[], { file, upstream }: NginxFile): UpstreamServer[] {
   const chosen = upstream ? servers.filter((server) => server.upstream === upstream) : servers;
   // nginx refuses an upstream without servers, so the name is wrong or the file is being changed.
   if (chosen.length === 0)
@@ -73,20 +74,21 @@ const httpPort = 80;
  */
 export function parseUpstreams(text: string): UpstreamServer[] {
   const found: UpstreamServer[] = [];
-  /** The open blocks; null for any other than an upstream. */
+  /** Open blocks, outermost first: the name of an upstream, or null for other blocks. */
   const blocks: (string | null)[] = [];
   for (const { tokens, end } of statements(text)) {
     if (end === "{") blocks.push(tokens[0] === "upstream" ? (tokens[1] ?? "") : null);
-    else if (end === null || (end === "}" && blocks.pop() === undefined)) throw broken();
+    else if (end === null || (end === "}" && blocks.pop() === undefined)) throw unclosedBlock();
     else if (end === ";") found.push(...readServer(blocks.at(-1) ?? null, tokens));
   }
-  if (blocks.length > 0) throw broken();
+  if (blocks.length > 0) throw unclosedBlock();
   return found;
 }
 
+/** A directive, or the start or end of a block. */
 interface Statement {
   readonly tokens: readonly string[];
-  /** The token that ended the statement; null where the file ends in the middle of it. */
+  /** The token that ends the statement; null when the file ends before it. */
   readonly end: ";" | "{" | "}" | null;
 }
 
@@ -128,25 +130,25 @@ function weightOf(options: readonly string[]): number {
   return weight > 0 ? weight : 1;
 }
 
-function broken(): AppError {
+function unclosedBlock(): AppError {
   return new AppError("bad_request", "The nginx file ends in the middle of a block.");
 }
 
 /**
- * The addresses of a name when there are several; else the name itself, which stays valid when its address changes.
+ * The addresses of a host name when there are several; else the name itself, so that a changed address does no harm.
  * `known` holds the results of earlier look-ups, for when a look-up fails.
  */
 async function resolveHost(host: string, known: Map<string, readonly string[]>): Promise<readonly string[]> {
   if (host.startsWith("[") || isIP(host)) return [host];
   const found = await lookup(host, { all: true }).catch(() => null);
   if (!found) return known.get(host) ?? [host];
-  const hosts = several(found) ?? [host];
+  const hosts = severalAddresses(found) ?? [host];
   known.set(host, hosts);
   return hosts;
 }
 
-/** The addresses of one family, IPv4 if there is any: a single machine often has an address of each. Null for one. */
-function several(found: readonly { address: string; family: number }[]): string[] | null {
+/** All IPv4 addresses, else all IPv6: one machine often has one of each. Null when there is only one address. */
+function severalAddresses(found: readonly { address: string; family: number }[]): string[] | null {
   const family = found.some((each) => each.family === 4) ? 4 : 6;
   const addresses = [
     ...new Set(found.filter((each) => each.family === family).map(({ address }) => address)),

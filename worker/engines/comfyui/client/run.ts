@@ -114,7 +114,7 @@ async function submit(server: ComfyServer, input: RunPromptInput): Promise<void>
 
 const askTimeoutMs = 3_000;
 const firstPauseMs = 50;
-const longestPauseMs = 500;
+const maxPauseMs = 500;
 /** After mere silence the queue, a long answer, is read only at every third poll. */
 const queueEvery = 3;
 
@@ -139,7 +139,7 @@ async function awaitEnd(server: ComfyServer, wait: Wait): Promise<HistoryEntry> 
     lossDetector.check(found, askedMs);
     if (!watch.hasEnded && !lossDetector.isUnsure()) continue;
     await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    pauseMs = Math.min(pauseMs * 2, maxPauseMs);
   }
 }
 

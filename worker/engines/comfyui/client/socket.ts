@@ -80,7 +80,7 @@ function keepAlive(socket: WebSocket): () => void {
 }
 
 const firstPauseMs = 500;
-const longestPauseMs = 8_000;
+const maxPauseMs = 8_000;
 
 /** A socket that opens again after each break, with growing pauses. */
 export interface KeptSocket {
@@ -106,7 +106,7 @@ export function keepSocket(server: ComfyServer, clientId: string, handlers: Sock
     timer = setTimeout(() => {
       socket = open();
     }, pauseMs);
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     handlers.onClose();
   };
   let socket = open();

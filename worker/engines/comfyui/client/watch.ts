@@ -23,12 +23,12 @@ export interface WatchInput {
   readonly onPreview: (bytes: Uint8Array) => void;
 }
 
-/** Five previews a second. */
-const previewMs = 200;
-/** After this long without an event of the prompt the server is asked, so that a missed end is seen within 3 s. */
+/** Least time between two previews. */
+const previewIntervalMs = 200;
+/** Without an event of the prompt for this long, the caller asks the server: a missed end is found within 3 s. */
 const silenceMs = 2_000;
-/** The same while the socket is closed. */
-const deafMs = 1_000;
+/** The same limit while the socket is closed. */
+const closedSilenceMs = 1_000;
 
 /** Follows one prompt by socket events, from before the post until `close`. */
 export class PromptWatch {
@@ -38,7 +38,8 @@ export class PromptWatch {
   readonly #onEvent: (event: PromptEvent) => void;
   readonly #onPreview: (bytes: Uint8Array) => void;
   #onBegin: (() => void) | undefined;
-  #heardMs = performance.now();
+  /** Time of the last event or preview of the prompt. */
+  #lastEventMs = performance.now();
   #hasEnded = false;
   #hasBroken = false;
 
@@ -47,7 +48,7 @@ export class PromptWatch {
     this.#waker = createWaker(input.signal);
     this.#onEvent = createProgress(input.graph, input.onProgress);
     this.#onBegin = input.onBegin;
-    this.#onPreview = limitRate(previewMs, input.onPreview);
+    this.#onPreview = limitRate(previewIntervalMs, input.onPreview);
     this.#socket = keepSocket(server, input.clientId, {
       onText: (text) => this.#readEvent(text),
       onBinary: (bytes) => this.#readPreview(bytes),
@@ -72,22 +73,22 @@ export class PromptWatch {
   /** Resolves when there is a reason to ask the server: the end was reported, or the socket broke or is silent. */
   async quiet(): Promise<void> {
     while (!this.#hasEnded && !this.#hasBroken) {
-      const patienceMs = this.#socket.isUp() ? silenceMs : deafMs;
-      const leftMs = this.#heardMs + patienceMs - performance.now();
+      const patienceMs = this.#socket.isUp() ? silenceMs : closedSilenceMs;
+      const leftMs = this.#lastEventMs + patienceMs - performance.now();
       if (leftMs <= 0) break;
       await this.#waker.wait(leftMs);
     }
-    this.#heardMs = performance.now();
+    this.#lastEventMs = performance.now();
   }
 
-  /** Whether the socket broke since the last call. */
+  /** Returns and clears whether the socket broke since the last call. */
   takeBreak(): boolean {
     const hasBroken = this.#hasBroken;
     this.#hasBroken = false;
     return hasBroken;
   }
 
-  /** The prompt runs, as reported by the socket or the server's queue. */
+  /** Call when the prompt runs, as the socket or the server's queue reports; the first call runs `onBegin`. */
   noteBegin(): void {
     this.#onBegin?.();
     this.#onBegin = undefined;
@@ -100,7 +101,7 @@ export class PromptWatch {
   #readEvent(text: string): void {
     const event = parseEvent(text);
     if (!event || !this.#filter.passesEvent(event)) return;
-    this.#noteLife();
+    this.#noteEvent();
     this.noteBegin();
     this.#onEvent(event);
     if (!isEnd(event)) return;
@@ -111,12 +112,12 @@ export class PromptWatch {
   #readPreview(bytes: Buffer): void {
     const frame = parsePreview(bytes);
     if (!frame || !this.#filter.passesPreview(frame)) return;
-    this.#noteLife();
+    this.#noteEvent();
     this.#onPreview(frame.bytes);
   }
 
-  #noteLife(): void {
-    this.#heardMs = performance.now();
+  #noteEvent(): void {
+    this.#lastEventMs = performance.now();
     this.#socket.markHealthy();
   }
 }
@@ -125,7 +126,7 @@ export class PromptWatch {
 interface PromptFilter {
   passesEvent(event: PromptEvent): boolean;
   passesPreview(frame: PreviewFrame): boolean;
-  /** The socket broke: frames without an id may belong to another prompt from now on. */
+  /** Call when the socket broke: frames without an id may belong to another prompt from now on. */
   forget(): void;
 }
 
@@ -171,13 +172,13 @@ const weights: readonly (readonly [RegExp, number])[] = [
   [/Loader/, 4],
   [/^VAE|TextEncode/, 3],
 ];
-const leastWeight = 0.5;
+const minWeight = 0.5;
 
-/** Below 1, because a run is done only after its files were fetched. */
-const mostFraction = 0.99;
-const leastStep = 0.005;
-/** Id that no node has. */
-const none = "";
+/** Below 1, because the files must still be fetched after the last event. */
+const maxFraction = 0.99;
+const minFractionStep = 0.005;
+/** Stands for a missing node id; no node has this id, so its share is ignored. */
+const noNode = "";
 
 /** Combines the events into one fraction that never falls, with the class of the running node. */
 export function createProgress(graph: PromptGraph, onProgress: OnProgress): (event: PromptEvent) => void {
@@ -196,24 +197,24 @@ export function createProgress(graph: PromptGraph, onProgress: OnProgress): (eve
     if (event.type === "executing") current = event.data.node;
     if (current === null) return;
     const done = [...shares].reduce((sum, [id, share]) => sum + share * weightOf(graph, id), 0);
-    const fraction = Math.max(sent.fraction, Math.min(mostFraction, done / total));
-    if (current === sent.node && fraction - sent.fraction < leastStep) return;
+    const fraction = Math.max(sent.fraction, Math.min(maxFraction, done / total));
+    if (current === sent.node && fraction - sent.fraction < minFractionStep) return;
     sent = { fraction, node: current };
     onProgress(fraction, graph[current]?.class_type ?? "");
   };
 }
 
-/** Progress of nodes, 0..1. When another node starts, the one before is done. */
+/** The progress of nodes (0..1) that an event reports. When another node starts, the previous node is done. */
 function sharesIn(event: PromptEvent, current: string | null): [id: string, share: number][] {
   switch (event.type) {
     case "execution_cached":
       return event.data.nodes.map((id) => [id, 1]);
     case "executing":
-      return current === event.data.node ? [] : [[current ?? none, 1]];
+      return current === event.data.node ? [] : [[current ?? noNode, 1]];
     case "executed":
       return [[event.data.node, 1]];
     case "progress":
-      return [[event.data.node ?? none, event.data.value / event.data.max]];
+      return [[event.data.node ?? noNode, event.data.value / event.data.max]];
     case "progress_state":
       return Object.entries(event.data.nodes).map(([id, { state, value, max }]) => [
         id,
@@ -228,7 +229,7 @@ function sharesIn(event: PromptEvent, current: string | null): [id: string, shar
 
 function weightOf(graph: PromptGraph, id: string): number {
   const nodeClass = graph[id]?.class_type ?? "";
-  return weights.find(([pattern]) => pattern.test(nodeClass))?.[1] ?? leastWeight;
+  return weights.find(([pattern]) => pattern.test(nodeClass))?.[1] ?? minWeight;
 }
 
 /** Passes at most one value per `intervalMs` and drops the others. */

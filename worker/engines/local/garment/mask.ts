@@ -248,7 +248,7 @@ function contrastOf(cv: CV, mask: Mask, ground: Ground): number {
 }
 
 // The start rectangle of the cut is symmetric itself, so its result must reach a higher score.
-const leastSymmetry = { flood: 0.8, cut: 0.95 } as const;
+const minSymmetry = { flood: 0.8, cut: 0.95 } as const;
 
 function judge({ method, share, onePiece, borderTouch, symmetry, contrast }: GarmentScores): void {
   if (share < 0.06 || share > 0.9) {
@@ -278,7 +278,7 @@ function judge({ method, share, onePiece, borderTouch, symmetry, contrast }: Gar
       { gate: "garment_contrast", score: contrast },
     );
   }
-  if (symmetry < leastSymmetry[method]) {
+  if (symmetry < minSymmetry[method]) {
     throw refuseGarment(
       "This does not look like a garment laid out flat and seen from the front. Use such a photo.",
       { gate: "garment_symmetry", score: symmetry },

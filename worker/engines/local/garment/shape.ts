@@ -85,7 +85,7 @@ interface Armpit extends Point {
 }
 
 /** Rows below this share of the height hold no armpit. */
-const lowestShare = 0.8;
+const maxArmpitShare = 0.8;
 
 /**
  * The armpit of one side (0 left, 1 right): the first row where the run in the middle jumps inwards, since a gap opens
@@ -105,7 +105,7 @@ function inwardAt({ runs }: Outline, side: 0 | 1, y: number): number | undefined
 function findJump(outline: Outline, side: 0 | 1): Armpit | undefined {
   const { top, bottom, left, right } = outline;
   let before: number | undefined;
-  for (let y = top; y < top + lowestShare * (bottom - top); y++) {
+  for (let y = top; y < top + maxArmpitShare * (bottom - top); y++) {
     const inward = inwardAt(outline, side, y);
     if (inward === undefined) continue;
     const isJump = before !== undefined && inward - before > 0.035 * (right - left);
@@ -124,7 +124,7 @@ function findWaist(outline: Outline, side: 0 | 1): Armpit | undefined {
     if (inward < widest.inward) widest = { inward, y };
   }
   let best = { inward: -Infinity, y: widest.y };
-  for (let y = widest.y; y < top + lowestShare * height && y <= best.y + 0.06 * height; y++) {
+  for (let y = widest.y; y < top + maxArmpitShare * height && y <= best.y + 0.06 * height; y++) {
     const inward = inwardAt(outline, side, y) ?? -Infinity;
     if (inward > best.inward) best = { inward, y };
   }
@@ -204,8 +204,8 @@ function directionOf(cloth: readonly Point[], origin: Point): Point {
   return { x: to.x / length, y: to.y / length };
 }
 
-const leastTorsoShare = 0.15;
-const leastLengthRatio = 0.4;
+const minTorsoShare = 0.15;
+const minLengthRatio = 0.4;
 
 /** Reads collar, shoulders, armpits, hem and sleeves from the outline of a garment. Throws `garment_unsuitable`. */
 export function garmentLandmarks(mask: Mask): GarmentShape {
@@ -213,10 +213,10 @@ export function garmentLandmarks(mask: Mask): GarmentShape {
   const armpits: Sides<Armpit> = [findArmpit(outline, 0), findArmpit(outline, 1)];
   const width = armpits[1].x - armpits[0].x;
   const torsoShare = width / (outline.right - outline.left);
-  if (!(torsoShare >= leastTorsoShare)) throw noGarment("garment_torso", torsoShare);
+  if (!(torsoShare >= minTorsoShare)) throw noGarment("garment_torso", torsoShare);
   const hem = findHem(outline);
   const lengthRatio = (hem[0].y - armpits[0].y) / width;
-  if (!(lengthRatio >= leastLengthRatio)) throw noGarment("garment_length", lengthRatio);
+  if (!(lengthRatio >= minLengthRatio)) throw noGarment("garment_length", lengthRatio);
   const shoulders: Sides<Point> = [shoulderAbove(outline, armpits[0]), shoulderAbove(outline, armpits[1])];
   const collar = findCollar(outline, { armpits, shoulders, width });
   const hasSleeves = armpits[0].hasSleeve && armpits[1].hasSleeve;

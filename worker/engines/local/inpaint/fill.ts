@@ -131,9 +131,9 @@ function costQuartile({ targets, cost }: PatchField): number {
 }
 
 const coarsestSidePx = 40;
-const mostLevels = 6;
+const maxLevels = 6;
 /** A level with fewer patches to copy from is skipped. */
-const fewestSources = 64;
+const minSources = 64;
 const seed = 12_345;
 
 interface FillEvents {
@@ -178,9 +178,9 @@ interface Step {
 function planLevels(finest: Level): readonly Step[] {
   const steps: Step[] = [];
   let level = finest;
-  for (let depth = 0; depth < mostLevels; depth++) {
+  for (let depth = 0; depth < maxLevels; depth++) {
     const field = createField(level);
-    if (field.sources.length < fewestSources || field.targets.length === 0) break;
+    if (field.sources.length < minSources || field.targets.length === 0) break;
     const rounds = depth === 0 ? 2 : depth === 1 ? 4 : 8;
     const sweeps = depth === 0 ? 2 : 4;
     steps.unshift({ level, field, rounds, sweeps, work: field.targets.length * rounds * sweeps });

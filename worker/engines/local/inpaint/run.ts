@@ -22,14 +22,14 @@ interface Crop {
   readonly height: number;
 }
 
-const leastMarginPx = 96;
+const minMarginPx = 96;
 /** Margin around the hole as a share of the hole's longer side: enough picture to copy from. */
 const marginShare = 1;
 
 /** The region of the picture that a fill of `mask` reads. The mask must not be empty. */
 function chooseCrop(mask: Mask): Crop {
   const hole = maskBounds(mask);
-  const margin = Math.max(leastMarginPx, Math.round(marginShare * (Math.max(hole.width, hole.height) - 1)));
+  const margin = Math.max(minMarginPx, Math.round(marginShare * (Math.max(hole.width, hole.height) - 1)));
   const left = Math.max(0, hole.left - margin);
   const top = Math.max(0, hole.top - margin);
   return {
@@ -68,7 +68,7 @@ function pasteFill(picture: Rgb, filled: Rgb, { crop, hole }: { crop: Crop; hole
 }
 
 /** The search runs on at most this many pixels; a larger region is scaled down. */
-const mostWorkPixels = 1_000_000;
+const maxWorkPixels = 1_000_000;
 
 interface FillEvents {
   onStep(fraction: number): void;
@@ -77,7 +77,7 @@ interface FillEvents {
 
 /** Returns `part` with the masked pixels filled, at its own size. Throws `bad_request` when all of it is masked. */
 async function fillCrop(part: Rgb, hole: Mask, events: FillEvents): Promise<Rgb> {
-  const scale = Math.min(1, Math.sqrt(mostWorkPixels / (part.width * part.height)));
+  const scale = Math.min(1, Math.sqrt(maxWorkPixels / (part.width * part.height)));
   const level = scale < 1 ? await shrink(part, hole, scale) : levelOf(part, hole.data);
   const isFilled = await fillHole(level, {
     onStep: (fraction) => events.onStep(fraction),

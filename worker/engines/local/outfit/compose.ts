@@ -28,12 +28,12 @@ import type { Scene } from "./run.ts";
 export function mergeOverlay(picture: Rgb, { colors, alpha }: Overlay): Mask {
   const mask = emptyMask(picture);
   const ratio = { x: alpha.width / picture.width, y: alpha.height / picture.height };
-  const leastAlpha = 2 / 255;
+  const minAlpha = 2 / 255;
   for (let i = 0; i < mask.data.length; i++) {
     const x = ((i % picture.width) + 0.5) * ratio.x - 0.5;
     const y = (Math.floor(i / picture.width) + 0.5) * ratio.y - 0.5;
     const share = sampleLinear(alpha, x, y);
-    if (share < leastAlpha) continue;
+    if (share < minAlpha) continue;
     mask.data[i] = 1;
     for (const c of [0, 1, 2] as const) {
       const value = byteAt(picture.data, i * 3 + c) * (1 - share) + sampleLinear(colors[c], x, y);
@@ -142,7 +142,7 @@ function createPlace(shape: GarmentShape, side: 0 | 1) {
   };
 }
 
-const leastPaintedShare = 0.55;
+const minPaintedShare = 0.55;
 
 /** Puts the garment on the person. Throws `person_unsuitable` when too little of the torso can be covered. */
 export function composeOutfit(scene: Scene, context: RunContext): { overlay: Overlay; torsoPainted: number } {
@@ -153,7 +153,7 @@ export function composeOutfit(scene: Scene, context: RunContext): { overlay: Ove
   const rough = chooseRegion(scene, fit, paint);
   const region = smoothRegion(scene, rough);
   const torsoPainted = torsoShare(scene, region);
-  if (torsoPainted < leastPaintedShare) {
+  if (torsoPainted < minPaintedShare) {
     throw refusePerson(
       "Too little of the upper body could be covered. Use a photo with nothing in front of it.",
       {

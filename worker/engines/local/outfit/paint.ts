@@ -82,7 +82,7 @@ export function paintGarment(scene: Scene, fit: Fit): Painted {
     crease: emptyPlane(picture),
   };
   for (let i = 0; i < painted.zones.length; i++) {
-    const pixel = placeOf(scene, fit, i);
+    const pixel = bodyPixelOf(scene, fit, i);
     const isNear =
       pixel.down >= -0.7 && pixel.down <= fit.torso.hemDown + 0.9 && Math.abs(pixel.across) <= 2.2;
     if (!isNear) continue;
@@ -94,7 +94,7 @@ export function paintGarment(scene: Scene, fit: Fit): Painted {
 }
 
 /** A pixel as seen from the body. */
-interface Place extends Point {
+interface BodyPixel extends Point {
   readonly i: number;
   readonly across: number;
   readonly down: number;
@@ -110,7 +110,7 @@ interface Work {
   readonly painted: Painted;
 }
 
-function placeOf({ frame, picture }: Scene, fit: Fit, i: number): Place {
+function bodyPixelOf({ frame, picture }: Scene, fit: Fit, i: number): BodyPixel {
   const x = i % picture.width;
   const y = Math.floor(i / picture.width);
   const { across, down } = bodyPosition(frame, { x, y });
@@ -128,7 +128,7 @@ export function bodyPosition({ neck, right, down, shoulderWidthPx }: Scene["fram
 }
 
 /** 0 where the torso is, 1 where the arm is, between them around the seam. */
-function sleeveShare({ arm, onArm, seam, across }: Place, unit: number): number {
+function sleeveShare({ arm, onArm, seam, across }: BodyPixel, unit: number): number {
   const { along, offset } = onArm;
   const isInReach = along > -0.35 * unit && along < arm.coordinates.length + 0.1 * unit;
   const isBeside = offset > 0 && offset < 0.28 * unit && across * arm.sign > 0.3;
@@ -141,13 +141,13 @@ function sleeveShare({ arm, onArm, seam, across }: Place, unit: number): number 
 }
 
 /** Beyond the outer side of an arm there is no torso; only a wide skirt may reach there. */
-function isBesideBody({ scene }: Work, { seam, onArm, down }: Place): boolean {
+function isBesideBody({ scene }: Work, { seam, onArm, down }: BodyPixel): boolean {
   const unit = scene.frame.shoulderWidthPx;
   const isSkirt = scene.isLong && down > scene.frame.torsoLength * 0.75;
   return seam.share >= 1 && onArm.offset > 0 && seam.outward > 0.05 * unit && !isSkirt;
 }
 
-function paintSleeveless(work: Work, place: Place, share: number): void {
+function paintSleeveless(work: Work, place: BodyPixel, share: number): void {
   const { painted, fit, scene } = work;
   if (share > 0.5 && place.seam.outward > 0.06 * scene.frame.shoulderWidthPx) {
     painted.zones[place.i] = zone.bareArm;
@@ -158,7 +158,7 @@ function paintSleeveless(work: Work, place: Place, share: number): void {
   take(painted, place.i, { texture: fit.textures.torso, from: fit.torso.map(place.x, place.y) });
 }
 
-function paintWithSleeves(work: Work, place: Place, share: number): void {
+function paintWithSleeves(work: Work, place: BodyPixel, share: number): void {
   const { painted, fit, scene } = work;
   const { i, arm, seam } = place;
   if (share <= 0 && isBesideBody(work, place)) return;
@@ -201,7 +201,7 @@ export interface Overlay {
   readonly alpha: Plane;
 }
 
-const leastAlpha = 0.012;
+const minAlpha = 0.012;
 
 /** Puts light and folds of the old clothes on the garment, an edge and a contact shadow around it. */
 export function shadeOverlay(scene: Scene, paint: Painted, masks: { region: Mask; blocked: Mask }): Overlay {
@@ -221,7 +221,7 @@ export function shadeOverlay(scene: Scene, paint: Painted, masks: { region: Mask
     const near = floatAt(wide, i);
     const hasShadow = byteAt(scene.person.data, i) && cover < 0.98;
     const shadow = hasShadow ? 0.26 * clamp(near * 1.4, 0, 1) * (1 - cover) : 0;
-    if (cover + shadow < leastAlpha) continue;
+    if (cover + shadow < minAlpha) continue;
     const edge = 1 - 0.22 * (1 - clamp((near - 0.5) * 2.2, 0, 1));
     const light = shadeAt(i) * edge * (1 - floatAt(paint.crease.data, i));
     overlay.alpha.data[i] = Math.min(1, cover + shadow);

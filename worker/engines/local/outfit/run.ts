@@ -61,8 +61,8 @@ function withoutArmpits(cloth: Mask, { armpits, sleeves, width }: GarmentShape):
   return maskWhere(cloth, (i) => byteAt(cloth.data, i) === 1 && !byteAt(wedges.data, i));
 }
 
-const leastBoneAgreement = 0.7;
-const leastCoverage = 0.55;
+const minBoneAgreement = 0.7;
+const minCoverage = 0.55;
 
 /** Finds the person and their clothes. Throws `no_person_found`, `person_unsuitable`. */
 async function readPerson(cv: CV, picture: Rgb, context: RunContext) {
@@ -83,7 +83,7 @@ async function readPerson(cv: CV, picture: Rgb, context: RunContext) {
     nearPx: 0.12 * frame.shoulderWidthPx,
   };
   const matte = personMatte(cv, sighting, (mask, bones) => largestComponent(cv, mask, bones).mask);
-  if (matte.boneAgreement < leastBoneAgreement) {
+  if (matte.boneAgreement < minBoneAgreement) {
     throw refusePerson(
       "The person could not be separated from the background. Use a photo with a plainer background.",
       {
@@ -96,7 +96,7 @@ async function readPerson(cv: CV, picture: Rgb, context: RunContext) {
   await requireOnePerson({ cv, runtime }, { picture, selfie, person, frame });
   context.progress(0.5, "clothes");
   const clothes = clothesMask(cv, { picture, person }, frame);
-  if (clothes.coverage < leastCoverage) {
+  if (clothes.coverage < minCoverage) {
     throw refusePerson(
       "The clothes on the upper body could not be found. Use a photo with nothing in front of it.",
       {

@@ -29,7 +29,7 @@ export interface BodyFrame {
 
 /** Where hips are when the picture does not show them. */
 const usualTorsoLength = 1.45;
-const leastEyeDistance = 0.12;
+const minEyeDistance = 0.12;
 
 export function bodyFrame(pose: Pose): BodyFrame {
   // Seen from the front, the person's left shoulder is on the picture's right.
@@ -62,7 +62,7 @@ export function bodyFrame(pose: Pose): BodyFrame {
     down,
     isBackView,
     torsoLength: spinePx / shoulderWidthPx,
-    eyeDistancePx: Math.max(distance(pose.leftEye, pose.rightEye), leastEyeDistance * shoulderWidthPx),
+    eyeDistancePx: Math.max(distance(pose.leftEye, pose.rightEye), minEyeDistance * shoulderWidthPx),
     at: (a, b) => ({
       x: neck.x + (right.x * a + down.x * b) * shoulderWidthPx,
       y: neck.y + (right.y * a + down.y * b) * shoulderWidthPx,

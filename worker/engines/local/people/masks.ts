@@ -24,7 +24,7 @@ import { type BodyFrame, torsoPolygon } from "./body.ts";
 import { refusePerson } from "./pose.ts";
 
 const hairTolerance = { luma: 38, chroma: 12 };
-const leastTones = 30;
+const minTones = 30;
 
 /** A capsule over the head. */
 function drawHead(frame: BodyFrame, size: Size): Mask {
@@ -42,7 +42,7 @@ function drawHead(frame: BodyFrame, size: Size): Mask {
 function toneOf(picture: Rgb, isWanted: (index: number) => boolean): Tone | undefined {
   const tones: Tone[] = [];
   for (let i = 0; i < picture.width * picture.height; i += 3) if (isWanted(i)) tones.push(toneAt(picture, i));
-  return medianTone(tones, leastTones);
+  return medianTone(tones, minTones);
 }
 
 interface HairScene {
@@ -89,7 +89,7 @@ function growHair(cv: CV, scene: HairScene, tones: { hair: Tone; cloth: Tone }):
 }
 
 const tolerance = { luma: 75, chroma: 13 };
-const leastFacePixels = 20;
+const minFacePixels = 20;
 
 /** Skin by its distance to the median colour of the middle of the face. Throws `person_unsuitable` without a face. */
 function skinMask(picture: Rgb, frame: BodyFrame): Mask {
@@ -102,7 +102,7 @@ function skinMask(picture: Rgb, frame: BodyFrame): Mask {
       tones.push(toneAt(picture, y * picture.width + x));
     }
   }
-  const face = medianTone(tones, leastFacePixels);
+  const face = medianTone(tones, minFacePixels);
   if (!face) {
     throw refusePerson("The face cannot be seen. Use a photo of the person from the front.", {
       gate: "face",

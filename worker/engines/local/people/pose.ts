@@ -112,12 +112,12 @@ export function refusePerson(message: string, { gate, score }: { gate: string; s
   });
 }
 
-const leastShoulderScore = 0.5;
+const minShoulderScore = 0.5;
 
 /** Gates on the pose for putting clothes on. Throws `person_unsuitable`. */
 export function judgePose(frame: BodyFrame, { width, height }: Size): void {
   const shoulderScore = Math.min(frame.shoulders[0].score, frame.shoulders[1].score);
-  if (shoulderScore < leastShoulderScore) {
+  if (shoulderScore < minShoulderScore) {
     throw refusePerson(
       "Both shoulders must be clearly visible. Use a photo of the person from the front, from the hips up.",
       { gate: "shoulders", score: shoulderScore },
@@ -147,9 +147,9 @@ export interface PersonScores {
   readonly personShare: number;
 }
 
-const leastFaceScore = 0.35;
-const leastPersonShoulderScore = 0.25;
-const leastPersonShare = 0.01;
+const minFaceScore = 0.35;
+const minPersonShoulderScore = 0.25;
+const minPersonShare = 0.01;
 const sureFrom = 200;
 
 export function personScores(pose: Pose, selfie: Grey): PersonScores {
@@ -165,8 +165,8 @@ export function personScores(pose: Pose, selfie: Grey): PersonScores {
 
 /** Throws `no_person_found` unless both networks find a person. */
 export function requirePerson({ face, shoulders, personShare }: PersonScores): void {
-  const isPosed = face >= leastFaceScore || shoulders >= leastPersonShoulderScore;
-  if (isPosed && personShare >= leastPersonShare) return;
+  const isPosed = face >= minFaceScore || shoulders >= minPersonShoulderScore;
+  if (isPosed && personShare >= minPersonShare) return;
   throw new AppError("no_person_found", "No person was found. Use a photo that shows one clearly.", {
     details: { gate: "person", score: Math.max(face, shoulders), face, shoulders, personShare },
   });

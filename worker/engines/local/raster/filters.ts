@@ -187,13 +187,13 @@ function weighted(values: Float32Array, weights: Float32Array): Float32Array {
 export type MorphStep = "erode" | "dilate" | "open" | "close";
 
 /** A large disc is slow as a kernel: above this radius the distance transform does the same. */
-const largestKernelPx = 7;
+const maxKernelPx = 7;
 
 /** Morphology of a mask with a disc of `radius` px (rounded). */
 export function morph(cv: CV, mask: Mask, [step, radius]: readonly [MorphStep, number]): Mask {
   const r = Math.round(radius);
   if (r < 1) return { ...mask, data: Uint8Array.from(mask.data) };
-  return r > largestKernelPx ? morphByDistance(cv, mask, [step, r]) : morphByKernel(cv, mask, [step, r]);
+  return r > maxKernelPx ? morphByDistance(cv, mask, [step, r]) : morphByKernel(cv, mask, [step, r]);
 }
 
 function morphByKernel(cv: CV, mask: Mask, [step, radius]: readonly [MorphStep, number]): Mask {
