@@ -7,6 +7,7 @@
  *        └─────────────────┴──────────────────┴───────────────────────┘
  *          moved to another queue · handed back · failed try with tries left · worker lost
  *
+ *     A job of the local engine goes from `queued` to `processing` with its claim: it waits for no server.
  *     any open status ──▶ failed       no try left, no node can serve it, or displaced by an urgent job
  *     any open status ──▶ cancelled    at once while it waits; by its worker once it is claimed
  *
@@ -15,7 +16,9 @@
  * Attempt: every claim. Charged: the tries that count against the job. Story: the rows of `job_events`, one per
  * revision. Hint: a message after the commit which names a changed job.
  *
- * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`. The row is the truth: bells and hints may be
+ * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`, and two functions of the database, so that each
+ * step is one round trip: `accept_job` stores a new row (`pending`, or `queued` when its line is empty and the window has
+ * room) and `dispatch_queue` moves rows from the line into the window; see drizzle/migrations/0007. The row is the truth: bells and hints may be
  * lost, since `sweep` and the polls find every change. A worker writes only under its lease. Publish hints after the
  * commit, never inside a transaction.
  *

@@ -78,7 +78,7 @@ export interface Estimate {
   readonly runs: number;
 }
 
-/** A job is a row; see docs/architecture.md for its statuses. Only server/jobs/transition.ts writes `status`. */
+/** A job is a row; see docs/architecture.md for its statuses. server/jobs/index.ts says who writes `status`. */
 export const jobs = pgTable(
   "jobs",
   {
