@@ -14,7 +14,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
-import { dispatch } from "./dispatch.ts";
+import { dispatch, scheduleDispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
 import { claim, complete, handBack, start } from "./run.ts";
 import { submit } from "./submit.ts";
@@ -33,6 +33,8 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   afterAll(() => opened.close());
   beforeEach(async () => {
     const { jobs, nodes, queueTurns } = schema;
+    // The dispatch that the last claim of the test before has started.
+    await scheduleDispatch(opened.services, testQueue);
     for (const table of [jobs, nodes, queueTurns]) await opened.services.db.delete(table);
   });
 

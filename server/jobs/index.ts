@@ -7,7 +7,7 @@
  *        └─────────────────┴──────────────────┴───────────────────────┘
  *          moved to another queue · handed back · failed try with tries left · worker lost
  *
- *     A job of the local engine goes from `queued` to `processing` with its claim: it waits for no server.
+ *     claim and start are one statement for a job of the local engine: it waits for no server
  *     any open status ──▶ failed       no try left, no node can serve it, or displaced by an urgent job
  *     any open status ──▶ cancelled    at once while it waits; by its worker once it is claimed
  *

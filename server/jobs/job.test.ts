@@ -10,7 +10,7 @@ const scene = openJobScene();
 /** The table of design section 4, written out a second time on purpose. */
 const allowed: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   pending: ["queued", "failed", "cancelled"],
-  queued: ["waiting_for_engine", "processing", "pending", "failed", "cancelled"],
+  queued: ["waiting_for_engine", "pending", "failed", "cancelled"],
   waiting_for_engine: ["processing", "pending", "failed", "cancelled"],
   processing: ["completed", "pending", "failed", "cancelled"],
   completed: [],

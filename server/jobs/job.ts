@@ -8,7 +8,7 @@ export type Job = typeof schema.jobs.$inferSelect;
 /** Which status may follow which; the diagram is in `index.ts`. A final status never changes. */
 const successors = {
   pending: ["queued", "failed", "cancelled"],
-  queued: ["waiting_for_engine", "processing", "pending", "failed", "cancelled"],
+  queued: ["waiting_for_engine", "pending", "failed", "cancelled"],
   waiting_for_engine: ["processing", "pending", "failed", "cancelled"],
   processing: ["completed", "pending", "failed", "cancelled"],
   completed: [],
@@ -61,8 +61,8 @@ type Changes = { [Column in keyof Job]?: Job[Column] | SQL };
 export interface Transition {
   readonly from: readonly JobStatus[];
   readonly to: JobStatus;
-  /** Rows that match `when` go to another status. */
-  readonly instead?: { readonly when: SQL; readonly to: JobStatus };
+  /** Rows that match `when` go on to a second status, with an event and a revision of its own. */
+  readonly andThen?: { readonly when: SQL; readonly to: JobStatus; readonly event: JobEventType };
   /** Further common table expressions of the statement, which may read the changed rows as `moved`. */
   readonly also?: SQL;
   /** Selects the rows; `from` and `where` together are the guard. */
@@ -111,6 +111,7 @@ export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Am
 
 interface Change {
   readonly status: SQL;
+  readonly andThen?: Transition["andThen"] | undefined;
   readonly also?: SQL | undefined;
   readonly where: SQL;
   readonly set: Changes;
@@ -118,14 +119,16 @@ interface Change {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-function changeOf({ from, to, instead, where, honourCancel, set, event, data, also }: Transition): Change {
-  for (const next of instead ? [to, instead.to] : [to]) {
-    const wrong = from.find((status) => !canFollow(status, next));
-    if (wrong) throw new AppError("internal", `No job goes from ${wrong} to ${next}.`);
-  }
-  const usual = instead ? sql`case when ${instead.when} then ${instead.to}::text else ${to} end` : sql`${to}`;
+function changeOf(transition: Transition): Change {
+  const { from, to, andThen, where, honourCancel, set, event, data, also } = transition;
+  const steps = [...from.map((status) => [status, to] as const), ...(andThen ? [[to, andThen.to] as const] : [])];
+  const wrong = steps.find(([status, next]) => !canFollow(status, next));
+  if (wrong) throw new AppError("internal", `No job goes from ${wrong.join(" to ")}.`);
   return {
-    status: honourCancel ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end` : usual,
+    status: honourCancel
+      ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end`
+      : sql`${to}`,
+    andThen,
     also,
     where: sql`${jobsTable.status} in ${[...from]} and (${where})`,
     set: { ...endingSet(to, honourCancel ?? false), ...set },
@@ -143,17 +146,33 @@ function endingSet(to: JobStatus, honourCancel: boolean): Changes {
 }
 
 /** One statement for the guarded update, which raises `revision`, and the event with that revision. */
-async function change(db: Db | Tx, { status, where, set, event, data, also }: Change): Promise<Job[]> {
-  const result = await db.execute<Record<string, unknown>>(sql`
+async function change(db: Db | Tx, input: Change): Promise<Job[]> {
+  const { status, andThen, where, set, event, data, also } = input;
+  const dataText = JSON.stringify(data);
+  const result = await db.execute<Record<string, unknown>>(
+    andThen
+      ? sql`
+    with moved as (
+      update ${jobsTable} set status = case when ${andThen.when} then ${andThen.to} else ${status} end,
+        revision = revision + case when ${andThen.when} then 2 else 1 end ${assignments(set)}
+      where ${where} returning *
+    ), logged as (
+      insert into ${schema.jobEvents} (job_id, revision, type, status, data)
+      select id, revision - case when ${andThen.when} then 1 else 0 end, ${event}::text, ${status}, ${dataText}::jsonb from moved
+      union all select id, revision, ${andThen.event}::text, status, '{}'::jsonb from moved where ${andThen.when}
+    )${also ?? sql``}
+    select * from moved`
+      : sql`
     with moved as (
       update ${jobsTable} set status = ${status}, revision = revision + 1 ${assignments(set)}
       where ${where} returning *
     ), logged as (
       insert into ${schema.jobEvents} (job_id, revision, type, status, data)
-      select id, revision, case when status = 'cancelled' then 'cancelled' else ${event}::text end, status, ${JSON.stringify(data)}::jsonb
+      select id, revision, case when status = 'cancelled' then 'cancelled' else ${event}::text end, status, ${dataText}::jsonb
       from moved
     )${also ?? sql``}
-    select * from moved`);
+    select * from moved`,
+  );
   return result.rows.map(jobFromRow);
 }
 

@@ -50,7 +50,7 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
   const job = await transition(services.db, {
     from: ["queued"],
     to: "waiting_for_engine",
-    instead: { when: needsNoServer(offers), to: "processing" },
+    andThen: { when: needsNoServer(offers), to: "processing", event: "started" },
     where: sql`${jobs.id} = (
       select next.id from (
         select j.id, j.run_alone, j.charged, j.queued_at from ${jobs} j

@@ -127,6 +127,8 @@ describe("sweep", () => {
       const { config } = services;
       const timing = { ...config.timing, placesMs: 60_000 };
       const remembering = { ...services, config: { ...config, timing } };
+      // Tests before this one have left their places in memory.
+      await estimate(services, words, scene.owner);
       const jobs: Awaited<ReturnType<typeof readJob>>[] = [];
       for (let at = 0; at < 4; at += 1) {
         const { id } = await submit(remembering, words, { submitter: scene.owner });
