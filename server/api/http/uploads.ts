@@ -117,7 +117,7 @@ export const createUpload = defineRoute({
   description: `JPEG, PNG, WebP or AVIF in parts named \`file\`: at most ${uploadLimits.files}, each at most
 ${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels, no side longer than ${pictureLimits.uploadSidePx} pixels and, above
 ${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploadRatio} times the other side. All are stored or none. The same bytes are stored once. With \`role=mask\` the picture is stored as a mask (white
-= change).`,
+= change; an area counts from grey value 128 on).`,
   tag: "images",
   multipart: {
     type: "object",
