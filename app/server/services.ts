@@ -1,28 +1,21 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
 import { keepNodeWatch } from "@atelier/server/nodes";
-import { loadConfig, parseEnv } from "@atelier/server/platform";
+import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
-import { ConfigurationError, startFailureLine, startFailureResponse } from "./start-failure.ts";
+import { readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
 
 declare global {
   /** On globalThis: hot reload evaluates this module again, and each copy would open its own connections. */
   var atelierServices: Promise<Services> | undefined;
 }
 
-/** What the supervisor sets and a bare `next start` lacks. */
-const needed = ["DATABASE_URL", "AUTH_SECRET"] as const;
-
 async function open(): Promise<Services> {
   // Pictures and logs are for this user alone, also below a bare `next start`.
   process.umask(0o077);
-  // The one place of the web process that reads the environment, through parseEnv.
+  // The only access of the web process to the environment.
   // oxlint-disable-next-line no-restricted-properties
-  const { env, problems } = parseEnv(process.env);
-  if (!env) throw new ConfigurationError(problems);
-  const missing = needed.filter((name) => !env[name]);
-  if (missing.length > 0)
-    throw new ConfigurationError(missing.map((name) => ({ name, message: "is not set" })));
+  const env = readWebEnv(process.env);
   const config = await loadConfig(env.ATELIER_CONFIG);
   const services = await openServices({ env, config, name: "web" });
   keepNodeWatch(services);

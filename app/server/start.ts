@@ -1,5 +1,5 @@
 import { ZodError } from "zod";
-import type { ConfigProblem } from "@atelier/server/platform";
+import { type ConfigProblem, type Env, parseEnv } from "@atelier/server/platform";
 
 /** The configuration is wrong; `problems` lists the reasons. */
 export class ConfigurationError extends Error {
@@ -12,6 +12,19 @@ export class ConfigurationError extends Error {
     this.name = "ConfigurationError";
     this.problems = problems;
   }
+}
+
+/** What the supervisor sets and a bare `next start` lacks. */
+const needed = ["DATABASE_URL", "AUTH_SECRET"] as const;
+
+/** The environment of the web process. Throws ConfigurationError with all that is wrong or missing. */
+export function readWebEnv(source: Readonly<Record<string, string | undefined>>): Env {
+  const { env, problems } = parseEnv(source);
+  if (!env) throw new ConfigurationError(problems);
+  const missing = needed.filter((name) => !env[name]);
+  if (missing.length > 0)
+    throw new ConfigurationError(missing.map((name) => ({ name, message: "is not set" })));
+  return env;
 }
 
 interface Problem {
@@ -30,7 +43,7 @@ function configurationProblems(error: unknown): readonly Problem[] | null {
   return null;
 }
 
-/** The answer while the services cannot be opened: only what is known, and nothing from inside an unknown error. */
+/** The answer while the services cannot be opened; it contains nothing of an unknown error. */
 export function startFailureResponse(error: unknown): Response {
   const problems = configurationProblems(error);
   const detail =
@@ -51,28 +64,27 @@ export function startFailureResponse(error: unknown): Response {
   });
 }
 
-interface Told {
+interface LoggedError {
   readonly type: string;
   readonly message: string;
   readonly stack?: string | undefined;
-  readonly cause?: Told;
+  readonly cause?: LoggedError;
 }
 
-/** Not the error's other properties: an unusable address carries its password in one of them. */
-function tell(error: unknown): Told {
-  if (!(error instanceof Error))
-    return { type: typeof error, message: "Something else than an error was thrown." };
+/** Without the error's other properties: one of them holds the password of an invalid address. */
+function toLogged(error: unknown): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: "The thrown value is not an error." };
   const { name: type, message, stack, cause } = error;
-  return { type, message, stack, ...(cause === undefined ? {} : { cause: tell(cause) }) };
+  return { type, message, stack, ...(cause === undefined ? {} : { cause: toLogged(cause) }) };
 }
 
-/** One structured line about it; the log itself may be what could not be opened. */
+/** One structured line about a failed start, for stderr: the log itself may have failed to open. */
 export function startFailureLine(error: unknown, at: Date): string {
   const line = {
     level: 50,
     time: at.getTime(),
     process: "web",
-    err: tell(error),
+    err: toLogged(error),
     msg: "the services could not be opened",
   };
   return `${JSON.stringify(line)}\n`;
