@@ -7,7 +7,7 @@ import { cancel, claim, handBack, type Lease, noteSubmission } from "@atelier/se
 import { type ComfySimulator, readGraph, startComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { type FollowInput, followNode, startOrders, cancelOrphanedPrompts } from "./duties.ts";
+import { type FollowInput, followNode, startAdminRequests, cancelOrphanedPrompts } from "./duties.ts";
 import { postPrompt } from "./engines/comfyui/client/index.ts";
 import { createServerPool, createSources, type ServerPool, type ServerState } from "./servers/index.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
@@ -310,7 +310,7 @@ describe("duties", () => {
     const node = await addedNode();
     let isEnough = false;
     let isActive: boolean | null = null;
-    const orders = startOrders(services, {
+    const requests = startAdminRequests(services, {
       incarnation: { current: () => node },
       offer: { setSettings: () => undefined },
       pool: { setDrained: () => undefined },
@@ -327,7 +327,7 @@ describe("duties", () => {
       isEnough = true;
       await vi.waitFor(() => expect(isActive).toBe(true));
     } finally {
-      await orders.stop();
+      await requests.stop();
     }
   });
 });

@@ -102,7 +102,7 @@ function toSeen(state: ServerState): SeenServer {
   };
 }
 
-interface OrdersInput {
+interface AdminRequestsInput {
   readonly incarnation: Pick<Incarnation, "current">;
   readonly offer: Pick<LiveOffer, "setSettings">;
   readonly pool: Pick<ServerPool, "setDrained">;
@@ -122,15 +122,15 @@ interface RepublishInput {
 const republishMs = 60_000;
 
 /** Applies what admins request of this node, every second: settings, drained servers, retirement. */
-export function startOrders(services: Services, input: OrdersInput): Loop {
-  return startLoop(services.log, "orders", async () => {
+export function startAdminRequests(services: Services, input: AdminRequestsInput): Loop {
+  return startLoop(services.log, "admin requests", async () => {
     const node = input.incarnation.current();
-    const orders = node && (await readAdminRequests(services, node.id));
-    if (orders) {
-      input.offer.setSettings(orders.settings);
-      input.pool.setDrained(orders.drainedServers);
-      input.consumers.setActive(orders.state === "active" && input.space.isEnough());
-      if (orders.retireRequested) input.onRetire();
+    const requests = node && (await readAdminRequests(services, node.id));
+    if (requests) {
+      input.offer.setSettings(requests.settings);
+      input.pool.setDrained(requests.drainedServers);
+      input.consumers.setActive(requests.state === "active" && input.space.isEnough());
+      if (requests.retireRequested) input.onRetire();
     }
     return services.config.timing.cancelPollMs;
   });

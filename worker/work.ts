@@ -7,7 +7,7 @@ import {
   followNode,
   startAwaiting,
   startLoops,
-  startOrders,
+  startAdminRequests,
   startRepublishing,
   startOrphanedPrompts,
 } from "./duties.ts";
@@ -61,7 +61,14 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     startSpaceWatch(services, { space, incarnation }),
     startAwaiting(services, pool),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
-    startOrders(services, { incarnation, offer, pool, consumers, space, onRetire: () => stop.retire() }),
+    startAdminRequests(services, {
+      incarnation,
+      offer,
+      pool,
+      consumers,
+      space,
+      onRetire: () => stop.retire(),
+    }),
   ];
   const reason = await stop.requested;
   services.log.info({ reason, runs: runs.leases().length }, "stopping");

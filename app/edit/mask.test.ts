@@ -1,6 +1,6 @@
 import { crc32, inflateSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { emptyHistory, encodeGreyPng, hasPaint, stepHistory, type Stroke } from "./mask.ts";
+import { emptyHistory, encodeGreyPng, hasPaint, requireMarked, stepHistory, type Stroke } from "./mask.ts";
 
 describe("grey png", () => {
   interface Chunk {
@@ -39,6 +39,13 @@ describe("grey png", () => {
       ]);
     }
   });
+});
+
+test("a mask without a pixel of at least half of white is refused as empty before it is sent", async () => {
+  const encode = (grey: number) =>
+    encodeGreyPng(2, 2, requireMarked([Uint8Array.of(0, 0), Uint8Array.of(0, grey)]));
+  expect((await encode(128)).size).toBeGreaterThan(0);
+  await expect(encode(127)).rejects.toMatchObject({ code: "mask_empty" });
 });
 
 describe("mask", () => {

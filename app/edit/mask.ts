@@ -105,6 +105,27 @@ interface Size {
   readonly heightPx: number;
 }
 
+/** A mask's pixel counts from half of white on, as the engines count it. */
+const leastMarked = 128;
+
+/** Grey of drawn pixels: the drawing is white on nothing, so its alpha is the mask. */
+function toGrey(rgba: Uint8ClampedArray): Uint8Array<ArrayBuffer> {
+  const grey = new Uint8Array(rgba.length / 4);
+  for (let index = 0; index < grey.length; index += 1)
+    grey[index] = (rgba[index * 4 + 3] ?? 0) >= leastMarked ? 255 : 0;
+  return grey;
+}
+
+/** The same rows; throws `mask_empty` at their end when no pixel is marked: what is left of an erased stroke can be too thin. */
+export function* requireMarked(rows: GreyRows): Generator<Uint8Array<ArrayBuffer>> {
+  let isMarked = false;
+  for (const band of rows) {
+    isMarked ||= band.some((value) => value >= leastMarked);
+    yield band;
+  }
+  if (!isMarked) throw Object.assign(new Error("No pixel is marked."), { code: "mask_empty" });
+}
+
 function* greyBands(
   strokes: readonly Stroke[],
   { widthPx, heightPx }: Size,
@@ -116,17 +137,13 @@ function* greyBands(
     context.translate(0, -top);
     for (const stroke of strokes) drawStroke(context, stroke, "#fff");
     const { data } = context.getImageData(0, 0, widthPx, rows);
-    const grey = new Uint8Array(widthPx * rows);
-    // Strokes are white on a transparent canvas, so alpha is the mask.
-    for (let index = 0; index < grey.length; index += 1)
-      grey[index] = (data[index * 4 + 3] ?? 0) > 127 ? 255 : 0;
-    yield grey;
+    yield toGrey(data);
   }
 }
 
 /** The strokes as a grey PNG at the size of the picture; white = change. */
 function exportMask(strokes: readonly Stroke[], size: Size): Promise<Blob> {
-  return encodeGreyPng(size.widthPx, size.heightPx, greyBands(strokes, size));
+  return encodeGreyPng(size.widthPx, size.heightPx, requireMarked(greyBands(strokes, size)));
 }
 
 /** Uploads the strokes as a mask; resolves with the image id of the mask, rejects with the failure. */

@@ -1,28 +1,21 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
 import { keepNodeWatch } from "@atelier/server/nodes";
-import { loadConfig, parseEnv } from "@atelier/server/platform";
+import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
-import { ConfigurationError, startFailureLine, startFailureResponse } from "./start-failure.ts";
+import { readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
 
 declare global {
   /** On globalThis: hot reload evaluates this module again, and each copy would open its own connections. */
   var atelierServices: Promise<Services> | undefined;
 }
 
-/** Names that the supervisor sets. Without it (a bare `next start`) they may be missing. */
-const needed = ["DATABASE_URL", "AUTH_SECRET"] as const;
-
 async function open(): Promise<Services> {
   // Only the owner of the process may read pictures and logs; the supervisor sets this too, a bare `next start` does not.
   process.umask(0o077);
   // The only place in the web process that reads the environment, through parseEnv.
   // oxlint-disable-next-line no-restricted-properties
-  const { env, problems } = parseEnv(process.env);
-  if (!env) throw new ConfigurationError(problems);
-  const missing = needed.filter((name) => !env[name]);
-  if (missing.length > 0)
-    throw new ConfigurationError(missing.map((name) => ({ name, message: "is not set" })));
+  const env = readWebEnv(process.env);
   const config = await loadConfig(env.ATELIER_CONFIG);
   const services = await openServices({ env, config, name: "web" });
   keepNodeWatch(services);

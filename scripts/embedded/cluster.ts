@@ -3,6 +3,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { createRequire } from "node:module";
 import path from "node:path";
 import { isPidAlive } from "../process/lock.ts";
+import { databaseName, markRole, newRoleStatements, superuser } from "./product-role.ts";
 
 /** The embedded database cannot be provided; the message is for people and contains what to do. */
 export class StartError extends Error {
@@ -160,24 +161,22 @@ export function serverArgs(
   return ["-D", clusterDir, ...all.flatMap(([name, value]) => ["-c", `${name}=${value}`])];
 }
 
-export const databaseName = "atelier";
-export const databaseUser = "atelier";
-
 export interface ClusterPlan {
-  readonly password: string;
+  readonly superuserPassword: string;
+  readonly productPassword: string;
   readonly runAs: RunAs;
   /** False leaves out every fsync: for data that is thrown away. */
   readonly isDurable: boolean;
 }
 
 const initdbArgs = [
-  `--username=${databaseUser}`,
+  `--username=${superuser}`,
   "--auth=scram-sha-256",
   "--encoding=UTF8",
   "--locale=C",
   "--locale-provider=builtin",
   "--builtin-locale=C.UTF-8",
-  // The password has 256 random bits, so stretching it would only make connecting slow.
+  // Passwords have 256 random bits, so stretching them would only make connecting slow.
   "--set=scram_iterations=1",
 ];
 
@@ -188,9 +187,9 @@ function check(answer: SpawnSyncReturns<string>, what: string): void {
 }
 
 function runInitdb(folder: string, plan: ClusterPlan): void {
-  const { password, runAs } = plan;
+  const { superuserPassword, runAs } = plan;
   const passwordFile = `${folder}.password`;
-  writeFileSync(passwordFile, password, { mode: 0o600 });
+  writeFileSync(passwordFile, superuserPassword, { mode: 0o600 });
   if (runAs.user) chownSync(passwordFile, runAs.user.uid, runAs.user.gid);
   try {
     const { file, args, user } = commandOf(runAs, "initdb", [
@@ -205,11 +204,13 @@ function runInitdb(folder: string, plan: ClusterPlan): void {
   }
 }
 
-function createDatabase(folder: string, { runAs, isDurable }: ClusterPlan): void {
+function createDatabase(folder: string, { runAs, isDurable, productPassword }: ClusterPlan): void {
   const flags = isDurable ? [] : ["-F"];
   const { file, args, user } = commandOf(runAs, "postgres", ["--single", ...flags, "-D", folder, "postgres"]);
-  const input = `CREATE DATABASE ${databaseName};\n`;
+  const statements = [`CREATE DATABASE ${databaseName}`, ...newRoleStatements(productPassword)];
+  const input = statements.map((statement) => `${statement};\n`).join("");
   check(spawnSync(file, args, { ...user, input, encoding: "utf8" }), "create its database");
+  markRole(folder, productPassword);
 }
 
 function checkVersion(clusterDir: string): void {

@@ -12,6 +12,7 @@ import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { migrate } from "@atelier/server/db";
 import { type NodeRun, runCode } from "@atelier/testing/processes";
 import { isPidAlive } from "../process/lock.ts";
 import { findFreePort, waitUntil } from "../process/tools.ts";
@@ -127,13 +128,93 @@ test("a leftover pid file that names some other program does not keep the server
   await database.close();
 });
 
-test("the password is generated, readable by the owner alone and asked for", async () => {
+test("the passwords are generated, readable by the owner alone, asked for, and the product's is replaced when lost", async () => {
   const database = await open();
-  const file = path.join(dataDir, "secrets", "postgres-password");
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(readFileSync(file, "utf8").trim()).toHaveLength(43);
-  const wrong = new URL(database.url);
-  wrong.password = "guess";
-  await expect(query(wrong.href, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
+  for (const name of ["postgres-password", "postgres-app-password"]) {
+    const file = path.join(dataDir, "secrets", name);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8").trim()).toHaveLength(43);
+  }
+  for (const url of [database.url, database.superuserUrl]) {
+    const wrong = new URL(url);
+    wrong.password = "guess";
+    await expect(query(wrong.href, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
+  }
   await database.close();
+  rmSync(path.join(dataDir, "secrets", "postgres-app-password"));
+  const next = await open();
+  expect(next.url).not.toBe(database.url);
+  expect(await query(next.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+  await next.close();
+});
+
+const denied = { code: "42501" };
+
+test("the product's role owns its database and has no rights on the server", async () => {
+  const database = await open();
+  const roles = "SELECT rolname, rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls";
+  expect(await query(database.url, `${roles} FROM pg_roles WHERE rolname = current_user`)).toEqual([
+    {
+      rolname: "atelier_app",
+      rolsuper: false,
+      rolcreaterole: false,
+      rolcreatedb: false,
+      rolreplication: false,
+      rolbypassrls: false,
+    },
+  ]);
+  await migrate(database.url);
+  for (const refused of [
+    "COPY (SELECT 1) TO PROGRAM 'true'",
+    "COPY users TO '/tmp/atelier-users'",
+    "SELECT pg_read_file('postgresql.conf')",
+    "ALTER SYSTEM SET jit = 'on'",
+    "ALTER ROLE atelier_app SUPERUSER",
+    "SET ROLE atelier",
+    "SELECT rolpassword FROM pg_authid",
+  ]) {
+    await expect(query(database.url, refused)).rejects.toMatchObject(denied);
+  }
+  await database.close();
+});
+
+const objectsOfSuperuser = `
+  SELECT relname AS name FROM pg_class WHERE relowner = 'atelier'::regrole AND oid >= 16384
+  UNION ALL SELECT nspname FROM pg_namespace WHERE nspowner = 'atelier'::regrole AND oid >= 16384
+  UNION ALL SELECT proname FROM pg_proc WHERE proowner = 'atelier'::regrole AND oid >= 16384
+  UNION ALL SELECT typname FROM pg_type WHERE typowner = 'atelier'::regrole AND oid >= 16384
+  UNION ALL SELECT datname FROM pg_database WHERE datdba = 'atelier'::regrole AND datname = 'atelier'`;
+
+/** Turns the data folder into one of the version in which the product worked as the superuser. */
+async function makeEarlierFolder(): Promise<void> {
+  const database = await open();
+  const { superuserUrl } = database;
+  await query(superuserUrl, "ALTER DATABASE atelier OWNER TO atelier");
+  await query(superuserUrl, "DROP ROLE atelier_app");
+  await migrate(superuserUrl);
+  await query(superuserUrl, "INSERT INTO users (id, name, email) VALUES ('u', 'Ada', 'ada@example.com')");
+  await query(superuserUrl, "CREATE TYPE shade AS ENUM ('light'); CREATE DOMAIN hue AS int");
+  await query(superuserUrl, "CREATE TYPE tone AS (n int); CREATE VIEW people AS SELECT id FROM users");
+  await query(superuserUrl, 'CREATE SEQUENCE "Odd name"; CREATE TABLE counted (id serial)');
+  await query(superuserUrl, "CREATE FUNCTION one(hue) RETURNS int LANGUAGE sql RETURN 1");
+  await database.close();
+  rmSync(path.join(dataDir, "postgres", "atelier-role"));
+  rmSync(path.join(dataDir, "secrets", "postgres-app-password"));
+}
+
+test("a data folder of an earlier version keeps its rows, and all its objects go to the product's role", async () => {
+  await makeEarlierFolder();
+  const database = await open();
+  expect(await query(database.superuserUrl, objectsOfSuperuser)).toEqual([]);
+  expect(await query(database.url, "SELECT name FROM users")).toEqual([{ name: "Ada" }]);
+  await migrate(database.url);
+  await query(database.url, "ALTER TABLE users ADD COLUMN extra int; DROP FUNCTION one; DROP TYPE shade");
+  const roles = "SELECT oid, xmin, rolpassword FROM pg_authid WHERE rolname = 'atelier_app'";
+  const before = await query(database.superuserUrl, roles);
+  await database.close();
+  const again = await open();
+  expect(again.url).toBe(database.url);
+  expect(await query(again.superuserUrl, roles)).toEqual(before);
+  expect(await query(again.url, "SELECT name FROM users")).toEqual([{ name: "Ada" }]);
+  await again.close();
 });

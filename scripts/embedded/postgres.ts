@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { identify, isAlive, withFileLock } from "../process/lock.ts";
-import { chooseRunAs, createCluster, databaseName, databaseUser, readPostmaster } from "./cluster.ts";
+import { chooseRunAs, createCluster, readPostmaster } from "./cluster.ts";
+import { databaseName, ensureProductRole, productUser, superuser } from "./product-role.ts";
 import { type ServerPlan, startServer, stopServer } from "./server.ts";
 
 /** Processes that need the database of a data folder; it stops when the last one leaves. One file each. */
@@ -85,8 +86,10 @@ export interface EmbeddedPostgresOptions {
 
 /** This process's hold on the embedded server of a data folder. */
 export interface EmbeddedPostgres {
-  /** Address of the database `atelier` with its password. Does not change while held. */
+  /** Address of the database `atelier` for the role that owns it, with its password. Does not change while held. */
   readonly url: string;
+  /** The same for the superuser of the server: for servers of tests, never for the product. */
+  readonly superuserUrl: string;
   readonly port: number;
   /** Pid of the server's first process. */
   pid(): number | null;
@@ -97,17 +100,39 @@ export interface EmbeddedPostgres {
   close(): Promise<void>;
 }
 
-function addressOf(port: number, password: string): string {
-  return `postgres://${databaseUser}:${password}@127.0.0.1:${port}/${databaseName}`;
+interface Passwords {
+  readonly superuserPassword: string;
+  readonly productPassword: string;
 }
 
-function makeHandle(plan: ServerPlan & { port: number }, url: string, holder: string): EmbeddedPostgres {
+function readPasswords(dataDir: string): Passwords {
+  return {
+    superuserPassword: readOrCreateSecret(dataDir, "postgres-password"),
+    productPassword: readOrCreateSecret(dataDir, "postgres-app-password"),
+  };
+}
+
+function addressesOf(port: number, { superuserPassword, productPassword }: Passwords) {
+  const address = (login: string) => `postgres://${login}@127.0.0.1:${port}/${databaseName}`;
+  return {
+    url: address(`${productUser}:${productPassword}`),
+    superuserUrl: address(`${superuser}:${superuserPassword}`),
+  };
+}
+
+type Addresses = ReturnType<typeof addressesOf>;
+
+function makeHandle(
+  plan: ServerPlan & { port: number },
+  addresses: Addresses,
+  holder: string,
+): EmbeddedPostgres {
   const { clusterDir } = plan;
   const dataDir = path.dirname(clusterDir);
   const lock = lockOf(dataDir);
   let isClosed = false;
   return {
-    url,
+    ...addresses,
     port: plan.port,
     pid: () => readPostmaster(clusterDir)?.pid ?? null,
     isRunning: () => readPostmaster(clusterDir) !== null,
@@ -138,20 +163,24 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
   const dataDir = path.resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
   return withFileLock(lockOf(dataDir), async () => {
-    const password = readOrCreateSecret(dataDir, "postgres-password");
+    const passwords = readPasswords(dataDir);
     const runAs = chooseRunAs();
     // The server of another user must reach its own folder, which is closed to all others.
     if (runAs.user) chmodSync(dataDir, statSync(dataDir).mode | 0o011);
     const clusterDir = path.join(dataDir, "postgres");
     const { port = null, settings = {} } = options;
-    createCluster(clusterDir, { password, runAs, isDurable: settings["fsync"] !== "off" });
+    createCluster(clusterDir, { ...passwords, runAs, isDurable: settings["fsync"] !== "off" });
     const plan = { clusterDir, runAs, port, settings };
     const holder = enterHolder(dataDir);
     try {
       const server = await startServer(plan);
-      return makeHandle({ ...plan, port: server.port }, addressOf(server.port, password), holder);
+      const addresses = addressesOf(server.port, passwords);
+      const { productPassword: password } = passwords;
+      await ensureProductRole(clusterDir, { superuserUrl: addresses.superuserUrl, password });
+      return makeHandle({ ...plan, port: server.port }, addresses, holder);
     } catch (error) {
       leaveHolder(holder);
+      if (!hasLiveHolder(dataDir)) await stopServer(clusterDir);
       throw error;
     }
   });

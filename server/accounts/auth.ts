@@ -10,79 +10,75 @@ import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { mergeGuest } from "./merge-guest.ts";
 import { limitSignIn, settleSignIn } from "./sign-in-limit.ts";
 
-/**
- * The origins of a request: APP_URL, and the host of the request under either scheme, since a proxy may end TLS. Bound
- * to loopback only the names of this machine count; elsewhere the host counts only without APP_URL. X-Forwarded-Host
- * comes from a trusted proxy: scripts/web/front-door.ts removes any other.
- */
-export function trustedOrigins(env: Pick<Env, "APP_URL" | "HOST">, request: Request): string[] {
-  const direct = request.headers.get("host") ?? new URL(request.url).host;
-  const host = request.headers.get("x-forwarded-host") ?? direct;
-  const isFree = env.APP_URL === undefined && (!isLoopback(env.HOST) || host !== direct);
-  const isLocal = isLoopback(env.HOST) && namesLoopback(host);
-  const own = isFree || isLocal ? [`http://${host}`, `https://${host}`] : [];
-  return env.APP_URL ? [new URL(env.APP_URL).origin, ...own] : own;
-}
-
 export const maxUserNameLength = 100;
 export const maxEmailLength = 254;
 const maxBanReasonLength = 1_000;
-
-/** Columns of a user that a sign-up or a change may set. */
-interface UserData {
-  readonly email?: unknown;
-  readonly name?: unknown;
-  readonly image?: unknown;
-  readonly banReason?: unknown;
-  readonly isAnonymous?: unknown;
-}
-
-const nameSchema = lineOfText.trim().max(maxUserNameLength);
-const banReasonSchema = lineOfText.trim().max(maxBanReasonLength);
-
-/** Guests and the workers' account have addresses below `.invalid`, which RFC 6761 reserves: no mail reaches them. */
-export function isReservedEmail(email: string): boolean {
-  return /[@.]invalid\.?$/i.test(email.trim());
-}
-
-function refuse(code: string, message: string): never {
-  throw new APIError("BAD_REQUEST", { code, message });
-}
-
-function checkEmail({ email, isAnonymous }: UserData): void {
-  if (typeof email !== "string" || isAnonymous === true) return;
-  if (email.length > maxEmailLength)
-    refuse("INVALID_EMAIL", `An e-mail address has at most ${maxEmailLength} characters.`);
-  if (isReservedEmail(email)) refuse("INVALID_EMAIL", "E-mail addresses below .invalid are reserved.");
-}
-
-/**
- * Checks the columns that a person fills in, before a user is stored or changed; columns that are absent stay absent.
- * Throws the library's API error, which is answered as 400.
- */
-function checkUserData(data: UserData): { data: { name?: string; image?: null; banReason?: string } } {
-  checkEmail(data);
-  const name = nameSchema.optional().safeParse(data.name);
-  if (!name.success) refuse("INVALID_NAME", `A name is one line of at most ${maxUserNameLength} characters.`);
-  // An avatar from another site would let that site track the viewers of the page.
-  if (data.image) refuse("INVALID_IMAGE", "Accounts have no picture.");
-  const banReason = banReasonSchema.nullish().safeParse(data.banReason);
-  if (!banReason.success)
-    refuse("INVALID_BAN_REASON", `A reason is one line of at most ${maxBanReasonLength} characters.`);
-  return {
-    data: {
-      ...(name.data === undefined ? {} : { name: name.data }),
-      ...(data.image === undefined ? {} : { image: null }),
-      ...(typeof banReason.data === "string" ? { banReason: banReason.data } : {}),
-    },
-  };
-}
 
 export const minPasswordLength = 10;
 export const maxPasswordLength = 128;
 export const maxKeyNameLength = 100;
 const sessionSeconds = 30 * 86_400;
 const sessionRefreshSeconds = 86_400;
+
+export type Auth = ReturnType<typeof createAuth>;
+
+const authByServices = new WeakMap<Services, Auth>();
+
+/** The one auth of these services, made on first use. */
+export function authOf(services: Services): Auth {
+  const known = authByServices.get(services);
+  if (known) return known;
+  const auth = createAuth(services);
+  authByServices.set(services, auth);
+  return auth;
+}
+
+/** Accounts, sessions and guests in the product's tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
+function createAuth(services: Services) {
+  const { env, db } = services;
+  if (!env.AUTH_SECRET) throw new AppError("internal", "AUTH_SECRET is not set.");
+  return betterAuth({
+    appName: "Atelier",
+    secret: env.AUTH_SECRET,
+    baseURL: env.APP_URL ? new URL(env.APP_URL).origin : `http://localhost:${env.PORT}`,
+    basePath: "/api/auth",
+    trustedOrigins: (request) => (request ? trustedOrigins(env, request) : []),
+    database: databaseFor(db),
+    logger: logTo(services),
+    telemetry: { enabled: false },
+    // The caller of the handler logs and maps errors; without this the library writes to the console.
+    onAPIError: { throw: true },
+    disabledPaths,
+    rateLimit,
+    session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
+    emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
+    advanced: {
+      database: { generateId: () => newId() },
+      cookiePrefix: "atelier",
+      // One address: scripts/web/front-door.ts replaces whatever the client sent.
+      ipAddress: { ipAddressHeaders: ["x-forwarded-for"] },
+      // Over plain http on a LAN address a Secure cookie would never come back.
+      useSecureCookies: env.APP_URL?.startsWith("https://") ?? false,
+      disableOriginCheck: false,
+      disableCSRFCheck: false,
+    },
+    hooks: { before: guardEntry(services), after: followEntry(services) },
+    databaseHooks: {
+      user: {
+        create: {
+          before: async (user, context) => {
+            const checked = checkUserData(user);
+            if (context?.path)
+              await spendInvitation(services, { path: context.path, headers: context.headers });
+            return checked;
+          },
+        },
+        update: { before: async (user) => checkUserData(user) },
+      },
+    },
+    plugins: [guests(services), admin(), keys(services)],
+  });
+}
 
 /** Paths that the product's own API replaces with its own rules, or that are switched off. */
 const disabledPaths = [
@@ -178,62 +174,66 @@ function keys({ config }: Services) {
   });
 }
 
-/** Accounts, sessions and guests in the product's tables; its `handler` serves /api/auth/*. Throws when there is no secret. */
-function createAuth(services: Services) {
-  const { env, db } = services;
-  if (!env.AUTH_SECRET) throw new AppError("internal", "AUTH_SECRET is not set.");
-  return betterAuth({
-    appName: "Atelier",
-    secret: env.AUTH_SECRET,
-    baseURL: env.APP_URL ? new URL(env.APP_URL).origin : `http://localhost:${env.PORT}`,
-    basePath: "/api/auth",
-    trustedOrigins: (request) => (request ? trustedOrigins(env, request) : []),
-    database: databaseFor(db),
-    logger: logTo(services),
-    telemetry: { enabled: false },
-    // The caller of the handler logs and maps errors; without this the library writes to the console.
-    onAPIError: { throw: true },
-    disabledPaths,
-    rateLimit,
-    session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
-    emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
-    advanced: {
-      database: { generateId: () => newId() },
-      cookiePrefix: "atelier",
-      // One address: scripts/web/front-door.ts replaces whatever the client sent.
-      ipAddress: { ipAddressHeaders: ["x-forwarded-for"] },
-      // Over plain http on a LAN address a Secure cookie would never come back.
-      useSecureCookies: env.APP_URL?.startsWith("https://") ?? false,
-      disableOriginCheck: false,
-      disableCSRFCheck: false,
-    },
-    hooks: { before: guardEntry(services), after: followEntry(services) },
-    databaseHooks: {
-      user: {
-        create: {
-          before: async (user, context) => {
-            const checked = checkUserData(user);
-            if (context?.path)
-              await spendInvitation(services, { path: context.path, headers: context.headers });
-            return checked;
-          },
-        },
-        update: { before: async (user) => checkUserData(user) },
-      },
-    },
-    plugins: [guests(services), admin(), keys(services)],
-  });
+/**
+ * The origins of a request: APP_URL, and the host of the request under either scheme, since a proxy may end TLS. Bound
+ * to loopback only the names of this machine count; elsewhere the host counts only without APP_URL. X-Forwarded-Host
+ * comes from a trusted proxy: scripts/web/front-door.ts removes any other.
+ */
+export function trustedOrigins(env: Pick<Env, "APP_URL" | "HOST">, request: Request): string[] {
+  const direct = request.headers.get("host") ?? new URL(request.url).host;
+  const host = request.headers.get("x-forwarded-host") ?? direct;
+  const isFree = env.APP_URL === undefined && (!isLoopback(env.HOST) || host !== direct);
+  const isLocal = isLoopback(env.HOST) && namesLoopback(host);
+  const own = isFree || isLocal ? [`http://${host}`, `https://${host}`] : [];
+  return env.APP_URL ? [new URL(env.APP_URL).origin, ...own] : own;
 }
 
-export type Auth = ReturnType<typeof createAuth>;
+/** Columns of a user that a sign-up or a change may set. */
+interface UserData {
+  readonly email?: unknown;
+  readonly name?: unknown;
+  readonly image?: unknown;
+  readonly banReason?: unknown;
+  readonly isAnonymous?: unknown;
+}
 
-const authByServices = new WeakMap<Services, Auth>();
+/**
+ * Checks the columns that a person fills in, before a user is stored or changed; columns that are absent stay absent.
+ * Throws the library's API error, which is answered as 400.
+ */
+function checkUserData(data: UserData): { data: { name?: string; image?: null; banReason?: string } } {
+  checkEmail(data);
+  const name = nameSchema.optional().safeParse(data.name);
+  if (!name.success) refuse("INVALID_NAME", `A name is one line of at most ${maxUserNameLength} characters.`);
+  // An avatar from another site would let that site track the viewers of the page.
+  if (data.image) refuse("INVALID_IMAGE", "Accounts have no picture.");
+  const banReason = banReasonSchema.nullish().safeParse(data.banReason);
+  if (!banReason.success)
+    refuse("INVALID_BAN_REASON", `A reason is one line of at most ${maxBanReasonLength} characters.`);
+  return {
+    data: {
+      ...(name.data === undefined ? {} : { name: name.data }),
+      ...(data.image === undefined ? {} : { image: null }),
+      ...(typeof banReason.data === "string" ? { banReason: banReason.data } : {}),
+    },
+  };
+}
 
-/** The one auth of these services, made on first use. */
-export function authOf(services: Services): Auth {
-  const known = authByServices.get(services);
-  if (known) return known;
-  const auth = createAuth(services);
-  authByServices.set(services, auth);
-  return auth;
+const nameSchema = lineOfText.trim().max(maxUserNameLength);
+const banReasonSchema = lineOfText.trim().max(maxBanReasonLength);
+
+function checkEmail({ email, isAnonymous }: UserData): void {
+  if (typeof email !== "string" || isAnonymous === true) return;
+  if (email.length > maxEmailLength)
+    refuse("INVALID_EMAIL", `An e-mail address has at most ${maxEmailLength} characters.`);
+  if (isReservedEmail(email)) refuse("INVALID_EMAIL", "E-mail addresses below .invalid are reserved.");
+}
+
+/** Guests and the workers' account have addresses below `.invalid`, which RFC 6761 reserves: no mail reaches them. */
+export function isReservedEmail(email: string): boolean {
+  return /[@.]invalid\.?$/i.test(email.trim());
+}
+
+function refuse(code: string, message: string): never {
+  throw new APIError("BAD_REQUEST", { code, message });
 }

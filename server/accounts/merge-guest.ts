@@ -11,6 +11,45 @@ const retryableCodes = new Set(["23001", "23503", "23505", "40P01"]);
 const tries = 5;
 
 /**
+ * Moves all rows of a guest to an account and removes the guest, in one transaction. Repeated when a row of the
+ * guest came in while it ran. Idempotent.
+ */
+export async function mergeGuest(db: Db, input: MergeGuestInput): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await mergeOnce(db, input, attempt);
+      return;
+    } catch (error) {
+      if (attempt === tries || !isRetryable(error)) throw error;
+    }
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && retryableCodes.has(String(cause.code));
+}
+
+/**
+ * The first attempt locks nothing ahead, because a worker that ends a job holds the job and then asks for the owner: the
+ * other way round would deadlock. If new rows came in, the next tries keep them out by locking the guest first.
+ */
+async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (attempt > 1) await tx.execute(sql`select 1 from users where id = ${input.guestId} for update`);
+    await moveAll(tx, input);
+  });
+}
+
+/** The guest goes last: its foreign keys prove that nothing is left behind. */
+async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
+  await tx.execute(sql`update jobs set owner_id = ${input.accountId} where owner_id = ${input.guestId}`);
+  await moveImages(tx, input);
+  await moveKeyedRows(tx, input);
+  await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
+}
+
+/**
  * Where both have the same bytes, both pictures stay, because jobs refer to either; the guest's gives up its claim to
  * be *the* upload of these bytes.
  */
@@ -41,43 +80,4 @@ async function moveKeyedRows(tx: Tx, { guestId, accountId }: MergeGuestInput): P
     select queue, ${accountId}, served_at from queue_turns where owner_id = ${guestId}
     on conflict (queue, owner_id) do update set
       served_at = greatest(queue_turns.served_at, excluded.served_at)`);
-}
-
-/** The guest goes last: its foreign keys prove that nothing is left behind. */
-async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
-  await tx.execute(sql`update jobs set owner_id = ${input.accountId} where owner_id = ${input.guestId}`);
-  await moveImages(tx, input);
-  await moveKeyedRows(tx, input);
-  await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
-}
-
-/**
- * The first attempt does not lock the guest first: a worker that ends a job locks the job and then the owner, so the
- * opposite order could deadlock. When new rows arrived meanwhile, the next attempts lock the guest first.
- */
-async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<void> {
-  await db.transaction(async (tx) => {
-    if (attempt > 1) await tx.execute(sql`select 1 from users where id = ${input.guestId} for update`);
-    await moveAll(tx, input);
-  });
-}
-
-function isRetryable(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause && retryableCodes.has(String(cause.code));
-}
-
-/**
- * Moves all rows of a guest to an account and removes the guest, in one transaction. Repeated when a row of the
- * guest came in while it ran. Idempotent.
- */
-export async function mergeGuest(db: Db, input: MergeGuestInput): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await mergeOnce(db, input, attempt);
-      return;
-    } catch (error) {
-      if (attempt === tries || !isRetryable(error)) throw error;
-    }
-  }
 }

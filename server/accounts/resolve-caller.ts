@@ -6,6 +6,60 @@ import type { Services } from "../services.ts";
 import { authOf } from "./auth.ts";
 import { type Caller, isBanned, type UserFacts } from "./caller.ts";
 
+/**
+ * The caller of a request: the owner of `Authorization: Bearer <API key>`, else of the session cookie. Null when there is
+ * neither or it is unknown, revoked, expired or banned. A cookie does not replace a wrong key. Throws `rate_limited`
+ * when the key's limit is reached.
+ */
+export async function resolveCaller(services: Services, headers: Headers): Promise<Caller | null> {
+  if (headers.has("authorization")) {
+    const key = bearerOf(headers);
+    return key ? callerOfKey(services, key) : null;
+  }
+  return headers.has("cookie") ? callerOfSession(services, headers) : null;
+}
+
+function bearerOf(headers: Headers): string | null {
+  return /^bearer +(\S+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1] ?? null;
+}
+
+async function callerOfKey(services: Services, key: string): Promise<Caller | null> {
+  const [found] = await services.db
+    .select({ key: schema.apiKeys, user: schema.users })
+    .from(schema.apiKeys)
+    .innerJoin(schema.users, eq(schema.users.id, schema.apiKeys.referenceId))
+    .where(eq(schema.apiKeys.key, await defaultKeyHasher(key)));
+  if (!found || found.key.enabled === false || isBanned(found.user)) return null;
+  if (found.key.expiresAt && found.key.expiresAt <= new Date()) return null;
+  if (!(await takePermit(services, found.key.id))) throw new AppError("rate_limited");
+  return callerFor(found.user, "api_key");
+}
+
+/** Read from the database each time, so that a session ended elsewhere is over at once. */
+async function callerOfSession(services: Services, headers: Headers): Promise<Caller | null> {
+  const found = await authOf(services).api.getSession({
+    headers,
+    query: { disableCookieCache: true, disableRefresh: true },
+  });
+  return found && !isBanned(found.user) ? callerFor(found.user, "session") : null;
+}
+
+function callerFor(user: UserFacts, via: Caller["via"]): Caller {
+  const isGuest = user.isAnonymous === true;
+  const isAdmin = !isGuest && (user.role ?? "").split(",").includes("admin");
+  return { userId: user.id, isGuest, isAdmin, via };
+}
+
+/** Counts one request of an API key; false when its limit of this minute is reached. */
+function takePermit(services: Services, keyId: string): Promise<boolean> {
+  return takeFrom(permitsOf(services), keyId, () => takeKeyBlock(services, keyId));
+}
+
+/** Counts one write of a user by session; false when the limit of this minute is reached. */
+export function takeWritePermit(services: Services, userId: string): Promise<boolean> {
+  return takeFrom(permitsOf(services), `writes|${userId}`, () => takeWriteBlock(services, userId));
+}
+
 /** Permits of one key, or of one user's writes, that this process may use without a query. */
 interface Permits {
   readonly granted: number;
@@ -14,18 +68,53 @@ interface Permits {
   endsAtMs: number;
 }
 
+const permitsByServices = new WeakMap<Services, Map<string, Promise<Permits>>>();
+
+function permitsOf(services: Services): Map<string, Promise<Permits>> {
+  const known = permitsByServices.get(services) ?? new Map<string, Promise<Permits>>();
+  permitsByServices.set(services, known);
+  if (known.size > rememberedKeys) known.clear();
+  return known;
+}
+
+async function takeFrom(
+  known: Map<string, Promise<Permits>>,
+  id: string,
+  takeBlock: () => Promise<Block | undefined>,
+): Promise<boolean> {
+  for (;;) {
+    const asked = known.get(id);
+    const permits = await asked;
+    if (permits && performance.now() < permits.endsAtMs) {
+      permits.left -= 1;
+      if (permits.left >= 0) return true;
+      if (permits.granted === 0) return false;
+    }
+    // When the block is used up, the first request takes the next block and the others wait for it.
+    if (known.get(id) !== asked) continue;
+    const next = permitsFrom(takeBlock());
+    known.set(id, next);
+    next.catch(() => known.delete(id));
+  }
+}
+
 /** A full row is written this often per minute and process, whatever its limit. */
 const blocksPerMinute = 20;
 /** Shortest time between two queries after a refusal. */
 const refusalMs = 1_000;
 const rememberedKeys = 10_000;
 
+async function permitsFrom(taken: Promise<Block | undefined>): Promise<Permits> {
+  const block = await taken;
+  return block
+    ? { granted: block.granted, left: block.granted, endsAtMs: performance.now() + block.leftMs }
+    : { granted: 0, left: 0, endsAtMs: performance.now() + refusalMs };
+}
+
 interface Block {
   readonly granted: number;
   readonly leftMs: number;
 }
-
-const permitsByServices = new WeakMap<Services, Map<string, Promise<Permits>>>();
 
 const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
 
@@ -64,93 +153,4 @@ async function takeWriteBlock({ db, config }: Services, userId: string): Promise
   const taken = rows[0];
   const granted = max - ((taken?.used ?? max + block) - block);
   return taken && granted > 0 ? { granted: Math.min(block, granted), leftMs: taken.leftMs } : undefined;
-}
-
-async function permitsFrom(taken: Promise<Block | undefined>): Promise<Permits> {
-  const block = await taken;
-  return block
-    ? { granted: block.granted, left: block.granted, endsAtMs: performance.now() + block.leftMs }
-    : { granted: 0, left: 0, endsAtMs: performance.now() + refusalMs };
-}
-
-function permitsOf(services: Services): Map<string, Promise<Permits>> {
-  const known = permitsByServices.get(services) ?? new Map<string, Promise<Permits>>();
-  permitsByServices.set(services, known);
-  if (known.size > rememberedKeys) known.clear();
-  return known;
-}
-
-/** Counts one request of an API key; false when its limit of this minute is reached. */
-function takePermit(services: Services, keyId: string): Promise<boolean> {
-  return takeFrom(permitsOf(services), keyId, () => takeKeyBlock(services, keyId));
-}
-
-/** Counts one write of a user by session; false when the limit of this minute is reached. */
-export function takeWritePermit(services: Services, userId: string): Promise<boolean> {
-  return takeFrom(permitsOf(services), `writes|${userId}`, () => takeWriteBlock(services, userId));
-}
-
-async function takeFrom(
-  known: Map<string, Promise<Permits>>,
-  id: string,
-  takeBlock: () => Promise<Block | undefined>,
-): Promise<boolean> {
-  for (;;) {
-    const asked = known.get(id);
-    const permits = await asked;
-    if (permits && performance.now() < permits.endsAtMs) {
-      permits.left -= 1;
-      if (permits.left >= 0) return true;
-      if (permits.granted === 0) return false;
-    }
-    // When the block is used up, the first request takes the next block and the others wait for it.
-    if (known.get(id) !== asked) continue;
-    const next = permitsFrom(takeBlock());
-    known.set(id, next);
-    next.catch(() => known.delete(id));
-  }
-}
-
-function callerFor(user: UserFacts, via: Caller["via"]): Caller {
-  const isGuest = user.isAnonymous === true;
-  const isAdmin = !isGuest && (user.role ?? "").split(",").includes("admin");
-  return { userId: user.id, isGuest, isAdmin, via };
-}
-
-function bearerOf(headers: Headers): string | null {
-  return /^bearer +(\S+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1] ?? null;
-}
-
-async function callerOfKey(services: Services, key: string): Promise<Caller | null> {
-  const [found] = await services.db
-    .select({ key: schema.apiKeys, user: schema.users })
-    .from(schema.apiKeys)
-    .innerJoin(schema.users, eq(schema.users.id, schema.apiKeys.referenceId))
-    .where(eq(schema.apiKeys.key, await defaultKeyHasher(key)));
-  if (!found || found.key.enabled === false || isBanned(found.user)) return null;
-  if (found.key.expiresAt && found.key.expiresAt <= new Date()) return null;
-  if (!(await takePermit(services, found.key.id))) throw new AppError("rate_limited");
-  return callerFor(found.user, "api_key");
-}
-
-/** Read from the database each time, so that a session ended elsewhere is over at once. */
-async function callerOfSession(services: Services, headers: Headers): Promise<Caller | null> {
-  const found = await authOf(services).api.getSession({
-    headers,
-    query: { disableCookieCache: true, disableRefresh: true },
-  });
-  return found && !isBanned(found.user) ? callerFor(found.user, "session") : null;
-}
-
-/**
- * The caller of a request: the owner of `Authorization: Bearer <API key>`, else of the session cookie. Null when there is
- * neither or it is unknown, revoked, expired or banned. A cookie does not replace a wrong key. Throws `rate_limited`
- * when the key's limit is reached.
- */
-export async function resolveCaller(services: Services, headers: Headers): Promise<Caller | null> {
-  if (headers.has("authorization")) {
-    const key = bearerOf(headers);
-    return key ? callerOfKey(services, key) : null;
-  }
-  return headers.has("cookie") ? callerOfSession(services, headers) : null;
 }

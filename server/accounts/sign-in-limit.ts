@@ -12,9 +12,46 @@ const signInWindowMs = 60_000;
 export const signInTries = 10;
 const deviceSeconds = 180 * 86_400;
 
-const nowMs = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+/** Before each endpoint of the library: ends sessions of banned users, and refuses a sign-in above the limit of failed tries. */
+export async function limitSignIn({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+  // Each request of the API asks for the session and looks at the ban itself.
+  if (ctx.headers?.has("cookie") && ctx.path !== "/get-session") await endBannedSessions(ctx);
+  const email = emailOf(ctx);
+  if (email === null || (await countTry(db, await limitKey(ctx, email)))) return;
+  throw new APIError("TOO_MANY_REQUESTS", {
+    code: "TOO_MANY_REQUESTS",
+    message: "Too many failed tries to sign in. Wait a minute and try again.",
+  });
+}
 
-const digestOf = (email: string) => createHash("sha256").update(email.trim().toLowerCase()).digest("hex");
+/** After a sign-in or sign-up that succeeded: the try does not count, and the browser becomes a known device. */
+export async function settleSignIn({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
+  const signedIn = ctx.context.newSession;
+  if (!signedIn || (ctx.path !== "/sign-in/email" && ctx.path !== "/sign-up/email")) return;
+  const email = emailOf(ctx);
+  if (email !== null) await forgetTry(db, await limitKey(ctx, email));
+  await rememberDevice(ctx, signedIn.user.email);
+}
+
+function emailOf(ctx: GenericEndpointContext): string | null {
+  const body: unknown = ctx.body;
+  if (ctx.path !== "/sign-in/email" || typeof body !== "object" || body === null) return null;
+  return "email" in body && typeof body.email === "string" ? body.email : null;
+}
+
+/** The library checks a ban only at sign-in; a session may be older than the ban. */
+async function endBannedSessions(ctx: GenericEndpointContext): Promise<void> {
+  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
+  if (!open || !isBanned(open.user)) return;
+  await ctx.context.internalAdapter.deleteUserSessions(open.user.id);
+  ctx.context.session = null;
+}
+
+/** By address, not by caller: password guesses can come from many addresses. A known device has a count of its own. */
+async function limitKey(ctx: GenericEndpointContext, email: string): Promise<string> {
+  const device = await knownDevice(ctx, email);
+  return device ? `sign-in-device|${device}` : `sign-in|${digestOf(email)}`;
+}
 
 /** Counts a try and returns whether it is within the limit. Counted before the password is checked: parallel tries cannot pass together. */
 async function countTry(db: Db, key: string): Promise<boolean> {
@@ -28,10 +65,12 @@ async function countTry(db: Db, key: string): Promise<boolean> {
   return (rows[0]?.count ?? 0) <= signInTries;
 }
 
-/** Removes a successful attempt from the count, so that only failures count. */
+/** Uncounts a successful try, so that only failures count. */
 async function forgetTry(db: Db, key: string): Promise<void> {
   await db.execute(sql`update rate_limits set count = greatest(count - 1, 0) where key = ${key}`);
 }
+
+const nowMs = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 const deviceCookie = (ctx: GenericEndpointContext) =>
   ctx.context.createAuthCookie("device", { maxAge: deviceSeconds });
@@ -53,43 +92,4 @@ async function rememberDevice(ctx: GenericEndpointContext, email: string): Promi
   await ctx.setSignedCookie(name, value, ctx.context.secret, attributes);
 }
 
-function emailOf(ctx: GenericEndpointContext): string | null {
-  const body: unknown = ctx.body;
-  if (ctx.path !== "/sign-in/email" || typeof body !== "object" || body === null) return null;
-  return "email" in body && typeof body.email === "string" ? body.email : null;
-}
-
-/** By address, not by caller: password guesses can come from many addresses. A known device has a count of its own. */
-async function limitKey(ctx: GenericEndpointContext, email: string): Promise<string> {
-  const device = await knownDevice(ctx, email);
-  return device ? `sign-in-device|${device}` : `sign-in|${digestOf(email)}`;
-}
-
-/** The library checks a ban only at sign-in; a session may be older than the ban. */
-async function endBannedSessions(ctx: GenericEndpointContext): Promise<void> {
-  const open = await getSessionFromCtx(ctx, { disableRefresh: true });
-  if (!open || !isBanned(open.user)) return;
-  await ctx.context.internalAdapter.deleteUserSessions(open.user.id);
-  ctx.context.session = null;
-}
-
-/** Before each endpoint of the library: ends sessions of banned users, and refuses a sign-in above the limit of failed tries. */
-export async function limitSignIn({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
-  // Each request of the API asks for the session and looks at the ban itself.
-  if (ctx.headers?.has("cookie") && ctx.path !== "/get-session") await endBannedSessions(ctx);
-  const email = emailOf(ctx);
-  if (email === null || (await countTry(db, await limitKey(ctx, email)))) return;
-  throw new APIError("TOO_MANY_REQUESTS", {
-    code: "TOO_MANY_REQUESTS",
-    message: "Too many failed tries to sign in. Wait a minute and try again.",
-  });
-}
-
-/** After a sign-in or sign-up that succeeded: the try does not count, and the browser becomes a known device. */
-export async function settleSignIn({ db }: Services, ctx: GenericEndpointContext): Promise<void> {
-  const signedIn = ctx.context.newSession;
-  if (!signedIn || (ctx.path !== "/sign-in/email" && ctx.path !== "/sign-up/email")) return;
-  const email = emailOf(ctx);
-  if (email !== null) await forgetTry(db, await limitKey(ctx, email));
-  await rememberDevice(ctx, signedIn.user.email);
-}
+const digestOf = (email: string) => createHash("sha256").update(email.trim().toLowerCase()).digest("hex");

@@ -7,71 +7,12 @@ import { boundPngPixels, withPngXmp } from "./formats/png.ts";
 import type { StoredMime } from "./image.ts";
 import { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
 
-/** Decoded pixels: 8 bits, sRGB (or one grey channel), rows from the top. */
-interface Pixels {
-  readonly data: Buffer;
+/** Every file of one picture, ready to be stored. */
+export interface ImageFiles extends SmallFiles {
+  readonly original: Buffer;
+  readonly mime: StoredMime;
   readonly widthPx: number;
   readonly heightPx: number;
-  readonly channels: 1 | 2 | 3 | 4;
-}
-
-/** Decodes an upload once: orientation applied, colours in sRGB, nothing else of the file kept. Throws `upload_unreadable`. */
-function decodePhoto(bytes: Buffer): Promise<Pixels> {
-  return decode(openFile(bytes).toColourspace("srgb"));
-}
-
-/** Decodes a mask to one grey channel; transparent counts as black, colours count by their luminance. */
-function decodeMask(bytes: Buffer): Promise<Pixels> {
-  return decode(openFile(bytes).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
-}
-
-/** The pixel count in the header of an engine's file; nothing is decoded. Throws `engine_failed` when it is no picture. */
-export async function countOutputPixels(bytes: Buffer): Promise<number> {
-  try {
-    const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();
-    return width * height;
-  } catch (cause) {
-    throw new AppError("engine_failed", undefined, { cause });
-  }
-}
-
-/** Decodes an engine's result of at most `maxPixels`. Throws `engine_failed` when the result is no image. */
-async function decodeOutput(bytes: Buffer, maxPixels: number): Promise<Pixels> {
-  try {
-    return await collect(sharp(bytes, { limitInputPixels: maxPixels }).toColourspace("srgb"));
-  } catch (cause) {
-    throw new AppError("engine_failed", undefined, { cause });
-  }
-}
-
-/** The picture at most `longerSidePx` long; the same pixels when it is smaller already. */
-async function shrink(pixels: Pixels, longerSidePx: number): Promise<Pixels> {
-  if (Math.max(pixels.widthPx, pixels.heightPx) <= longerSidePx) return pixels;
-  return collect(openPixels(pixels).resize(longerSidePx, longerSidePx, { fit: "inside" }));
-}
-
-/** Starts a pipeline from decoded pixels. */
-function openPixels({ data, widthPx, heightPx, channels }: Pixels): Sharp {
-  return sharp(data, { raw: { width: widthPx, height: heightPx, channels } });
-}
-
-async function collect(pipeline: Sharp): Promise<Pixels> {
-  const { data, info } = await pipeline.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
-  return { data, widthPx: info.width, heightPx: info.height, channels: info.channels };
-}
-
-/** "error" refuses truncated and damaged pixels but not the odd marker that cameras write. */
-function openFile(bytes: Buffer): Sharp {
-  const limits = { failOn: "error", limitInputPixels: uploadLimits.pixels } as const;
-  return sharp(bytes, { ...limits, autoOrient: true }).timeout({ seconds: uploadLimits.decodeSeconds });
-}
-
-async function decode(pipeline: Sharp): Promise<Pixels> {
-  try {
-    return await collect(pipeline);
-  } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
-  }
 }
 
 /** The preview and the thumbnail (WebP) and the thumbhash (base64) of one picture. */
@@ -79,40 +20,6 @@ interface SmallFiles {
   readonly preview: Buffer;
   readonly thumbnail: Buffer;
   readonly thumbhash: string;
-}
-
-const thumbhashPx = 100;
-
-/** Makes each smaller size from the next larger one, so that the full picture is read once. `xmp` is embedded in both. */
-async function makeSmallFiles(pixels: Pixels, xmp?: string): Promise<SmallFiles> {
-  const previewPixels = await shrink(pixels, previewPx);
-  const thumbnailPixels = await shrink(previewPixels, thumbnailPx);
-  const [preview, thumbnail, thumbhash] = await Promise.all([
-    encodeWebp(previewPixels, xmp),
-    encodeWebp(thumbnailPixels, xmp),
-    thumbhashOf(thumbnailPixels),
-  ]);
-  return { preview, thumbnail, thumbhash };
-}
-
-/** At an effort of 2 a picture of 512² takes half the time of the default 4 and 2 to 6 % more bytes. */
-function encodeWebp(pixels: Pixels, xmp: string | undefined): Promise<Buffer> {
-  const picture = openPixels(pixels);
-  return (xmp ? picture.withXmp(xmp) : picture).webp({ quality: 82, effort: 2 }).toBuffer();
-}
-
-async function thumbhashOf(pixels: Pixels): Promise<string> {
-  const small = await shrink(pixels, thumbhashPx);
-  const rgba = await collect(openPixels(small).toColourspace("srgb").ensureAlpha());
-  return Buffer.from(rgbaToThumbHash(rgba.widthPx, rgba.heightPx, rgba.data)).toString("base64");
-}
-
-/** Every file of one picture, ready to be stored. */
-export interface ImageFiles extends SmallFiles {
-  readonly original: Buffer;
-  readonly mime: StoredMime;
-  readonly widthPx: number;
-  readonly heightPx: number;
 }
 
 interface UploadTask {
@@ -139,6 +46,14 @@ export async function encodeFiles(bytes: Buffer, task: EncodeTask): Promise<Imag
   return task.as === "mask" ? encodeMask(bytes) : encodePhoto(bytes, task);
 }
 
+/** Decoded pixels: 8 bits, sRGB (or one grey channel), rows from the top. */
+interface Pixels {
+  readonly data: Buffer;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly channels: 1 | 2 | 3 | 4;
+}
+
 async function encodePhoto(bytes: Buffer, task: UploadTask): Promise<ImageFiles> {
   const pixels = await decodePhoto(bytes);
   const [original, small] = await Promise.all([encodeOriginal(pixels, task), makeSmallFiles(pixels)]);
@@ -161,6 +76,49 @@ async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels }: OutputTask)
   ]);
   const { widthPx, heightPx } = pixels;
   return { original: withPngXmp(png, xmp), mime: "image/png", ...small, widthPx, heightPx };
+}
+
+/** Decodes an upload once: orientation applied, colours in sRGB, nothing else of the file kept. Throws `upload_unreadable`. */
+function decodePhoto(bytes: Buffer): Promise<Pixels> {
+  return decode(openFile(bytes).toColourspace("srgb"));
+}
+
+/** Decodes a mask to one grey channel; transparent counts as black, colours count by their luminance. */
+function decodeMask(bytes: Buffer): Promise<Pixels> {
+  return decode(openFile(bytes).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
+}
+
+/** Decodes an engine's result of at most `maxPixels`. Throws `engine_failed` when the result is no image. */
+async function decodeOutput(bytes: Buffer, maxPixels: number): Promise<Pixels> {
+  try {
+    return await collect(sharp(bytes, { limitInputPixels: maxPixels }).toColourspace("srgb"));
+  } catch (cause) {
+    throw new AppError("engine_failed", undefined, { cause });
+  }
+}
+
+async function decode(pipeline: Sharp): Promise<Pixels> {
+  try {
+    return await collect(pipeline);
+  } catch (cause) {
+    throw new AppError("upload_unreadable", undefined, { cause });
+  }
+}
+
+/** "error" refuses truncated and damaged pixels but not the odd marker that cameras write. */
+function openFile(bytes: Buffer): Sharp {
+  const limits = { failOn: "error", limitInputPixels: uploadLimits.pixels } as const;
+  return sharp(bytes, { ...limits, autoOrient: true }).timeout({ seconds: uploadLimits.decodeSeconds });
+}
+
+/** Starts a pipeline from decoded pixels. */
+function openPixels({ data, widthPx, heightPx, channels }: Pixels): Sharp {
+  return sharp(data, { raw: { width: widthPx, height: heightPx, channels } });
+}
+
+async function collect(pipeline: Sharp): Promise<Pixels> {
+  const { data, info } = await pipeline.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
+  return { data, widthPx: info.width, heightPx: info.height, channels: info.channels };
 }
 
 /** The longest side that WebP can hold; AVIF holds longer ones. */
@@ -193,6 +151,48 @@ async function encodeOriginal(pixels: Pixels, { format, isLossless }: UploadTask
 
 function isUnfitForWebp({ widthPx, heightPx }: Pixels, isLossless: boolean): boolean {
   return Math.max(widthPx, heightPx) > webpSidePx || (isLossless && widthPx * heightPx > losslessWebpPixels);
+}
+
+const thumbhashPx = 100;
+
+/** Makes each smaller size from the next larger one, so that the full picture is read once. `xmp` is embedded in both. */
+async function makeSmallFiles(pixels: Pixels, xmp?: string): Promise<SmallFiles> {
+  const previewPixels = await shrink(pixels, previewPx);
+  const thumbnailPixels = await shrink(previewPixels, thumbnailPx);
+  const [preview, thumbnail, thumbhash] = await Promise.all([
+    encodeWebp(previewPixels, xmp),
+    encodeWebp(thumbnailPixels, xmp),
+    thumbhashOf(thumbnailPixels),
+  ]);
+  return { preview, thumbnail, thumbhash };
+}
+
+/** The picture at most `longerSidePx` long; the same pixels when it is smaller already. */
+async function shrink(pixels: Pixels, longerSidePx: number): Promise<Pixels> {
+  if (Math.max(pixels.widthPx, pixels.heightPx) <= longerSidePx) return pixels;
+  return collect(openPixels(pixels).resize(longerSidePx, longerSidePx, { fit: "inside" }));
+}
+
+/** At an effort of 2 a picture of 512² takes half the time of the default 4 and 2 to 6 % more bytes. */
+function encodeWebp(pixels: Pixels, xmp: string | undefined): Promise<Buffer> {
+  const picture = openPixels(pixels);
+  return (xmp ? picture.withXmp(xmp) : picture).webp({ quality: 82, effort: 2 }).toBuffer();
+}
+
+async function thumbhashOf(pixels: Pixels): Promise<string> {
+  const small = await shrink(pixels, thumbhashPx);
+  const rgba = await collect(openPixels(small).toColourspace("srgb").ensureAlpha());
+  return Buffer.from(rgbaToThumbHash(rgba.widthPx, rgba.heightPx, rgba.data)).toString("base64");
+}
+
+/** The pixel count in the header of an engine's file; nothing is decoded. Throws `engine_failed` when it is no picture. */
+export async function countOutputPixels(bytes: Buffer): Promise<number> {
+  try {
+    const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata();
+    return width * height;
+  } catch (cause) {
+    throw new AppError("engine_failed", undefined, { cause });
+  }
 }
 
 // Answer of the child process on stdout: the length of a JSON head (4 bytes), the head, and the files that it names.

@@ -10,22 +10,58 @@ import { uploadLimits } from "./limits.ts";
 import { discardOutput, putFiles, sha256 } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
-// Control and format characters: NUL, line breaks, zero-width marks and those that turn the direction of text.
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
-
-/** A title that is safe to show and to store: one line of printable text, at most 120 characters. */
-export function cleanTitle(text: string): string {
-  const printable = text.toWellFormed().replace(unprintable, "").replaceAll(/\s+/gu, " ").trim();
-  return Array.from(printable).slice(0, uploadLimits.titleCharacters).join("").trim();
-}
-
-/** The title of an upload: the last part of its name without the extension. */
-function titleOfFile(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? "";
-  return cleanTitle(last.replace(/\.[a-z0-9]{1,5}$/i, "").replace(/^\.+/, ""));
-}
-
 const { images } = schema;
+
+type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
+
+/**
+ * Ingests an upload: checks the content, makes the stored files, writes the objects and then the row. The same bytes
+ * in the same role are stored once per owner. A failure leaves neither row nor object behind.
+ * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_quota`, `storage_unavailable`.
+ */
+export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
+  const { ownerId } = input;
+  const taken = await takeDecodeTurn({ ownerId, weight: "light" }, () => takeIn(services, input));
+  if ("known" in taken) return view(taken.known, false);
+  const { same, plan } = taken;
+  const files =
+    taken.files ?? (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(input, plan)));
+  input.signal?.throwIfAborted();
+  return store(services, rowOf(same, files, titleOfFile(input.name ?? "")), files);
+}
+
+interface Planned {
+  readonly same: SameBytes;
+  readonly plan: FilesPlan;
+  /** Null when the picture is heavy. */
+  readonly files: ImageFiles | null;
+}
+
+type TakenIn = { readonly known: ImageRow } | Planned;
+
+/** Bytes and pixels exist only while the slot is held. */
+async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn> {
+  input.signal?.throwIfAborted();
+  const bytes = await readBounded(input.bytes);
+  const same: SameBytes = { ownerId: input.ownerId, role: input.role, uploadSha256: sha256(bytes) };
+  const known = await findSameBytes(services.db, same);
+  if (known) return { known };
+  await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
+  const plan = await planUpload(bytes, input.role);
+  return { same, plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
+}
+
+/** A heavy image waits for a slot of its own; its bytes are dropped meanwhile and read again. */
+async function makeHeavy({ bytes, signal }: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
+  signal?.throwIfAborted();
+  return makeFiles(await readBounded(bytes), plan, signal);
+}
+
+async function readBounded(bytes: Buffer | string): Promise<Buffer> {
+  const sizeBytes = typeof bytes === "string" ? (await stat(bytes)).size : bytes.length;
+  if (sizeBytes > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
+  return typeof bytes === "string" ? readFile(bytes) : bytes;
+}
 
 interface UploadRow extends Omit<
   typeof images.$inferInsert,
@@ -36,6 +72,49 @@ interface UploadRow extends Omit<
 }
 
 type SameBytes = Pick<UploadRow, "ownerId" | "role" | "uploadSha256">;
+
+function rowOf(same: SameBytes, files: ImageFiles, title: string): UploadRow {
+  const id = newId();
+  return {
+    ...same,
+    id,
+    storageKey: uploadKey(same.ownerId, id),
+    storedSha256: sha256(files.original),
+    mime: files.mime,
+    widthPx: files.widthPx,
+    heightPx: files.heightPx,
+    sizeBytes: files.original.length,
+    thumbhash: files.thumbhash,
+    title,
+  };
+}
+
+async function store(services: Ingesting, row: UploadRow, files: ImageFiles): Promise<IngestedImage> {
+  try {
+    await putFiles(services, row.storageKey, files);
+    const inserted = await insertUpload(services, row);
+    if (!inserted.created) await discardOutput(services, row.storageKey);
+    return view(inserted.row, inserted.created);
+  } catch (error) {
+    await discardUnlessCommitted(services, row);
+    throw error;
+  }
+}
+
+/** A lost answer may hide a commit: objects are removed only when the row is certainly absent; else the orphan sweep decides. */
+async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Promise<void> {
+  const { images } = schema;
+  try {
+    const found = await services.db.select({ id: images.id }).from(images).where(eq(images.id, row.id));
+    if (found.length === 0) await discardOutput(services, row.storageKey);
+  } catch (error) {
+    services.log.warn({ err: error, storageKey: row.storageKey }, "objects left to the orphan sweep");
+  }
+}
+
+function view(row: ImageRow, created: boolean): IngestedImage {
+  return { ...toImageView(row, null), created };
+}
 
 /** The owner's picture of the same bytes in the same role, unless it was deleted. */
 async function findSameBytes(
@@ -91,96 +170,17 @@ async function insertOnce(tx: Tx, row: UploadRow, config: Config): Promise<Inser
   return inserted ? { row: inserted, created: true } : null;
 }
 
-type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
-
-/**
- * Ingests an upload: checks the content, makes the stored files, writes the objects and then the row. The same bytes
- * in the same role are stored once per owner. A failure leaves neither row nor object behind.
- * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_quota`, `storage_unavailable`.
- */
-export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
-  const { ownerId } = input;
-  const taken = await takeDecodeTurn({ ownerId, weight: "light" }, () => takeIn(services, input));
-  if ("known" in taken) return view(taken.known, false);
-  const { same, plan } = taken;
-  const files =
-    taken.files ?? (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(input, plan)));
-  input.signal?.throwIfAborted();
-  return store(services, rowOf(same, files, titleOfFile(input.name ?? "")), files);
+/** The title of an upload: the last part of its name without the extension. */
+function titleOfFile(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? "";
+  return cleanTitle(last.replace(/\.[a-z0-9]{1,5}$/i, "").replace(/^\.+/, ""));
 }
 
-interface Planned {
-  readonly same: SameBytes;
-  readonly plan: FilesPlan;
-  /** Null when the picture is heavy. */
-  readonly files: ImageFiles | null;
-}
+// Control and format characters: NUL, line breaks, zero-width marks and those that turn the direction of text.
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
 
-type TakenIn = { readonly known: ImageRow } | Planned;
-
-/** A heavy image waits for a slot of its own; its bytes are dropped meanwhile and read again. */
-async function makeHeavy({ bytes, signal }: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
-  signal?.throwIfAborted();
-  return makeFiles(await readBounded(bytes), plan, signal);
-}
-
-/** Bytes and pixels exist only while the slot is held. */
-async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn> {
-  input.signal?.throwIfAborted();
-  const bytes = await readBounded(input.bytes);
-  const same: SameBytes = { ownerId: input.ownerId, role: input.role, uploadSha256: sha256(bytes) };
-  const known = await findSameBytes(services.db, same);
-  if (known) return { known };
-  await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
-  const plan = await planUpload(bytes, input.role);
-  return { same, plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
-}
-
-async function readBounded(bytes: Buffer | string): Promise<Buffer> {
-  const sizeBytes = typeof bytes === "string" ? (await stat(bytes)).size : bytes.length;
-  if (sizeBytes > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
-  return typeof bytes === "string" ? readFile(bytes) : bytes;
-}
-
-function rowOf(same: SameBytes, files: ImageFiles, title: string): UploadRow {
-  const id = newId();
-  return {
-    ...same,
-    id,
-    storageKey: uploadKey(same.ownerId, id),
-    storedSha256: sha256(files.original),
-    mime: files.mime,
-    widthPx: files.widthPx,
-    heightPx: files.heightPx,
-    sizeBytes: files.original.length,
-    thumbhash: files.thumbhash,
-    title,
-  };
-}
-
-async function store(services: Ingesting, row: UploadRow, files: ImageFiles): Promise<IngestedImage> {
-  try {
-    await putFiles(services, row.storageKey, files);
-    const inserted = await insertUpload(services, row);
-    if (!inserted.created) await discardOutput(services, row.storageKey);
-    return view(inserted.row, inserted.created);
-  } catch (error) {
-    await discardUnlessCommitted(services, row);
-    throw error;
-  }
-}
-
-/** A lost answer may hide a commit: objects are removed only when the row is certainly absent; else the orphan sweep decides. */
-async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Promise<void> {
-  const { images } = schema;
-  try {
-    const found = await services.db.select({ id: images.id }).from(images).where(eq(images.id, row.id));
-    if (found.length === 0) await discardOutput(services, row.storageKey);
-  } catch (error) {
-    services.log.warn({ err: error, storageKey: row.storageKey }, "objects left to the orphan sweep");
-  }
-}
-
-function view(row: ImageRow, created: boolean): IngestedImage {
-  return { ...toImageView(row, null), created };
+/** A title that is safe to show and to store: one line of printable text, at most 120 characters. */
+export function cleanTitle(text: string): string {
+  const printable = text.toWellFormed().replace(unprintable, "").replaceAll(/\s+/gu, " ").trim();
+  return Array.from(printable).slice(0, uploadLimits.titleCharacters).join("").trim();
 }

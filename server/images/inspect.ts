@@ -7,45 +7,6 @@ import { readPng } from "./formats/png.ts";
 import { readWebp } from "./formats/webp.ts";
 import { uploadLimits } from "./limits.ts";
 
-// Active content that other programs would find in the file: pages, scripts and documents.
-const activeText = /<(?:html|script|iframe)[\s/>]|<!doctype\s+html|<\?php\s|<svg\s+[a-z:]+\s*=|%pdf-\d/i;
-
-const zipEnd = Buffer.from([0x50, 0x4b, 0x05, 0x06]);
-const zipEndBytes = 22;
-
-/** Names what else a picture file is (a polyglot), or null. Compressed pixels are never searched, so chance cannot hit. */
-function foreignContent(bytes: Buffer, extras: readonly Buffer[]): string | null {
-  if (endsAsZip(bytes)) return "application/zip";
-  const found = extras.some((extra) => activeText.test(extra.toString("latin1")));
-  return found ? "text/html" : null;
-}
-
-/** A ZIP is read from its end: a directory record whose comment ends exactly where the file does. */
-function endsAsZip(bytes: Buffer): boolean {
-  const tail = bytes.subarray(Math.max(0, bytes.length - zipEndBytes - 0xffff));
-  for (
-    let at = tail.indexOf(zipEnd);
-    at >= 0 && at + zipEndBytes <= tail.length;
-    at = tail.indexOf(zipEnd, at + 1)
-  ) {
-    if (at + zipEndBytes + tail.readUInt16LE(at + 20) === tail.length) return true;
-  }
-  return false;
-}
-
-const formatByMime = new Map<string, SourceFormat>([
-  ["image/jpeg", "jpeg"],
-  ["image/png", "png"],
-  ["image/apng", "png"],
-  ["image/webp", "webp"],
-  ["image/avif", "avif"],
-]);
-
-const readers = { jpeg: readJpeg, png: readPng, webp: readWebp, avif: readAvif } as const;
-
-/** Bytes that are enough to tell every format apart. */
-const sniffBytes = 4_100;
-
 /**
  * Decides by the content alone whether a file may be decoded; names and declared types play no part.
  * Throws `upload_too_large`, `upload_unsupported`, `upload_animated`, `upload_too_many_pixels`, `upload_bad_shape` or
@@ -79,12 +40,25 @@ function checkSize({ widthPx, heightPx }: Container): void {
   }
 }
 
+/** Bytes that are enough to tell every format apart. */
+const sniffBytes = 4_100;
+
+const formatByMime = new Map<string, SourceFormat>([
+  ["image/jpeg", "jpeg"],
+  ["image/png", "png"],
+  ["image/apng", "png"],
+  ["image/webp", "webp"],
+  ["image/avif", "avif"],
+]);
+
 async function formatOf(bytes: Buffer): Promise<SourceFormat> {
   const type = await fileTypeFromBuffer(bytes.subarray(0, sniffBytes));
   const format = formatByMime.get(type?.mime ?? "");
   if (!format) throw unsupported(type?.mime ?? "unknown");
   return format;
 }
+
+const readers = { jpeg: readJpeg, png: readPng, webp: readWebp, avif: readAvif } as const;
 
 /** A structure that points outside the file is a damaged file. */
 function read(format: SourceFormat, bytes: Buffer): Container {
@@ -93,4 +67,30 @@ function read(format: SourceFormat, bytes: Buffer): Container {
   } catch (error) {
     throw error instanceof RangeError ? unreadable("truncated") : error;
   }
+}
+
+// Active content that other programs would find in the file: pages, scripts and documents.
+const activeText = /<(?:html|script|iframe)[\s/>]|<!doctype\s+html|<\?php\s|<svg\s+[a-z:]+\s*=|%pdf-\d/i;
+
+/** Names what else a picture file is (a polyglot), or null. Compressed pixels are never searched, so chance cannot hit. */
+function foreignContent(bytes: Buffer, extras: readonly Buffer[]): string | null {
+  if (endsAsZip(bytes)) return "application/zip";
+  const found = extras.some((extra) => activeText.test(extra.toString("latin1")));
+  return found ? "text/html" : null;
+}
+
+const zipEnd = Buffer.from([0x50, 0x4b, 0x05, 0x06]);
+const zipEndBytes = 22;
+
+/** A ZIP is read from its end: a directory record whose comment ends exactly where the file does. */
+function endsAsZip(bytes: Buffer): boolean {
+  const tail = bytes.subarray(Math.max(0, bytes.length - zipEndBytes - 0xffff));
+  for (
+    let at = tail.indexOf(zipEnd);
+    at >= 0 && at + zipEndBytes <= tail.length;
+    at = tail.indexOf(zipEnd, at + 1)
+  ) {
+    if (at + zipEndBytes + tail.readUInt16LE(at + 20) === tail.length) return true;
+  }
+  return false;
 }

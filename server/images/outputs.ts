@@ -14,48 +14,6 @@ import {
   variants,
 } from "./image.ts";
 
-/** Removes what `storeOutput` wrote. Never throws: the sweep of orphan objects removes the rest. */
-export async function discardOutput(
-  services: Pick<Services, "disk" | "log">,
-  storageKey: string,
-): Promise<void> {
-  await discardObjects(services, [storageKey]);
-}
-
-/** The same for several key prefixes. */
-export async function discardObjects(
-  services: Pick<Services, "disk" | "log">,
-  storageKeys: readonly string[],
-): Promise<void> {
-  for (const storageKey of storageKeys) {
-    try {
-      await removePrefix(services.disk, storageKey);
-    } catch (error) {
-      services.log.warn({ err: error, storageKey }, "objects left to the orphan sweep");
-    }
-  }
-}
-
-/** Writes the three files of a picture below `storageKey`. Throws `storage_unavailable`. */
-export async function putFiles(
-  services: Pick<Services, "disk">,
-  storageKey: string,
-  files: Pick<ImageFiles, "original" | "preview" | "thumbnail" | "mime">,
-): Promise<void> {
-  const { mime } = files;
-  const objects = variants.map((variant) => ({
-    key: objectKey({ storageKey, mime }, variant),
-    bytes: files[variant],
-    mime: variantMime(mime, variant),
-  }));
-  await putAll(services.disk, objects);
-}
-
-/** Lower-case hex. */
-export function sha256(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
-
 /**
  * Stores the result of an engine: the original as PNG with exactly the engine's pixels, a preview and a thumbnail, each with
  * the mark of its origin. Inserts no row: the caller does, in the transaction that completes the job, and calls
@@ -102,4 +60,46 @@ async function planResult(input: StoreOutputInput): Promise<Planned> {
   const bytes = await readFile(input.path);
   const plan = await planOutput(bytes, input);
   return { plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
+}
+
+/** Writes the three files of a picture below `storageKey`. Throws `storage_unavailable`. */
+export async function putFiles(
+  services: Pick<Services, "disk">,
+  storageKey: string,
+  files: Pick<ImageFiles, "original" | "preview" | "thumbnail" | "mime">,
+): Promise<void> {
+  const { mime } = files;
+  const objects = variants.map((variant) => ({
+    key: objectKey({ storageKey, mime }, variant),
+    bytes: files[variant],
+    mime: variantMime(mime, variant),
+  }));
+  await putAll(services.disk, objects);
+}
+
+/** Removes what `storeOutput` wrote. Never throws: the sweep of orphan objects removes the rest. */
+export async function discardOutput(
+  services: Pick<Services, "disk" | "log">,
+  storageKey: string,
+): Promise<void> {
+  await discardObjects(services, [storageKey]);
+}
+
+/** The same for several key prefixes. */
+export async function discardObjects(
+  services: Pick<Services, "disk" | "log">,
+  storageKeys: readonly string[],
+): Promise<void> {
+  for (const storageKey of storageKeys) {
+    try {
+      await removePrefix(services.disk, storageKey);
+    } catch (error) {
+      services.log.warn({ err: error, storageKey }, "objects left to the orphan sweep");
+    }
+  }
+}
+
+/** Lower-case hex. */
+export function sha256(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }

@@ -15,83 +15,6 @@ import {
   variantMime,
 } from "./image.ts";
 
-interface FileHeaders {
-  readonly etag: string;
-  readonly "content-type": string;
-  readonly "content-disposition": string;
-  readonly "cache-control": string;
-  readonly vary: string;
-  readonly "x-content-type-options": "nosniff";
-  readonly "content-security-policy": string;
-  readonly "cross-origin-resource-policy": "same-origin";
-}
-
-type Named = Pick<ImageRow, "id" | "title" | "mime" | "storedSha256">;
-
-/** Headers that let browsers treat the file as an image only: fixed type, no sniffing, no scripts, private. */
-function fileHeaders(
-  image: Named,
-  { variant, download }: { readonly variant: Variant; readonly download?: boolean | undefined },
-): FileHeaders {
-  return {
-    etag: `"${image.storedSha256.slice(0, 32)}-${variant}"`,
-    "content-type": variantMime(image.mime, variant),
-    "content-disposition": disposition(image, variant, download ? "attachment" : "inline"),
-    // Revalidated each time (304), so that after a sign-out the next user of the browser sees nothing.
-    "cache-control": "private, no-cache",
-    vary: "Cookie, Authorization",
-    "x-content-type-options": "nosniff",
-    "content-security-policy": "sandbox; default-src 'none'",
-    "cross-origin-resource-policy": "same-origin",
-  };
-}
-
-/** RFC 6266: a plain name for old clients, the full one in UTF-8. */
-function disposition(image: Named, variant: Variant, type: "inline" | "attachment"): string {
-  const extension = extensionOf(variantMime(image.mime, variant));
-  const base = image.title.replaceAll(/[/\\:*?"<>|]/g, "").replace(/^[.\s]+/, "") || `atelier-${image.id}`;
-  const plain = base.replaceAll(/[^\x20-\x7e]|[%"\\]/g, "_");
-  const full = encodeURIComponent(`${base}.${extension}`).replaceAll(/['()*]/g, percentEncode);
-  return `${type}; filename="${plain}.${extension}"; filename*=UTF-8''${full}`;
-}
-
-function percentEncode(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-}
-
-type Reading = Pick<Services, "disk" | "log">;
-
-/** Throws `input_missing` when the stored original is gone or has another length than its row; `storage_unavailable` when the disk cannot be read. */
-export async function requireOriginal({ disk, log }: Reading, image: StoredOriginal): Promise<void> {
-  const key = objectKey(image, "original");
-  const found = await findObject(disk, key);
-  if (!found) throw new AppError("input_missing");
-  if (found.sizeBytes === image.sizeBytes) return;
-  const sizes = { sizeBytes: found.sizeBytes, expectedBytes: image.sizeBytes };
-  log.error({ key, ...sizes }, "the file of a picture is damaged");
-  throw new AppError("input_missing", "The file of a picture that the job needs is damaged.");
-}
-
-/** A stream of the stored original. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
-export async function openOriginal(services: Reading, image: StoredOriginal): Promise<Readable> {
-  await requireOriginal(services, image);
-  try {
-    return await services.disk.getStream(objectKey(image, "original"));
-  } catch (error) {
-    throw storageFailure(error);
-  }
-}
-
-/** Copies the stored original to a local file. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
-export async function readOriginalTo(services: Reading, image: StoredOriginal, path: string): Promise<void> {
-  const source = await openOriginal(services, image);
-  try {
-    await pipeline(source, createWriteStream(path));
-  } catch (error) {
-    throw storageFailure(error);
-  }
-}
-
 export interface OpenFileInput extends OwnImageInput {
   readonly variant: Variant;
   /** Asks the browser to save the file instead of showing it. */
@@ -131,6 +54,11 @@ export async function openFile(
   };
 }
 
+function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean {
+  const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes(etag) || tags.includes("*");
+}
+
 /** Only the size of the original is known; a power cut leaves the others empty at worst. */
 function isDamaged({ sizeBytes }: ImageRow, variant: Variant, found: FoundObject): boolean {
   return variant === "original" ? found.sizeBytes !== sizeBytes : found.sizeBytes === 0;
@@ -144,7 +72,79 @@ async function openStream({ disk }: Pick<Services, "disk">, key: string): Promis
   }
 }
 
-function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean {
-  const tags = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes(etag) || tags.includes("*");
+type Named = Pick<ImageRow, "id" | "title" | "mime" | "storedSha256">;
+
+interface FileHeaders {
+  readonly etag: string;
+  readonly "content-type": string;
+  readonly "content-disposition": string;
+  readonly "cache-control": string;
+  readonly vary: string;
+  readonly "x-content-type-options": "nosniff";
+  readonly "content-security-policy": string;
+  readonly "cross-origin-resource-policy": "same-origin";
+}
+
+/** Headers that let browsers treat the file as an image only: fixed type, no sniffing, no scripts, private. */
+function fileHeaders(
+  image: Named,
+  { variant, download }: { readonly variant: Variant; readonly download?: boolean | undefined },
+): FileHeaders {
+  return {
+    etag: `"${image.storedSha256.slice(0, 32)}-${variant}"`,
+    "content-type": variantMime(image.mime, variant),
+    "content-disposition": disposition(image, variant, download ? "attachment" : "inline"),
+    // Revalidated each time (304), so that after a sign-out the next user of the browser sees nothing.
+    "cache-control": "private, no-cache",
+    vary: "Cookie, Authorization",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "cross-origin-resource-policy": "same-origin",
+  };
+}
+
+/** RFC 6266: a plain name for old clients, the full one in UTF-8. */
+function disposition(image: Named, variant: Variant, type: "inline" | "attachment"): string {
+  const extension = extensionOf(variantMime(image.mime, variant));
+  const base = image.title.replaceAll(/[/\\:*?"<>|]/g, "").replace(/^[.\s]+/, "") || `atelier-${image.id}`;
+  const plain = base.replaceAll(/[^\x20-\x7e]|[%"\\]/g, "_");
+  const full = encodeURIComponent(`${base}.${extension}`).replaceAll(/['()*]/g, percentEncode);
+  return `${type}; filename="${plain}.${extension}"; filename*=UTF-8''${full}`;
+}
+
+function percentEncode(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+type Reading = Pick<Services, "disk" | "log">;
+
+/** Copies the stored original to a local file. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
+export async function readOriginalTo(services: Reading, image: StoredOriginal, path: string): Promise<void> {
+  const source = await openOriginal(services, image);
+  try {
+    await pipeline(source, createWriteStream(path));
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+/** A stream of the stored original. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
+export async function openOriginal(services: Reading, image: StoredOriginal): Promise<Readable> {
+  await requireOriginal(services, image);
+  try {
+    return await services.disk.getStream(objectKey(image, "original"));
+  } catch (error) {
+    throw storageFailure(error);
+  }
+}
+
+/** Throws `input_missing` when the stored original is gone or has another length than its row; `storage_unavailable` when the disk cannot be read. */
+export async function requireOriginal({ disk, log }: Reading, image: StoredOriginal): Promise<void> {
+  const key = objectKey(image, "original");
+  const found = await findObject(disk, key);
+  if (!found) throw new AppError("input_missing");
+  if (found.sizeBytes === image.sizeBytes) return;
+  const sizes = { sizeBytes: found.sizeBytes, expectedBytes: image.sizeBytes };
+  log.error({ key, ...sizes }, "the file of a picture is damaged");
+  throw new AppError("input_missing", "The file of a picture that the job needs is damaged.");
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, inArray, isNotNull, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
@@ -21,7 +21,7 @@ import { type Retention, schema } from "../db/index.ts";
 import { starImage, storeOutput } from "../images/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
-import { ack, expireEphemeral, expireGuests, noteAnswer } from "./cleanup.ts";
+import { ack, expireEphemeral, expireGuests, noteAnswer, noteServed } from "./cleanup.ts";
 import { fail } from "./fail.ts";
 import { claim, complete, start } from "./run.ts";
 import { tidy } from "./sweep.ts";
@@ -260,6 +260,25 @@ describe("cleanup", () => {
       await setAgo(id, "answered_at", 11 * minuteMs);
       expect(await expireEphemeral(services)).toEqual([id]);
       expect(await readLeft()).toEqual(nothing);
+    });
+
+    test("A8 a picture that is the result of several jobs is sent for all of them that have no other", async () => {
+      const { services } = opened;
+      const [first, second, larger] = [
+        await completed("ephemeral"),
+        await completed("ephemeral"),
+        await completed("ephemeral"),
+      ];
+      const picture = services.db
+        .select({ id: jobOutputs.imageId })
+        .from(jobOutputs)
+        .where(eq(jobOutputs.jobId, first));
+      const [{ id: imageId } = { id: "" }] = await picture;
+      await services.db.update(jobOutputs).set({ imageId }).where(eq(jobOutputs.jobId, second));
+      await services.db.insert(jobOutputs).values({ jobId: larger, position: 1, imageId });
+      await noteServed(services, imageId);
+      const answered = await services.db.select({ id: jobs.id }).from(jobs).where(isNotNull(jobs.answeredAt));
+      expect(answered.map(({ id }) => id).toSorted()).toEqual([first, second].toSorted());
     });
 
     test("A8 a result that no client ever asked for goes after seven days, not before", async () => {

@@ -114,17 +114,16 @@ export async function noteAnswer(services: Pick<Services, "db" | "log">, id: str
 }
 
 /**
- * Records that the original of a picture was sent completely, which is the full result of a job with one picture. For
- * several pictures the client acknowledges the job or downloads the bundle.
+ * Records that the original of a picture was sent completely, which is the full result of each job with this picture
+ * alone. For several pictures the client acknowledges the job or downloads the bundle.
  */
 export async function noteServed(services: Pick<Services, "db" | "log">, imageId: string): Promise<void> {
   try {
     const result = await services.db.execute<{ id: string }>(sql`
       select job_id as id from ${jobOutputs}
-      where job_id = (select job_id from ${jobOutputs} where image_id = ${imageId})
+      where job_id in (select job_id from ${jobOutputs} where image_id = ${imageId})
       group by job_id having count(*) = 1`);
-    const jobId = result.rows[0]?.id;
-    if (jobId) await noteAnswer(services, jobId);
+    for (const { id } of result.rows) await noteAnswer(services, id);
   } catch (error) {
     services.log.warn({ err: error, imageId }, "complete answer not noted");
   }

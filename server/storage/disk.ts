@@ -141,35 +141,28 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Removes every object below a key prefix (without a closing slash). Nothing there is no error. Throws `storage_unavailable`. */
+/**
+ * Removes every object below a key prefix (without a closing slash), and empty parent folders, so that they do not pile
+ * up. Nothing there is no error. Throws `storage_unavailable`.
+ */
 export async function removePrefix(disk: Disk, prefix: string): Promise<void> {
   try {
-    if (disk.driver instanceof FSDriver) await removeFolder(disk, disk.driver, prefix);
-    else await removeOneByOne(disk, prefix);
+    await disk.deleteAll(prefix);
+    if (disk.driver instanceof DurableDriver) await removeEmptyParents(disk.driver.root, prefix);
   } catch (error) {
     throw storageFailure(error);
   }
 }
 
-/** Only this driver has folders; empty parents are removed too, so that they do not pile up. */
-async function removeFolder(disk: Disk, driver: FSDriver, prefix: string): Promise<void> {
-  await disk.deleteAll(prefix);
-  const { location } = driver.options;
-  if (typeof location !== "string") return;
+async function removeEmptyParents(root: string, prefix: string): Promise<void> {
   for (let parent = path.posix.dirname(prefix); parent.includes("/"); parent = path.posix.dirname(parent)) {
     try {
-      await rmdir(path.join(location, parent));
+      await rmdir(path.join(root, parent));
     } catch {
       // Not empty, or already gone: in both cases the folders above must stay.
       return;
     }
   }
-}
-
-/** One by one, since not every S3 server takes a batch delete. */
-async function removeOneByOne(disk: Disk, prefix: string): Promise<void> {
-  const { objects } = await disk.listAll(`${prefix}/`, { recursive: true });
-  for (const object of objects) if (object.isFile) await disk.delete(object.key);
 }
 
 interface SpaceInput {

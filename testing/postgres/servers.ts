@@ -140,9 +140,9 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   const dataDir = await makeOwnedFolder();
   const settings = { fsync: "off", full_page_writes: "off", max_connections: "400" };
   const server = await openPostgres({ dataDir, port: await findFreePort(), settings });
-  process.env[serverUrlName] = server.url;
+  process.env[serverUrlName] = server.superuserUrl;
   return {
-    url: server.url,
+    url: server.superuserUrl,
     stop: async () => {
       await server.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -197,8 +197,8 @@ export async function startPrivatePostgres(
   const dataDir = await makeOwnedFolder();
   const port = await findFreePort();
   let server = await openPostgres({ dataDir, port, settings });
-  await migrate(server.url);
-  const { url } = server;
+  const { superuserUrl: url } = server;
+  await migrate(url);
   return {
     url,
     stop: () => server.close(),

@@ -57,11 +57,18 @@ function flatten({ data, alpha }: Picture): Uint8Array {
   });
 }
 
-/** Reads a mask file (white = change) for a picture of `size`. Throws `mask_size`, `mask_empty`, `upload_unreadable`. */
-export async function readMask(file: string, size: Size): Promise<Mask> {
+/** From this grey value on a pixel of a mask is marked. */
+const leastMarkedGrey = 128;
+
+/**
+ * Reads a mask file (white = change) for a picture of `size`, with its soft edges. Throws `mask_size`, `mask_empty` when no
+ * pixel is marked, `upload_unreadable`.
+ */
+export async function readGreyMask(file: string, size: Size): Promise<Grey> {
   const { data, info } = await sharp(file, { limitInputPixels: false })
     .flatten({ background: "#000000" })
     .toColourspace("b-w")
+    .extractChannel(0)
     .raw({ depth: "uchar" })
     .toBuffer({ resolveWithObject: true })
     .catch((cause: unknown) => {
@@ -71,9 +78,15 @@ export async function readMask(file: string, size: Size): Promise<Mask> {
     const details = { mask: [info.width, info.height], picture: [size.width, size.height] };
     throw new AppError("mask_size", undefined, { details });
   }
-  const mask = maskWhere(size, (i) => byteAt(data, i * info.channels) >= 128);
-  if (!mask.data.includes(1)) throw new AppError("mask_empty");
-  return mask;
+  const grey = new Uint8Array(data);
+  if (!grey.some((value) => value >= leastMarkedGrey)) throw new AppError("mask_empty");
+  return { data: grey, width: size.width, height: size.height };
+}
+
+/** Reads a mask file as `readGreyMask` does; each pixel is marked or not. */
+export async function readMask(file: string, size: Size): Promise<Mask> {
+  const { data } = await readGreyMask(file, size);
+  return maskWhere(size, (i) => byteAt(data, i) >= leastMarkedGrey);
 }
 
 interface Marked {

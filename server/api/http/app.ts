@@ -11,30 +11,57 @@ import { openApiDocument } from "./openapi.ts";
 import { type HttpRoute, problemResponse, requireCaller } from "./route.ts";
 import { createUpload } from "./uploads.ts";
 
-function parse(schema: z.ZodType | undefined, value: unknown): unknown {
-  if (!schema) return undefined;
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  throw new AppError("bad_request", undefined, { details: { issues: issuesOf(result.error) } });
+/** Every route of the HTTP API. Serving, documentation and access tests all read this table. */
+export const httpRoutes: readonly HttpRoute[] = [
+  createUpload,
+  ...imageRoutes,
+  ...jobRoutes,
+  jobEventsRoute,
+  jobBundleRoute,
+  listWorkflows,
+];
+
+const httpBasePath = "/api/v1";
+
+const appByServices = new WeakMap<Services, Hono>();
+
+/** Answers a request below /api/v1 with the one app of these services. */
+export function handleHttp(services: Services, request: Request): Promise<Response> | Response {
+  const app = appByServices.get(services) ?? createHttpApp(services);
+  appByServices.set(services, app);
+  return app.fetch(request);
 }
 
-async function readJson(request: Request): Promise<unknown> {
-  if (!request.headers.get("content-type")?.startsWith("application/json"))
-    throw new AppError("bad_request", "Send the body as application/json.");
-  const bytes = await readLimited(request, maxJsonBytes);
-  if (!bytes) throw new AppError("request_too_large");
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch (cause) {
-    throw new AppError("bad_request", "The body is not valid JSON.", { cause });
-  }
+/** The HTTP API under /api/v1 as one fetch handler: `createHttpApp(services).fetch(request)`. */
+export function createHttpApp(services: Services): Hono {
+  const app = new Hono().basePath(httpBasePath);
+  app.use(async (context, next) => {
+    const startedAtMs = performance.now();
+    await next();
+    logRequest(services, context, startedAtMs);
+  });
+  app.onError((error) => {
+    const appError = classifyError(error);
+    if (ruleOf(appError.code).httpStatus >= 500)
+      services.log.error({ code: appError.code, err: appError.cause ?? appError }, "http request failed");
+    return problemResponse(appError);
+  });
+  app.notFound(() => problemResponse(new AppError("not_found")));
+  app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, services.config.limits)));
+  app.get("/docs", (context) => context.html(docsPage(openApiDocument(httpRoutes, services.config.limits))));
+  for (const route of httpRoutes) mountRoute(app, services, route);
+  return app;
 }
 
-/** A path id of a wrong form is answered like an unknown one. */
-function parseParams(route: HttpRoute, params: Record<string, string>): unknown {
-  const result = route.params?.safeParse(params);
-  if (result && !result.success) throw new AppError("not_found");
-  return result?.data;
+function logRequest(services: Services, context: Context, startedAtMs: number): void {
+  const durationMs = Math.round(performance.now() - startedAtMs);
+  const { method, path } = context.req;
+  services.log.info({ method, path, status: context.res.status, durationMs }, "http request");
+}
+
+/** Adds a route of the table to the app: caller first, then params, query and body by its schemas. */
+function mountRoute(app: Hono, services: Services, route: HttpRoute): void {
+  app.on(route.method.toUpperCase(), route.path.replaceAll(/\{(\w+)\}/g, ":$1"), handlerFor(services, route));
 }
 
 function handlerFor(services: Services, route: HttpRoute) {
@@ -60,55 +87,28 @@ async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, response);
 }
 
-/** Adds a route of the table to the app: caller first, then params, query and body by its schemas. */
-function mountRoute(app: Hono, services: Services, route: HttpRoute): void {
-  app.on(route.method.toUpperCase(), route.path.replaceAll(/\{(\w+)\}/g, ":$1"), handlerFor(services, route));
+/** A path id of a wrong form is answered like an unknown one. */
+function parseParams(route: HttpRoute, params: Record<string, string>): unknown {
+  const result = route.params?.safeParse(params);
+  if (result && !result.success) throw new AppError("not_found");
+  return result?.data;
 }
 
-/** Every route of the HTTP API. Serving, documentation and access tests all read this table. */
-export const httpRoutes: readonly HttpRoute[] = [
-  createUpload,
-  ...imageRoutes,
-  ...jobRoutes,
-  jobEventsRoute,
-  jobBundleRoute,
-  listWorkflows,
-];
-
-const httpBasePath = "/api/v1";
-
-function logRequest(services: Services, context: Context, startedAtMs: number): void {
-  const durationMs = Math.round(performance.now() - startedAtMs);
-  const { method, path } = context.req;
-  services.log.info({ method, path, status: context.res.status, durationMs }, "http request");
+function parse(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (!schema) return undefined;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new AppError("bad_request", undefined, { details: { issues: issuesOf(result.error) } });
 }
 
-/** The HTTP API under /api/v1 as one fetch handler: `createHttpApp(services).fetch(request)`. */
-export function createHttpApp(services: Services): Hono {
-  const app = new Hono().basePath(httpBasePath);
-  app.use(async (context, next) => {
-    const startedAtMs = performance.now();
-    await next();
-    logRequest(services, context, startedAtMs);
-  });
-  app.onError((error) => {
-    const appError = classifyError(error);
-    if (ruleOf(appError.code).httpStatus >= 500)
-      services.log.error({ code: appError.code, err: appError.cause ?? appError }, "http request failed");
-    return problemResponse(appError);
-  });
-  app.notFound(() => problemResponse(new AppError("not_found")));
-  app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, services.config.limits)));
-  app.get("/docs", (context) => context.html(docsPage(openApiDocument(httpRoutes, services.config.limits))));
-  for (const route of httpRoutes) mountRoute(app, services, route);
-  return app;
-}
-
-const appByServices = new WeakMap<Services, Hono>();
-
-/** Answers a request below /api/v1 with the one app of these services. */
-export function handleHttp(services: Services, request: Request): Promise<Response> | Response {
-  const app = appByServices.get(services) ?? createHttpApp(services);
-  appByServices.set(services, app);
-  return app.fetch(request);
+async function readJson(request: Request): Promise<unknown> {
+  if (!request.headers.get("content-type")?.startsWith("application/json"))
+    throw new AppError("bad_request", "Send the body as application/json.");
+  const bytes = await readLimited(request, maxJsonBytes);
+  if (!bytes) throw new AppError("request_too_large");
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch (cause) {
+    throw new AppError("bad_request", "The body is not valid JSON.", { cause });
+  }
 }

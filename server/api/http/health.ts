@@ -8,6 +8,18 @@ import { probeDisk } from "../../storage/index.ts";
 import { classifyError } from "../requests.ts";
 import { problemResponse, requireCaller } from "./route.ts";
 
+/** GET /metrics: the figures of the admin pages as OpenMetrics, for an admin's API key (401 and 403 for others). */
+export async function metricsResponse(services: Services, request: Request): Promise<Response> {
+  try {
+    return await answer(services, request);
+  } catch (error) {
+    const appError = classifyError(error);
+    if (ruleOf(appError.code).httpStatus >= 500)
+      services.log.error({ code: appError.code, err: appError.cause ?? appError }, "metrics not read");
+    return problemResponse(appError);
+  }
+}
+
 const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 async function answer(services: Services, request: Request): Promise<Response> {
@@ -20,16 +32,22 @@ async function answer(services: Services, request: Request): Promise<Response> {
   });
 }
 
-/** GET /metrics: the figures of the admin pages as OpenMetrics, for an admin's API key (401 and 403 for others). */
-export async function metricsResponse(services: Services, request: Request): Promise<Response> {
-  try {
-    return await answer(services, request);
-  } catch (error) {
-    const appError = classifyError(error);
-    if (ruleOf(appError.code).httpStatus >= 500)
-      services.log.error({ code: appError.code, err: appError.cause ?? appError }, "metrics not read");
-    return problemResponse(appError);
-  }
+/** GET /api/health: 503 when the database is away or takes no writes. */
+export async function healthResponse(services: Services): Promise<Response> {
+  const health = await checkHealth(services);
+  return Response.json(health, {
+    status: health.status === "down" ? 503 : 200,
+    headers: { "cache-control": "no-store" },
+  });
+}
+
+/** GET /api/ready: whether this process can answer requests; 503 until the database does, be it read-only. */
+export async function readyResponse(services: Services): Promise<Response> {
+  const { ok, latencyMs } = await checkerOf(services).probes.answers();
+  return Response.json(
+    { ready: ok, latencyMs },
+    { status: ok ? 200 : 503, headers: { "cache-control": "no-store" } },
+  );
 }
 
 /** A part that answers later than this counts as down. */
@@ -51,6 +69,74 @@ interface Health {
   readonly workers: PartHealth & { readonly active: number };
   /** ComfyUI and IOPaint servers of the active workers; ok while each engine that has servers has a healthy one. */
   readonly engines: PartHealth & { readonly healthy: number; readonly all: number };
+}
+
+/** Checks every part that the studio needs, at most once in two seconds. Never throws. */
+function checkHealth(services: Services): Promise<Health> {
+  const checker = checkerOf(services);
+  const nowMs = performance.now();
+  if (checker.last === null || nowMs - checker.last.startedAtMs > cachedMs)
+    checker.last = { startedAtMs: nowMs, health: check(checker) };
+  return checker.last.health;
+}
+
+interface Checker {
+  readonly probes: ReturnType<typeof createProbes>;
+  /** The last answer, or the one under way. */
+  last: { readonly startedAtMs: number; readonly health: Promise<Health> } | null;
+}
+
+const checkers = new WeakMap<Services, Checker>();
+
+function checkerOf(services: Services): Checker {
+  const checker = checkers.get(services) ?? { probes: createProbes(services), last: null };
+  checkers.set(services, checker);
+  return checker;
+}
+
+async function check({ probes }: Checker): Promise<Health> {
+  const [database, queue, storage, workers, engines] = await Promise.all([
+    probes.database(),
+    probes.queue(),
+    probes.storage(),
+    probes.workers(),
+    probes.engines(),
+  ]);
+  const part = ({ ok, latencyMs }: PartHealth): PartHealth => ({ ok, latencyMs });
+  const active = workers.value ?? 0;
+  const servers = engines.value ?? [];
+  const parts = {
+    queue: part(queue),
+    storage: part(storage),
+    workers: { ...part(workers), ok: active > 0, active },
+    engines: {
+      ...part(engines),
+      ok: engines.ok && servers.every(({ healthy }) => healthy > 0),
+      healthy: sum(servers, "healthy"),
+      all: sum(servers, "all"),
+    },
+  };
+  const isWhole = Object.values(parts).every(({ ok }) => ok);
+  return {
+    status: database.ok ? (isWhole ? "ok" : "degraded") : "down",
+    database: part(database),
+    ...parts,
+  };
+}
+
+const sum = (rows: readonly EngineRow[], name: "healthy" | "all") =>
+  rows.reduce((total, row) => total + row[name], 0);
+
+function createProbes(services: Services) {
+  const { db, bells, disk } = services;
+  return {
+    answers: createProbe(services, "database", () => db.execute(sql`select 1`)),
+    database: createProbe(services, "database", () => probeDatabase(db)),
+    queue: createProbe(services, "queue", () => bells.ping()),
+    storage: createProbe(services, "storage", () => probeDisk(disk)),
+    workers: createProbe(services, "workers", () => countWorkers(services)),
+    engines: createProbe(services, "engines", () => countServers(services)),
+  };
 }
 
 type Probe<T> = () => Promise<PartHealth & { readonly value: T | null }>;
@@ -99,90 +185,4 @@ async function countServers({ db }: Services): Promise<EngineRow[]> {
       join ${nodes} n on n.id = s.node_id where ${isAlive} group by s.engine, s.url) servers
     group by engine`);
   return rows;
-}
-
-function createProbes(services: Services) {
-  const { db, bells, disk } = services;
-  return {
-    answers: createProbe(services, "database", () => db.execute(sql`select 1`)),
-    database: createProbe(services, "database", () => probeDatabase(db)),
-    queue: createProbe(services, "queue", () => bells.ping()),
-    storage: createProbe(services, "storage", () => probeDisk(disk)),
-    workers: createProbe(services, "workers", () => countWorkers(services)),
-    engines: createProbe(services, "engines", () => countServers(services)),
-  };
-}
-
-interface Checker {
-  readonly probes: ReturnType<typeof createProbes>;
-  /** The last answer, or the one under way. */
-  last: { readonly startedAtMs: number; readonly health: Promise<Health> } | null;
-}
-
-const checkers = new WeakMap<Services, Checker>();
-
-function checkerOf(services: Services): Checker {
-  const checker = checkers.get(services) ?? { probes: createProbes(services), last: null };
-  checkers.set(services, checker);
-  return checker;
-}
-
-const sum = (rows: readonly EngineRow[], name: "healthy" | "all") =>
-  rows.reduce((total, row) => total + row[name], 0);
-
-async function check({ probes }: Checker): Promise<Health> {
-  const [database, queue, storage, workers, engines] = await Promise.all([
-    probes.database(),
-    probes.queue(),
-    probes.storage(),
-    probes.workers(),
-    probes.engines(),
-  ]);
-  const part = ({ ok, latencyMs }: PartHealth): PartHealth => ({ ok, latencyMs });
-  const active = workers.value ?? 0;
-  const servers = engines.value ?? [];
-  const parts = {
-    queue: part(queue),
-    storage: part(storage),
-    workers: { ...part(workers), ok: active > 0, active },
-    engines: {
-      ...part(engines),
-      ok: engines.ok && servers.every(({ healthy }) => healthy > 0),
-      healthy: sum(servers, "healthy"),
-      all: sum(servers, "all"),
-    },
-  };
-  const isWhole = Object.values(parts).every(({ ok }) => ok);
-  return {
-    status: database.ok ? (isWhole ? "ok" : "degraded") : "down",
-    database: part(database),
-    ...parts,
-  };
-}
-
-/** Checks every part that the studio needs, at most once in two seconds. Never throws. */
-function checkHealth(services: Services): Promise<Health> {
-  const checker = checkerOf(services);
-  const nowMs = performance.now();
-  if (checker.last === null || nowMs - checker.last.startedAtMs > cachedMs)
-    checker.last = { startedAtMs: nowMs, health: check(checker) };
-  return checker.last.health;
-}
-
-/** GET /api/health: 503 when the database is away or takes no writes. */
-export async function healthResponse(services: Services): Promise<Response> {
-  const health = await checkHealth(services);
-  return Response.json(health, {
-    status: health.status === "down" ? 503 : 200,
-    headers: { "cache-control": "no-store" },
-  });
-}
-
-/** GET /api/ready: whether this process can answer requests; 503 until the database does, be it read-only. */
-export async function readyResponse(services: Services): Promise<Response> {
-  const { ok, latencyMs } = await checkerOf(services).probes.answers();
-  return Response.json(
-    { ready: ok, latencyMs },
-    { status: ok ? 200 : 503, headers: { "cache-control": "no-store" } },
-  );
 }

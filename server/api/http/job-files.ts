@@ -65,51 +65,6 @@ export const listWorkflows = defineRoute({
   },
 });
 
-const encoder = new TextEncoder();
-
-function eventText(event: JobEventView | null): string {
-  if (!event) return ": alive\n\n";
-  const { revision, type, status, data, at } = event;
-  return `id: ${revision}\nevent: ${type}\ndata: ${JSON.stringify({ revision, type, status, data, at })}\n\n`;
-}
-
-/** A key at its limit of requests is still a key. */
-async function isStillCaller(services: Services, headers: Headers): Promise<boolean> {
-  try {
-    return (await resolveCaller(services, headers)) !== null;
-  } catch (error) {
-    if (isAppError(error) && error.code === "rate_limited") return true;
-    throw error;
-  }
-}
-
-/** `close` is called once nothing more is read, for whatever reason. */
-function eventBody(
-  events: AsyncGenerator<JobEventView | null>,
-  close: () => void,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await events.next();
-          if (!done) {
-            controller.enqueue(encoder.encode(eventText(value)));
-            return;
-          }
-        } catch (error) {
-          close();
-          throw error;
-        }
-        close();
-        controller.close();
-      },
-      cancel: close,
-    },
-    { highWaterMark: 0 },
-  );
-}
-
 export const jobEventsRoute = defineRoute({
   method: "get",
   path: "/jobs/{id}/events",
@@ -146,3 +101,48 @@ export const jobEventsRoute = defineRoute({
     });
   },
 });
+
+/** A key at its limit of requests is still a key. */
+async function isStillCaller(services: Services, headers: Headers): Promise<boolean> {
+  try {
+    return (await resolveCaller(services, headers)) !== null;
+  } catch (error) {
+    if (isAppError(error) && error.code === "rate_limited") return true;
+    throw error;
+  }
+}
+
+const encoder = new TextEncoder();
+
+function eventText(event: JobEventView | null): string {
+  if (!event) return ": alive\n\n";
+  const { revision, type, status, data, at } = event;
+  return `id: ${revision}\nevent: ${type}\ndata: ${JSON.stringify({ revision, type, status, data, at })}\n\n`;
+}
+
+/** `close` is called once nothing more is read, for whatever reason. */
+function eventBody(
+  events: AsyncGenerator<JobEventView | null>,
+  close: () => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await events.next();
+          if (!done) {
+            controller.enqueue(encoder.encode(eventText(value)));
+            return;
+          }
+        } catch (error) {
+          close();
+          throw error;
+        }
+        close();
+        controller.close();
+      },
+      cancel: close,
+    },
+    { highWaterMark: 0 },
+  );
+}

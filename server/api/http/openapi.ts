@@ -33,13 +33,66 @@ export interface OpenApiParameter {
   readonly schema: Json;
 }
 
-/** The dialect is named once for the whole document. */
-function omitDialect(schema: Json): Json {
-  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema"));
+/** The description of the HTTP API, made from the table of routes and the schemas that parse the requests. */
+export function openApiDocument(routes: readonly HttpRoute[], limits: Limits): OpenApiDocument {
+  return {
+    openapi: "3.1.0",
+    info: { title: "Atelier HTTP API", version: "1", description: describe(limits) },
+    servers: [{ url: "/api/v1" }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths: pathsOf(routes),
+    components: { ...components, schemas: { Problem: schemaOf(problemSchema, "output") } },
+    security: [{ apiKey: [] }, { session: [] }],
+  };
 }
 
-function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
-  return omitDialect(z.toJSONSchema(schema, { io, unrepresentable: "any" }));
+const describe = (
+  limits: Limits,
+) => `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
+made under Settings. A key may send ${limits.apiKeyPerMinute} requests a minute. Errors are problems (RFC 9457) whose
+\`code\` is stable. Another's picture or job is answered like one that does not exist.`;
+
+const components = {
+  securitySchemes: {
+    apiKey: { type: "http", scheme: "bearer", description: "An API key of an account" },
+    session: {
+      type: "apiKey",
+      in: "cookie",
+      name: "atelier.session_token",
+      description: "The session of the browser; writes must come from the same origin",
+    },
+  },
+  responses: {
+    Problem: {
+      description: "What went wrong",
+      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+    },
+  },
+};
+
+function pathsOf(routes: readonly HttpRoute[]): OpenApiDocument["paths"] {
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const route of routes)
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  return paths;
+}
+
+function operationOf(route: HttpRoute): OpenApiOperation {
+  const parameters = [
+    ...parametersOf(route.params, "path"),
+    ...parametersOf(route.query, "query"),
+    ...parametersOf(route.headers, "header"),
+  ];
+  const requestBody = requestBodyOf(route);
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(route.description ? { description: route.description } : {}),
+    tags: [route.tag],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(requestBody ? { requestBody } : {}),
+    responses: responsesOf(route),
+  };
 }
 
 function parametersOf(schema: z.ZodObject | undefined, place: OpenApiParameter["in"]): OpenApiParameter[] {
@@ -67,77 +120,24 @@ function requestBodyOf(route: HttpRoute): OpenApiOperation["requestBody"] {
   return undefined;
 }
 
-function responseOf({ description, schema, contentType }: RouteResponse): Json {
-  if (schema) return { description, content: { "application/json": { schema: schemaOf(schema, "output") } } };
-  return contentType ? { description, content: { [contentType]: {} } } : { description };
-}
-
-const problem = { $ref: "#/components/responses/Problem" };
-
 function responsesOf(route: HttpRoute): Record<string, Json> {
   const good = Object.entries(route.responses).map(([status, response]) => [status, responseOf(response)]);
   const bad = ["401", ...(route.resource ? ["404"] : []), "429", "default"];
   return Object.fromEntries([...good, ...bad.map((status) => [status, problem])]);
 }
 
-function operationOf(route: HttpRoute): OpenApiOperation {
-  const parameters = [
-    ...parametersOf(route.params, "path"),
-    ...parametersOf(route.query, "query"),
-    ...parametersOf(route.headers, "header"),
-  ];
-  const requestBody = requestBodyOf(route);
-  return {
-    operationId: route.operationId,
-    summary: route.summary,
-    ...(route.description ? { description: route.description } : {}),
-    tags: [route.tag],
-    ...(parameters.length > 0 ? { parameters } : {}),
-    ...(requestBody ? { requestBody } : {}),
-    responses: responsesOf(route),
-  };
+const problem = { $ref: "#/components/responses/Problem" };
+
+function responseOf({ description, schema, contentType }: RouteResponse): Json {
+  if (schema) return { description, content: { "application/json": { schema: schemaOf(schema, "output") } } };
+  return contentType ? { description, content: { [contentType]: {} } } : { description };
 }
 
-function pathsOf(routes: readonly HttpRoute[]): OpenApiDocument["paths"] {
-  const paths: Record<string, Record<string, OpenApiOperation>> = {};
-  for (const route of routes)
-    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
-  return paths;
+function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
+  return omitDialect(z.toJSONSchema(schema, { io, unrepresentable: "any" }));
 }
 
-const describe = (
-  limits: Limits,
-) => `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
-made under Settings. A key may send ${limits.apiKeyPerMinute} requests a minute. Errors are problems (RFC 9457) whose
-\`code\` is stable. Another's picture or job is answered like one that does not exist.`;
-
-const components = {
-  securitySchemes: {
-    apiKey: { type: "http", scheme: "bearer", description: "An API key of an account" },
-    session: {
-      type: "apiKey",
-      in: "cookie",
-      name: "atelier.session_token",
-      description: "The session of the browser; writes must come from the same origin",
-    },
-  },
-  responses: {
-    Problem: {
-      description: "What went wrong",
-      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
-    },
-  },
-};
-
-/** The description of the HTTP API, made from the table of routes and the schemas that parse the requests. */
-export function openApiDocument(routes: readonly HttpRoute[], limits: Limits): OpenApiDocument {
-  return {
-    openapi: "3.1.0",
-    info: { title: "Atelier HTTP API", version: "1", description: describe(limits) },
-    servers: [{ url: "/api/v1" }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
-    paths: pathsOf(routes),
-    components: { ...components, schemas: { Problem: schemaOf(problemSchema, "output") } },
-    security: [{ apiKey: [] }, { session: [] }],
-  };
+/** The dialect is named once for the whole document. */
+function omitDialect(schema: Json): Json {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema"));
 }

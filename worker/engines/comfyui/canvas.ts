@@ -5,17 +5,10 @@ import type { Sharp } from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { AppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
-import { maskBounds, writeSharp } from "../pictures.ts";
+import type { Grey } from "../local/raster/grid.ts";
+import { maskBounds, readGreyMask, writeSharp } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
-import {
-  type GreyMask,
-  isSameSize,
-  pasteResult,
-  readMask,
-  type Region,
-  roundUp,
-  type Size,
-} from "./paste.ts";
+import { isSameSize, pasteResult, type Region, roundUp, type Size } from "./paste.ts";
 
 /** The pictures of a job as they are uploaded, and how its result is made from the server's answer. */
 export interface PreparedPictures {
@@ -49,7 +42,7 @@ async function prepareRepaint(
   marked: Marked,
 ): Promise<PreparedPictures> {
   const { role, picture } = marked;
-  const mask = await readMask(marked.mask, await readSize(picture));
+  const mask = await readGreyMask(marked.mask, await readSize(picture));
   // Without a model any size is fine, and the other inputs fit the whole picture only.
   const hasModel = workflow.models.length > 0;
   const region = hasModel ? chooseRegion(mask) : whole(mask);
@@ -125,7 +118,7 @@ const minSidePx = 768;
 const wholeShare = 0.6;
 
 /** The region of the picture that is sent to repaint the marked pixels. */
-function chooseRegion(mask: GreyMask): Region {
+function chooseRegion(mask: Grey): Region {
   const marked = maskBounds(mask);
   const margin = Math.max(minMarginPx, Math.round(marginShare * Math.max(marked.width, marked.height)));
   const across = widen([marked.left, marked.width], margin, mask.width);

@@ -139,6 +139,7 @@ test("F10 nothing is posted for a job that somebody else holds", async () => {
 test.each([
   [{ kind: "gpu-out-of-memory" }, "gpu_out_of_memory"],
   [{ kind: "node-error" }, "engine_failed"],
+  [{ kind: "node-error", nodeClass: "VAEDecode", message: "no picture of a red chai..." }, "engine_failed"],
   [{ kind: "garbage", path: "/view" }, "engine_failed"],
   [{ kind: "html", status: 502, path: "/view" }, "proxy_error"],
   [{ kind: "disk-full" }, "engine_failed"],
@@ -154,7 +155,9 @@ test.each([
   // The server's own text is for the admin's story alone, and holds no prompt.
   const { exception = "", ...details } = error.details;
   expect(JSON.stringify(details) + error.message).not.toMatch(/red chair|\/opt|Traceback/);
-  expect(exception).not.toMatch(/red chair|Traceback/);
+  expect(exception).not.toMatch(/red|chai|Traceback/);
+  // The log gets the cause.
+  expect(String(error.cause)).not.toMatch(/red|chai/);
   expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }), expect.any(String));
 });
 

@@ -64,10 +64,14 @@ describe("results", () => {
     return file;
   }
 
-  async function drawMask(size: Drawn, marked: { left: number; top: number } & Drawn): Promise<string> {
+  async function drawMask(
+    size: Drawn,
+    marked: { left: number; top: number } & Drawn,
+    grey = 255,
+  ): Promise<string> {
     const file = path.join(scene.folder, "mask");
-    const white = { ...marked, channels: 3 as const, background: "#ffffff" };
-    const spot = await sharp({ create: white }).png().toBuffer();
+    const filled = { ...marked, channels: 3 as const, background: { r: grey, g: grey, b: grey } };
+    const spot = await sharp({ create: filled }).png().toBuffer();
     const ground = { ...size, channels: 3 as const, background: "#000000" };
     const picture = sharp({ create: ground }).composite([
       { input: spot, left: marked.left, top: marked.top },
@@ -129,6 +133,26 @@ describe("results", () => {
       expect(sent.width * sent.height).toBeLessThan(1_700_000);
     },
   );
+
+  test("D1 a mask without a pixel of at least half of white is empty, and one with it blends softly", async () => {
+    const server = await scene.startServer();
+    const { engine } = await scene.openEngine(server);
+    const size = { width: 80, height: 60 };
+    const image = await drawPicture("image", size);
+    const bounds = { left: 10, top: 10, width: 40, height: 30 };
+    const run = async (mask: string) => {
+      const task = scene.newTask({ workflow: "inpaint_any_differential", inputs: { image, mask } });
+      const [output] = await engine.run(task, newContext().context);
+      return output?.path ?? "";
+    };
+    await expect(run(await drawMask(size, bounds, 127))).rejects.toMatchObject({ code: "mask_empty" });
+    const [old, half] = [await readRaw(image), await readRaw(await run(await drawMask(size, bounds, 128)))];
+    const full = await readRaw(await run(await drawMask(size, bounds)));
+    const change = ({ data }: typeof old) =>
+      data.reduce((sum, value, at) => sum + Math.abs(value - (old.data[at] ?? 0)), 0);
+    expect(change(half)).toBeGreaterThan(0);
+    expect(change(half)).toBeLessThan(0.6 * change(full));
+  });
 
   test("D1 an outfit change with a painted mask keeps to it, transparency included", async () => {
     const server = await scene.startServer();

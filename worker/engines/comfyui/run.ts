@@ -63,7 +63,7 @@ export async function adoptOnServer(held: HeldServer, run: ServerRun): Promise<E
 }
 
 function follow(
-  { context }: ServerRun,
+  { task, context }: ServerRun,
   { promptId, graph }: Pick<RunPromptInput, "promptId" | "graph">,
 ): RunPromptInput {
   return {
@@ -77,6 +77,9 @@ function follow(
       context.onProgress(startShare + fraction * (endShare - startShare), stageOf(nodeClass)),
     onPreview: forwardPreviews(context),
     staysOnAbort: isContinuedElsewhere,
+    userTexts: [task.params["prompt"], task.params["negativePrompt"]].filter(
+      (text) => typeof text === "string",
+    ),
   };
 }
 

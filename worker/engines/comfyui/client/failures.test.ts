@@ -50,6 +50,27 @@ test("A12 neither the traceback nor what people wrote leaves the server's answer
   expect(String(failure.cause)).toBe("Error: ValueError: cannot encode '[input]'");
 });
 
+test.each([
+  [
+    "cut and in other letters",
+    "Cannot encode 'A Portrait of Ada in a blu...'",
+    "Cannot encode 'A [input] of [input] in a [input]...'",
+  ],
+  ["escaped", String.raw`token 'Ada\'s\nblue coat' unknown`, String.raw`token '[input]\'s\n[input]' unknown`],
+  ["in a script without spaces", "token '赤い椅' unknown", "token '[input]' unknown"],
+] as const)(
+  "S9 A12 a prompt that a node quotes %s is not in the error",
+  (_how, exception_message, expected) => {
+    const userTexts = ["a portrait of Ada's\nblue coat in a blue room", "庭の赤い椅子"];
+    const failure = executionFailure(
+      { node_type: "KSampler", exception_type: "RuntimeError", exception_message },
+      userTexts,
+    );
+    expect(String(failure.cause)).toBe(`Error: RuntimeError: ${expected}`);
+    expect(failure.details?.["exception"]).toBe(`RuntimeError: ${expected}`);
+  },
+);
+
 test("the text of an exception is one line of 200 characters at most", () => {
   const exception_message = `header\ntoo small ${"x".repeat(500)}`;
   const { details } = executionFailure({

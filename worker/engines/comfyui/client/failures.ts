@@ -17,12 +17,15 @@ type Failure = z.infer<typeof schema>;
 
 const causeChars = 500;
 
-/** Our error for an `execution_error`. Its details (node class, exception) are for admins, not for the job's owner. */
-export function executionFailure(data: unknown): AppError {
+/**
+ * Our error for an `execution_error`. Its details (node class, exception) are for admins, not for the job's owner, and
+ * hold none of the user's texts.
+ */
+export function executionFailure(data: unknown, userTexts: readonly string[] = []): AppError {
   const parsed = schema.safeParse(data);
   if (!parsed.success) return new AppError("engine_failed");
   const failure = parsed.data;
-  const cause = causeOf(failure);
+  const cause = causeOf(failure, userTexts);
   const details = {
     ...(failure.node_type ? { nodeClass: failure.node_type } : {}),
     exception: foreignText.parse(cause.message),
@@ -52,16 +55,33 @@ function exhaustedMemory(exceptionType: string, message: string): "gpu" | "main"
   return anyMemory.test(exceptionType) || anyMemory.test(message) ? "gpu" : null;
 }
 
-/** The exception without the input values of the node, which may be users' prompts. */
-function causeOf({ exception_type, exception_message, current_inputs }: Failure): Error {
-  const written = Object.values(current_inputs)
+/** The exception without the input values of the node and without the user's texts, whole or in part. */
+function causeOf(failure: Failure, userTexts: readonly string[]): Error {
+  const { exception_type, exception_message, current_inputs } = failure;
+  const inputs = Object.values(current_inputs)
     .flat()
     .filter((value) => typeof value === "string");
-  const message = written.reduce(
-    (left, value) => (value.trim().length > 3 ? left.replaceAll(value, "[input]") : left),
+  const message = [...inputs, ...userTexts].reduce(
+    (left, value) => (value.trim().length > 3 ? left.replaceAll(value, hidden) : left),
     exception_message,
   );
-  return new Error(`${exception_type}: ${message.slice(0, causeChars)}`);
+  return new Error(`${exception_type}: ${withoutWordsOf(userTexts, message).slice(0, causeChars)}`);
+}
+
+const hidden = "[input]";
+/** An escape such as \n is matched by itself, so that it does not become a part of the next word. */
+const escapeOrWord = /\\(?:x[\da-f]{2}|u[\da-f]{4}|[a-z])|[\p{L}\p{M}\p{N}]+/giu;
+
+/** Nodes quote a part of a prompt, escape or cut it, so every word that the prompt contains is hidden. */
+function withoutWordsOf(texts: readonly string[], message: string): string {
+  const all = texts.join("\n").toLowerCase();
+  // Shorter words say nothing, except in scripts that have no spaces.
+  const isQuoted = (word: string) => /.{3}|\P{ASCII}/u.test(word) && all.includes(word.toLowerCase());
+  return message
+    .split(hidden)
+    .map((part) => part.replaceAll(escapeOrWord, (word) => (isQuoted(word) ? hidden : word)))
+    .join(hidden)
+    .replaceAll(/\[input\](?:\s+\[input\])+/g, hidden);
 }
 
 const fileSchema = z.object({
@@ -75,9 +95,12 @@ export function hasSucceeded({ status }: HistoryEntry): boolean {
   return !status || status.status_str === "success";
 }
 
-/** The files of an ended prompt. Throws the error of a failed one, `engine_interrupted` for a stopped one. */
-export function outputsOf(entry: HistoryEntry): OutputFile[] {
-  if (!hasSucceeded(entry)) throw failureOf(entry);
+/**
+ * The files of an ended prompt. Throws the error of a failed one, without the user's texts, and `engine_interrupted` for a
+ * stopped one.
+ */
+export function outputsOf(entry: HistoryEntry, userTexts: readonly string[] = []): OutputFile[] {
+  if (!hasSucceeded(entry)) throw failureOf(entry, userTexts);
   return Object.entries(entry.outputs).flatMap(([nodeId, output]) =>
     Object.values(output).flatMap((value) => filesIn(value).map((file) => ({ nodeId, ...file }))),
   );
@@ -92,10 +115,10 @@ function filesIn(value: unknown): z.infer<typeof fileSchema>[] {
   });
 }
 
-function failureOf({ status }: HistoryEntry): AppError {
+function failureOf({ status }: HistoryEntry, userTexts: readonly string[]): AppError {
   const messages = new Map(status?.messages);
   if (messages.has("execution_interrupted")) return new AppError("engine_interrupted");
-  return executionFailure(messages.get("execution_error"));
+  return executionFailure(messages.get("execution_error"), userTexts);
 }
 
 const validationText = foreignText.catch("");

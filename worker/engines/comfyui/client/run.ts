@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, type ErrorCode, isAppError } from "@atelier/server/platform";
+import { orAborted } from "../../../loop.ts";
 import { hasSucceeded, outputsOf } from "./failures.ts";
 import { acceptsConnections, type ComfyServer, type OutputFile } from "./http.ts";
 import { cancelGivenUp, postPrompt } from "./post.ts";
@@ -9,6 +10,8 @@ import { PromptWatch, type WatchInput } from "./watch.ts";
 export interface RunPromptInput extends WatchInput {
   /** Whether the prompt of a run aborted for this reason stays on the server, to be adopted. Default: never. */
   readonly staysOnAbort?: (reason: unknown) => boolean;
+  /** Texts of the user, which errors must not contain. Default: none. */
+  readonly userTexts?: readonly string[];
 }
 
 /** How long an abort waits for the cancel; the cancel then continues in the background. */
@@ -53,7 +56,7 @@ interface Following {
 }
 
 async function follow(server: ComfyServer, following: Following): Promise<OutputFile[]> {
-  return outputsOf(await followToEnd(server, following));
+  return outputsOf(await followToEnd(server, following), following.input.userTexts);
 }
 
 async function followToEnd(server: ComfyServer, { input, watch, posted }: Following): Promise<HistoryEntry> {
@@ -212,16 +215,4 @@ function forgotten(): AppError {
   return new AppError("server_lost", "The server was restarted and lost the picture.", {
     details: { reason: "forgotten" },
   });
-}
-
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

@@ -112,6 +112,20 @@ describe("inpaint", () => {
     for (let i = 3; i < before.length; i += 4) if (before[i] !== after[i]) throw new Error("alpha changed");
   });
 
+  it("D1 counts a mask from half of white on, and a darker one as empty", async () => {
+    const image = sample("chelsea.png");
+    const draw = (grey: number) =>
+      drawMask(
+        path.join(bench.dir, `grey-${grey}.png`),
+        { width: 451, height: 300 },
+        `<rect x="60" y="60" width="20" height="20" fill="rgb(${grey},${grey},${grey})"/>`,
+      );
+    const { output, maskPath } = await bench.run("inpaint", { image, mask: await draw(128) });
+    expect(await differencesOutside(image, output.path, maskPath)).toBe(0);
+    const dark = bench.run("inpaint", { image, mask: await draw(127) });
+    await expect(dark).rejects.toMatchObject({ code: "mask_empty" });
+  });
+
   it("refuses a mask of another size, an empty one and one that covers everything", async () => {
     const image = sample("chelsea.png");
     const size = { width: 451, height: 300 };

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ConfigurationError, startFailureLine, startFailureResponse } from "./start-failure.ts";
+import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
+
+test("the web process needs a database and a secret, and names what is missing", () => {
+  const DATABASE_URL = "postgres://localhost/atelier";
+  expect(() => readWebEnv({ DATABASE_URL })).toThrow(/AUTH_SECRET is not set/);
+  expect(() => readWebEnv({ AUTH_SECRET: "s".repeat(32) })).toThrow(/DATABASE_URL is not set/);
+  expect(readWebEnv({ DATABASE_URL, AUTH_SECRET: "s".repeat(32) })).toMatchObject({ DATABASE_URL });
+});
 
 test("a wrong configuration is answered with what is wrong", async () => {
   const missing = new ConfigurationError([{ name: "AUTH_SECRET", message: "is not set" }]);

@@ -1,5 +1,5 @@
 import { ZodError } from "zod";
-import type { ConfigProblem } from "@atelier/server/platform";
+import { type ConfigProblem, type Env, parseEnv } from "@atelier/server/platform";
 
 /** The configuration is wrong; `problems` lists the reasons. */
 export class ConfigurationError extends Error {
@@ -12,6 +12,19 @@ export class ConfigurationError extends Error {
     this.name = "ConfigurationError";
     this.problems = problems;
   }
+}
+
+/** What the supervisor sets and a bare `next start` lacks. */
+const needed = ["DATABASE_URL", "AUTH_SECRET"] as const;
+
+/** The environment of the web process. Throws ConfigurationError with all that is wrong or missing. */
+export function readWebEnv(source: Readonly<Record<string, string | undefined>>): Env {
+  const { env, problems } = parseEnv(source);
+  if (!env) throw new ConfigurationError(problems);
+  const missing = needed.filter((name) => !env[name]);
+  if (missing.length > 0)
+    throw new ConfigurationError(missing.map((name) => ({ name, message: "is not set" })));
+  return env;
 }
 
 interface Problem {
