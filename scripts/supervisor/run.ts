@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { askOnly, type Flags, mayAsk, toArgs } from "@atelier/worker/args";
+import { askOnly, type Flags, mayAsk, parseFlags, toArgs, usage } from "@atelier/worker/args";
 import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "../embedded/postgres.ts";
 import type { ChildSpec } from "./child.ts";
 import { listenForStop, type StopSignals, watchLauncher } from "./signals.ts";
@@ -107,14 +108,26 @@ const firstAskMs = 250;
 /** A page with a fault is requested less and less often: each request prints its stack. */
 const lastAskMs = 10_000;
 
-async function readStatus(url: string): Promise<number | null> {
-  try {
-    const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(30_000) });
-    await response.body?.cancel();
-    return response.status;
-  } catch {
-    return null;
-  }
+const statusLine = /^HTTP\/1\.1 (\d{3}) /;
+
+/** Status of the first page. Over a bare socket: `fetch` would add 15 MB to the supervisor for good. */
+function readStatus(host: string, port: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 30_000 });
+    const end = (status: number | null) => {
+      socket.destroy();
+      resolve(status);
+    };
+    let head = "";
+    const name = host.includes(":") ? `[${host}]` : host;
+    socket.write(`GET / HTTP/1.1\r\nHost: ${name}:${port}\r\nConnection: close\r\n\r\n`);
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      head += chunk;
+      const [, status] = statusLine.exec(head) ?? [];
+      if (status) end(Number(status));
+    });
+    for (const event of ["error", "timeout", "end"] as const) socket.once(event, () => end(null));
+  });
 }
 
 export function box(lines: readonly string[]): string {
@@ -137,10 +150,9 @@ async function announce(
   options: { say: (text: string) => void; isOver: () => boolean; adminLink: Promise<string | null> },
 ): Promise<void> {
   const host = settings.host === "0.0.0.0" || settings.host === "::" ? "127.0.0.1" : settings.host;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${settings.port}/`;
   let askMs = firstAskMs;
   while (!options.isOver()) {
-    const status = await readStatus(url);
+    const status = await readStatus(host, settings.port);
     if (status !== null && status < 500) {
       options.say(`\n${box(readyLines(settings.appUrl, await options.adminLink))}\n`);
       return;
@@ -215,12 +227,8 @@ function runningOnce(spec: ChildSpec, flags: Flags): ChildSpec {
 }
 
 /** The whole life of `dev`, `start` or `worker`; sets the exit code. Every fault is printed as plain text. */
-export async function run(role: Role, flags: Flags | null = null): Promise<void> {
-  process.chdir(rootDir);
-  // Inherited by all children: pictures, logs and settings are for this user alone.
-  process.umask(0o077);
+async function run(role: Role, flags: Flags | null): Promise<void> {
   process.stdout.on("error", () => undefined); // The terminal was closed; SIGHUP follows.
-  if (existsSync(".env")) process.loadEnvFile(".env");
   if (flags && flags.only !== null) process.env["WORKER_ONLY"] = flags.only;
   const stop = listenForStop();
   watchLauncher(stop.request);
@@ -236,3 +244,19 @@ export async function run(role: Role, flags: Flags | null = null): Promise<void>
     stop.release();
   }
 }
+
+/** Runs the role that is named first; a worker reads its flags from the rest. */
+export async function runFromArguments([role = "", ...args]: readonly string[]): Promise<void> {
+  if (!isRole(role)) throw new Error(`Unknown role "${role}".`);
+  if (role !== "worker") return run(role, null);
+  const { flags, problem } = parseFlags(args);
+  if (flags?.wantsHelp) console.log(usage);
+  else if (flags) await run(role, flags);
+  else {
+    console.error(problem);
+    process.exitCode = 1;
+  }
+}
+
+// `enter` has replaced its process by this file.
+if (import.meta.main) await runFromArguments(process.argv.slice(2));
