@@ -5,9 +5,10 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { askOnly, type Flags, mayAsk, parseFlags, toArgs, usage } from "@atelier/worker/args";
 import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "../embedded/postgres.ts";
+import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
 import type { ChildSpec } from "./child.ts";
 import { listenForStop, type StopSignals, watchLauncher } from "./signals.ts";
-import { childrenOf, rootDir, supervise, sweepLeftovers } from "./supervise.ts";
+import { childrenOf, supervise, sweepLeftovers } from "./supervise.ts";
 
 /** What one supervisor runs: `dev` pages and worker, `start` the built pages, `worker` a worker. */
 export type Role = "dev" | "start" | "worker";
@@ -28,7 +29,10 @@ interface StepResult {
 /** Runs a script of ours in a process of its own to its end and returns what it printed; errors go to the terminal. */
 function runStep(args: readonly string[], env: NodeJS.ProcessEnv): Promise<StepResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [quickResolveFlag, ...args], {
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
     child.once("error", reject);
@@ -98,10 +102,18 @@ async function check(role: Role): Promise<Settings | null> {
   return settings;
 }
 
-async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
-  const { code, output } = await runStep([path.join(rootDir, "scripts", "migrate.ts")], env);
-  if (code !== 0) console.error(output.trim());
-  return code === 0;
+interface DatabaseStep {
+  readonly isOk: boolean;
+  /** Of the first admin; empty when there is one, or when no pages are served. */
+  readonly adminToken: string;
+}
+
+const notPrepared: DatabaseStep = { isOk: false, adminToken: "" };
+
+/** Brings the database to the current schema; the step itself prints why it cannot. */
+async function prepareDatabase(role: Role, env: NodeJS.ProcessEnv): Promise<DatabaseStep> {
+  const { code, output } = await runStep([path.join(import.meta.dirname, "database.ts"), role], env);
+  return { isOk: code === 0, adminToken: output };
 }
 
 const firstAskMs = 250;
@@ -147,14 +159,14 @@ export function readyLines(appUrl: string, adminLink: string | null): string[] {
 /** Prints the address once the page answers; gives up silently when `isOver`. */
 async function announce(
   settings: Settings,
-  options: { say: (text: string) => void; isOver: () => boolean; adminLink: Promise<string | null> },
+  options: { say: (text: string) => void; isOver: () => boolean; adminLink: string | null },
 ): Promise<void> {
   const host = settings.host === "0.0.0.0" || settings.host === "::" ? "127.0.0.1" : settings.host;
   let askMs = firstAskMs;
   while (!options.isOver()) {
     const status = await readStatus(host, settings.port);
     if (status !== null && status < 500) {
-      options.say(`\n${box(readyLines(settings.appUrl, await options.adminLink))}\n`);
+      options.say(`\n${box(readyLines(settings.appUrl, options.adminLink))}\n`);
       return;
     }
     if (status !== null) askMs = Math.min(askMs * 2, lastAskMs);
@@ -163,9 +175,8 @@ async function announce(
 }
 
 /** The link that makes the first admin; null when there is one already. */
-async function firstAdminLink(settings: Settings, env: NodeJS.ProcessEnv): Promise<string | null> {
-  const { output } = await runStep([path.join(import.meta.dirname, "first-admin.ts")], env);
-  return output === "" ? null : `${settings.appUrl.replace(/\/$/, "")}/sign-in#admin=${output}`;
+function firstAdminLink({ appUrl }: Settings, token: string): string | null {
+  return token === "" ? null : `${appUrl.replace(/\/$/, "")}/sign-in#admin=${token}`;
 }
 
 /** The kinds that this worker takes: as configured, or as chosen at the terminal. */
@@ -199,10 +210,10 @@ interface Plan {
 }
 
 /** Reports the start: with pages, once they answer. */
-function sayReady({ role, settings, flags }: Plan, stop: StopSignals, env: NodeJS.ProcessEnv): void {
+function sayReady({ role, settings, flags }: Plan, stop: StopSignals, adminToken: string): void {
   if (role === "worker" && !flags?.once) say("The worker is running. Ctrl-C stops it");
   if (role === "worker") return;
-  const adminLink = firstAdminLink(settings, env);
+  const adminLink = firstAdminLink(settings, adminToken);
   void announce(settings, { say, isOver: stop.isRequested, adminLink });
 }
 
@@ -212,13 +223,14 @@ async function serve(plan: Plan, stop: StopSignals): Promise<number> {
   if (stop.isRequested()) return 0;
   const database = settings.databaseUrl ? null : await openPostgres({ dataDir: settings.dataDir });
   const env = { ...environmentOf(settings, database), WORKER_ONLY: only.join(",") };
-  if (stop.isRequested() || !(await migrate(env))) {
+  const { isOk, adminToken } = stop.isRequested() ? notPrepared : await prepareDatabase(role, env);
+  if (!isOk) {
     await database?.close();
     return stop.isRequested() ? 0 : 1;
   }
   const all = childrenOf(role, settings, env);
   const children = flags?.once ? all.map((spec) => runningOnce(spec, flags)) : all;
-  sayReady(plan, stop, env);
+  sayReady(plan, stop, adminToken);
   return supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
 }
 
