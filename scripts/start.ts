@@ -1,3 +1,3 @@
-import { run } from "./supervisor/run.ts";
+import { enter } from "./supervisor/enter.ts";
 
-await run("start");
+await enter("start");

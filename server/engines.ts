@@ -1,4 +1,4 @@
-import { pictureLimits } from "./platform/config.ts";
+import { pictureLimits } from "./platform/picture-limits.ts";
 
 interface Roles {
   readonly required: readonly InputRole[];

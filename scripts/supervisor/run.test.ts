@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { runChecks } from "@atelier/server/doctor";
-import { runNode } from "@atelier/testing/processes";
+import { type NodeRun, runNode } from "@atelier/testing/processes";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { box, readyLines } from "./run.ts";
 
@@ -33,19 +33,48 @@ function environment(): NodeJS.ProcessEnv {
     REDIS_URL: "redis://127.0.0.1:1",
     PORT: String(port),
     ATELIER_DATA_DIR: path.join(folder, "file", "data"),
+    // The data folder cannot be made.
+    NODE_COMPILE_CACHE: path.join(folder, "cache"),
     ATELIER_CONFIG: path.join(folder, "config.mjs"),
     LOG_LEVEL: "loud",
   };
 }
 
+/** Prints at the end of the supervisor which of Node's own modules and which packages it has loaded. */
+const tellLoaded = `
+  import { registerHooks } from "node:module";
+  const packages = [];
+  registerHooks({ resolve: (name, context, next) => {
+    const found = next(name, context);
+    if (/node_modules/.test(found.url)) packages.push(found.url);
+    return found;
+  } });
+  process.on("exit", () => {
+    if (process.argv[1].endsWith("run.ts"))
+      console.log("pid", process.pid, "loaded", JSON.stringify([...packages, ...process.moduleLoadList]));
+  });`;
+
+let start: NodeRun;
+
 test("A1 A2 start lists everything that is wrong at once, in plain words, and ends with 1", async () => {
-  const run = runNode([path.join(import.meta.dirname, "..", "start.ts")], environment());
-  expect(await run.ended).toBe(1);
-  const names = [...run.output().matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name);
+  const flag = `--import=data:text/javascript,${encodeURIComponent(tellLoaded)}`;
+  start = runNode([flag, path.join(import.meta.dirname, "..", "start.ts")], environment());
+  expect(await start.ended).toBe(1);
+  const names = [...start.output().matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name);
   const expected = ["DATABASE_URL", "REDIS_URL", "PORT", "ATELIER_DATA_DIR", "ATELIER_CONFIG", "LOG_LEVEL"];
   expect(names).toEqual(expect.arrayContaining(expected));
-  expect(run.output()).not.toMatch(/^\s+at /m);
+  expect(start.output()).not.toMatch(/^\s+at /m);
 });
+
+test.runIf(process.platform === "linux")(
+  "from its first start on a supervisor holds no package, no TypeScript stripper and no HTTP client",
+  () => {
+    const [, pid, loaded = ""] = /^pid (\d+) loaded (.+)$/m.exec(start.output()) ?? [];
+    expect(Number(pid)).toBe(start.child.pid);
+    expect(loaded).toContain("NativeModule child_process");
+    expect(loaded).not.toMatch(/node_modules|amaro|undici\/undici/);
+  },
+);
 
 test("A1 the doctor lists the same problems beside what is right", async () => {
   const run = runNode([path.join(import.meta.dirname, "..", "..", "cli", "main.ts"), "doctor"], {

@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { askOnly, type Flags, mayAsk, toArgs } from "@atelier/worker/args";
+import { askOnly, type Flags, mayAsk, parseFlags, toArgs, usage } from "@atelier/worker/args";
 import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "../embedded/postgres.ts";
+import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
 import type { ChildSpec } from "./child.ts";
 import { listenForStop, type StopSignals, watchLauncher } from "./signals.ts";
-import { childrenOf, rootDir, supervise, sweepLeftovers } from "./supervise.ts";
+import { childrenOf, supervise, sweepLeftovers } from "./supervise.ts";
 
 /** What one supervisor runs: `dev` pages and worker, `start` the built pages, `worker` a worker. */
 export type Role = "dev" | "start" | "worker";
@@ -27,7 +29,10 @@ interface StepResult {
 /** Runs a script of ours in a process of its own to its end and returns what it printed; errors go to the terminal. */
 function runStep(args: readonly string[], env: NodeJS.ProcessEnv): Promise<StepResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [quickResolveFlag, ...args], {
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
     child.once("error", reject);
@@ -97,24 +102,44 @@ async function check(role: Role): Promise<Settings | null> {
   return settings;
 }
 
-async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
-  const { code, output } = await runStep([path.join(rootDir, "scripts", "migrate.ts")], env);
-  if (code !== 0) console.error(output.trim());
-  return code === 0;
+interface DatabaseStep {
+  readonly isOk: boolean;
+  /** Of the first admin; empty when there is one, or when no pages are served. */
+  readonly adminToken: string;
+}
+
+const notPrepared: DatabaseStep = { isOk: false, adminToken: "" };
+
+/** Brings the database to the current schema; the step itself prints why it cannot. */
+async function prepareDatabase(role: Role, env: NodeJS.ProcessEnv): Promise<DatabaseStep> {
+  const { code, output } = await runStep([path.join(import.meta.dirname, "database.ts"), role], env);
+  return { isOk: code === 0, adminToken: output };
 }
 
 const firstAskMs = 250;
 /** A page with a fault is requested less and less often: each request prints its stack. */
 const lastAskMs = 10_000;
 
-async function readStatus(url: string): Promise<number | null> {
-  try {
-    const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(30_000) });
-    await response.body?.cancel();
-    return response.status;
-  } catch {
-    return null;
-  }
+const statusLine = /^HTTP\/1\.1 (\d{3}) /;
+
+/** Status of the first page. Over a bare socket: `fetch` would add 15 MB to the supervisor for good. */
+function readStatus(host: string, port: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 30_000 });
+    const end = (status: number | null) => {
+      socket.destroy();
+      resolve(status);
+    };
+    let head = "";
+    const name = host.includes(":") ? `[${host}]` : host;
+    socket.write(`GET / HTTP/1.1\r\nHost: ${name}:${port}\r\nConnection: close\r\n\r\n`);
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      head += chunk;
+      const [, status] = statusLine.exec(head) ?? [];
+      if (status) end(Number(status));
+    });
+    for (const event of ["error", "timeout", "end"] as const) socket.once(event, () => end(null));
+  });
 }
 
 export function box(lines: readonly string[]): string {
@@ -134,15 +159,14 @@ export function readyLines(appUrl: string, adminLink: string | null): string[] {
 /** Prints the address once the page answers; gives up silently when `isOver`. */
 async function announce(
   settings: Settings,
-  options: { say: (text: string) => void; isOver: () => boolean; adminLink: Promise<string | null> },
+  options: { say: (text: string) => void; isOver: () => boolean; adminLink: string | null },
 ): Promise<void> {
   const host = settings.host === "0.0.0.0" || settings.host === "::" ? "127.0.0.1" : settings.host;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${settings.port}/`;
   let askMs = firstAskMs;
   while (!options.isOver()) {
-    const status = await readStatus(url);
+    const status = await readStatus(host, settings.port);
     if (status !== null && status < 500) {
-      options.say(`\n${box(readyLines(settings.appUrl, await options.adminLink))}\n`);
+      options.say(`\n${box(readyLines(settings.appUrl, options.adminLink))}\n`);
       return;
     }
     if (status !== null) askMs = Math.min(askMs * 2, lastAskMs);
@@ -151,9 +175,8 @@ async function announce(
 }
 
 /** The link that makes the first admin; null when there is one already. */
-async function firstAdminLink(settings: Settings, env: NodeJS.ProcessEnv): Promise<string | null> {
-  const { output } = await runStep([path.join(import.meta.dirname, "first-admin.ts")], env);
-  return output === "" ? null : `${settings.appUrl.replace(/\/$/, "")}/sign-in#admin=${output}`;
+function firstAdminLink({ appUrl }: Settings, token: string): string | null {
+  return token === "" ? null : `${appUrl.replace(/\/$/, "")}/sign-in#admin=${token}`;
 }
 
 /** The kinds that this worker takes: as configured, or as chosen at the terminal. */
@@ -187,10 +210,10 @@ interface Plan {
 }
 
 /** Reports the start: with pages, once they answer. */
-function sayReady({ role, settings, flags }: Plan, stop: StopSignals, env: NodeJS.ProcessEnv): void {
+function sayReady({ role, settings, flags }: Plan, stop: StopSignals, adminToken: string): void {
   if (role === "worker" && !flags?.once) say("The worker is running. Ctrl-C stops it");
   if (role === "worker") return;
-  const adminLink = firstAdminLink(settings, env);
+  const adminLink = firstAdminLink(settings, adminToken);
   void announce(settings, { say, isOver: stop.isRequested, adminLink });
 }
 
@@ -200,13 +223,14 @@ async function serve(plan: Plan, stop: StopSignals): Promise<number> {
   if (stop.isRequested()) return 0;
   const database = settings.databaseUrl ? null : await openPostgres({ dataDir: settings.dataDir });
   const env = { ...environmentOf(settings, database), WORKER_ONLY: only.join(",") };
-  if (stop.isRequested() || !(await migrate(env))) {
+  const { isOk, adminToken } = stop.isRequested() ? notPrepared : await prepareDatabase(role, env);
+  if (!isOk) {
     await database?.close();
     return stop.isRequested() ? 0 : 1;
   }
   const all = childrenOf(role, settings, env);
   const children = flags?.once ? all.map((spec) => runningOnce(spec, flags)) : all;
-  sayReady(plan, stop, env);
+  sayReady(plan, stop, adminToken);
   return supervise({ role, dataDir: settings.dataDir, children, database, stop, say });
 }
 
@@ -215,12 +239,8 @@ function runningOnce(spec: ChildSpec, flags: Flags): ChildSpec {
 }
 
 /** The whole life of `dev`, `start` or `worker`; sets the exit code. Every fault is printed as plain text. */
-export async function run(role: Role, flags: Flags | null = null): Promise<void> {
-  process.chdir(rootDir);
-  // Inherited by all children: pictures, logs and settings are for this user alone.
-  process.umask(0o077);
+async function run(role: Role, flags: Flags | null): Promise<void> {
   process.stdout.on("error", () => undefined); // The terminal was closed; SIGHUP follows.
-  if (existsSync(".env")) process.loadEnvFile(".env");
   if (flags && flags.only !== null) process.env["WORKER_ONLY"] = flags.only;
   const stop = listenForStop();
   watchLauncher(stop.request);
@@ -236,3 +256,19 @@ export async function run(role: Role, flags: Flags | null = null): Promise<void>
     stop.release();
   }
 }
+
+/** Runs the role that is named first; a worker reads its flags from the rest. */
+export async function runFromArguments([role = "", ...args]: readonly string[]): Promise<void> {
+  if (!isRole(role)) throw new Error(`Unknown role "${role}".`);
+  if (role !== "worker") return run(role, null);
+  const { flags, problem } = parseFlags(args);
+  if (flags?.wantsHelp) console.log(usage);
+  else if (flags) await run(role, flags);
+  else {
+    console.error(problem);
+    process.exitCode = 1;
+  }
+}
+
+// `enter` has replaced its process by this file.
+if (import.meta.main) await runFromArguments(process.argv.slice(2));

@@ -20,7 +20,7 @@ import {
 import type { Role, Settings } from "./run.ts";
 import type { StopSignals } from "./signals.ts";
 
-export const rootDir = path.resolve(import.meta.dirname, "..", "..");
+const rootDir = path.resolve(import.meta.dirname, "..", "..");
 /**
  * Measured on an idle worker: 245 MB with Node's default, 85 MB with this. What a worker allocates is mostly buffers
  * outside this heap.

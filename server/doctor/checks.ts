@@ -4,7 +4,6 @@ import { createServer } from "node:net";
 import path from "node:path";
 import type { Client } from "pg";
 import { ZodError } from "zod";
-import { sessionLimits } from "../db/index.ts";
 import { type Env, isLoopback, loadConfig } from "../platform/index.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
@@ -44,8 +43,14 @@ const notifyMs = 3_000;
 /** `server_version_num` of the oldest version that the queries are written for. */
 const oldestVersion = 160_000;
 
+/** Loaded late: with the embedded database a start has none to check, and would wait 0.5 s for its packages. */
+async function loadSessionLimits() {
+  return (await import("../db/index.ts")).sessionLimits;
+}
+
 async function withClient<T>(url: string, action: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import("pg");
+  const sessionLimits = await loadSessionLimits();
   // Connects as the product does, so that a pooler that refuses these parameters shows here.
   const client = new pg.Client({
     connectionString: url,
@@ -71,9 +76,11 @@ async function readVersion(client: Client): Promise<{ number: number; text: stri
 /** A pooler refuses parameters of the start that it does not know with this state, as PostgreSQL itself never does here. */
 const refusedParameter = "08P01";
 
-function adviceFor(error: unknown): string {
-  if (error instanceof Error && "code" in error && error.code === refusedParameter)
-    return `a pooler must let these through: ignore_startup_parameters = ${Object.keys(sessionLimits).join(",")}`;
+async function adviceFor(error: unknown): Promise<string> {
+  if (error instanceof Error && "code" in error && error.code === refusedParameter) {
+    const names = Object.keys(await loadSessionLimits()).join(",");
+    return `a pooler must let these through: ignore_startup_parameters = ${names}`;
+  }
   return "start the server, correct the address, or remove it to use the embedded database";
 }
 
@@ -86,7 +93,7 @@ export async function checkDatabase(name: string, url: string): Promise<CheckRes
   } catch (error) {
     return failed(
       name,
-      `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${adviceFor(error)}`,
+      `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${await adviceFor(error)}`,
     );
   }
 }

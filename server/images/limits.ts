@@ -1,4 +1,4 @@
-import { pictureLimits } from "../platform/config.ts";
+import { pictureLimits } from "../platform/picture-limits.ts";
 
 /** Bounds of an upload; checked before anything is decoded. */
 export const uploadLimits = {

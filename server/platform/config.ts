@@ -2,21 +2,6 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 
-/** Image limits that also appear in error messages, so that messages and checks agree. */
-export const pictureLimits = {
-  /** Of one uploaded file, in MiB. */
-  uploadMib: 25,
-  /** Files of one upload. */
-  uploadFiles: 20,
-  uploadMegapixels: 50,
-  /** Longest side of an upload, in pixels. */
-  uploadSidePx: 16_384,
-  /** Longer side ÷ shorter side of an upload above `uploadRatioFreeMegapixels`. */
-  uploadRatio: 100,
-  uploadRatioFreeMegapixels: 1,
-  outputMegapixels: 64,
-} as const;
-
 const ms = z.number().int().positive();
 
 const timingSchema = z.object({

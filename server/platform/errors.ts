@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { z } from "zod";
-import { pictureLimits } from "./config.ts";
+import { pictureLimits } from "./picture-limits.ts";
 
 /** How a failure is treated: strategy and charge of the failed job, HTTP status for the caller. */
 export interface ErrorRule {

@@ -26,6 +26,6 @@ export {
   type Config,
   type ConfigInput,
   type QueueNeeds,
-  pictureLimits,
 } from "./config.ts";
+export { pictureLimits } from "./picture-limits.ts";
 export { openLog, type Logger } from "./log.ts";

@@ -1,0 +1,35 @@
+import { rmSync } from "node:fs";
+import path from "node:path";
+import { migrate, openDatabase } from "@atelier/server/db";
+import { reasonOf } from "@atelier/server/doctor";
+// Not by the door of accounts, which loads the whole account service.
+import { firstAdminSecret, hasAdmin } from "../../server/accounts/first-admin.ts";
+import { readOrCreateSecret } from "../embedded/postgres.ts";
+
+/** The token of the first admin; empty when there is one already. */
+async function readFirstAdminToken(url: string, dataDir: string): Promise<string> {
+  const database = openDatabase({ url, applicationName: "atelier start", maxConnections: 1 });
+  try {
+    if (!(await hasAdmin(database.db))) return readOrCreateSecret(dataDir, firstAdminSecret);
+    rmSync(path.join(dataDir, "secrets", firstAdminSecret), { force: true });
+    return "";
+  } finally {
+    await database.close();
+  }
+}
+
+async function prepare(role: string | undefined): Promise<void> {
+  const url = process.env["DATABASE_URL"] ?? "";
+  await migrate(process.env["DATABASE_DIRECT_URL"]?.trim() || url);
+  if (role === "worker") return;
+  process.stdout.write(await readFirstAdminToken(url, process.env["ATELIER_DATA_DIR"] ?? ".data"));
+}
+
+// A step of the supervisor, in one process because loading the packages takes longest: brings the database to the
+// current schema; then, where pages are served, prints the token of the first admin while there is none.
+try {
+  await prepare(process.argv[2]);
+} catch (error) {
+  console.error(`The database could not be brought up to date: ${reasonOf(error)}`);
+  process.exitCode = 1;
+}
