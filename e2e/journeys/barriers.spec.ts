@@ -1,6 +1,8 @@
+import type { Page } from "@playwright/test";
 import { everyPage } from "../steps/every-page.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { furnish } from "../steps/furnish.ts";
+import { sidewaysPx } from "../steps/sideways-px.ts";
 import { expect, test } from "../test.ts";
 
 // What axe finds says enough; a trace of its work doubles the time.
@@ -33,7 +35,55 @@ test.describe("an address that leads nowhere", () => {
     await page.goto("/settings");
     await expect(page.getByRole("link", { name: "Create account" })).toBeVisible();
     expect.soft(await findBarriers(page)).toEqual([]);
-    await page.goto("/api/v1/docs");
-    expect.soft(await findBarriers(page)).toEqual([]);
   });
+});
+
+/** Brings every route into the page; the viewer renders each only when it comes near the window. */
+async function readToTheEnd(page: Page): Promise<void> {
+  const document: { paths: Record<string, Record<string, { summary: string }>> } = await (
+    await page.request.get("/api/v1/openapi.json")
+  ).json();
+  for (const { summary } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    const heading = page.getByRole("heading", { name: summary, exact: true });
+    await expect(async () => {
+      if ((await heading.count()) === 0) await page.mouse.wheel(0, 600);
+      await heading.scrollIntoViewIfNeeded({ timeout: 200 });
+    }).toPass({ intervals: [0] });
+  }
+}
+
+for (const size of ["", "@phone "]) {
+  test(`WCAG 2.2 AA ${size}axe finds nothing on the API docs, and they load nothing from elsewhere`, async ({
+    page,
+    baseURL,
+  }) => {
+    test.slow();
+    const addresses: string[] = [];
+    page.on("request", (request) => addresses.push(request.url()));
+    await page.goto("/api/v1/docs");
+    await expect(page.getByRole("heading", { name: "Atelier HTTP API", level: 1 })).toBeVisible();
+    await readToTheEnd(page);
+    expect(await sidewaysPx(page)).toBe(0);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expect(page.locator("body")).toHaveClass(new RegExp(`${colorScheme}-mode`));
+      expect.soft(await findBarriers(page), `in ${colorScheme}`).toEqual([]);
+    }
+    const outside = addresses.filter((one) => /^(http|ws)/.test(one) && !one.startsWith(`${baseURL}/`));
+    expect(outside).toEqual([]);
+  });
+}
+
+test("the API docs show examples for curl, JavaScript and Python", async ({ page }) => {
+  await page.goto("/api/v1/docs#tag/jobs/POST/jobs");
+  const example = page.getByRole("group", { name: "Request Example for post/jobs", exact: true });
+  await expect(example).toContainText("curl http");
+  const choose = async (language: string) => {
+    await example.getByTestId("client-picker").click();
+    await page.getByRole("option", { name: language }).click();
+  };
+  await choose("Fetch");
+  await expect(example).toContainText("fetch('http");
+  await choose("Requests");
+  await expect(example).toContainText("requests.post(");
 });

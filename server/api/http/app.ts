@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { AppError, issuesOf, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
-import { docsPage } from "./docs.ts";
+import { mountDocs } from "./docs.ts";
 import { imageRoutes } from "./images.ts";
 import { jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
@@ -48,7 +48,7 @@ export function createHttpApp(services: Services): Hono {
   });
   app.notFound(() => problemResponse(new AppError("not_found")));
   app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, services.config.limits)));
-  app.get("/docs", (context) => context.html(docsPage(openApiDocument(httpRoutes, services.config.limits))));
+  mountDocs(app);
   for (const route of httpRoutes) mountRoute(app, services, route);
   return app;
 }

@@ -1,168 +1,190 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Context, Hono } from "hono";
+import { getCookie } from "hono/cookie";
 import { html, raw } from "hono/html";
-import type { HtmlEscapedString } from "hono/utils/html";
-import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from "./openapi.ts";
+import { docsStyle } from "./docs-style.ts";
 
-/** Style of the readable API page; light and dark by the reader's setting. */
-const docsStyle = `
-:root { color-scheme: light dark; --line: light-dark(#e4dfd8, #3a3733); --soft: light-dark(#f6f3ee, #24221f);
-  --text: light-dark(#26221d, #ece8e1); --muted: light-dark(#6a6258, #a89f92); --accent: light-dark(#9a3f1d, #f0a27f); }
-* { box-sizing: border-box; }
-body { margin: 0; display: grid; grid-template-columns: 17rem minmax(0, 1fr); color: var(--text);
-  background: light-dark(#fdfcfa, #1a1917); font: 16px/1.55 system-ui, sans-serif; }
-nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1.5rem; border-right: 1px solid var(--line); }
-nav h2 { margin: 1.25rem 0 0.25rem; font-size: 0.8rem; letter-spacing: 0.04em; text-transform: capitalize; color: var(--muted); }
-nav ul { margin: 0; padding: 0; list-style: none; }
-nav li { padding: 0.15rem 0; font-size: 0.92rem; }
-a { color: var(--accent); }
-nav a { color: inherit; text-decoration: none; }
-nav a:hover { text-decoration: underline; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-main { max-width: 54rem; padding: 2rem clamp(1rem, 4vw, 3rem) 6rem; }
-h1 { margin-top: 0; }
-main > h2 { margin-top: 3rem; text-transform: capitalize; }
-article { margin: 1rem 0; padding: 1.25rem; border: 1px solid var(--line); border-radius: 12px; scroll-margin-top: 1rem; }
-h3 { margin: 0; font-size: 1rem; overflow-wrap: anywhere; }
-.method { display: inline-block; min-width: 4.2em; font: 600 0.8rem/1.6 ui-monospace, monospace; color: var(--accent); }
-.muted { color: var(--muted); }
-code, pre { font-family: ui-monospace, monospace; font-size: 0.88em; }
-pre { overflow: auto; max-height: 30rem; padding: 1rem; border-radius: 8px; background: var(--soft); }
-table { width: 100%; border-collapse: collapse; margin: 0.75rem 0; font-size: 0.92rem; }
-th, td { padding: 0.4rem 0.5rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-summary { cursor: pointer; padding: 0.35rem 0; }
-@media (max-width: 50rem) { body { display: block; } nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line); } }
-`;
+// Paths and not module names: a bundler would pack the files into the server.
+const packages = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../node_modules");
+const files = {
+  viewer: "@scalar/api-reference/dist/browser/standalone.js",
+  inter: "@fontsource-variable/inter/files/inter-latin-standard-normal.woff2",
+  fraunces: "@fontsource-variable/fraunces/files/fraunces-latin-standard-normal.woff2",
+} as const;
+const contentTypes: Record<string, string> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".woff2": "font/woff2",
+};
 
-/** The readable page of the HTTP API; needs no script and nothing from elsewhere. */
-export function docsPage(document: OpenApiDocument): Html {
-  const operations = listOperations(document);
-  const withTag = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag));
+/** Languages and clients of the viewer without examples here: curl, fetch, requests and httpx remain. */
+const hiddenClients =
+  `c clojure csharp dart fsharp go http java julia kotlin node objc ocaml php powershell r ruby rust
+  swift js/axios js/jquery js/ofetch js/xhr shell/httpie shell/wget python/aiohttp python/httpx_async python/python3`.split(
+    /\s+/,
+  );
+
+const viewerSettings = {
+  url: "/api/v1/openapi.json",
+  theme: "none",
+  authentication: { preferredSecurityScheme: "apiKey" },
+  hiddenClients,
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  localization: {
+    locale: "en",
+    translations: { clientLibraries: { heading: "Examples", more: "JavaScript, Python" } },
+  },
+  modelsSectionLabel: "Schemas",
+  documentDownloadType: "json",
+  defaultOpenAllTags: true,
+  hideDarkModeToggle: true,
+  hideTestRequestButton: true,
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  // The viewer contacts hosts of its maker by default; everything of that kind is off.
+  telemetry: false,
+  withDefaultFonts: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+} as const;
+
+/** The theme that the user chose in the studio; without a choice the page follows the system. */
+function themeOf(context: Context): "dark" | "light" | undefined {
+  const theme = getCookie(context, "atelier-theme");
+  return theme === "dark" || theme === "light" ? theme : undefined;
+}
+
+/** The viewer sets inline styles without a nonce; scripts need one, and no other host can be reached. */
+function policyOf(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    "style-src 'unsafe-inline'",
+    "font-src 'self'",
+    "img-src 'self' data: blob:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+/** JSON inside a script element; a `<` could end the element. */
+function scriptJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll("<", String.raw`\u003c`);
+}
+
+/** Names the buttons that the viewer leaves without a name, or with one that lacks the text on them. */
+const nameButtons = `
+new MutationObserver(() => {
+  for (const button of document.querySelectorAll(".scalar-code-copy:not([aria-label])"))
+    button.ariaLabel = "Copy " + (button.querySelector("[aria-hidden] span > span")?.textContent ?? "");
+  for (const picker of document.querySelectorAll("[data-testid=response-variant-picker]"))
+    picker.ariaLabel = "Schema: " + picker.textContent.trim();
+  for (const filter of document.querySelectorAll("input[role=combobox]:not([aria-expanded])"))
+    Object.assign(filter, { ariaLabel: filter.ariaLabel ?? "Filter", ariaExpanded: "true" });
+  for (const guard of document.querySelectorAll("[data-headlessui-focus-guard][aria-hidden]"))
+    Object.assign(guard, { ariaLabel: "Leave the list", ariaHidden: null });
+}).observe(document.body, { childList: true, characterData: true, subtree: true })`;
+
+const logo = html`<svg viewBox="0 0 24 24" fill="none" aria-hidden="true">
+  <path
+    d="M4.5 21 12 3.5 19.5 21M7.6 15.2h8.8M12 15.2V21"
+    stroke="currentColor"
+    stroke-width="1.7"
+    stroke-linecap="square"
+  />
+</svg>`;
+
+const fontFace = (family: string, address: string) =>
+  `@font-face { font-family: "${family}"; src: url(${address}) format("woff2-variations"); font-weight: 100 900; font-display: swap; }`;
+
+interface Page {
+  readonly nonce: string;
+  readonly theme: "dark" | "light" | undefined;
+  readonly addresses: Readonly<Record<keyof typeof files, string>>;
+}
+
+function viewerPage({ nonce, theme, addresses }: Page) {
+  const settings = { ...viewerSettings, ...(theme && { forceDarkModeState: theme }) };
+  const fonts = [
+    fontFace("Inter Variable", addresses.inter),
+    fontFace("Fraunces Variable", addresses.fraunces),
+  ];
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="en" data-theme="${theme ?? "system"}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${document.info.title}</title>
+        <title>Atelier HTTP API</title>
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
         <style>
-          ${raw(docsStyle)}
+          ${raw([...fonts, docsStyle].join("\n"))}
         </style>
       </head>
       <body>
-        <nav aria-label="Operations">
-          <strong>${document.info.title}</strong>
-          ${document.tags.map(
-            ({ name }) =>
-              html`<h2>${name}</h2>
-                <ul>
-                  ${withTag(name).map(
-                    ({ operation }) =>
-                      html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`,
-                  )}
-                </ul>`,
-          )}
-        </nav>
-        <main>
-          <h1>${document.info.title}</h1>
-          <p>${document.info.description}</p>
-          <p>
-            The machine-readable description: <a href="/api/v1/openapi.json">openapi.json</a> (OpenAPI
-            ${document.openapi}).
-          </p>
-          <h2>Errors</h2>
-          ${schemaBlock((document.components.schemas as Record<string, unknown>).Problem)}
-          ${document.tags.map(
-            ({ name }) =>
-              html`<h2>${name}</h2>
-                ${withTag(name).map(({ method, path, operation }) => operationBlock(method, path, operation))}`,
-          )}
-        </main>
+        <header class="studio"><a href="/">${logo} Atelier</a></header>
+        <noscript
+          >This page needs JavaScript. The API is described in
+          <a href="/api/v1/openapi.json">openapi.json</a>.</noscript
+        >
+        <div id="viewer"></div>
+        <script nonce="${nonce}" src="${addresses.viewer}"></script>
+        <script nonce="${nonce}">
+          ${raw(nameButtons)};
+          Scalar.createApiReference("#viewer", ${raw(scriptJson(settings))});
+        </script>
       </body>
     </html>`;
 }
 
-interface Listed {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: OpenApiOperation;
+/** A part of the digest in the file name lets browsers keep a file until its next version. */
+async function nameOf(file: keyof typeof files): Promise<string> {
+  const bytes = await readFile(path.join(packages, files[file]));
+  const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+  return `${file}-${digest}${path.extname(files[file])}`;
 }
 
-function listOperations(document: OpenApiDocument): Listed[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+type Names = Readonly<Record<keyof typeof files, string>>;
+
+let names: Promise<Names> | undefined;
+
+function readNames(): Promise<Names> {
+  names ??= Promise.all([nameOf("viewer"), nameOf("inter"), nameOf("fraunces")]).then(
+    ([viewer, inter, fraunces]) => ({ viewer, inter, fraunces }),
   );
+  return names;
 }
 
-const operationBlock = (method: string, path: string, operation: OpenApiOperation): Html =>
-  html`<article id="${operation.operationId}">
-    <h3><span class="method ${method}">${method.toUpperCase()}</span> <code>/api/v1${path}</code></h3>
-    <p>${operation.summary}</p>
-    ${operation.description ? html`<p class="muted">${operation.description}</p>` : ""}
-    ${parameterTable(operation.parameters ?? [])}
-    ${
-      operation.requestBody
-        ? html`<details>
-            <summary><strong>Body</strong></summary>
-            ${contentBlocks(operation.requestBody.content)}
-          </details>`
-        : ""
-    }
-    ${responseBlocks(operation)}
-  </article>`;
-
-function parameterTable(parameters: readonly OpenApiParameter[]): Html {
-  if (parameters.length === 0) return html``;
-  return html`<table>
-    <thead>
-      <tr>
-        <th scope="col">Name</th>
-        <th scope="col">In</th>
-        <th scope="col">Type</th>
-        <th scope="col">Required</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${parameters.map(parameterRow)}
-    </tbody>
-  </table>`;
+async function showPage(context: Context): Promise<Response> {
+  const nonce = randomBytes(16).toString("base64");
+  const { viewer, inter, fraunces } = await readNames();
+  const addresses = {
+    viewer: `/api/v1/docs/${viewer}`,
+    inter: `/api/v1/docs/${inter}`,
+    fraunces: `/api/v1/docs/${fraunces}`,
+  };
+  context.header("content-security-policy", policyOf(nonce));
+  context.header("cache-control", "private, no-store");
+  return context.html(viewerPage({ nonce, theme: themeOf(context), addresses }));
 }
 
-const parameterRow = ({ name, in: place, required, schema }: OpenApiParameter): Html =>
-  html`<tr>
-    <td><code>${name}</code></td>
-    <td>${place}</td>
-    <td>${typeOf(schema)}</td>
-    <td>${required ? "yes" : "no"}</td>
-  </tr>`;
-
-/** Problems have one form on all routes, so they are described once at the top. */
-function responseBlocks(operation: OpenApiOperation): Html[] {
-  return Object.entries(operation.responses)
-    .filter(([, response]) => !("$ref" in response))
-    .map(
-      ([status, response]) =>
-        html`<details>
-          <summary><strong>${status}</strong> ${String(response.description)}</summary>
-          ${contentBlocks(response.content)}
-        </details>`,
-    );
+/** Read from the disk for each request: browsers keep the file, so the server need not. */
+async function sendFile(context: Context): Promise<Response> {
+  const wanted = context.req.param("file");
+  const known = Object.entries(await readNames()).find(([, name]) => name === wanted);
+  if (!known) return context.notFound();
+  const file = files[known[0] as keyof typeof files];
+  return context.body(await readFile(path.join(packages, file)), 200, {
+    "content-type": contentTypes[path.extname(file)] ?? "application/octet-stream",
+    "cache-control": "public, max-age=31536000, immutable",
+  });
 }
 
-function contentBlocks(content: unknown): Html[] {
-  if (typeof content !== "object" || content === null) return [];
-  return Object.entries(content).map(
-    ([type, media]: [string, { schema?: unknown }]) =>
-      html`<p><code>${type}</code></p>
-        ${media.schema ? schemaBlock(media.schema) : ""}`,
-  );
-}
-
-type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
-
-const schemaBlock = (schema: unknown): Html =>
-  html`<pre tabindex="0"><code>${JSON.stringify(schema, null, 2)}</code></pre>`;
-
-function typeOf(schema: Readonly<Record<string, unknown>>): string {
-  if (Array.isArray(schema.enum)) return schema.enum.map(String).join(" | ");
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  return [schema.type, schema.format].filter(Boolean).join(", ") || "any";
+/** The readable page of the HTTP API: @scalar/api-reference on the OpenAPI document, served from our own files. */
+export function mountDocs(app: Hono): void {
+  app.get("/docs", showPage);
+  app.get("/docs/:file", sendFile);
 }

@@ -10,13 +10,13 @@ export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string }[];
+  readonly tags: readonly { readonly name: string; readonly "x-displayName": string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
   readonly components: Json;
   readonly security: readonly Json[];
 }
 
-export interface OpenApiOperation {
+interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -26,7 +26,7 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, Json>>;
 }
 
-export interface OpenApiParameter {
+interface OpenApiParameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required: boolean;
@@ -39,7 +39,10 @@ export function openApiDocument(routes: readonly HttpRoute[], limits: Limits): O
     openapi: "3.1.0",
     info: { title: "Atelier HTTP API", version: "1", description: describe(limits) },
     servers: [{ url: "/api/v1" }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({
+      name,
+      "x-displayName": capitalize(name),
+    })),
     paths: pathsOf(routes),
     components: { ...components, schemas: { Problem: schemaOf(problemSchema, "output") } },
     security: [{ apiKey: [] }, { session: [] }],
@@ -133,11 +136,18 @@ function responseOf({ description, schema, contentType }: RouteResponse): Json {
   return contentType ? { description, content: { [contentType]: {} } } : { description };
 }
 
+/** Zod bounds every integer by what a JavaScript number can hold, which says nothing about the API. */
+function omitSafeBounds({ jsonSchema }: { readonly jsonSchema: Json }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+}
+
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
-  return omitDialect(z.toJSONSchema(schema, { io, unrepresentable: "any" }));
+  return omitDialect(z.toJSONSchema(schema, { io, unrepresentable: "any", override: omitSafeBounds }));
 }
 
 /** The dialect is named once for the whole document. */
 function omitDialect(schema: Json): Json {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema"));
 }
+const capitalize = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);

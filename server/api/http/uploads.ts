@@ -37,7 +37,7 @@ ${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploa
       file: {
         type: "array",
         maxItems: uploadLimits.files,
-        items: { type: "string", contentMediaType: "application/octet-stream" },
+        items: { type: "string", format: "binary", contentMediaType: "application/octet-stream" },
       },
       role: { type: "string", enum: ["upload", "mask"], default: "upload" },
     },
