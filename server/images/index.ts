@@ -23,6 +23,7 @@ export {
   restoreImages,
   starImage,
 } from "./library.ts";
+export { stripPlainPng } from "./formats/png.ts";
 export { checkSpace, readUsage } from "./quota.ts";
 export {
   type ImageView,
