@@ -158,13 +158,24 @@ const thumbhashPx = 100;
 /** Makes each smaller size from the next larger one, so that the full picture is read once. `xmp` is embedded in both. */
 async function makeSmallFiles(pixels: Pixels, xmp?: string): Promise<SmallFiles> {
   const previewPixels = await shrink(pixels, previewPx);
-  const thumbnailPixels = await shrink(previewPixels, thumbnailPx);
-  const [preview, thumbnail, thumbhash] = await Promise.all([
+  // Beside each other: to encode the preview takes longer than all of the thumbnail.
+  const [preview, smallest] = await Promise.all([
     encodeWebp(previewPixels, xmp),
+    makeThumbnail(previewPixels, xmp),
+  ]);
+  return { preview, ...smallest };
+}
+
+async function makeThumbnail(
+  pixels: Pixels,
+  xmp: string | undefined,
+): Promise<Pick<SmallFiles, "thumbnail" | "thumbhash">> {
+  const thumbnailPixels = await shrink(pixels, thumbnailPx);
+  const [thumbnail, thumbhash] = await Promise.all([
     encodeWebp(thumbnailPixels, xmp),
     thumbhashOf(thumbnailPixels),
   ]);
-  return { preview, thumbnail, thumbhash };
+  return { thumbnail, thumbhash };
 }
 
 /** The picture at most `longerSidePx` long; the same pixels when it is smaller already. */
@@ -173,15 +184,18 @@ async function shrink(pixels: Pixels, longerSidePx: number): Promise<Pixels> {
   return collect(openPixels(pixels).resize(longerSidePx, longerSidePx, { fit: "inside" }));
 }
 
-/** At an effort of 2 a picture of 512² takes half the time of the default 4 and 2 to 6 % more bytes. */
+/** Against an effort of 2 with a quality of 82: half the time, 5 to 12 % more bytes, 0.3 dB less at most. */
 function encodeWebp(pixels: Pixels, xmp: string | undefined): Promise<Buffer> {
   const picture = openPixels(pixels);
-  return (xmp ? picture.withXmp(xmp) : picture).webp({ quality: 82, effort: 2 }).toBuffer();
+  return (xmp ? picture.withXmp(xmp) : picture).webp({ quality: 80, effort: 0 }).toBuffer();
 }
 
 async function thumbhashOf(pixels: Pixels): Promise<string> {
-  const small = await shrink(pixels, thumbhashPx);
-  const rgba = await collect(openPixels(small).toColourspace("srgb").ensureAlpha());
+  const small = openPixels(pixels).resize(thumbhashPx, thumbhashPx, {
+    fit: "inside",
+    withoutEnlargement: true,
+  });
+  const rgba = await collect(small.toColourspace("srgb").ensureAlpha());
   return Buffer.from(rgbaToThumbHash(rgba.widthPx, rgba.heightPx, rgba.data)).toString("base64");
 }
 

@@ -24,6 +24,7 @@ export {
   starImage,
 } from "./library.ts";
 export { readUsage, storageLimit, storageQuotaError } from "./quota.ts";
+export { stripPlainPng } from "./formats/png.ts";
 export {
   type ImageView,
   variants,

@@ -1,10 +1,18 @@
 import { access, readdir, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { listObjects, pngChunk, readSample, withPngChunk } from "@atelier/testing/pictures";
+import { deflateSync } from "node:zlib";
+import {
+  listObjects,
+  pngChunk,
+  pngFile,
+  pngHeader,
+  readSample,
+  withPngChunk,
+} from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp from "sharp";
 import { thumbHashToRGBA } from "thumbhash";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { jobKinds, type JobKind } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import { putAll } from "../storage/index.ts";
@@ -13,6 +21,7 @@ import {
   discardOutput,
   readOriginalTo,
   storeOutput,
+  stripPlainPng,
   type StoredMime,
   type StoreOutputInput,
 } from "./index.ts";
@@ -117,6 +126,69 @@ test("S3 what the engine wrote beside the pixels is left out", async () => {
   expect(bytes.includes(secret)).toBe(true);
   expect(original.includes(secret)).toBe(false);
   expect((await sharp(original).metadata()).exif).toBeUndefined();
+});
+
+describe("a plain PNG is stripped without decoding it", () => {
+  const noise = (channels: 3 | 4) =>
+    sharp(
+      Uint8Array.from({ length: 40 * 30 * channels }, (_, at) => (at * at) % 251),
+      { raw: { width: 40, height: 30, channels } },
+    );
+  const secret = "the workflow with its prompt";
+  const texts = ["tEXt", "zTXt", "iTXt", "eXIf", "tIME", "prIv"].map((type) =>
+    pngChunk(type, Buffer.from(`prompt\0${secret}`)),
+  );
+
+  test.each([3, 4] as const)(
+    "S3 with %d channels: the same pixels, nothing of the texts",
+    async (channels) => {
+      const png = await noise(channels).png().toBuffer();
+      const told = Buffer.concat([texts.reduce(withPngChunk, png), Buffer.from(secret)]);
+      const stripped = stripPlainPng(told);
+      expect(stripped?.includes(secret)).toBe(false);
+      expect((await pixels(stripped ?? Buffer.alloc(0))).equals(await pixels(told))).toBe(true);
+    },
+  );
+
+  const rows = (bytesPerRow: number) => deflateSync(Buffer.alloc((bytesPerRow + 1) * 8));
+  const withHeader = (change: Readonly<Record<number, number>>, pixelData = rows(24)) => {
+    const header = pngHeader(8, 8).subarray(8, 21);
+    for (const [at, value] of Object.entries(change)) header[Number(at)] = value;
+    return pngFile(pngChunk("IHDR", header), pngChunk("IDAT", pixelData));
+  };
+  const damaged = (png: Buffer, at: number) => Buffer.from(png).fill((png[at] ?? 0) ^ 1, at, at + 1);
+  const plain = withHeader({});
+  const others: Record<string, () => Buffer | Promise<Buffer>> = {
+    "16 bits": () => withHeader({ 8: 16 }, rows(48)),
+    grey: () => withHeader({ 9: 0 }, rows(8)),
+    "a palette": () => noise(3).png({ palette: true }).toBuffer(),
+    "an interlaced one": () => noise(3).png({ progressive: true }).toBuffer(),
+    "a colour profile": () => noise(3).withIccProfile("p3").png().toBuffer(),
+    ...Object.fromEntries(
+      ["tRNS", "gAMA", "cHRM", "sBIT", "cICP", "acTL", "fcTL", "fdAT", "PLTE", "NEWX"].map((type) => [
+        `a chunk ${type}`,
+        () => withPngChunk(plain, pngChunk(type, Buffer.alloc(8))),
+      ]),
+    ),
+    "pixel data that is not compressed": () => noise(3).png({ compressionLevel: 0 }).toBuffer(),
+    "two headers": () => withPngChunk(plain, pngHeader(8, 8)),
+    "no pixel data": () => pngFile(pngHeader(8, 8)),
+    "a missing end": () => plain.subarray(0, plain.length - 12),
+    "a cut chunk": () => plain.subarray(0, plain.length - 20),
+    "a damaged header": () => damaged(plain, 17),
+    "damaged pixel data": () => damaged(plain, plain.length - 20),
+    "thousands of chunks": () =>
+      texts
+        .slice(0, 1)
+        .reduce((png, text) => withPngChunk(png, Buffer.concat(Array<Buffer>(20_001).fill(text))), plain),
+    "a JPEG": () => noise(3).jpeg().toBuffer(),
+    "an empty file": () => Buffer.alloc(0),
+  };
+
+  test.each(Object.keys(others))("but not %s", async (name) => {
+    expect(stripPlainPng(plain)).toEqual(plain);
+    expect(stripPlainPng((await others[name]?.()) ?? plain)).toBeNull();
+  });
 });
 
 test("A5 a file that is no picture fails as the engine's fault and leaves nothing", async () => {

@@ -28,7 +28,7 @@ export interface HintTransport {
 const itemsPerMessage = 60;
 
 /** The hints of a process over a transport. A lost message costs at most one second. */
-function createHintChannel(transport: HintTransport, onError: (error: Error) => void): Hints {
+export function createHintChannel(transport: HintTransport, onError: (error: Error) => void): Hints {
   const listeners = new Set<(message: HintMessage) => void>();
   const progressListeners = new Set<(progress: LiveProgress) => void>();
   const listened = new Set<HintChannelName>();
@@ -90,7 +90,7 @@ function inParts<Item>(items: readonly Item[]): Item[][] {
 
 const windowMs = 20;
 
-/** Collects hints for 20 ms and sends the newest revision of each job once. */
+/** Sends the newest revision of each job: after a pause at once, else with all hints of the same 20 ms. */
 function coalesceHints(send: (hints: readonly JobHint[]) => void) {
   const newest = new Map<string, JobHint>();
   let timer: NodeJS.Timeout | null = null;
@@ -98,7 +98,9 @@ function coalesceHints(send: (hints: readonly JobHint[]) => void) {
     timer = null;
     const hints = [...newest.values()];
     newest.clear();
-    if (hints.length > 0) send(hints);
+    if (hints.length === 0) return;
+    send(hints);
+    timer = setTimeout(flush, windowMs);
   };
   return {
     add(hints: readonly JobHint[]) {
@@ -106,11 +108,13 @@ function coalesceHints(send: (hints: readonly JobHint[]) => void) {
         const known = newest.get(hint.jobId);
         if (!known || known.revision < hint.revision) newest.set(hint.jobId, hint);
       }
-      timer ??= setTimeout(flush, windowMs);
+      // Not in the same step, so that all hints of one commit are one message.
+      timer ??= setTimeout(flush, 0);
     },
     flush() {
       if (timer) clearTimeout(timer);
       flush();
+      if (timer) clearTimeout(timer);
     },
   };
 }

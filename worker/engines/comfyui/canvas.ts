@@ -1,8 +1,9 @@
-import { copyFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import type { Sharp } from "sharp";
 import type { InputRole } from "@atelier/server/engines";
+import { stripPlainPng } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Grey } from "../local/raster/grid.ts";
@@ -82,6 +83,8 @@ async function prepareEnlarge(
 
 /** Writes the pixels only: a server's file holds the workflow with the prompt as metadata. */
 async function writeClean(result: string, target: string): Promise<void> {
+  const plain = stripPlainPng(await readFile(result));
+  if (plain) return writeFile(target, plain);
   const clean = sharp(result, { limitInputPixels: false }).toColourspace("srgb").png();
   await writeSharp(clean, target);
 }

@@ -5,6 +5,8 @@ import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
+import { pngChunk, withPngChunk } from "@atelier/testing/pictures";
+import { preparePictures } from "./canvas.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
 import { forwardPreviews, requirePixels } from "./results.ts";
 
@@ -212,6 +214,29 @@ describe("results", () => {
     expect(made.data).toHaveLength(wanted.data.length);
     const deviations = made.data.map((value, at) => Math.abs(value - (wanted.data[at] ?? 0)));
     expect(deviations.reduce((most, each) => Math.max(most, each))).toBeLessThanOrEqual(2);
+  });
+
+  test("S3 a plain PNG is taken without its texts and not encoded again, any other becomes RGB", async () => {
+    const task = scene.newTask({ workflow: "t2i_sd15" });
+    if (!task.workflow) throw new Error("there is no workflow");
+    const pictures = await preparePictures(task, task.workflow);
+    const drawn = await drawPicture("image", { width: 64, height: 48 });
+    const target = path.join(scene.folder, "target.png");
+    const dataOf = (png: Buffer) => png.subarray(png.indexOf("IDAT"));
+
+    const plain = await sharp(drawn).png({ compressionLevel: 1 }).toBuffer();
+    await writeFile(drawn, withPngChunk(plain, pngChunk("tEXt", Buffer.from("prompt\0a red chair"))));
+    await pictures.finish(drawn, target);
+    const taken = await readFile(target);
+    expect(dataOf(taken)).toEqual(dataOf(plain));
+    expect(taken.includes("red chair")).toBe(false);
+
+    const grey = await sharp(drawn).greyscale().png().toBuffer();
+    await writeFile(drawn, withPngChunk(grey, pngChunk("tEXt", Buffer.from("prompt\0a red chair"))));
+    await pictures.finish(drawn, target);
+    expect(await sharp(target).metadata()).toMatchObject({ channels: 3, format: "png" });
+    expect((await readRaw(target)).data).toEqual((await readRaw(drawn)).data);
+    expect((await readFile(target)).includes("red chair")).toBe(false);
   });
 
   test.each(["upscale_hires_fix", "upscale_model"])("D1 %s doubles each side exactly", async (workflow) => {

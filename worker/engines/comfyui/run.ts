@@ -45,10 +45,11 @@ async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
   const name = nameRun(task.jobId, promptId);
   const images = await uploadPictures(held, { files: pictures.files, name }, signal);
   const graph = buildGraph(workflow, { params: task.params, images, prefix: `${outputFolder}/${name}` });
-  await context.onSubmitting({ server: held.url, externalId: promptId });
-  signal.throwIfAborted();
-  context.onProgress(startShare, "preparing");
-  return runPrompt(held, follow(run, { promptId, graph }));
+  const beforePost = async () => {
+    await context.onSubmitting({ server: held.url, externalId: promptId });
+    context.onProgress(startShare, "preparing");
+  };
+  return runPrompt(held, { ...follow(run, { promptId, graph }), beforePost });
 }
 
 /** Adopts the prompt that an earlier attempt posted; null when the server does not have it or the prompt failed. */

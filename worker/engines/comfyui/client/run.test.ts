@@ -317,6 +317,21 @@ describe("run prompt", () => {
     await expect(runPrompt(server, newInput())).rejects.toMatchObject({ code });
   });
 
+  test("F3 the socket opens while the post is prepared, and without the preparation nothing is posted", async () => {
+    const server = await startServer();
+    const prepared = Promise.withResolvers<void>();
+    const input = newInput({ beforePost: () => prepared.promise });
+    const run = runPrompt(server, input);
+    await vi.waitUntil(() => server.stats().sockets === 1, { timeout: 10_000, interval: 5 });
+    expect(storyOf(server, input.promptId)).toBeUndefined();
+    prepared.resolve();
+    await expect(run).resolves.toHaveLength(1);
+    expect(storyOf(server, input.promptId)).toMatchObject({ posted: 1, finished: 1 });
+    const lost = newInput({ beforePost: () => Promise.reject(new Error("the lease is lost")) });
+    await expect(runPrompt(server, lost)).rejects.toThrow("the lease is lost");
+    expect(storyOf(server, lost.promptId)).toBeUndefined();
+  });
+
   test("A12 a prompt that somebody else stopped", async () => {
     const server = await startServer({ stepMs: 50 });
     const input = newInput();

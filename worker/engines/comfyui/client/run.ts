@@ -8,6 +8,8 @@ import { findPrompt, type HistoryEntry, type PromptStatus, readHistory } from ".
 import { PromptWatch, type WatchInput } from "./watch.ts";
 
 export interface RunPromptInput extends WatchInput {
+  /** Runs while the socket opens; the prompt is posted only after it resolved. Default: nothing. */
+  readonly beforePost?: () => Promise<void>;
   /** Whether the prompt of a run aborted for this reason stays on the server, to be adopted. Default: never. */
   readonly staysOnAbort?: (reason: unknown) => boolean;
   /** Texts of the user, which errors must not contain. Default: none. */
@@ -28,7 +30,8 @@ export async function runPrompt(server: ComfyServer, input: RunPromptInput): Pro
   input.signal.throwIfAborted();
   const watch = new PromptWatch(server, input);
   try {
-    await orAborted(watch.settled, input.signal);
+    await orAborted(Promise.all([watch.settled, input.beforePost?.()]), input.signal);
+    input.signal.throwIfAborted();
     return await follow(server, { input, watch, posted: submit(server, input) });
   } finally {
     watch.close();
