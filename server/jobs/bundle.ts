@@ -4,7 +4,7 @@ import { ZipFile } from "yazl";
 import { schema } from "../db/index.ts";
 import { openOriginal, requireOriginal } from "../images/index.ts";
 import type { Services } from "../services.ts";
-import { loadInputImages } from "./inputs.ts";
+import { loadInputImages } from "./pictures.ts";
 import { getStory, type JobAddress } from "./read.ts";
 
 const extensions: Readonly<Record<string, string>> = {

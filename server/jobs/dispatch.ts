@@ -125,7 +125,11 @@ export async function ringFor(services: Services, queue: string, moved: readonly
   try {
     const idle = await readIdle(services.db, queue, [...new Set(others.map(({ need }) => need))]);
     const freed = [...Map.groupBy(others, ({ need }) => need)];
-    await ring(services, queue, freed.flatMap(([need, rows]) => rows.slice(0, idle.get(need) ?? 0)));
+    await ring(
+      services,
+      queue,
+      freed.flatMap(([need, rows]) => rows.slice(0, idle.get(need) ?? 0)),
+    );
   } catch (error) {
     services.log.warn({ err: error, queue }, "free slots not read, the sweep will ring");
   }

@@ -16,7 +16,7 @@ import {
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
-import { readInputs } from "./inputs.ts";
+import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 import type { Submitter } from "./submit.ts";

@@ -57,7 +57,7 @@ export {
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease } from "./job.ts";
 export { kindParams, submitSchema, type SubmitInput } from "./request.ts";
-export { loadInputImages } from "./inputs.ts";
+export { loadInputImages } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny } from "./retry.ts";

@@ -121,7 +121,10 @@ interface Change {
 
 function changeOf(transition: Transition): Change {
   const { from, to, andThen, where, honourCancel, set, event, data, also } = transition;
-  const steps = [...from.map((status) => [status, to] as const), ...(andThen ? [[to, andThen.to] as const] : [])];
+  const steps = [
+    ...from.map((status) => [status, to] as const),
+    ...(andThen ? [[to, andThen.to] as const] : []),
+  ];
   const wrong = steps.find(([status, next]) => !canFollow(status, next));
   if (wrong) throw new AppError("internal", `No job goes from ${wrong.join(" to ")}.`);
   return {

@@ -5,7 +5,7 @@ import { AppError, isStorable, issuesOf } from "../platform/index.ts";
 import { requireConsent } from "../safety.ts";
 import { sizeClassOf } from "../scheduling/index.ts";
 import { type Workflow, workflowParams } from "../workflows/index.ts";
-import type { Inputs } from "./inputs.ts";
+import type { Inputs } from "./pictures.ts";
 
 const imageId = z.uuid();
 const maxSeed = Number.MAX_SAFE_INTEGER;

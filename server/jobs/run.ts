@@ -14,6 +14,7 @@ import {
   transition,
   transitionAll,
 } from "./job.ts";
+import { insertOutputs, type StoredResult } from "./pictures.ts";
 
 export interface Claimant {
   readonly nodeId: string;
@@ -184,18 +185,6 @@ export async function persistProgress(
   return job !== null;
 }
 
-/** A result whose files are already stored; its row is inserted when the job completes. */
-interface StoredResult {
-  readonly id: string;
-  readonly storageKey: string;
-  readonly storedSha256: string;
-  readonly mime: string;
-  readonly widthPx: number;
-  readonly heightPx: number;
-  readonly sizeBytes: number;
-  readonly thumbhash: string;
-}
-
 export interface Completion {
   readonly lease: Lease;
   readonly outputs: readonly StoredResult[];
@@ -224,21 +213,6 @@ export async function complete(
   // No dispatch: the window counts all slots, not free ones, so a claim makes room in it and an end does not.
   hint(services, [job]);
   return job;
-}
-
-/** Inserts the image rows and their links to the job in the order of the outputs. */
-function insertOutputs(outputs: readonly StoredResult[]): SQL {
-  const rows = JSON.stringify(outputs.map((output, position) => ({ ...output, position })));
-  return sql`, made as (
-      select * from jsonb_to_recordset(${rows}::jsonb) as made(position int, id uuid, "storageKey" text, "storedSha256" text,
-        mime text, "widthPx" int, "heightPx" int, "sizeBytes" bigint, thumbhash text)
-    ), stored as (
-      insert into ${schema.images} (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, job_id)
-      select made.id, moved.owner_id, 'result', "storageKey", "storedSha256", mime, "widthPx", "heightPx", "sizeBytes", thumbhash, moved.id
-      from moved, made
-    ), linked as (
-      insert into ${schema.jobOutputs} (job_id, position, image_id) select moved.id, made.position, made.id from moved, made
-    )`;
 }
 
 /** The job when the lease is the current one and the job has the status, else null. */

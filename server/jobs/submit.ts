@@ -18,7 +18,7 @@ import {
 } from "./admission.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Quote, readQuote } from "./estimate.ts";
-import { type Inputs, readInputs, recallInputs } from "./inputs.ts";
+import { type Inputs, readInputs, recallInputs } from "./pictures.ts";
 import { hint, type Job } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 

@@ -141,7 +141,10 @@ const tallies = new WeakMap<Services["db"], Map<string, Tally>>();
 const tallyMs = 1_000;
 
 /** Counts one ended run of a node. Stored with the other runs of the same second, or by `storeRunCounts`. */
-export function countRun(services: Pick<Services, "db" | "log">, run: { nodeId: string; failed: boolean }): void {
+export function countRun(
+  services: Pick<Services, "db" | "log">,
+  run: { nodeId: string; failed: boolean },
+): void {
   const { nodeId, failed } = run;
   const open = tallies.get(services.db) ?? new Map<string, Tally>();
   tallies.set(services.db, open);
@@ -157,7 +160,10 @@ export async function storeRunCounts({ db, log }: Pick<Services, "db" | "log">):
   const counted = [...(open?.values() ?? [])];
   open?.clear();
   for (const { nodeId, processed, failed } of counted) {
-    const change = { processed: sql`${nodes.processed} + ${processed}`, failed: sql`${nodes.failed} + ${failed}` };
+    const change = {
+      processed: sql`${nodes.processed} + ${processed}`,
+      failed: sql`${nodes.failed} + ${failed}`,
+    };
     await db
       .update(nodes)
       .set(change)

@@ -95,7 +95,10 @@ export interface AcceptedJob {
 export function noteAccepted(db: Db, job: AcceptedJob): void {
   const { places, waits } = snapshotOf(db);
   for (const [key, { readAtMs, value }] of places) {
-    places.set(key, { readAtMs, value: value.then((known) => known.map((place) => withJob(place, job, known))) });
+    places.set(key, {
+      readAtMs,
+      value: value.then((known) => known.map((place) => withJob(place, job, known))),
+    });
   }
   const key = waitKey(job.queue, job.target);
   const wait = waits.get(key);

@@ -52,7 +52,8 @@ export async function createTestServices(options: TestServicesOptions = {}): Pro
   });
   if (!env) throw new Error(`wrong test environment: ${JSON.stringify(problems)}`);
   const log = options.log ?? pino({ level: "silent" });
-  const open = () => openServices({ env, config: parseConfig(freshPlaces(options.config)), name: "test", log });
+  const open = () =>
+    openServices({ env, config: parseConfig(freshPlaces(options.config)), name: "test", log });
   const opened: Services[] = [await open()];
   const [services] = opened as [Services];
   return {

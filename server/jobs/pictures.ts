@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull } from "drizzle-orm";
+import { and, eq, inArray, isNull, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { type InputRole, maxOutputPixels } from "../engines.ts";
 import { AppError, pictureLimits } from "../platform/index.ts";
@@ -8,7 +8,7 @@ import type { SubmitRequest } from "./request.ts";
 export type InputImage = typeof schema.images.$inferSelect;
 
 /** What a request needs to know of a picture; none of it ever changes. */
-export type InputFacts = Pick<InputImage, "id" | "role" | "widthPx" | "heightPx" | "storedSha256">;
+type InputFacts = Pick<InputImage, "id" | "role" | "widthPx" | "heightPx" | "storedSha256">;
 export type Inputs = ReadonlyMap<InputRole, InputFacts>;
 
 /**
@@ -116,4 +116,31 @@ export async function loadInputImages(
     .innerJoin(images, eq(images.id, jobInputs.imageId))
     .where(eq(jobInputs.jobId, jobId));
   return new Map(rows.map(({ role, image }) => [role, image]));
+}
+
+/** A result whose files are already stored; its row is inserted when the job completes. */
+export interface StoredResult {
+  readonly id: string;
+  readonly storageKey: string;
+  readonly storedSha256: string;
+  readonly mime: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly sizeBytes: number;
+  readonly thumbhash: string;
+}
+
+/** Common table expressions for `complete`: the image rows of the results and their links to the job, in their order. */
+export function insertOutputs(outputs: readonly StoredResult[]): SQL {
+  const rows = JSON.stringify(outputs.map((output, position) => ({ ...output, position })));
+  return sql`, made as (
+      select * from jsonb_to_recordset(${rows}::jsonb) as made(position int, id uuid, "storageKey" text, "storedSha256" text,
+        mime text, "widthPx" int, "heightPx" int, "sizeBytes" bigint, thumbhash text)
+    ), stored as (
+      insert into ${schema.images} (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, job_id)
+      select made.id, moved.owner_id, 'result', "storageKey", "storedSha256", mime, "widthPx", "heightPx", "sizeBytes", thumbhash, moved.id
+      from moved, made
+    ), linked as (
+      insert into ${schema.jobOutputs} (job_id, position, image_id) select moved.id, made.position, made.id from moved, made
+    )`;
 }
