@@ -1,3 +1,4 @@
+import { tracingChannel } from "node:diagnostics_channel";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { claim, complete, start, submit } from "@atelier/server/jobs";
@@ -14,6 +15,8 @@ interface SentStatement {
   readonly ms: number;
 }
 
+type Recorded = Omit<SentStatement, "ms"> & { ms: number | null };
+
 const quietMs = 15;
 
 /**
@@ -21,7 +24,8 @@ const quietMs = 15;
  * what `work` left running included: it waits until nothing was under way for a moment.
  */
 export async function recordStatements(work: () => Promise<unknown>): Promise<SentStatement[]> {
-  const sent: { text: string; values: readonly unknown[]; ms: number | null }[] = [];
+  const sent: Recorded[] = [];
+  const stopRecording = recordProduct(sent);
   const query: unknown = Reflect.get(pg.Client.prototype, "query");
   if (typeof query !== "function") throw new Error("the client has changed");
   Reflect.set(pg.Client.prototype, "query", function timed(this: pg.Client, ...args: unknown[]): unknown {
@@ -46,8 +50,37 @@ export async function recordStatements(work: () => Promise<unknown>): Promise<Se
     }
   } finally {
     Reflect.set(pg.Client.prototype, "query", query);
+    stopRecording();
   }
   return sent.map((statement) => ({ ...statement, ms: statement.ms ?? 0 }));
+}
+
+interface PublishedStatement {
+  readonly text: string;
+  readonly params: readonly unknown[];
+}
+
+/** Notes the statements of the product's own driver; those of the queue go through `pg`. */
+function recordProduct(sent: Recorded[]): () => void {
+  const channel = tracingChannel<unknown, PublishedStatement>("atelier:statement");
+  const noteEnd = new Map<object, () => void>();
+  const nothing = () => undefined;
+  const subscriber = {
+    start(statement: PublishedStatement) {
+      const beganMs = performance.now();
+      const entry: Recorded = { text: statement.text, values: statement.params, ms: null };
+      sent.push(entry);
+      noteEnd.set(statement, () => void (entry.ms = performance.now() - beganMs));
+    },
+    end: nothing,
+    asyncStart: nothing,
+    asyncEnd: (statement: PublishedStatement) => noteEnd.get(statement)?.(),
+    error: nothing,
+  };
+  channel.subscribe(subscriber);
+  return () => {
+    channel.unsubscribe(subscriber);
+  };
 }
 
 /** A pool's own queries are answered by a callback. */

@@ -202,7 +202,7 @@ describe("duties", () => {
       let isUp = true;
       fickle.turn(isUp);
       for (let turn = 0; turn < turns;) {
-        const [row] = (await services.db.execute<Seen>(readSeen)).rows;
+        const [row] = await services.db.execute<Seen>(readSeen);
         if (!row) continue;
         seen.add(row.state);
         if ((row.state === "healthy") !== row.isOffered) wrong.push(row);
@@ -245,7 +245,7 @@ describe("duties", () => {
       const result = await services.db.execute<{ down: number }>(
         "select count(*)::int as down from engine_servers where state = 'down' having count(*) >= 0",
       );
-      return result.rows[0]?.down;
+      return result[0]?.down;
     };
     await vi.waitUntil(
       async () => (await services.db.$count(schema.engineServers)) === servers.length,

@@ -25,7 +25,7 @@ export async function admit(tx: Tx, config: Config, admission: Admission): Promi
     select count(*) filter (where owner_id = ${ownerId})::int as own,
       count(*) filter (where queue = ${queue} and status = 'pending')::int as waiting
     from ${schema.jobs} where status in ${[...openStatuses]}`);
-  const { own = 0, waiting = 0 } = result.rows[0] ?? {};
+  const { own = 0, waiting = 0 } = result[0] ?? {};
   const limit = isGuest ? config.limits.openJobsGuest : config.limits.openJobs;
   if (own >= limit)
     throw new AppError(
@@ -44,7 +44,7 @@ async function admitGuest(tx: Tx, { limits }: Config, queue: string): Promise<vo
   const result = await tx.execute<{ waiting: number }>(sql`
     select count(*)::int as waiting from ${jobs} j join ${users} u on u.id = j.owner_id
     where j.queue = ${queue} and j.status = 'pending' and u.is_anonymous`);
-  if ((result.rows[0]?.waiting ?? 0) < Math.floor(limits.maxWaiting * limits.guestShareOfLine)) return;
+  if ((result[0]?.waiting ?? 0) < Math.floor(limits.maxWaiting * limits.guestShareOfLine)) return;
   throw new AppError(
     "queue_full",
     "The places of guests in the line are taken at the moment. Try again in a few minutes, or sign in.",

@@ -105,8 +105,8 @@ async function readRoom(tx: Db | Tx, queue: string): Promise<Room> {
     where line.waiting > 0
     group by line.need, line.waiting, line.resumed, line.unclaimed`);
   return {
-    free: new Map(result.rows.map((row) => [row.need, row.free])),
-    resumed: result.rows.reduce((sum, row) => sum + row.resumed, 0),
+    free: new Map(result.map((row) => [row.need, row.free])),
+    resumed: result.reduce((sum, row) => sum + row.resumed, 0),
   };
 }
 
@@ -143,7 +143,7 @@ async function readResumed(tx: Tx, queue: string): Promise<Pick<Job, "id" | "nee
   const result = await tx.execute<Pick<Job, "id" | "need">>(
     sql`select id, need from ${schema.jobs} where queue = ${queue} and ${isDue} and ${isResumed} order by id`,
   );
-  return result.rows;
+  return result;
 }
 
 /** The fair pick: highest tier, then the owner served longest ago in this queue, then the first due job of that owner. */
@@ -167,7 +167,7 @@ async function pickNext(
       on conflict (queue, owner_id) do update set served_at = excluded.served_at
     )
     select * from chosen`);
-  const row = result.rows[0];
+  const row = result[0];
   return row ? jobFromRow(row) : null;
 }
 
@@ -188,8 +188,8 @@ export async function rering(
         where n.state = 'active' and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
           and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))`)}
     returning *`);
-  await ring(services, result.rows.map(jobFromRow));
-  return result.rows.length;
+  await ring(services, result.map(jobFromRow));
+  return result.length;
 }
 
 const ringTimeoutMs = 2_000;

@@ -147,7 +147,7 @@ async function change(db: Db | Tx, { status, where, set, event, data }: Change):
       from moved
     )
     select * from moved`);
-  return result.rows.map(jobFromRow);
+  return result.map(jobFromRow);
 }
 
 const returnedColumns = getTableColumns(schema.jobs);

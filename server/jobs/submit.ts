@@ -108,7 +108,7 @@ async function readStatus(tx: Tx, id: string): Promise<Submitted> {
   const result = await tx.execute<{ status: JobStatus }>(
     sql`select status from ${schema.jobs} where id = ${id}`,
   );
-  const [job] = result.rows;
+  const [job] = result;
   if (!job)
     throw new AppError(
       "conflict",
