@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
@@ -251,7 +250,9 @@ describe("duties", () => {
       async () => (await services.db.$count(schema.engineServers)) === servers.length,
       5_000,
     );
-    const statements = vi.spyOn(pg.Client.prototype, "query");
+    // Safe: drizzle keeps the client that it was given here.
+    const { $client: client } = services.db as unknown as { $client: { query(statement: unknown): unknown } };
+    const statements = vi.spyOn(client, "query");
     const writes = () =>
       statements.mock.calls.filter(([query]) =>
         /insert into "engine_servers"/.test(JSON.stringify(query).replaceAll("\\", "")),
