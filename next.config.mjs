@@ -11,6 +11,7 @@ const serverPackages = [
   "pg",
   "pino",
   "pino-roll",
+  "postgres",
   "sharp",
 ];
 

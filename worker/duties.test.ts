@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
@@ -202,7 +201,7 @@ describe("duties", () => {
       let isUp = true;
       fickle.turn(isUp);
       for (let turn = 0; turn < turns;) {
-        const [row] = (await services.db.execute<Seen>(readSeen)).rows;
+        const [row] = await services.db.execute<Seen>(readSeen);
         if (!row) continue;
         seen.add(row.state);
         if ((row.state === "healthy") !== row.isOffered) wrong.push(row);
@@ -245,13 +244,15 @@ describe("duties", () => {
       const result = await services.db.execute<{ down: number }>(
         "select count(*)::int as down from engine_servers where state = 'down' having count(*) >= 0",
       );
-      return result.rows[0]?.down;
+      return result[0]?.down;
     };
     await vi.waitUntil(
       async () => (await services.db.$count(schema.engineServers)) === servers.length,
       5_000,
     );
-    const statements = vi.spyOn(pg.Client.prototype, "query");
+    // Safe: drizzle keeps the client that it was given here.
+    const { $client: client } = services.db as unknown as { $client: { query(statement: unknown): unknown } };
+    const statements = vi.spyOn(client, "query");
     const writes = () =>
       statements.mock.calls.filter(([query]) =>
         /insert into "engine_servers"/.test(JSON.stringify(query).replaceAll("\\", "")),

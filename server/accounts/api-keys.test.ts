@@ -24,13 +24,13 @@ test("S9 the key stands nowhere in the database", async () => {
   const { key } = await createApiKey(services, { userId, name: "canary" });
   expect(key).toMatch(/^atelier_[A-Za-z]{48}$/);
   await resolveCaller(services, bearer(key));
-  const { rows: tables } = await services.db.execute<{ name: string }>(sql`
+  const tables = await services.db.execute<{ name: string }>(sql`
     select format('%I.%I', table_schema, table_name) as name from information_schema.tables
     where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`);
   expect(tables.length).toBeGreaterThan(10);
   const leaks: string[] = [];
   for (const { name } of tables) {
-    const { rows } = await services.db.execute(
+    const rows = await services.db.execute(
       sql`select 1 from ${sql.raw(name)} as t where t::text like ${`%${key.slice("atelier_".length)}%`}`,
     );
     if (rows.length > 0) leaks.push(name);
@@ -69,7 +69,7 @@ test("the list shows when a key was last used and never the key", async () => {
 /** Starts early enough in a minute of the database's clock for the burst to stay in it. */
 async function awaitYoungMinute(): Promise<void> {
   for (;;) {
-    const { rows } = await fixture.services.db.execute<{ second: number }>(
+    const rows = await fixture.services.db.execute<{ second: number }>(
       sql`select extract(second from clock_timestamp())::int as second`,
     );
     if ((rows[0]?.second ?? 60) < 50) return;
@@ -101,7 +101,7 @@ test("checking a key writes its row far less often than once per request", async
   const { key, id } = await createApiKey(services, { userId, name: "reader" });
   await awaitYoungMinute();
   const version = async () => {
-    const { rows } = await services.db.execute<{ xmin: string }>(
+    const rows = await services.db.execute<{ xmin: string }>(
       sql`select xmin::text as xmin from api_keys where id = ${id}`,
     );
     return rows[0]?.xmin;

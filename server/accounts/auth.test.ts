@@ -336,7 +336,7 @@ describe("what people fill in", () => {
       }),
     };
     for (const [constraint, write] of Object.entries(writes))
-      await expect(write.execute()).rejects.toMatchObject({ cause: { constraint } });
+      await expect(write.execute()).rejects.toMatchObject({ cause: { constraint_name: constraint } });
   });
 });
 

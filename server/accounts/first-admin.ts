@@ -19,7 +19,7 @@ const adminExists = sql`exists (
 
 /** Whether a person is admin already: until then the token of the first admin is valid. */
 export async function hasAdmin(db: Pick<Db, "execute">): Promise<boolean> {
-  const { rows } = await db.execute<{ found: boolean }>(sql`select ${adminExists} as found`);
+  const rows = await db.execute<{ found: boolean }>(sql`select ${adminExists} as found`);
   return rows[0]?.found === true;
 }
 
@@ -41,10 +41,10 @@ export async function makeFirstAdmin(db: Db, userId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     // Two accounts at once: the lock, taken in a statement of its own, lets the second see the first's promotion.
     await tx.execute(sql`select pg_advisory_xact_lock(${firstAdminLock})`);
-    const { rowCount } = await tx.execute(sql`
+    const { count } = await tx.execute(sql`
       update users set role = 'admin', updated_at = now()
       where id = ${userId} and is_anonymous is not true and role is distinct from ${serviceRole}
         and not ${adminExists}`);
-    return rowCount === 1;
+    return count === 1;
   });
 }

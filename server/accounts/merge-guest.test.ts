@@ -152,7 +152,7 @@ test("pictures that come in while a guest is merged are merged as well", async (
 });
 
 test("every table that belongs to a user is either moved or dies with the session", async () => {
-  const { rows } = await fixture.services.db.execute<{ table: string }>(sql`
+  const rows = await fixture.services.db.execute<{ table: string }>(sql`
     select distinct conrelid::regclass::text as "table" from pg_constraint
     where contype = 'f' and confrelid = 'users'::regclass order by 1`);
   expect(rows.map(({ table }) => table)).toEqual([

@@ -125,7 +125,7 @@ const blockOf = (max: number) => Math.max(1, Math.floor(max / blocksPerMinute));
 async function takeKeyBlock({ db, config }: Services, keyId: string): Promise<Block | undefined> {
   const max = config.limits.apiKeyPerMinute;
   const minute = sql`date_trunc('minute', statement_timestamp())`;
-  const { rows } = await db.execute<{ granted: number; leftMs: number }>(sql`
+  const rows = await db.execute<{ granted: number; leftMs: number }>(sql`
     with held as (
       select id, case when last_request >= ${minute} then coalesce(request_count, 0) else 0 end as used
       from api_keys where id = ${keyId} for update
@@ -143,7 +143,7 @@ async function takeWriteBlock({ db, config }: Services, userId: string): Promise
   const max = config.limits.sessionWritesPerMinute;
   const block = blockOf(max);
   const minuteMs = sql`(extract(epoch from date_trunc('minute', statement_timestamp())) * 1000)::bigint`;
-  const { rows } = await db.execute<{ used: number; leftMs: number }>(sql`
+  const rows = await db.execute<{ used: number; leftMs: number }>(sql`
     insert into rate_limits (id, key, count, last_request)
     values (${newId()}, ${`writes|${userId}`}, ${block}::int, ${minuteMs})
     on conflict (key) do update set last_request = excluded.last_request, count = ${block}::int + case

@@ -47,10 +47,14 @@ test("a query and a transaction that get no connection of a full pool find the d
   const failures = await Promise.all([
     failureOf(full.db.execute(sql`select 1`)),
     failureOf(full.db.transaction((tx) => tx.execute(sql`select 1`))),
+    failureOf(full.db.execute(sql`create table given_up (n int)`)),
   ]);
   held.resolve();
   await holding;
+  // A statement that failed so must not run afterwards.
+  expect(await full.db.execute(sql`select to_regclass('given_up') as "table"`)).toEqual([{ table: null }]);
   expect(failures.map((error) => classifyError(error).code)).toEqual([
+    "database_unavailable",
     "database_unavailable",
     "database_unavailable",
   ]);

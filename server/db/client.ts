@@ -1,7 +1,9 @@
 import { DrizzleQueryError, sql } from "drizzle-orm";
-import { drizzle, type NodePgDatabase } from "drizzle-orm/node-postgres";
-import pg from "pg";
+import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js";
+import type { Sql } from "postgres";
+import { Pool } from "./pool.ts";
 import * as schema from "./schema/index.ts";
+import { connectionCodes, type Statement } from "./session.ts";
 
 /** Classes of SQLSTATE whose cause is not the statement: connection, resources, operator's stop. */
 const passingClasses = ["08", "53", "57"];
@@ -10,6 +12,7 @@ const passingStates = ["40001", "40P01", "25P03", "25006"];
 
 /** Codes of the network only: a full or missing folder is no outage of the database. */
 const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;
+const driverCodes: readonly string[] = Object.values(connectionCodes);
 
 function readCode(error: Error): string | null {
   return "code" in error && typeof error.code === "string" ? error.code : null;
@@ -17,60 +20,23 @@ function readCode(error: Error): string | null {
 
 /**
  * Whether a query failed for a reason that passes: the server was away or read-only, or the connection broke. Such an error has a
- * passing SQLSTATE, a code of the system (ECONNREFUSED), or none at all (the driver noticed the cut itself).
+ * passing SQLSTATE, a code of the system (ECONNREFUSED) or one of the driver.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof DrizzleQueryError) return error.cause instanceof Error && isPassing(error.cause);
   // `begin` and `commit` of a transaction fail with the driver's own error.
-  const code = readCode(error);
-  return code !== null && isPassing(error);
+  return isPassing(error);
 }
 
 function isPassing(error: Error): boolean {
   const code = readCode(error);
-  if (code === null) return true;
+  if (code === null) return false;
+  if (driverCodes.includes(code)) return true;
   if (networkCodes.test(code)) return true;
   // A socket in the file system that is not there, or not yet.
   if ("syscall" in error && error.syscall === "connect") return true;
   return passingClasses.includes(code.slice(0, 2)) || passingStates.includes(code);
-}
-
-type Callback = Parameters<pg.Pool["connect"]>[0];
-
-/** System code for errors of the driver that have only a message; `isDatabaseAway` accepts it. */
-const awayCode = "ECONNABORTED";
-
-/** A pool that keeps all its connections usable after an outage of the database, and marks errors of an outage. */
-class LastingPool extends pg.Pool {
-  override connect(): Promise<pg.PoolClient>;
-  override connect(callback: Callback): void;
-  override connect(callback?: Callback): Promise<pg.PoolClient> | void {
-    if (callback) return super.connect(callback);
-    return super.connect().then(returnWhenCut, failAsAway);
-  }
-}
-
-/** A connect timeout is an error without a code, so it gets one here. */
-function failAsAway(error: unknown): never {
-  if (error instanceof Error && !("code" in error)) throw Object.assign(error, { code: awayCode });
-  throw error;
-}
-
-/** A transaction whose `begin` fails never releases its client, so a cut connection releases itself. */
-function returnWhenCut(client: pg.PoolClient): pg.PoolClient {
-  const giveBack = client.release.bind(client);
-  let isGivenBack = false;
-  const release = (error?: Error | boolean) => {
-    if (isGivenBack) return;
-    isGivenBack = true;
-    client.off("end", onEnd);
-    giveBack(error);
-  };
-  const onEnd = () => release(true);
-  client.once("end", onEnd);
-  client.release = release;
-  return client;
 }
 
 const last = new Map<string, Promise<void>>();
@@ -92,13 +58,12 @@ export async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T>
   }
 }
 
-export type Db = NodePgDatabase<typeof schema>;
+export type Db = PostgresJsDatabase<typeof schema>;
 /** A transaction; functions for a single query accept `Db | Tx`. */
 export type Tx = Parameters<Parameters<Db["transaction"]>[0]>[0];
 
 export interface Database {
   readonly db: Db;
-  readonly pool: pg.Pool;
   close(): Promise<void>;
 }
 
@@ -111,27 +76,61 @@ export interface DatabaseOptions {
   readonly onError?: (error: Error) => void;
 }
 
-/** Sent with the start of each connection; a pooler refuses the connection unless it ignores these parameters. */
-export const sessionLimits = {
-  idle_in_transaction_session_timeout: 15_000,
-  statement_timeout: 30_000,
-} as const;
+const defaultMaxConnections = 5;
 
 /** Opens a pool; nothing connects until the first query. A lost connection is replaced by the next query. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new LastingPool({
-    connectionString: options.url,
-    application_name: options.applicationName,
-    max: options.maxConnections ?? 5,
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 30_000,
-    ...sessionLimits,
-    keepAlive: true,
-  });
-  pool.on("error", (error) => options.onError?.(error));
-  // A client in a transaction has no listener of the pool; without one its cut connection would end the process.
-  pool.on("connect", (client) => client.on("error", (error) => options.onError?.(error)));
-  return { db: drizzle(pool, { schema }), pool, close: () => pool.end() };
+  const { url, applicationName, maxConnections = defaultMaxConnections, onError = () => undefined } = options;
+  const pool = new Pool({ url, applicationName, maxConnections, onError });
+  // Safe: drizzle uses no other members of the client.
+  const client = clientOf(pool) as unknown as Sql;
+  return { db: drizzle({ client, schema }), close: () => pool.close() };
+}
+
+type Run = (statement: Statement) => Promise<readonly unknown[]>;
+
+/** What drizzle calls of a client of postgres.js, over the pool. */
+function clientOf(pool: Pool) {
+  const client = {
+    // Drizzle writes its conversions here; ours are in wire-types.ts.
+    options: { parsers: {}, serializers: {} },
+    query: (statement: Statement) => pool.run(statement),
+    unsafe: (text: string, params: readonly unknown[]) =>
+      startQuery((statement) => client.query(statement), { text, params }),
+    begin: <T>(work: (client: object) => Promise<T>) =>
+      pool.transaction((session) => work(transactionOf((statement) => session.run(statement)))),
+  };
+  return client;
+}
+
+function transactionOf(run: Run, depth = 0): object {
+  const name = `s${depth}`;
+  const command = (text: string) => run({ text, params: [], shape: "objects" });
+  return {
+    unsafe: (text: string, params: readonly unknown[]) => startQuery(run, { text, params }),
+    async savepoint<T>(work: (client: object) => Promise<T>): Promise<T> {
+      await command(`savepoint ${name}`);
+      try {
+        const result = await work(transactionOf(run, depth + 1));
+        await command(`release savepoint ${name}`);
+        return result;
+      } catch (error) {
+        await command(`rollback to savepoint ${name}`);
+        throw error;
+      }
+    },
+  };
+}
+
+/** A query as postgres.js gives it: `values()`, called at once, asks for arrays instead of objects. */
+function startQuery(run: Run, { text, params }: Omit<Statement, "shape">) {
+  const wanted: { shape: Statement["shape"] } = { shape: "objects" };
+  const rows = Promise.resolve().then(() => run({ text, params, ...wanted }));
+  const values = () => {
+    wanted.shape = "arrays";
+    return rows;
+  };
+  return Object.assign(rows, { values });
 }
 
 /** SQLSTATE of a write to a read-only database; `isDatabaseAway` knows it. */
@@ -140,7 +139,7 @@ const readOnlyState = "25006";
 /** Throws when the database does not answer or takes no writes, as a standby does. */
 export async function probeDatabase(db: Db): Promise<void> {
   // On for a standby (`pg_is_in_recovery()`) as well as by `default_transaction_read_only`.
-  const { rows } = await db.execute<{ mode: string }>(
+  const rows = await db.execute<{ mode: string }>(
     sql`select current_setting('transaction_read_only') as mode`,
   );
   if (rows[0]?.mode === "on")

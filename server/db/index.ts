@@ -6,7 +6,6 @@
  */
 export {
   openDatabase,
-  sessionLimits,
   type Database,
   type DatabaseOptions,
   type Db,
@@ -15,6 +14,7 @@ export {
   isDatabaseAway,
   probeDatabase,
 } from "./client.ts";
+export { sessionLimits } from "./session.ts";
 export { migrate } from "./migrate.ts";
 export * as schema from "./schema/index.ts";
 export {

@@ -478,7 +478,7 @@ describe("ingest races", () => {
     const restores = Array.from({ length: 20 }, () => restoreImages(services, { ownerId: owner, ids: [id] }));
     const uploads = [52, 53].map(send);
     await vi.waitFor(async () => {
-      const { rows } = await other.db.execute<{ waiting: number }>(sql`
+      const rows = await other.db.execute<{ waiting: number }>(sql`
       select count(*)::int as waiting from pg_locks l join pg_stat_activity a using (pid)
       where l.locktype = 'advisory' and not l.granted and a.datname = current_database()`);
       expect(rows[0]?.waiting).toBeGreaterThan(0);

@@ -107,7 +107,7 @@ async function findOwners(db: Services["db"], owner: string): Promise<string[]> 
     select id from ${schema.users}
     where id = ${owner} or name ilike ${like} or (email ilike ${like} and not coalesce(is_anonymous, false))
     order by id desc limit ${maxOwners}`);
-  return result.rows.map(({ id }) => id);
+  return result.map(({ id }) => id);
 }
 
 /** A search, split into conditions for an index (`slice`) and conditions for each row (`filters`). */
@@ -197,7 +197,7 @@ function rowsOf({ owners, slice }: Omit<Source, "filters">, columns: SQL, tail: 
 async function readEnd(db: Services["db"], source: Omit<Source, "filters">): Promise<string | null> {
   const rows = rowsOf(source, sql`j.id`, sql`offset ${source.share - 1} limit 1`);
   const result = await db.execute<{ id: string | null }>(sql`select max(j.id::text) as id from ${rows}`);
-  return result.rows[0]?.id ?? null;
+  return result[0]?.id ?? null;
 }
 
 type Row = Record<string, unknown> & Omit<FoundJob, "tier"> & { readonly tier: number };
@@ -226,5 +226,5 @@ async function readFound(
     from (select j.* from ${rowsOf(source, sql`j.*`, sql`limit ${source.share}`)} ${where} order by j.id desc limit ${limit}) p
     join ${users} u on u.id = p.owner_id left join ${nodes} n on n.id = p.node_id
     order by p.id desc`);
-  return result.rows.map((row) => ({ ...row, tier: tierNames.get(row.tier) ?? "normal" }));
+  return result.map((row) => ({ ...row, tier: tierNames.get(row.tier) ?? "normal" }));
 }

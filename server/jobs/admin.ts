@@ -75,7 +75,7 @@ async function readRest(db: Services["db"], id: string): Promise<Rest | undefine
       (select coalesce(json_agg(json_build_object('id', r.id, 'status', r.status) order by r.retry_number), '[]')
         from ${jobs} r where r.retry_of = j.id) as retries
     from ${jobs} j join ${users} u on u.id = j.owner_id where j.id = ${id}`);
-  return result.rows[0];
+  return result[0];
 }
 
 async function readNamedEvents(db: Services["db"], id: string): Promise<StoryEvent[]> {
@@ -85,5 +85,5 @@ async function readNamedEvents(db: Services["db"], id: string): Promise<StoryEve
       to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
     from ${jobEvents} e left join ${nodes} n on n.id::text = e.data ->> 'nodeId'
     where e.job_id = ${id} order by e.revision`);
-  return result.rows;
+  return result;
 }

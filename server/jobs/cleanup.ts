@@ -92,7 +92,7 @@ export async function ack(services: Services, address: JobAddress): Promise<{ re
   if (!isFinal(job.status)) throw new AppError("conflict", "The job has not ended yet.");
   const result = await services.db.execute<{ retention: string }>(sql`
     update ${schema.jobs} set acked_at = coalesce(acked_at, now()) where id = ${job.id} returning retention`);
-  const [row] = result.rows;
+  const [row] = result;
   if (row && row.retention !== "ephemeral") return { removed: false };
   // No row: another call has removed the job since it was read.
   await removeJob(services, job.id);
@@ -123,7 +123,7 @@ export async function noteServed(services: Pick<Services, "db" | "log">, imageId
       select job_id as id from ${jobOutputs}
       where job_id in (select job_id from ${jobOutputs} where image_id = ${imageId})
       group by job_id having count(*) = 1`);
-    for (const { id } of result.rows) await noteAnswer(services, id);
+    for (const { id } of result) await noteAnswer(services, id);
   } catch (error) {
     services.log.warn({ err: error, imageId }, "complete answer not noted");
   }

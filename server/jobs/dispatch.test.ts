@@ -100,7 +100,7 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     await addNode(services, { slots: 5, state: "lost" });
     await insertMany(10, { owner });
     await Promise.all(Array.from({ length: 20 }, () => dispatch(services, testQueue)));
-    const { rows } = await services.db.execute(
+    const rows = await services.db.execute(
       sql`select count(*)::int as n from ${schema.jobs} where status = 'queued'`,
     );
     expect(rows).toEqual([{ n: 3 }]);

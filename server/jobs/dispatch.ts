@@ -66,7 +66,7 @@ export interface Dispatched {
  * that a returning node finds work.
  */
 export async function dispatch(services: Services, queue: string): Promise<readonly Dispatched[]> {
-  const { rows: moved } = await services.db.execute<Dispatched & Record<string, unknown>>(sql`
+  const moved = await services.db.execute<Dispatched & Record<string, unknown>>(sql`
     select id, owner_id as "ownerId", need, revision, attempt, ring, idle from dispatch_queue(${queue})`);
   if (moved.length > 0) {
     hint(services, moved);
@@ -104,7 +104,7 @@ export async function rering(
         where n.state = 'active' and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
           and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))`)}
     returning *`);
-  const rows = result.rows.map(jobFromRow);
+  const rows = result.map(jobFromRow);
   const byQueue = [...Map.groupBy(rows, (job) => job.queue)];
   await Promise.all(byQueue.map(([queue, own]) => ring(services, queue, own)));
   return rows.length;
@@ -136,7 +136,7 @@ export async function ringFor(services: Services, queue: string, moved: readonly
 }
 
 async function readIdle(db: Db, queue: string, needs: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await db.execute<{ need: string; idle: number }>(sql`
+  const rows = await db.execute<{ need: string; idle: number }>(sql`
     select need, idle_slots(${queue}, need) as idle from jsonb_array_elements_text(${JSON.stringify(needs)}::jsonb) need`);
   return new Map(rows.map(({ need, idle }) => [need, idle]));
 }

@@ -121,14 +121,14 @@ export async function readWaiting(services: Services, ownerId: string): Promise<
   const result = await services.db.execute<Record<string, unknown>>(sql`
     select *, count(*) over () as total from ${jobs} where owner_id = ${ownerId} and status in ('pending', 'queued')
     order by status desc, tier desc, owner_order, id limit ${shownJobs}`);
-  if (result.rows.length === 0) return { items: [], total: 0 };
-  const own = result.rows.map(jobFromRow);
+  if (result.length === 0) return { items: [], total: 0 };
+  const own = result.map(jobFromRow);
   const waits = await readAll(services, own);
   const items = own.flatMap((job) => {
     const wait = waits.get(job.id);
     return wait ? [toWaiting(job, wait)] : [];
   });
-  return { items, total: Number(result.rows[0]?.total) };
+  return { items, total: Number(result[0]?.total) };
 }
 
 /** Reads the line of each queue once for all jobs in it. */

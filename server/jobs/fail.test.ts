@@ -313,7 +313,7 @@ describe("fail", () => {
         const waitsMs: number[] = [];
         for (let lease = await tryAgain(); lease; lease = await tryAgain()) {
           await fail(services, lease, new AppError(code));
-          const { rows } = await services.db.execute<{ waitMs: number }>(sql`
+          const rows = await services.db.execute<{ waitMs: number }>(sql`
           select round(extract(epoch from j.not_before - e.created_at))::int * 1000 as "waitMs"
           from ${schema.jobs} j join ${schema.jobEvents} e on e.job_id = j.id and e.revision = j.revision
           where j.status = 'pending'`);

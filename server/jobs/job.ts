@@ -176,7 +176,7 @@ async function change(db: Db | Tx, input: Change): Promise<Job[]> {
     )${also ?? sql``}
     select * from moved`,
   );
-  return result.rows.map(jobFromRow);
+  return result.map(jobFromRow);
 }
 
 const returnedColumns = getTableColumns(schema.jobs);

@@ -38,7 +38,7 @@ export async function readRevisions(
     select id, revision, owner_id as "ownerId", status = 'processing' as "isRunning"
     from ${schema.jobs} where owner_id in ${[...ownerIds]}
       and (status in ${[...openStatuses]} or ended_at > now() - ${Math.round(withinMs)} * interval '1 millisecond')`);
-  return result.rows;
+  return result;
 }
 
 const readAtOnce = 200;

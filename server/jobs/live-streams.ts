@@ -71,7 +71,7 @@ async function readClock({ db }: Services): Promise<() => string> {
   const result = await db.execute<{ ms: number }>(
     sql`select (extract(epoch from now()) * 1000)::float8 as ms`,
   );
-  const offsetMs = (result.rows[0]?.ms ?? Date.now()) - Date.now();
+  const offsetMs = (result[0]?.ms ?? Date.now()) - Date.now();
   return () => new Date(Date.now() + offsetMs).toISOString();
 }
 

@@ -122,7 +122,7 @@ export async function loadViews(
         from ${jobOutputs} o join ${images} m on m.id = o.image_id where o.job_id = jobs.id and m.deleted_at is null) as output_links
     from ${jobs} jobs left join ${nodes} n on n.id = jobs.node_id
     where ${where} ${tail}`);
-  return result.rows.map((row) => toView(jobFromRow(row), row));
+  return result.map((row) => toView(jobFromRow(row), row));
 }
 
 function toView(job: Job, extras: Extras): JobView {

@@ -41,11 +41,11 @@ async function findOrder(tx: Tx, { ownerId, id, before }: MoveInLine): Promise<n
     where own.id = ${id} and own.owner_id = ${ownerId} and own.status = 'pending' and line.owner_id = ${ownerId}
       and line.status = 'pending' and line.queue = own.queue and line.tier = own.tier
     order by line.owner_order, line.id`);
-  if (!result.rows.some((row) => row.id === id)) {
+  if (!result.some((row) => row.id === id)) {
     const known = await tx.execute(sql`select 1 from ${jobs} where id = ${id} and owner_id = ${ownerId}`);
-    throw new AppError(known.rows.length > 0 ? "conflict" : "not_found");
+    throw new AppError(known.length > 0 ? "conflict" : "not_found");
   }
-  const line = result.rows.filter((row) => row.id !== id);
+  const line = result.filter((row) => row.id !== id);
   const at = before === null ? line.length : line.findIndex((row) => row.id === before);
   if (at < 0) throw new AppError("conflict", "The two jobs do not wait in the same line.");
   const low = line[at - 1]?.order;

@@ -193,7 +193,7 @@ describe("submit", () => {
       });
 
       async function countBlocked(db: Tx): Promise<number> {
-        const { rows } = await db.execute<{ blocked: number }>(sql`
+        const rows = await db.execute<{ blocked: number }>(sql`
           select count(*)::int as blocked from pg_locks
           where not granted and database = (select oid from pg_database where datname = current_database())`);
         return rows[0]?.blocked ?? 0;

@@ -149,7 +149,7 @@ async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<A
     ...(key === undefined ? {} : { key, requestSha256: sha256Of(request) }),
     ...(person ? { consent: consentFor(person.storedSha256) } : {}),
   };
-  const { rows } = await db.execute<Answer & Record<string, unknown>>(sql`
+  const rows = await db.execute<Answer & Record<string, unknown>>(sql`
     select outcome, detail, is_queued as "isQueued", idle, needs_dispatch as "needsDispatch"
     from accept_job(${JSON.stringify(row)}::jsonb, ${JSON.stringify(links)}::jsonb, ${JSON.stringify({ ...rules, ...also })}::jsonb)`);
   const [answer] = rows;

@@ -72,7 +72,7 @@ export async function moveStranded(services: Services): Promise<void> {
     select distinct queue, need from ${jobs} where status in ('pending', 'queued')
       and not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
         where n.state = 'active' and q.slots > 0 and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs))`);
-  for (const { queue, need } of stranded.rows) await move(services, { from: queue, need });
+  for (const { queue, need } of stranded) await move(services, { from: queue, need });
 }
 
 async function move(services: Services, { from, need }: { from: string; need: Need }): Promise<void> {
@@ -183,7 +183,7 @@ export async function readAwaitedNeeds({ db }: Pick<Services, "db">): Promise<Se
     select w.need from (select distinct need from ${jobs} where status in ('pending', 'queued')) w
     where not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
       where n.state = 'active' and w.need = any(q.needs))`);
-  return new Set(result.rows.map(({ need }) => need));
+  return new Set(result.map(({ need }) => need));
 }
 
 /** Whether any job waits or is claimed; decides how often a worker sweeps and watches. */
@@ -193,7 +193,7 @@ export async function readActivity({
   const result = await db.execute<{ open: boolean; claimed: boolean }>(sql`
     select exists (select 1 from ${schema.jobs} where status in ('pending', 'queued')) as open,
       exists (select 1 from ${schema.jobs} where status in ('waiting_for_engine', 'processing')) as claimed`);
-  return result.rows[0] ?? { open: false, claimed: false };
+  return result[0] ?? { open: false, claimed: false };
 }
 
 /** A prompt that was found on a server. */

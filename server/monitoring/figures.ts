@@ -156,7 +156,7 @@ async function readMark(db: Db, window: FigureWindow): Promise<string | null> {
   const result = await db.execute<{ until: string }>(
     sql`select until::text from ${schema.figureMarks} where name = 'hours'`,
   );
-  return result.rows[0]?.until ?? noMark;
+  return result[0]?.until ?? noMark;
 }
 
 /** The mark comes as a value, not as a subquery: the planner must see how few rows are left. */
@@ -182,7 +182,7 @@ async function readRows(
     select sums.*, to_char((${start}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as from,
       (select until::text from ${figureMarks} where name = 'hours') as mark
     from (select 1) one left join sums on true`);
-  return result.rows;
+  return result;
 }
 
 function summarise(rows: readonly Row[], window: FigureWindow): WindowFigures {

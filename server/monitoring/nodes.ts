@@ -99,7 +99,7 @@ export async function readNodes({ db }: Pick<Services, "db">): Promise<NodeFigur
     readRunning(db),
     readServers(db),
   ]);
-  return rows.rows.map((node) => {
+  return rows.map((node) => {
     const running = jobs.filter(({ nodeId }) => nodeId === node.id);
     const isLive = node.state === "active" || node.state === "draining";
     return {
@@ -124,14 +124,14 @@ async function readLiveQueues(db: Services["db"]): Promise<QueueRow[]> {
   const result = await db.execute<QueueRow>(sql`
     select node_id as "nodeId", queue, slots, needs from ${schema.nodeQueues}
     where node_id in (${liveNodes}) order by queue`);
-  return result.rows;
+  return result;
 }
 
 async function readRunning(db: Services["db"]): Promise<JobRow[]> {
   const result = await db.execute<JobRow>(sql`
     select node_id as "nodeId", id, kind, queue, progress, ${ageMs("claimed_at")} as "sinceMs" from ${schema.jobs}
     where status in ('waiting_for_engine', 'processing') order by claimed_at`);
-  return result.rows;
+  return result;
 }
 
 async function readServers(db: Services["db"]): Promise<ServerRow[]> {
@@ -143,5 +143,5 @@ async function readServers(db: Services["db"]): Promise<ServerRow[]> {
       ${ageMs("s.probed_at")} as "probedMs", ${ageMs("s.changed_at")} as "changedMs", d.url is not null as "drainRequested"
     from ${engineServers} s left join ${serverDrains} d on d.url = s.url
     where s.node_id in (${liveNodes}) order by s.label, s.url`);
-  return result.rows;
+  return result;
 }

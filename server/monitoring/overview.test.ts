@@ -111,7 +111,7 @@ async function deliver(id: string | undefined) {
   const { services } = scene;
   await services.db.execute(sql`update jobs set retention = 'ephemeral', acked_at = now() where id = ${id}`);
   await tidy(services);
-  expect((await services.db.execute(sql`select 1 from jobs where id = ${id}`)).rows).toEqual([]);
+  expect(await services.db.execute(sql`select 1 from jobs where id = ${id}`)).toEqual([]);
 }
 
 test("O1 hours that were added up give the same figures as the rows, also by two at once, and removed jobs stay counted", async () => {
@@ -120,21 +120,19 @@ test("O1 hours that were added up give the same figures as the rows, also by two
   await addHistory(services, { jobs: 3_000, days: 6, ownerIds: [scene.owner.userId] });
   const before = await readFigures(db, "7d");
   expect(before.all.completed).toBeGreaterThan(2_500);
-  const [someOld] = (
-    await db.execute<{ id: string }>(sql`select id from jobs where status = 'completed' order by id limit 1`)
-  ).rows;
-  const [someNew] = (
-    await db.execute<{ id: string }>(
-      sql`select id from jobs where status = 'completed' and ended_at > now() - interval '50 minutes' order by id limit 1`,
-    )
-  ).rows;
+  const [someOld] = await db.execute<{ id: string }>(
+    sql`select id from jobs where status = 'completed' order by id limit 1`,
+  );
+  const [someNew] = await db.execute<{ id: string }>(
+    sql`select id from jobs where status = 'completed' and ended_at > now() - interval '50 minutes' order by id limit 1`,
+  );
   await deliver(someNew?.id);
   expect(await readFigures(db, "7d")).toEqual(before);
   await Promise.all([rollUp(services), rollUp(services), rollUp(services)]);
   expect(await readFigures(db, "7d")).toEqual(before);
   await deliver(someOld?.id);
   expect(await readFigures(db, "7d")).toEqual(before);
-  expect((await db.execute(sql`select 1 from job_figures limit 1`)).rows).toHaveLength(1);
+  expect(await db.execute(sql`select 1 from job_figures limit 1`)).toHaveLength(1);
 });
 
 test("O2 a page takes at most ten statements", async () => {

@@ -54,15 +54,12 @@ async function readQueues({ db, config }: Pick<Services, "db" | "config">): Prom
       from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
       where n.state = 'active' and q.slots > 0 group by q.queue`),
   ]);
-  const names = new Set([
-    ...Object.keys(config.queues),
-    ...[...lines.rows, ...offers.rows].map(({ queue }) => queue),
-  ]);
+  const names = new Set([...Object.keys(config.queues), ...[...lines, ...offers].map(({ queue }) => queue)]);
   const all = [...names].map((queue): QueueNow => ({
     ...idleQueue(queue),
     needs: config.queues[queue] ?? null,
-    ...lines.rows.find((row) => row.queue === queue),
-    ...offers.rows.find((row) => row.queue === queue),
+    ...lines.find((row) => row.queue === queue),
+    ...offers.find((row) => row.queue === queue),
     queue,
   }));
   return all.toSorted((a, b) => (b.oldestWaitingMs ?? -1) - (a.oldestWaitingMs ?? -1));

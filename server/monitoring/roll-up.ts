@@ -13,7 +13,7 @@ export async function keepFigures(tx: Tx, jobId: string): Promise<void> {
   const marks = await tx.execute<{ until: string }>(
     sql`select until from ${figureMarks} where name = 'hours' for share`,
   );
-  const until = marks.rows[0]?.until;
+  const until = marks[0]?.until;
   if (!until) return;
   await tx.execute(sql`
     insert into ${jobFigures} (at, queue, measure, bucket, count)
@@ -43,13 +43,13 @@ async function addUpDay(tx: Tx): Promise<boolean> {
     select m.until as mark, date_trunc('hour', now() - ${restMinutes} * interval '1 minute', 'UTC') as to,
       (select date_trunc('hour', min(j.ended_at), 'UTC') from ${schema.jobs} j where j.ended_at >= m.until) as first
     from ${figureMarks} m where m.name = 'hours' for update of m`);
-  const mark = marks.rows[0];
+  const mark = marks[0];
   if (!mark) return false;
   // Without an ended job the second term is null, which LEAST leaves out.
   const moved = await tx.execute<{ until: string }>(sql`
     update ${figureMarks} set until = least(${mark.to}::timestamptz, ${mark.first}::timestamptz + interval '1 day')
     where name = 'hours' and until < ${mark.to}::timestamptz returning until`);
-  const until = moved.rows[0]?.until;
+  const until = moved[0]?.until;
   if (!until) return false;
   await addUp(tx, { mark: mark.mark, first: mark.first, until });
   return true;

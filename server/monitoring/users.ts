@@ -65,8 +65,8 @@ export async function readUsers({ db }: Pick<Services, "db">, input: ListUsersIn
       (select max(s.updated_at) from ${sessions} s where s.user_id = u.id),
       (select max(k.last_request) from ${apiKeys} k where k.reference_id = u.id)) as at) seen on true
     order by u.id desc`);
-  const items = result.rows.slice(0, limit);
-  return { items, nextCursor: result.rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  const items = result.slice(0, limit);
+  return { items, nextCursor: result.length > limit ? (items.at(-1)?.id ?? null) : null };
 }
 
 const isoText = (column: string) =>

@@ -58,7 +58,7 @@ export async function takeServer(
       set token = excluded.token, node_id = excluded.node_id, job_id = excluded.job_id, taken_at = now(), free_at = null
       where ${busyUntil(input)} <= clock_timestamp()
     returning xmax <> 0 as "mayBeBusy"`);
-  return result.rows[0] ?? null;
+  return result[0] ?? null;
 }
 
 /** Ends a lease, if the claim still holds it. */
@@ -86,5 +86,5 @@ export async function readServerLeases(input: Input, urls: readonly string[]): P
     select url, node_id as "nodeId", token,
       (free_at is not null or not exists (select 1 from ${nodes} where ${nodes.id} = node_id and ${isLive})) as "isLost"
     from ${serverLeases} where url in ${[...urls]} and ${busyUntil(input)} > clock_timestamp()`);
-  return result.rows;
+  return result;
 }

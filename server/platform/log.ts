@@ -21,8 +21,12 @@ const secretPaths = [
 ];
 
 const keptFields = ["code", "errno", "syscall", "address", "port", "status"] as const;
-/** Of PostgreSQL's fields; `detail` and `where` quote rows and parameters. */
-const keptSqlFields = ["severity", "schema", "table", "column", "constraint", "routine"] as const;
+/** Of PostgreSQL's fields, by the names of both drivers; `detail` and `where` quote rows and parameters. */
+const keptSqlFields = [
+  "severity",
+  "routine",
+  ...(["schema", "table", "column", "constraint"] as const).flatMap((name) => [name, `${name}_name`]),
+];
 const maxMessageChars = 2_000;
 const maxCauses = 5;
 

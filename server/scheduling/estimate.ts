@@ -149,5 +149,5 @@ async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): 
     ), able_slots as (select of, sum(slots)::int as slots from able group by of)
     select (select coalesce(json_agg(ahead), '[]') from ahead) as ahead, (select coalesce(json_agg(running), '[]') from running) as running,
       (select coalesce(json_agg(able_slots), '[]') from able_slots) as slots`);
-  return result.rows[0] ?? { ahead: [], running: [], slots: [] };
+  return result[0] ?? { ahead: [], running: [], slots: [] };
 }

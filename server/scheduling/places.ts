@@ -76,7 +76,7 @@ async function readOffered(db: Db, needs: readonly Need[]): Promise<Offered[]> {
     select o.queue, o.need, o.slots,
       (select coalesce(json_agg(l), '[]') from lines l where l.queue = o.queue) as line
     from offered o`);
-  return result.rows;
+  return result;
 }
 
 /** A place that live nodes can serve now. */
@@ -90,7 +90,7 @@ export async function livePlaces(db: Db | Tx): Promise<LivePlace[]> {
     from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.needs) as s(need)
     where ${isLiveNode} and q.slots > 0
     group by q.queue, s.need`);
-  return result.rows;
+  return result;
 }
 
 /** Needs that nodes of the last 24 hours could serve. */
@@ -99,7 +99,7 @@ export async function seenNeeds(db: Db | Tx): Promise<Need[]> {
   const result = await db.execute<{ need: Need }>(sql`
     select distinct s.need from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.seen_needs) as s(need)
     where n.state = 'active' or n.seen_at > now() - make_interval(hours => ${knownForHours})`);
-  return result.rows.map(({ need }) => need);
+  return result.map(({ need }) => need);
 }
 
 export interface LiveServer {
@@ -115,7 +115,7 @@ export async function liveServers(db: Db, config: Pick<Config, "queues">, need: 
   const result = await db.execute<{ url: string; queue: string; vramBytes: string | null }>(sql`
     select s.url, q.queue, max(s.vram_total_bytes) as "vramBytes"
     from ${servingServers(config, sql`${need}::text`)} group by s.url, q.queue order by q.queue, s.url`);
-  return result.rows.map((row) => ({
+  return result.map((row) => ({
     ...row,
     vramBytes: row.vramBytes === null ? null : Number(row.vramBytes),
   }));
@@ -198,7 +198,7 @@ async function readRuns(db: Db, needs: readonly string[]): Promise<Map<string, P
       where p.need = wanted.need and p.status = 'completed' order by p.ended_at desc limit ${keptRuns}
     ) run`);
   const runs = new Map<string, PastRun[]>();
-  for (const { need, ms, sizeClass } of result.rows) {
+  for (const { need, ms, sizeClass } of result) {
     const own = runs.get(need) ?? [];
     own.push({ ms, sizeClass });
     runs.set(need, own);

@@ -59,7 +59,7 @@ const keyOf = ({ name, hash }: Head) => `${name} ${hash}`;
 /** Reads only graphs that were not parsed before, since graphs are large. */
 async function readPublished(db: Db): Promise<Workflow[]> {
   const { nodes, nodeWorkflows } = schema;
-  const { rows: heads } = await db.execute<Head>(sql`
+  const heads = await db.execute<Head>(sql`
     select distinct on (w.name) w.node_id as "nodeId", w.name, w.hash
     from ${nodeWorkflows} w join ${nodes} n on n.id = w.node_id
     where n.state in ('active', 'draining') or n.seen_at > now() - interval '24 hours'
@@ -78,7 +78,7 @@ async function parseAll(db: Db, heads: readonly Head[]): Promise<[string, Workfl
   const result = await db.execute<Head & { manifest: unknown; graph: unknown }>(sql`
     select node_id as "nodeId", name, hash, manifest, graph from ${schema.nodeWorkflows}
     where (node_id, name) in (${sql.join(wanted, sql`, `)})`);
-  return result.rows.map((row) => [keyOf(row), parse(row)]);
+  return result.map((row) => [keyOf(row), parse(row)]);
 }
 
 /** Null for a workflow that this version cannot parse; the others stay usable. */
@@ -98,7 +98,7 @@ async function readLacks(db: Db | Tx): Promise<ReadonlyMap<string, readonly stri
     from ${engineServers} s join ${nodes} n on n.id = s.node_id, jsonb_each(s.missing) m
     where n.state = 'active' and s.state in ('healthy', 'degraded')
     order by m.key, jsonb_array_length(m.value)`);
-  return new Map(result.rows.map(({ name, lacks }) => [name, lacks]));
+  return new Map(result.map(({ name, lacks }) => [name, lacks]));
 }
 
 /** The allowed values of a param; a number has a range or choices. */

@@ -131,7 +131,7 @@ function isServed({ services }: Scene, count: number, pid: number | null = null)
       where n.state = 'active' and (n.pid = ${pid} or ${pid}::int is null)
         and (select count(*) from ${engineServers} s where s.node_id = n.id and s.state = 'healthy') >= ${count}
         and exists (select 1 from ${nodeQueues} q where q.node_id = n.id and 'comfyui/upscale_model' = any(q.needs))`);
-    return result.rows.length > 0;
+    return result.length > 0;
   }, startMs);
 }
 
@@ -140,5 +140,5 @@ async function readState({ services }: Scene, { url }: ComfySimulator): Promise<
   const result = await services.db.execute<{ state: string }>(sql`
     select s.state from ${engineServers} s join ${nodes} n on n.id = s.node_id
     where s.url = ${url} and n.state = 'active' limit 1`);
-  return result.rows[0]?.state;
+  return result[0]?.state;
 }

@@ -27,7 +27,7 @@ export async function findBrokenInvariants(services: Services): Promise<string[]
     union all
     select 'the last line of ' || j.id || ' says ' || e.status || ', the row ' || j.status
       from ${jobs} j join ${jobEvents} e on e.job_id = j.id and e.revision = j.revision where e.status <> j.status`);
-  return [...broken.rows.map((row) => row.fault), ...(await findBrokenObjects(services))];
+  return [...broken.map((row) => row.fault), ...(await findBrokenObjects(services))];
 }
 
 async function findBrokenObjects(services: Services): Promise<string[]> {

@@ -168,7 +168,7 @@ function createProbe<T>({ log }: Services, part: string, ask: () => Promise<T>):
 const isAlive = sql`n.state in ('active', 'draining') and n.seen_at > now() - make_interval(secs => ${silentAfterSeconds})`;
 
 async function countWorkers({ db }: Services): Promise<number> {
-  const { rows } = await db.execute<{ live: number }>(
+  const rows = await db.execute<{ live: number }>(
     sql`select count(*)::int as live from ${schema.nodes} n where ${isAlive}`,
   );
   return rows[0]?.live ?? 0;
@@ -179,7 +179,7 @@ type EngineRow = Record<string, unknown> & { readonly healthy: number; readonly 
 /** Servers by engine; one that several workers see counts once. */
 async function countServers({ db }: Services): Promise<EngineRow[]> {
   const { engineServers, nodes } = schema;
-  const { rows } = await db.execute<EngineRow>(sql`
+  const rows = await db.execute<EngineRow>(sql`
     select count(*)::int as "all", count(*) filter (where is_healthy)::int as healthy
     from (select s.engine, bool_or(s.state = 'healthy') as is_healthy from ${engineServers} s
       join ${nodes} n on n.id = s.node_id where ${isAlive} group by s.engine, s.url) servers

@@ -1,0 +1,182 @@
+import postgres from "postgres";
+import {
+  connectionCodes,
+  connectionError,
+  type Address,
+  readAddress,
+  Session,
+  type Statement,
+} from "./session.ts";
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly applicationName: string;
+  readonly maxConnections: number;
+  /** Called when an idle session is lost; a later statement opens another one. */
+  readonly onError: (error: Error) => void;
+}
+
+/** A statement or transaction that waits for a session. */
+interface Waiter {
+  take(session: Session): void;
+  fail(error: Error): void;
+}
+
+/** How long a statement or a transaction waits for a session. */
+const waitMs = 5_000;
+const idleMs = 30_000;
+
+/** Code of the system for a wait in vain; `isDatabaseAway` accepts it. */
+const awayCode = "ECONNABORTED";
+
+/** The server's answer to a prepared statement whose columns have changed since. */
+const invalidPlan = { code: "0A000", routine: "RevalidateCachedQuery" } as const;
+
+function isPlanInvalid(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (!(cause instanceof postgres.PostgresError)) return false;
+  return cause.code === invalidPlan.code && cause.routine === invalidPlan.routine;
+}
+
+/**
+ * Sessions of one database. A session is lent to one statement or transaction at a time: on a shared session a
+ * statement would wait behind the locks that another one waits for.
+ */
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #address: Address;
+  readonly #idle = new Map<Session, NodeJS.Timeout>();
+  readonly #waiting = new Set<Waiter>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #allBack = Promise.withResolvers<void>();
+  #lentCount = 0;
+  #isClosing = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#address = readAddress(options.url, options.applicationName);
+  }
+
+  run(statement: Statement): Promise<readonly unknown[]> {
+    return this.#use((session) => session.run(statement));
+  }
+
+  /**
+   * Runs `work` between `begin` and `commit`; at an error of any kind nothing of it is stored. `work` runs a second time
+   * when a migration has changed the columns of one of its prepared statements.
+   */
+  async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#use((session) =>
+      inTransaction(session, work).catch((error: unknown) => {
+        if (!isPlanInvalid(error)) throw error;
+        return inTransaction(session, work);
+      }),
+    );
+  }
+
+  /** Lets the work under way end, then all sessions. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const waiter of this.#waiting) waiter.fail(endedError());
+    for (const session of this.#idle.keys()) this.#end(session);
+    if (this.#lentCount > 0) await this.#allBack.promise;
+    await Promise.all(this.#ending);
+  }
+
+  async #use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    if (this.#isClosing) throw endedError();
+    const session = this.#lend() ?? (await this.#waitForSession());
+    try {
+      return await work(session);
+    } finally {
+      this.#takeBack(session);
+    }
+  }
+
+  #lend(): Session | null {
+    const session =
+      this.#takeIdle() ?? (this.#lentCount < this.#options.maxConnections ? this.#open() : null);
+    if (session) this.#lentCount += 1;
+    return session;
+  }
+
+  /** The one that was used last, so that sessions that are not needed end. */
+  #takeIdle(): Session | null {
+    for (;;) {
+      const session = [...this.#idle.keys()].at(-1);
+      if (!session) return null;
+      this.#forget(session);
+      if (session.isUsable) return session;
+    }
+  }
+
+  #open(): Session {
+    return new Session(this.#address, (session) => {
+      const wasIdle = this.#forget(session);
+      if (wasIdle)
+        this.#options.onError(connectionError(connectionCodes.closed, "An idle connection was lost."));
+    });
+  }
+
+  #waitForSession(): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiter.fail(connectionError(awayCode, "No connection to the database became free in time."));
+      }, waitMs);
+      const leave = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(waiter);
+      };
+      const waiter: Waiter = {
+        take(session) {
+          leave();
+          resolve(session);
+        },
+        fail(error) {
+          leave();
+          reject(error);
+        },
+      };
+      this.#waiting.add(waiter);
+    });
+  }
+
+  #takeBack(session: Session): void {
+    this.#lentCount -= 1;
+    if (!session.isUsable || this.#isClosing) this.#end(session);
+    else this.#idle.set(session, setTimeout(() => this.#end(session), idleMs).unref());
+    const [waiter] = this.#waiting;
+    const next = waiter && this.#lend();
+    if (next) waiter.take(next);
+    if (this.#isClosing && this.#lentCount === 0) this.#allBack.resolve();
+  }
+
+  /** False when the session was not idle. */
+  #forget(session: Session): boolean {
+    clearTimeout(this.#idle.get(session));
+    return this.#idle.delete(session);
+  }
+
+  #end(session: Session): void {
+    this.#forget(session);
+    const ended = session.end().finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+}
+
+function endedError(): Error {
+  return connectionError(connectionCodes.ended, "The connections to the database are closed.");
+}
+
+async function inTransaction<T>(session: Session, work: (session: Session) => Promise<T>): Promise<T> {
+  await session.command("begin");
+  try {
+    const result = await work(session);
+    await session.command("commit");
+    return result;
+  } catch (error) {
+    // A lost session has rolled back already.
+    if (session.isUsable) await session.command("rollback").catch(() => undefined);
+    throw error;
+  }
+}

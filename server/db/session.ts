@@ -1,0 +1,162 @@
+import { tracingChannel } from "node:diagnostics_channel";
+import { connect, isIP, type Socket } from "node:net";
+import { parseIntoClientConfig } from "pg-connection-string";
+import postgres from "postgres";
+import { wireTypes } from "./wire-types.ts";
+
+/** Codes of the driver for a connection that ended or was not made in time. */
+export const connectionCodes = {
+  closed: "CONNECTION_CLOSED",
+  destroyed: "CONNECTION_DESTROYED",
+  ended: "CONNECTION_ENDED",
+  timedOut: "CONNECT_TIMEOUT",
+} as const;
+
+export function connectionError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+const closedError = () =>
+  connectionError(connectionCodes.closed, "The connection to the database is closed.");
+
+/** Sent with the start of each connection; a pooler refuses the connection unless it ignores these parameters. */
+export const sessionLimits = {
+  idle_in_transaction_session_timeout: 15_000,
+  statement_timeout: 30_000,
+} as const;
+
+export interface Statement {
+  readonly text: string;
+  readonly params: readonly unknown[];
+  /** Rows as objects by column name, or as arrays of values in the order of the columns. */
+  readonly shape: "objects" | "arrays";
+}
+
+/** Statements that this process sends, as `tracePromise` publishes them; for measurements only. */
+const sentStatements = tracingChannel<unknown, Statement>("atelier:statement");
+
+const connectSeconds = 5;
+const keepAliveSeconds = 60;
+
+/** A plan in the server's memory costs up to 100 kB; longer lists of parameters are of bulk writes, seldom alike. */
+const maxPrepared = 256;
+const maxPreparedParams = 32;
+
+/** Reads an address as `pg` reads it for the queue, so that both drivers find the same server in the same way. */
+export function readAddress(url: string, applicationName: string) {
+  const {
+    host = "localhost",
+    port = 5432,
+    user,
+    password,
+    database,
+    ssl,
+    ...others
+  } = parseIntoClientConfig(url);
+  const parameters = { application_name: applicationName, ...sessionLimits, ...pickParameters(others) };
+  return {
+    target: host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port },
+    login: {
+      host,
+      port,
+      ...(user ? { user } : {}),
+      ...(password === undefined ? {} : { pass: password }),
+      ...(database ? { database } : {}),
+      ssl: ssl ? { host, ...(isIP(host) ? {} : { servername: host }), ...(ssl === true ? {} : ssl) } : false,
+      connection: parameters,
+    },
+    mayPrepare: new URL(url).searchParams.get("prepare") !== "false",
+  };
+}
+
+export type Address = ReturnType<typeof readAddress>;
+
+const parametersOfAddress = ["application_name", "options", ...Object.keys(sessionLimits)];
+
+function pickParameters(config: object): Record<string, string> {
+  const given = Object.entries(config).filter(
+    ([name, value]) => parametersOfAddress.includes(name) && value !== undefined,
+  );
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}
+
+/** Whether the session ends with this error: all errors do that are not an answer of the server to a statement. */
+function isEndOfSession(error: unknown): boolean {
+  return !(error instanceof postgres.PostgresError) || error.severity !== "ERROR";
+}
+
+/**
+ * One session of the database: a client of postgres.js with one socket. A lost session stays lost, since postgres.js
+ * would connect again in the middle of a transaction; the pool opens another one.
+ */
+export class Session {
+  readonly #sql: postgres.Sql;
+  readonly #prepared = new Set<string>();
+  readonly #mayPrepare: boolean;
+  #socket: Socket | null = null;
+  #isLost = false;
+
+  /** Connects with the first statement. `onLost` is called once the socket is closed. */
+  constructor({ target, login, mayPrepare }: Address, onLost: (self: Session) => void) {
+    this.#mayPrepare = mayPrepare;
+    const options = {
+      ...login,
+      max: 1,
+      connect_timeout: connectSeconds,
+      keep_alive: keepAliveSeconds,
+      max_lifetime: null,
+      fetch_types: false,
+      types: wireTypes,
+      transform: { undefined: null },
+      onnotice: () => undefined,
+      onclose: () => {
+        this.#isLost = true;
+        onLost(this);
+      },
+      socket: () => {
+        if (this.#socket) throw closedError();
+        this.#socket = connect({ ...target, noDelay: true });
+        return this.#socket;
+      },
+    };
+    this.#sql = postgres(options);
+  }
+
+  get isUsable(): boolean {
+    return !this.#isLost && this.#socket?.destroyed !== true;
+  }
+
+  /** Statements of one session run in the order of the calls; it does not wait for the answer of the one before. */
+  run(statement: Statement): Promise<readonly unknown[]> {
+    if (!sentStatements.hasSubscribers) return this.#run(statement);
+    return sentStatements.tracePromise(() => this.#run(statement), statement);
+  }
+
+  async command(text: "begin" | "commit" | "rollback"): Promise<void> {
+    await this.run({ text, params: [], shape: "objects" });
+  }
+
+  async #run({ text, params, shape }: Statement): Promise<readonly unknown[]> {
+    if (!this.isUsable) throw closedError();
+    // Safe: the driver sends parameters of all types as text.
+    const query = this.#sql.unsafe(text, params as never[], { prepare: this.#isPrepared(text, params) });
+    try {
+      return await (shape === "arrays" ? query.values() : query);
+    } catch (error) {
+      if (isEndOfSession(error)) this.#isLost = true;
+      throw error;
+    }
+  }
+
+  #isPrepared(text: string, params: readonly unknown[]): boolean {
+    if (!this.#mayPrepare || params.length > maxPreparedParams) return false;
+    if (this.#prepared.size < maxPrepared) this.#prepared.add(text);
+    return this.#prepared.has(text);
+  }
+
+  /** Ends the session; a server that does not answer is left. */
+  async end(): Promise<void> {
+    await this.#sql.end({ timeout: this.isUsable ? connectSeconds : 0 });
+    this.#socket?.destroy();
+  }
+}

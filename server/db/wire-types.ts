@@ -1,0 +1,83 @@
+/** Types of PostgreSQL by their numbers in `pg_type`. */
+const oid = {
+  bool: 16,
+  int2: 21,
+  int4: 23,
+  int8: 20,
+  float4: 700,
+  float8: 701,
+  text: 25,
+  json: 114,
+  jsonb: 3802,
+  date: 1082,
+  time: 1083,
+  timestamp: 1114,
+  timestamptz: 1184,
+  arrays: {
+    bool: 1000,
+    int2: 1005,
+    int4: 1007,
+    int8: 1016,
+    float4: 1021,
+    float8: 1022,
+    text: 1009,
+    uuid: 2951,
+  },
+} as const;
+
+const escaped = /["\\]/g;
+
+function writeItem(item: string | number | boolean | null | undefined): string {
+  return item === null || item === undefined
+    ? "NULL"
+    : `"${String(item).replaceAll(escaped, String.raw`\$&`)}"`;
+}
+
+/** An array of one dimension in PostgreSQL's notation; a text is one already. */
+function writeArray(value: unknown): string {
+  if (!Array.isArray(value)) return String(value);
+  return `{${value.map(writeItem).join(",")}}`;
+}
+
+const arrayItem = /"((?:[^"\\]|\\.)*)"|([^",{}]+)/gs;
+
+/** The items of an array of one dimension. */
+function readArray<Item>(text: string, readItem: (text: string) => Item): (Item | null)[] {
+  return [...text.matchAll(arrayItem)].map(([, quoted, plain = ""]) => {
+    if (quoted !== undefined) return readItem(quoted.replaceAll(/\\(.)/gs, "$1"));
+    return plain === "NULL" ? null : readItem(plain);
+  });
+}
+
+function arraysOf<Item>(types: readonly [number, ...number[]], readItem: (text: string) => Item) {
+  return {
+    to: types[0],
+    from: [...types],
+    serialize: writeArray,
+    parse: (text: string) => readArray(text, readItem),
+  };
+}
+
+const writeDate = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
+const writeJson = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+const asText = (text: string) => text;
+const isTrue = (text: string) => text === "t";
+
+/**
+ * How values are written and read, whatever the statement. Times stay texts, which the columns of the schema read;
+ * `bigint` and `numeric` stay texts too. A text for JSON is JSON already. The arrays are listed, so that no
+ * connection has to ask the server for its types.
+ */
+export const wireTypes = {
+  bool: { to: oid.bool, from: [oid.bool], serialize: String, parse: isTrue },
+  json: { to: oid.json, from: [oid.json, oid.jsonb], serialize: writeJson, parse: JSON.parse },
+  time: {
+    to: oid.timestamptz,
+    from: [oid.timestamptz, oid.timestamp, oid.date, oid.time],
+    serialize: writeDate,
+    parse: asText,
+  },
+  textArray: arraysOf([oid.arrays.text, oid.arrays.uuid, oid.arrays.int8], asText),
+  numberArray: arraysOf([oid.arrays.int4, oid.arrays.int2, oid.arrays.float4, oid.arrays.float8], Number),
+  boolArray: arraysOf([oid.arrays.bool], isTrue),
+};
