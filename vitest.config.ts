@@ -26,7 +26,8 @@ const globalSetup = ["testing/setup/index.ts"];
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // One more than the cores of a small machine: half of the time of the slow files is real waiting.
+    maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     projects: [
       { test: { ...common, name: "alone", include: files.alone, globalSetup } },
