@@ -26,8 +26,7 @@ const globalSetup = ["testing/setup/index.ts"];
 
 export default defineConfig({
   test: {
-    // One more than the cores of a small machine: half of the time of the slow files is real waiting.
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: SlowFirst },
     projects: [
       { test: { ...common, name: "alone", include: files.alone, globalSetup } },
