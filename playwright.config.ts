@@ -72,7 +72,7 @@ export default defineConfig<object, Surroundings>({
   workers: 1,
   // Generous, since a job shares the cores with everything else; each wait ends as soon as its condition holds.
   timeout: 120_000,
-  expect: { timeout: 10_000 },
+  expect: { timeout: 30_000 },
   forbidOnly: Boolean(process.env.CI),
   webServer: [
     { ...server, name: "web", command: `"${process.execPath}" scripts/start.ts`, url: baseURL },

@@ -8,8 +8,11 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
 
 const main = path.join(import.meta.dirname, "main.ts");
+/** Most of a command is its start. */
+const start = [quickResolveFlag, main];
 const email = "operator@example.com";
 let fixture: TestServices;
 
@@ -37,7 +40,7 @@ const environment = () => {
 function atelierWith(extra: Readonly<Record<string, string>>, input: string, args: string[]): Promise<Run> {
   return new Promise((resolve) => {
     const env = { ...environment(), ...extra };
-    const child = execFile(process.execPath, [main, ...args], { env }, (error, out, said) =>
+    const child = execFile(process.execPath, [...start, ...args], { env }, (error, out, said) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, out, said }),
     );
     // A command that refuses its arguments ends before it reads.
@@ -51,9 +54,13 @@ function onTerminal(answers: readonly (readonly [string, string])[], command: st
   return new Promise((resolve) => {
     const waiting = [...answers];
     let shown = "";
-    const child = spawn("script", ["-qec", `${process.execPath} ${main} ${command}`, "/dev/null"], {
-      env: environment(),
-    });
+    const child = spawn(
+      "script",
+      ["-qec", `${process.execPath} ${start.join(" ")} ${command}`, "/dev/null"],
+      {
+        env: environment(),
+      },
+    );
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       shown += chunk;
       const [prompt, answer] = waiting[0] ?? [];
@@ -87,7 +94,7 @@ test("an operator makes an admin and a key, and sets a password that ends all se
   expect([(await signIn(testPassword)).status, (await signIn(newPassword)).status]).toEqual([401, 200]);
 });
 
-test("an invitation of the command line lets one account in", async () => {
+test.concurrent("an invitation of the command line lets one account in", async () => {
   const { out } = await atelierWith({ SIGN_UP: "invite", APP_URL: "https://studio.example" }, "", ["invite"]);
   const [, token = ""] = /^https:\/\/studio\.example\/sign-in#invitation=([\w-]{32})\n$/.exec(out) ?? [];
   const { services } = fixture;
@@ -133,7 +140,7 @@ const refusals: Readonly<Record<string, readonly Refusal[]>> = {
   ],
 };
 
-test.each(Object.keys(refusals))(
+test.concurrent.each(Object.keys(refusals))(
   "A1 %s: said without a stack trace, and the exit code is 1",
   async (name) => {
     // Side by side: each is a process of its own.
@@ -152,7 +159,7 @@ test.each(Object.keys(refusals))(
   },
 );
 
-test("a terminal asks twice for a password and shows none of it", async () => {
+test.concurrent("a terminal asks twice for a password and shows none of it", async () => {
   const again = "Password again: ";
   const command = "create-user --email typed@example.com";
   const wrong = await onTerminal(
@@ -176,7 +183,7 @@ test("a terminal asks twice for a password and shows none of it", async () => {
   expect((await openTestBrowser(fixture.services).auth("/sign-in/email", body)).status).toBe(200);
 });
 
-test("a password prompt that is broken off makes no account", async () => {
+test.concurrent("a password prompt that is broken off makes no account", async () => {
   const run = await onTerminal([["Password: ", "\u0003"]], "create-user --email broken-off@example.com");
   expect(run.code).toBe(1);
   await expect(findAccount(fixture.services, { email: "broken-off@example.com" })).rejects.toThrow(
@@ -184,7 +191,7 @@ test("a password prompt that is broken off makes no account", async () => {
   );
 });
 
-test("A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler", async () => {
+test.concurrent("A1 a command migrates over DATABASE_DIRECT_URL, not through the pooler", async () => {
   // Nothing listens on port 1, so that the refusal names who was asked.
   const extra = { DATABASE_DIRECT_URL: "postgres://user@127.0.0.1:1/direct" };
   const args = ["create-user", "--email", "pooled@example.com"];

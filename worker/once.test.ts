@@ -8,6 +8,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { processEnv } from "@atelier/testing/worker";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
 
 const main = path.join(import.meta.dirname, "./main.ts");
 
@@ -17,8 +18,10 @@ const config = `export default {
   timing: { stopGraceMs: 5_000 },
 };`;
 
-// Each test starts whole processes with the real engine.
-describe.each(["postgres", "redis"] as const)("on %s", { timeout: 180_000 }, (backend) => {
+/** Each test starts whole processes with the real engine, one after another on one backend, the backends at once. */
+const oneByOne = { timeout: 180_000, concurrent: false };
+
+describe.concurrent.each(["postgres", "redis"] as const)("on %s", (backend) => {
   let opened: TestServices;
   let owner: TestOwner;
   let configFile: string;
@@ -33,7 +36,7 @@ describe.each(["postgres", "redis"] as const)("on %s", { timeout: 180_000 }, (ba
 
   /** The product's own worker process. */
   function startOnce(...args: readonly string[]) {
-    const run = runNode([main, "--once", ...args], {
+    const run = runNode([quickResolveFlag, main, "--once", ...args], {
       ...processEnv(opened.services),
       LOG_LEVEL: "info",
       ATELIER_CONFIG: configFile,
@@ -47,28 +50,35 @@ describe.each(["postgres", "redis"] as const)("on %s", { timeout: 180_000 }, (ba
   const readNodes = () => opened.services.db.select().from(schema.nodes);
   const readQueues = () => opened.services.db.select().from(schema.nodeQueues);
 
-  test("D4 takes one job of the lightest CPU queue, finishes it, leaves and ends with 0", async () => {
-    const ids = [await addJob(opened.services, { owner }), await addJob(opened.services, { owner })];
-    const run = startOnce();
-    expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("job taken")]);
-    const jobs = await Promise.all(ids.map((id) => readJob(opened.services, id)));
-    expect(jobs.map(({ status }) => status)).toEqual(["completed", expect.stringMatching(/pending|queued/)]);
-    expect(await readNodes()).toMatchObject([{ name: "machine-once", state: "gone", processed: 1 }]);
-    expect(await readQueues()).toMatchObject([{ queue: "cpu-light", slots: 1 }]);
-    for (const { needs } of await readQueues())
-      expect(needs.every((need) => need.startsWith("local/"))).toBe(true);
-    // The next one takes the other.
-    expect(await startOnce().ended).toBe(0);
-    expect(await readJob(opened.services, ids[1] ?? "")).toMatchObject({ status: "completed" });
-  });
+  test(
+    "D4 takes one job of the lightest CPU queue, finishes it, leaves and ends with 0",
+    oneByOne,
+    async () => {
+      const ids = [await addJob(opened.services, { owner }), await addJob(opened.services, { owner })];
+      const run = startOnce();
+      expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("job taken")]);
+      const jobs = await Promise.all(ids.map((id) => readJob(opened.services, id)));
+      expect(jobs.map(({ status }) => status)).toEqual([
+        "completed",
+        expect.stringMatching(/pending|queued/),
+      ]);
+      expect(await readNodes()).toMatchObject([{ name: "machine-once", state: "gone", processed: 1 }]);
+      expect(await readQueues()).toMatchObject([{ queue: "cpu-light", slots: 1 }]);
+      for (const { needs } of await readQueues())
+        expect(needs.every((need) => need.startsWith("local/"))).toBe(true);
+      // The next one takes the other.
+      expect(await startOnce().ended).toBe(0);
+      expect(await readJob(opened.services, ids[1] ?? "")).toMatchObject({ status: "completed" });
+    },
+  );
 
-  test("D4 ends with 0 when no job comes within its time", async () => {
+  test("D4 ends with 0 when no job comes within its time", oneByOne, async () => {
     const run = startOnce("--wait", "0.5");
     expect([await run.ended, run.output()]).toEqual([0, expect.stringContaining("no job came")]);
     expect((await readNodes()).every(({ state }) => state === "gone")).toBe(true);
   });
 
-  test("D4 takes a job that comes while it waits", async () => {
+  test("D4 takes a job that comes while it waits", oneByOne, async () => {
     const run = startOnce("--wait", "60");
     await run.seen(/node registered/);
     const id = await addJob(opened.services, { owner });
@@ -76,7 +86,7 @@ describe.each(["postgres", "redis"] as const)("on %s", { timeout: 180_000 }, (ba
     expect(await readJob(opened.services, id)).toMatchObject({ status: "completed" });
   });
 
-  test("D4 A17 SIGTERM hands its job back, and one that waits ends at once", async () => {
+  test("D4 A17 SIGTERM hands its job back, and one that waits ends at once", oneByOne, async () => {
     const { services } = opened;
     const idle = startOnce("--wait", "600");
     await idle.seen(/node registered/);

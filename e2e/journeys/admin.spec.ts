@@ -1,23 +1,19 @@
 import type { Page } from "@playwright/test";
 import { beAdmin } from "../steps/be-admin.ts";
-import { createAccount } from "../steps/create-account.ts";
-import { findBarriers } from "../steps/find-barriers.ts";
+import { beUser } from "../steps/be-user.ts";
+import { liveNode } from "../steps/live-node.ts";
 import { sameSite } from "../steps/same-site.ts";
-import { sidewaysPx } from "../steps/sideways-px.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { waitForResult } from "../steps/wait-for-result.ts";
 import { expect, test } from "../test.ts";
 
-/** The live node; there is one. */
-const node = (page: Page) => page.getByRole("region").filter({ has: page.getByText(/^Beat /) });
-
 const stateAfter = { Drain: "Draining", Resume: "Active" } as const;
 
 async function orderNode(page: Page, order: keyof typeof stateAfter): Promise<void> {
-  const button = node(page).getByRole("button", { name: new RegExp(`^${order} `) });
+  const button = liveNode(page).getByRole("button", { name: new RegExp(`^${order} `) });
   await button.first().click();
-  await expect(node(page).getByText(stateAfter[order], { exact: true })).toBeVisible();
+  await expect(liveNode(page).getByText(stateAfter[order], { exact: true })).toBeVisible();
 }
 
 /** It may have been handed over already when the node was drained. */
@@ -72,40 +68,12 @@ test("O4 an admin stops a job after being asked in place, and runs it again", as
   await orderNode(page, "Resume");
 });
 
-test("WCAG 2.2 AA: axe finds nothing on the admin's pages, light or dark, and they fit 1,024 pixels", async ({
-  page,
-}) => {
-  test.slow();
-  await beAdmin(page);
-  const image = await uploadSample(page, "astronaut.png");
-  const jobId = await submitJob(page, { kind: "remove_background", inputs: { image } });
-  await waitForResult(page, jobId);
-  const stops = [
-    ["/admin", page.getByRole("heading", { name: "Throughput" })],
-    ["/admin/queues", page.getByRole("heading", { name: "cpu-light" })],
-    ["/admin/nodes", node(page)],
-    ["/admin/jobs", page.getByRole("table", { name: "Jobs" })],
-    [`/admin/jobs/${jobId}`, page.getByRole("heading", { name: "What happened" })],
-    ["/admin/users", page.getByRole("table", { name: "Users" })],
-  ] as const;
-  for (const [address, landmark] of stops) {
-    await page.setViewportSize({ width: 1680, height: 1050 });
-    await page.goto(address);
-    await expect(landmark).toBeVisible();
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect.soft(await findBarriers(page), `${address} in ${colorScheme}`).toEqual([]);
-    }
-    await page.setViewportSize({ width: 1024, height: 768 });
-    expect.soft(await sidewaysPx(page), `sideways scroll on ${address}`).toBeLessThanOrEqual(0);
-  }
-});
-
 test("S1 an account that is no admin finds no way there, and is told so", async ({ page, browser }) => {
   const first = await browser.newPage();
   await beAdmin(first);
   await first.close();
-  await createAccount(page);
+  await beUser(page);
+  await page.goto("/");
   await expect(page.getByRole("link", { name: "Ada", exact: true })).toBeVisible();
   await expect(
     page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Admin" }),

@@ -1,4 +1,4 @@
-import { createAccount } from "../steps/create-account.ts";
+import { beUser } from "../steps/be-user.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -6,7 +6,7 @@ test("A16 S9 an API key is shown once, opens the HTTP API, and is worth nothing 
   page,
   baseURL,
 }) => {
-  await createAccount(page);
+  await beUser(page);
   await uploadSample(page, "rocket.jpg");
   await page.goto("/settings");
   await page.getByRole("textbox", { name: "Name of the key" }).fill("My script");

@@ -1,9 +1,5 @@
-import { everyPage } from "../steps/every-page.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
-import { findBarriers } from "../steps/find-barriers.ts";
-import { furnish } from "../steps/furnish.ts";
 import { samplePath } from "../steps/samples.ts";
-import { sidewaysPx } from "../steps/sideways-px.ts";
 import { expect, test } from "../test.ts";
 
 test("A5 @phone an outfit is changed on a phone", async ({ page }) => {
@@ -21,14 +17,4 @@ test("A5 @phone an outfit is changed on a phone", async ({ page }) => {
   await expect(slider).toBeInViewport();
   await result.getByRole("link", { name: "Edit" }).tap();
   await expect(page.getByRole("application", { name: "Picture to paint on" })).toBeVisible();
-});
-
-test("WCAG 2.2 AA @phone no page scrolls sideways or has a barrier at 390 pixels", async ({ page }) => {
-  test.slow();
-  for (const { address, landmark } of everyPage(await furnish(page))) {
-    await page.goto(address);
-    await expect(landmark(page)).toBeVisible();
-    expect.soft(await sidewaysPx(page), `sideways scroll on ${address}`).toBeLessThanOrEqual(0);
-    expect.soft(await findBarriers(page), address).toEqual([]);
-  }
 });

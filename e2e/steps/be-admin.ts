@@ -4,24 +4,34 @@ import path from "node:path";
 import { promisify } from "node:util";
 import type { Page } from "@playwright/test";
 import { expect } from "../test.ts";
-import { signIn } from "./sign-in.ts";
+import { resumeSession } from "./be-user.ts";
+import type { Account } from "./create-account.ts";
 
 const root = path.join(import.meta.dirname, "../..");
 
-/** Makes an admin as an operator does, with the command line, and signs in; ends in the studio. */
-export async function beAdmin(page: Page): Promise<void> {
+/** Makes an admin as an operator does, with the command line. */
+async function createAdmin(): Promise<Account> {
   const account = { email: `${randomUUID()}@example.org`, password: "a long enough password" };
-  const { email, password } = account;
   const creating = promisify(execFile)(
     process.execPath,
-    ["cli/main.ts", "create-user", "--email", email, "--admin"],
+    ["cli/main.ts", "create-user", "--email", account.email, "--admin"],
     {
       cwd: root,
       env: { ...process.env, DATABASE_URL: "", ATELIER_DATA_DIR: process.env.ATELIER_E2E_DATA_DIR },
     },
   );
-  creating.child.stdin?.end(password);
+  creating.child.stdin?.end(account.password);
   await creating;
-  await signIn(page, account);
+  return account;
+}
+
+/** The admin that the journeys of this test process share. */
+let admin: Promise<Account> | undefined;
+
+/** Gives this browser the session of an admin; ends in the studio. */
+export async function beAdmin(page: Page): Promise<void> {
+  admin ??= createAdmin();
+  await resumeSession(page, await admin);
+  await page.goto("/");
   await expect(page.getByRole("heading", { name: "Studio" })).toBeVisible();
 }

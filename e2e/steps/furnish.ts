@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { createAccount } from "./create-account.ts";
+import { beUser } from "./be-user.ts";
 import { submitJob } from "./submit-job.ts";
 import { uploadSample } from "./upload-sample.ts";
 import { waitForResult } from "./wait-for-result.ts";
@@ -12,7 +12,7 @@ interface Furnished {
 
 /** An account with pictures, a result and a job, so that no page is empty. */
 export async function furnish(page: Page): Promise<Furnished> {
-  await createAccount(page);
+  await beUser(page);
   await uploadSample(page, "rocket.jpg");
   const imageId = await uploadSample(page, "astronaut.png");
   const jobId = await submitJob(page, { kind: "remove_background", inputs: { image: imageId } });

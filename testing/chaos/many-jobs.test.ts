@@ -1,9 +1,9 @@
 import { schema, tiers } from "@atelier/server/db";
-import { submit } from "@atelier/server/jobs";
+import { cancel, submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import { and, inArray, isNotNull } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { addOwner, testQueue, untilAll, type TestOwner } from "../jobs/index.ts";
+import { addJob, addOwner, testQueue, untilAll, type TestOwner } from "../jobs/index.ts";
 import { backends, openScene, realTimeMs, type Scene } from "./scene.ts";
 
 const crowd = 2_000;
@@ -45,9 +45,28 @@ async function insertMany({ services }: Scene, owner: TestOwner, count: number):
   return ids;
 }
 
-/** Submits the few and waits until all have run; how many runs of anybody began while one of them waited, on average. */
-async function countTurns(scene: Scene, owner: TestOwner): Promise<number> {
+/** Occupies every slot, so that all jobs submitted until `release` wait in the line together. */
+async function occupySlots({ services }: Scene, owner: TestOwner): Promise<{ release(): Promise<void> }> {
+  const hanging = Array.from({ length: slots }, () => addJob(services, { owner, simulate: { hang: true } }));
+  const ids = await Promise.all(hanging);
+  await untilAll(services, ids, { statuses: ["processing"] });
+  return {
+    async release() {
+      for (const id of ids) await cancel(services, { ownerId: owner.userId, id });
+      await untilAll(services, ids, { statuses: ["cancelled"] });
+    },
+  };
+}
+
+interface Contest {
+  readonly owner: TestOwner;
+  readonly occupied: { release(): Promise<void> };
+}
+
+/** Submits the few, frees the slots and waits until all have run; how many runs of anybody began while one of them waited, on average. */
+async function countTurns(scene: Scene, { owner, occupied }: Contest): Promise<number> {
   const submitted = await Promise.all(Array.from({ length: few }, () => submitOne(scene, owner)));
+  await occupied.release();
   const ids = submitted.map(({ id }) => id);
   const own = await untilAll(scene.services, ids, { statuses: ["completed"], patienceMs: 90_000 });
   const { jobs } = schema;
@@ -74,10 +93,11 @@ test.concurrent.for(backends)(
     const { services, owner: crowding } = scene;
     const other = await addOwner(services);
     const worker = await scene.startWorker({ slots, script: { runMs } });
-    const calm = await countTurns(scene, other);
+    const calm = await countTurns(scene, { owner: other, occupied: await occupySlots(scene, crowding) });
+    const occupied = await occupySlots(scene, crowding);
     const ids = await insertMany(scene, crowding, crowd);
     ids.push((await submitOne(scene, crowding)).id);
-    const crowded = await countTurns(scene, other);
+    const crowded = await countTurns(scene, { owner: other, occupied });
     // In turn with the crowd's, and behind those that run or had been let out before.
     expect(crowded).toBeLessThanOrEqual(2 * calm + 2 * slots);
     expect(await worker.term()).toBe(0);

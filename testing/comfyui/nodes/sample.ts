@@ -116,9 +116,12 @@ export function schedule({ inputs, classType }: NodeCall): NodeResult {
 /** A picture that depends on the sampler's signature: seed, prompt, model, steps and all else that goes in. */
 async function sample(call: NodeCall, steps: number, denoise: number): Promise<Value> {
   const latent = call.inputs.latent("latent_image");
+  let preview: Preview | undefined;
   for (let step = 1; step <= steps; step += 1) {
     await call.step();
-    const preview = call.arePreviewsOn ? await makePreview(call, latent, step / steps) : undefined;
+    // Every step sends a preview, as a real server does; in a long run several send the same one.
+    if (call.arePreviewsOn && isPreviewDue(step, steps))
+      preview = await makePreview(call, latent, step / steps);
     await call.progress(step, steps, preview);
   }
   const pixels: Frame[] = [];
@@ -140,6 +143,15 @@ function paintOver(
   if (!latent.mask) return mixed;
   return composite({ destination: given, source: mixed, mask: latent.mask, leftPx: 0, topPx: 0 });
 }
+/** Different previews of one run at most, since one costs as much CPU time as many steps of the simulator. */
+const previewsPerRun = 8;
+
+/** Whether a new preview is made before this step is reported. */
+function isPreviewDue(step: number, steps: number): boolean {
+  const shareAt = (at: number) => Math.ceil((at / steps) * previewsPerRun);
+  return shareAt(step) > shareAt(step - 1);
+}
+
 /** `--preview-size` of the real server, which also enlarges to it. */
 const previewSidePx = 512;
 
