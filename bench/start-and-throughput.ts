@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
-import pg from "pg";
 import { newId } from "@atelier/server/platform";
-import { type Backend, createSignals, openStage } from "./stage.ts";
+import { countStatements } from "@atelier/testing/postgres";
+import { type Backend, createSignals, openStage, type Stage } from "./stage.ts";
 import { startNaive } from "./stock.ts";
 import { startZeroWork } from "./studio.ts";
 
@@ -71,25 +71,19 @@ interface Calls {
 
 /** Counts SQL statements and Redis commands that this process sends while `work` runs; both are one round trip each. */
 async function countCalls(work: () => Promise<void>): Promise<Calls> {
-  const calls = { sql: 0, redis: 0 };
-  const query: unknown = Reflect.get(pg.Client.prototype, "query");
+  let redis = 0;
   const send: unknown = Reflect.get(Redis.prototype, "sendCommand");
-  if (typeof query !== "function" || typeof send !== "function") throw new Error("the clients have changed");
-  Reflect.set(pg.Client.prototype, "query", function counted(this: pg.Client, ...args: unknown[]): unknown {
-    calls.sql += 1;
-    return Reflect.apply(query, this, args);
-  });
+  if (typeof send !== "function") throw new Error("the client has changed");
   Reflect.set(Redis.prototype, "sendCommand", function counted(this: Redis, ...args: unknown[]): unknown {
-    calls.redis += 1;
+    redis += 1;
     return Reflect.apply(send, this, args);
   });
   try {
-    await work();
+    const sql = await countStatements(work);
+    return { sql, redis };
   } finally {
-    Reflect.set(pg.Client.prototype, "query", query);
     Reflect.set(Redis.prototype, "sendCommand", send);
   }
-  return calls;
 }
 
 /** Quantile of unsorted values, by linear interpolation; `share` 0..1. */
@@ -141,6 +135,14 @@ export function showRatio({ median, lowerQuartile, upperQuartile }: Ratio): stri
   return `${show(median)} (quartiles ${show(lowerQuartile)} to ${show(upperQuartile)})`;
 }
 
+/** Number of transactions of the server that wrote something. */
+async function readTransactions(stage: Stage): Promise<number> {
+  const [row] = await stage.query<{ next: string }>(
+    "select pg_snapshot_xmax(pg_current_snapshot())::text as next",
+  );
+  return Number(row?.next);
+}
+
 const throughputRounds = 3;
 const jobs = 1_000;
 const slots = 10;
@@ -180,9 +182,11 @@ export async function benchThroughput(backend: Backend): Promise<string[]> {
     ours,
     reference: () => run(() => naive.add(newId())),
   });
+  const before = await readTransactions(stage);
   const calls = await countCalls(async () => {
     await ours();
   });
+  const commits = (await readTransactions(stage)) - before;
   await naive.close();
   await product.close();
   await stage.close();
@@ -191,7 +195,7 @@ export async function benchThroughput(backend: Backend): Promise<string[]> {
   return [
     `${jobs} jobs, accept to completed: ${show(rate.median, 0)} jobs/s; raw BullMQ add + process: ${show(reference.median, 0)} jobs/s`,
     `ratio: ${showRatio(summarise(results.map((round) => round.ours / round.reference)))}`,
-    `per job: ${show(calls.sql / jobs, 1)} SQL statements, ${show(calls.redis / jobs, 1)} Redis commands`,
+    `per job: ${show(calls.sql / jobs, 1)} SQL statements, ${show(commits / jobs, 1)} commits, ${show(calls.redis / jobs, 1)} Redis commands`,
   ];
 }
 

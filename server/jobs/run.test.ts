@@ -10,11 +10,14 @@ import {
   type TestOwner,
   testQueue,
 } from "@atelier/testing/jobs";
+import { countStatements } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { writeQueues } from "../nodes/index.ts";
 import { newId } from "../platform/index.ts";
+import { scheduleDispatch } from "./dispatch.ts";
 import { claim, complete, handBackUnknown, type Offer, start } from "./run.ts";
+import { submit } from "./submit.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
@@ -261,5 +264,45 @@ describe("run", () => {
     const completion = { lease, outputs: [], facts: {} };
     expect(await complete(services, completion)).toMatchObject({ status: "completed", revision: 5 });
     expect(await complete(services, completion)).toMatchObject({ status: "completed", revision: 5 });
+  });
+
+  test("P2 from submit to completed a job takes at most six statements", async () => {
+    const { services } = opened;
+    const remembering = {
+      ...services,
+      config: { ...services.config, timing: { ...services.config.timing, placesMs: 60_000 } },
+    };
+    for (const table of [schema.jobs, schema.nodes]) await services.db.delete(table);
+    const nodeId = await addNode(services, { slots: 4 });
+    const jobCount = 40;
+    const submitAll = async () => {
+      for (let at = 0; at < jobCount; at += 1)
+        await submit(
+          remembering,
+          { kind: "upscale", inputs: { image: owner.imageId } },
+          { submitter: { userId: owner.userId, isGuest: false } },
+        );
+    };
+    /** One slot of a worker: claims until nothing is left. */
+    const runAll = async () => {
+      for (let ended = 0; ended < jobCount / 4;) {
+        const job = await claim(remembering, { nodeId, queue: testQueue, offers: localOffers });
+        if (!job) await scheduleDispatch(remembering, testQueue);
+        else {
+          await complete(remembering, {
+            lease: { jobId: job.id, attempt: job.attempt, nodeId },
+            outputs: [],
+            facts: {},
+          });
+          ended += 1;
+        }
+      }
+    };
+    const statements = await countStatements(async () => {
+      await submitAll();
+      await Promise.all([runAll(), runAll(), runAll(), runAll()]);
+    });
+    expect(await services.db.$count(schema.jobs, eq(schema.jobs.status, "completed"))).toBe(jobCount);
+    expect(statements / jobCount).toBeLessThanOrEqual(6);
   });
 });

@@ -14,7 +14,8 @@ const cases = points.flatMap((point) => rescuers.map((rescuer) => ({ point, resc
 
 const lost = {
   fetched: [],
-  claimed: ["claimed", "worker_lost", "queued"],
+  // A job of the local engine is started by its claim.
+  claimed: ["claimed", "started", "worker_lost", "queued"],
   running: ["claimed", "started", "worker_lost", "queued"],
   stored: ["claimed", "started", "worker_lost", "queued"],
 } satisfies Partial<Record<PausePoint, string[]>>;

@@ -6,3 +6,4 @@ export {
   startTestPostgres,
   type TestPostgres,
 } from "./servers.ts";
+export { countStatements } from "./count.ts";

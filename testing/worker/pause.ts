@@ -107,8 +107,8 @@ function bound<T extends object>(object: T, name: string | symbol): unknown {
 }
 
 /**
- * The transaction that completes a job is the first one after its objects were put; so that it cannot slip by, no
- * transaction of the process gets through any more.
+ * The statement that completes a job is the first one after its objects were put; so that it cannot slip by, no
+ * statement of that kind and no transaction of the process gets through any more.
  */
 function pauseAfterPut(services: Services, pause: Pause): Services {
   let puts = 0;
@@ -124,7 +124,9 @@ function pauseAfterPut(services: Services, pause: Pause): Services {
   });
   const db = new Proxy(services.db, {
     get: (object, name) =>
-      name === "transaction" && puts >= filesPerOutput ? () => pause(forEver) : bound(object, name),
+      (name === "transaction" || name === "execute") && puts >= filesPerOutput
+        ? () => pause(forEver)
+        : bound(object, name),
   });
   return { ...services, disk, db };
 }
