@@ -132,11 +132,10 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
 
   return {
     async send(channel, text) {
-      // One statement, so that the parts of a text arrive together.
-      await pool.query("select pg_notify($1, part) from unnest($2::text[]) part", [
-        nameOf(channel),
-        cutText(text),
-      ]);
+      // One statement, so that the parts of a text arrive together. Its commit waits for no disk: a hint may be lost.
+      const notify =
+        "select pg_notify($1, part) from unnest($2::text[]) part, set_config('synchronous_commit', 'off', true)";
+      await pool.query(notify, [nameOf(channel), cutText(text)]);
     },
     listen(channel, onText) {
       const isFirst = listeners.size === 0;
