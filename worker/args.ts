@@ -60,7 +60,7 @@ export function possibleKinds(
   return jobKinds.filter((kind) => known.includes(kind));
 }
 
-/** Exit code of a worker that an admin retired; its supervisor does not start it again. */
+/** Exit code of a worker that an admin requested to stop; its supervisor does not start it again. */
 export const retiredExitCode = 20;
 
 export const usage = `Usage: worker [--only KINDS] [--once [--wait SECONDS]]

@@ -109,7 +109,7 @@ interface AdminRequestsInput {
   readonly consumers: Pick<Consumers, "setActive">;
   /** With a full disk the node claims nothing. */
   readonly space: Pick<Space, "isEnough">;
-  /** An admin retires the node: the process should end. */
+  /** An admin requested the stop: the process finishes its jobs and ends. */
   readonly onRetire: () => void;
 }
 
@@ -121,7 +121,7 @@ interface RepublishInput {
 
 const republishMs = 60_000;
 
-/** Applies what admins request of this node, every second: settings, drained servers, retirement. */
+/** Applies what admins request of this node, every second: settings, drained servers, the stop. */
 export function startAdminRequests(services: Services, input: AdminRequestsInput): Loop {
   return startLoop(services.log, "admin requests", async () => {
     const node = input.incarnation.current();

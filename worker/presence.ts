@@ -67,7 +67,7 @@ interface ShutDownInput {
   readonly incarnation: Incarnation;
   readonly runs: Runs;
   readonly consumers: Pick<Consumers, "close">;
-  /** Resolves when the grace time begins. A node that is only retired has no grace time and finishes its jobs. */
+  /** Resolves when the grace time begins. A node that an admin stops has no grace time and finishes its jobs. */
   readonly signalled: Promise<unknown>;
 }
 

@@ -43,7 +43,7 @@ export interface Runs {
   /** Stops the run of this lease only; a later attempt of the same job continues. */
   stop(lease: Lease, reason: StopReason): void;
   stopAll(reason: StopReason): void;
-  /** From now on no job is claimed. */
+  /** Stops claims: no job is claimed after this call. */
   close(): void;
   isClosed(): boolean;
   /** Resolves when no run is left. */

@@ -103,7 +103,7 @@ async function look({ services, held }: State, { pool, nodeId }: Look): Promise<
   pool.setTaken(new Set(others.map(({ url }) => url)));
 }
 
-/** A lost run is over when nothing listens at the address any more: it ended with its server. */
+/** A lost run has ended when its server has ended: no process listens at the address. */
 function hasEnded(servers: readonly ServerState[], { url, isLost }: SeenLease): boolean {
   return isLost && servers.some((server) => server.url === url && server.refusesConnections);
 }

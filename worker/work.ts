@@ -20,7 +20,7 @@ import { createServerLeases } from "./server-leases.ts";
 import type { ServerPool } from "./servers/index.ts";
 import { createSpace, startSpaceWatch } from "./space.ts";
 
-/** Why the process stops: a signal, or an admin who retires its node. */
+/** Why the process stops: a signal, or the request of an admin to stop its node. */
 type StopCause = NodeJS.Signals | "retired";
 
 export interface WorkInput {

@@ -8,7 +8,7 @@ import { LiveData, useOverview, useWindow } from "./live.tsx";
 import { formatAge, formatSpan, Panel, Sparkline, Times } from "./parts.tsx";
 import { QueueTable } from "./queue-table.tsx";
 
-/** How exact the estimated waiting times were. */
+/** The error of the estimated waiting times. */
 function EstimatePanel({ overview: { estimate, window } }: { readonly overview: Overview }) {
   const t = useTranslations("admin.figures");
   const admin = useTranslations("admin");

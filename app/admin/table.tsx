@@ -11,7 +11,7 @@ interface TableProps {
   readonly children: ReactNode;
 }
 
-/** Hides a cell between `md` and `xl`: there the table has no room for it. */
+/** Hides a cell between `md` and `xl`, where the table is too narrow for all columns. */
 export const columnWithRoom = "md:max-xl:hidden";
 
 /**

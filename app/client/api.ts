@@ -11,7 +11,7 @@ export function newId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** False also for errors that a retry cannot change. After `unauthorized` the retry begins with a new session. */
+/** One retry, none for `not_found` and `bad_request`. Before the retry of `unauthorized` the session is dropped. */
 function mayRetry(failures: number, error: unknown): boolean {
   const { code } = failureOf(error);
   if (code === "unauthorized") forgetSession();

@@ -73,8 +73,8 @@ async function fetchMe() {
 const meQuery = { queryKey: keys.me, queryFn: fetchMe, staleTime: Infinity } as const;
 
 /**
- * The user of this browser; undefined until it is known, and during hydration: the frame hydrates before the page, so a
- * cached answer would make the page differ from the server's HTML.
+ * The user of this browser; undefined until loaded, and during hydration: the frame hydrates first and may
+ * fill the cache, and then the page would differ from the server's HTML.
  */
 export function useMe() {
   const isHydrated = useIsHydrated();
@@ -117,7 +117,7 @@ function isAnyUnavailable(capabilities: Capabilities | undefined): boolean {
   return capabilities?.items.some(({ available, reason }) => !available || reason !== null) ?? false;
 }
 
-/** The query of the capabilities, for pages that show its error. Without data during hydration, as `useMe`. */
+/** The query of the capabilities, for pages that show its error. Without data during hydration, like `useMe`. */
 export function useCapabilitiesQuery() {
   const isHydrated = useIsHydrated();
   const query = useQuery({

@@ -125,7 +125,7 @@ export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined):
 
 type SourceJob = Pick<JobView, "params" | "workflow">;
 
-/** The form values that make the picture of a job again. */
+/** The form values that repeat a job. */
 export function formOfJob(
   { params, workflow }: SourceJob,
   { settings }: Pick<CreateForm, "settings">,
@@ -156,7 +156,7 @@ export function formOfJob(
 const numberOrUndefined = (value: unknown) => (typeof value === "number" ? value : undefined);
 const textOrEmpty = (value: unknown) => (typeof value === "string" ? value : "");
 
-/** The aspect whose size for this workflow is exactly `size`; null for a size that was typed. */
+/** The aspect whose size for this workflow is exactly `size`; null when no aspect gives this size. */
 function aspectOf({ width, height }: Size, workflow: OfferedWorkflow | undefined): Aspect | null {
   if (workflow === undefined) return null;
   return (

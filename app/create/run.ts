@@ -68,7 +68,7 @@ export function useCreateRun() {
         }),
       );
       for (const [index, answer] of answers.entries()) {
-        // The job of this key was removed: the server would refuse the key for ever.
+        // The job of this key was removed: the server would always refuse this key.
         if (answer.status === "rejected" && failureOf(answer.reason).code === "conflict")
           batch.renewKey(requests, index);
       }

@@ -8,7 +8,7 @@ import { useJob } from "../live/hooks.tsx";
 import type { VersionHistory } from "./editor.tsx";
 import { emptyHistory, stepHistory, type Stroke, type StrokeHistory } from "./mask.ts";
 
-/** Whether a stroke was not used by the job: showing another version clears the strokes. */
+/** Whether there are strokes that the job did not use (`spent`). To show another version would delete them. */
 export function hasUnusedStrokes(strokes: readonly Stroke[], spent: readonly Stroke[]): boolean {
   return strokes.some((stroke) => !spent.includes(stroke));
 }
@@ -27,7 +27,7 @@ function boundSize(sizePx: number): number {
   return Math.round(Math.min(brushLimits.max, Math.max(brushLimits.min, sizePx)));
 }
 
-/** Tool, brush size and strokes of one editing session; `before` holds the strokes to start with. */
+/** Tool, brush size and strokes of one editing session; `before` holds the initial strokes. */
 export function useEditor(before: StrokeHistory = emptyHistory) {
   const [tool, setTool] = useState<Tool>("brush");
   const [sizePx, setSize] = useState(48);

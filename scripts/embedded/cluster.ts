@@ -5,7 +5,7 @@ import path from "node:path";
 import { isPidAlive } from "../process/lock.ts";
 import { databaseName, markRole, newRoleStatements, superuser } from "./product-role.ts";
 
-/** The embedded database cannot be provided; the message is for people and contains what to do. */
+/** The embedded database cannot be started; the message is for the user and contains the remedy. */
 export class StartError extends Error {
   readonly tag = "StartError";
 }
@@ -36,7 +36,7 @@ function binaryPath(name: "postgres" | "initdb"): string {
   return path.join(findNativeDir(), "bin", process.platform === "win32" ? `${name}.exe` : name);
 }
 
-/** What a server writes about itself into its data folder. */
+/** The content of the pid file that a server writes into its data folder. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
@@ -62,7 +62,7 @@ function isPostgres(pid: number): boolean {
   }
 }
 
-/** The live server of this data folder; null when there is none (the file of a dead one counts as none). */
+/** The live server of this data folder; null when none runs; the file of an ended server is ignored. */
 export function readPostmaster(clusterDir: string): Postmaster | null {
   let lines: string[];
   try {
@@ -76,8 +76,8 @@ export function readPostmaster(clusterDir: string): Postmaster | null {
 }
 
 /**
- * Removes the file of a dead server. PostgreSQL clears it itself unless its pid now belongs to some other
- * program (usual after a container restart); then it would refuse to start for ever.
+ * Removes the pid file of an ended server. PostgreSQL removes it itself, unless another program now has that pid (usual
+ * after a container restart); then every start would fail.
  */
 export function clearDeadPostmasterFile(clusterDir: string): void {
   if (readPostmaster(clusterDir) === null) rmSync(fileOf(clusterDir), { force: true });
@@ -85,9 +85,9 @@ export function clearDeadPostmasterFile(clusterDir: string): void {
 
 /** How a PostgreSQL program is started: PostgreSQL refuses to run as root. */
 export interface RunAs {
-  /** Put before the program and its arguments. */
+  /** Command placed before the program and its arguments. */
   readonly prefix: readonly string[];
-  /** User that the program changes to; null = the present one. */
+  /** User that runs the program; null: the current user. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
 }
 
@@ -129,7 +129,7 @@ export function commandOf(runAs: RunAs, name: "postgres" | "initdb", args: reado
   return { file, args: rest, user: runAs.user ?? {} };
 }
 
-/** Sized for a laptop: small shared memory, no helper processes that an image studio does not need. */
+/** Settings for a laptop: small shared memory, no helper processes that this application does not need. */
 const settings = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -221,7 +221,7 @@ function checkVersion(clusterDir: string): void {
   );
 }
 
-/** Makes the data folder with an empty database in it, once; it appears whole or not at all. */
+/** Creates the data folder with an empty database, if missing. The final path appears only when it is complete. */
 export function createCluster(clusterDir: string, plan: ClusterPlan): void {
   if (existsSync(clusterDir)) {
     checkVersion(clusterDir);

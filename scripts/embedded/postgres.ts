@@ -15,12 +15,12 @@ import { chooseRunAs, createCluster, readPostmaster } from "./cluster.ts";
 import { databaseName, ensureProductRole, productUser, superuser } from "./product-role.ts";
 import { type ServerPlan, startServer, stopServer } from "./server.ts";
 
-/** Processes that need the database of a data folder; it stops when the last one leaves. One file each. */
+/** Folder of the holder files: one per process that uses the database. The last holder stops it. */
 function folderOf(dataDir: string): string {
   return path.join(dataDir, "run", "database-holders");
 }
 
-/** Enters this process and returns the file to leave with. Call it under the folder's lock. */
+/** Creates the holder file of this process and returns its path. Call it under the folder's lock. */
 function enterHolder(dataDir: string): string {
   mkdirSync(folderOf(dataDir), { recursive: true });
   const file = path.join(folderOf(dataDir), `${randomUUID()}.json`);
@@ -36,11 +36,11 @@ function isHeldBy(file: string): boolean {
   try {
     return isAlive(JSON.parse(readFileSync(file, "utf8")));
   } catch {
-    return false; // Its writer died half-way.
+    return false; // The file is incomplete: its writer was killed.
   }
 }
 
-/** Whether any live process needs the database; forgets those that died without leaving. Call it under the lock. */
+/** Whether a live process uses the database; deletes the files of ended processes. Call it under the lock. */
 function hasLiveHolder(dataDir: string): boolean {
   const files = readdirSync(folderOf(dataDir)).map((name) => path.join(folderOf(dataDir), name));
   const dead = files.filter((file) => !isHeldBy(file));
@@ -56,7 +56,10 @@ function readIfThere(file: string): string | null {
   }
 }
 
-/** Reads `<dataDir>/secrets/<name>`; makes it on first use (256 random bits, mode 0600). Safe against two at once. */
+/**
+ * Reads `<dataDir>/secrets/<name>`; creates it on first use (256 random bits, mode 0600). Safe with simultaneous
+ * callers.
+ */
 export function readOrCreateSecret(dataDir: string, name: string): string {
   const folder = path.join(dataDir, "secrets");
   const file = path.join(folder, name);
@@ -66,7 +69,7 @@ export function readOrCreateSecret(dataDir: string, name: string): string {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
   try {
-    linkSync(draft, file); // Unlike a rename it never replaces what another process has just written.
+    linkSync(draft, file); // Unlike a rename, a link never replaces a file that another process has just written.
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   } finally {
@@ -76,11 +79,11 @@ export function readOrCreateSecret(dataDir: string, name: string): string {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Folder of all embedded things; the server's own data is in its `postgres`. */
+  /** The data folder; PostgreSQL uses its subfolder `postgres`. */
   readonly dataDir: string;
   /** Fixed port. Default: 54320, or any free one. */
   readonly port?: number;
-  /** Server settings over the defaults, for instance `{ fsync: "off" }` in tests. */
+  /** Server settings that replace defaults, for instance `{ fsync: "off" }` in tests. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -88,13 +91,13 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** Address of the database `atelier` for the role that owns it, with its password. Does not change while held. */
   readonly url: string;
-  /** The same for the superuser of the server: for servers of tests, never for the product. */
+  /** The same address for the superuser of the server: only for tests, never for the product. */
   readonly superuserUrl: string;
   readonly port: number;
   /** Pid of the server's first process. */
   pid(): number | null;
   isRunning(): boolean;
-  /** Starts the server again, on the same port, if it died. */
+  /** Starts the server again on the same port if it has ended. */
   revive(): Promise<void>;
   /** Releases the server; it stops when no live process holds it, whichever process started it. Idempotent. */
   close(): Promise<void>;
@@ -156,8 +159,8 @@ function lockOf(dataDir: string): string {
 }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, or attaches to the one that runs. Throws StartError.
- * A server whose earlier owner is dead is thereby taken over: the last holder stops it.
+ * Starts the embedded PostgreSQL of a data folder, or uses the one that already runs, also when the process
+ * that started it has ended: the last holder stops it. Throws StartError.
  */
 export async function openPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = path.resolve(options.dataDir);
@@ -165,7 +168,7 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
   return withFileLock(lockOf(dataDir), async () => {
     const passwords = readPasswords(dataDir);
     const runAs = chooseRunAs();
-    // The server of another user must reach its own folder, which is closed to all others.
+    // As root the server runs as another user, who must be able to reach its own folder.
     if (runAs.user) chmodSync(dataDir, statSync(dataDir).mode | 0o011);
     const clusterDir = path.join(dataDir, "postgres");
     const { port = null, settings = {} } = options;

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 export const databaseName = "atelier";
-/** Made with the cluster, which cannot exist without it. Only the set-up of the embedded server logs in as this role. */
+/** Superuser, created with the cluster by `initdb`. Only the set-up of the embedded server logs in as this role. */
 export const superuser = "atelier";
 /** Owner of the database without rights on the server: SQL of the product can neither run programs nor read files. */
 export const productUser = "atelier_app";
@@ -41,7 +41,7 @@ function isMarked(clusterDir: string, password: string): boolean {
   }
 }
 
-/** A statement for each object of the database that belongs to the superuser, without those of PostgreSQL itself. */
+/** One statement for each database object that the superuser owns, except the objects of PostgreSQL itself. */
 const ownerStatements = `
   WITH mine AS (SELECT oid FROM pg_roles WHERE rolname = '${superuser}'),
   own_schema AS (
@@ -70,25 +70,25 @@ const ownerStatements = `
   SELECT format('ALTER %s %s OWNER TO ${productUser}', kind, name) AS statement FROM objects`;
 
 const sessionOptions = [
-  // Objects of the product must not be found in place of those of PostgreSQL.
+  // Names must resolve to objects of PostgreSQL, never to objects of the product.
   "search_path=pg_catalog",
-  // Longer than any transaction of the product lives.
+  // Longer than any transaction of the product.
   "lock_timeout=20s",
-  // The log must not get the password.
+  // The password must not be logged.
   "log_min_error_statement=panic",
 ];
 
 /**
- * Gives the product its own role in a cluster of an earlier version, where it worked as the superuser, or a role with
- * another password. Each statement commits by itself, so that a version that still runs is held up briefly; after a
- * crash the next start repeats all of them.
+ * Creates the product's role in a cluster of an earlier version, where the product used the superuser, or sets a new
+ * password. Each statement commits by itself, so that a running earlier version is blocked only briefly; after a crash
+ * the next start repeats all of them.
  */
 export async function ensureProductRole(
   clusterDir: string,
   { superuserUrl, password }: { readonly superuserUrl: string; readonly password: string },
 ): Promise<void> {
   if (isMarked(clusterDir, password)) return;
-  // Loaded only here: the driver would take 9 MB of each supervisor for its whole life.
+  // Loaded only here: the driver would cost each supervisor 9 MB permanently.
   const { default: pg } = await import("pg");
   const options = sessionOptions.map((option) => `-c ${option}`).join(" ");
   const client = new pg.Client({ connectionString: superuserUrl, options });

@@ -21,11 +21,14 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has just ended.
+    // The process has already ended.
   }
 }
 
-/** Stops the live server of the data folder: closes all sessions and writes a checkpoint; after 15 s without that. */
+/**
+ * Stops the live server of the data folder: closes all sessions and writes a checkpoint; after 15 s it stops without a
+ * checkpoint.
+ */
 export async function stopServer(clusterDir: string): Promise<void> {
   const server = readPostmaster(clusterDir);
   if (!server) return;
@@ -43,7 +46,7 @@ const startTries = 20;
 
 export interface ServerPlan {
   readonly clusterDir: string;
-  /** Fixed port, or null for the usual one or any free one. */
+  /** Fixed port; null: the usual port, or any free one. */
   readonly port: number | null;
   readonly settings: Readonly<Record<string, string>>;
   readonly runAs: RunAs;
@@ -73,7 +76,7 @@ async function launch(plan: ServerPlan): Promise<Postmaster | null> {
     serverArgs(plan.clusterDir, port, plan.settings),
   );
   const log = openLog(plan.clusterDir);
-  // A process group of its own: Ctrl-C in the terminal must not reach the database before the app.
+  // Its own process group: Ctrl-C in the terminal must not stop the database before the app.
   const child = spawn(file, args, { ...user, detached: true, stdio: ["ignore", log, log] });
   closeSync(log);
   let hasEnded = false;
@@ -89,7 +92,7 @@ async function launch(plan: ServerPlan): Promise<Postmaster | null> {
   return hasEnded ? null : readPostmaster(plan.clusterDir);
 }
 
-/** The live server once it is ready; null when there is none (waits for one that is just going). */
+/** The live server once it is ready; null when there is none (waits for one that is stopping). */
 async function findServer(clusterDir: string): Promise<Postmaster | null> {
   const settled = await waitUntil(() => {
     const status = readPostmaster(clusterDir)?.status;
@@ -100,7 +103,7 @@ async function findServer(clusterDir: string): Promise<Postmaster | null> {
   return found && isPidAlive(found.pid) ? found : null;
 }
 
-/** Attaches to the live server of the data folder, else starts one. Call it under the folder's lock. */
+/** Uses the live server of the data folder, else starts one. Call it under the folder's lock. */
 export async function startServer(plan: ServerPlan): Promise<Postmaster> {
   for (let attempt = 1; attempt <= startTries; attempt += 1) {
     const found = await findServer(plan.clusterDir);
@@ -108,7 +111,7 @@ export async function startServer(plan: ServerPlan): Promise<Postmaster> {
     clearDeadPostmasterFile(plan.clusterDir);
     const started = await launch(plan);
     if (started) return started;
-    // After a crash the old server's children hold its shared memory for a moment.
+    // After a crash the old server's child processes keep its shared memory for a moment.
     await sleep(100 * Math.min(attempt, 5));
   }
   throw new StartError(`The embedded PostgreSQL does not start. Its log: ${logFileOf(plan.clusterDir)}`);

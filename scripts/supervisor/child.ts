@@ -2,23 +2,23 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { waitUntil } from "../process/tools.ts";
 
-/** How long a part that died waits before it is started again. */
+/** Delays before a child that exited is started again. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
-  /** After it has run for this long the next wait is the first one again. */
+  /** A child that ran at least this long is started again after `firstMs`. */
   readonly healthyMs: number;
 }
 
 export const usualBackoff: Backoff = { firstMs: 1_000, maxMs: 30_000, healthyMs: 60_000 };
 
-/** The next wait: doubles from death to death unless the part had run well before. */
+/** The next delay: twice the previous one, or `firstMs` when the child had run for `healthyMs`. */
 export function nextDelayMs(backoff: Backoff, previousMs: number, ranMs: number): number {
   if (previousMs === 0 || ranMs >= backoff.healthyMs) return backoff.firstMs;
   return Math.min(previousMs * 2, backoff.maxMs);
 }
 
-/** Passes whole lines on with `[name]` before them; the last one also without its line end. */
+/** Writes each complete line with the prefix `[name]`, and a last line without a line end too. */
 function prefixOutput(stream: Readable, name: string, write: (line: string) => void): void {
   let rest = "";
   stream.setEncoding("utf8");
@@ -38,42 +38,42 @@ export interface ChildSpec {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** How long it may take to end after SIGTERM. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
-  /** An end with this code, or with any, is for good: it is not started again. */
+  /** Exit code after which the child is not started again; `any`: it is never started again. */
   readonly lastCode?: number | "any";
 }
 
 export interface ChildHooks {
   readonly backoff: Backoff;
   readonly say: (line: string) => void;
-  /** Called when a process was started or has ended, so that the state file can follow. */
+  /** Called after each start and end, to update the state file. */
   readonly onChange: () => void;
 }
 
-/** A child process that is started again whenever it dies, until it is stopped or ends for good. */
+/** A child process that is started again after each exit, until `stop` or an exit with `lastCode`. */
 export interface Child {
   readonly name: string;
   pid(): number | null;
-  /** Resolves with the exit code of its last end; null when a signal ended it. */
+  /** Resolves with the exit code of the last process; null when a signal ended it. */
   readonly over: Promise<number | null>;
-  /** SIGTERM, a wait of `graceMs`, then SIGKILL to what is left of its process group. */
+  /** Sends SIGTERM, waits `graceMs`, then sends SIGKILL to the rest of the process group. */
   stop(): Promise<void>;
-  /** SIGKILL to the whole group at once. */
+  /** Sends SIGKILL to the whole process group. */
   kill(): void;
 }
 
-/** Leftovers of a group: a child may have started processes that outlive it. */
+/** Sends SIGKILL to a process group: a child may have started processes that outlive it. */
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nothing of it is left.
+    // The process has already ended.
   }
 }
 
 function launch(spec: ChildSpec, say: (line: string) => void): ChildProcess {
-  // A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which stops all in order.
+  // Its own process group: Ctrl-C in the terminal reaches only the supervisor, which stops the children in order.
   const child = spawn(spec.file, spec.args, {
     cwd: spec.cwd,
     env: spec.env,

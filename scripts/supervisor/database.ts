@@ -2,11 +2,11 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 import { migrate, openDatabase } from "@atelier/server/db";
 import { reasonOf } from "@atelier/server/doctor";
-// Not by the door of accounts, which loads the whole account service.
+// Not through `accounts/index.ts`, which loads the whole account service.
 import { firstAdminSecret, hasAdmin } from "../../server/accounts/first-admin.ts";
 import { readOrCreateSecret } from "../embedded/postgres.ts";
 
-/** The token of the first admin; empty when there is one already. */
+/** The token for creating the first admin; empty when an admin exists. */
 async function readFirstAdminToken(url: string, dataDir: string): Promise<string> {
   const database = openDatabase({ url, applicationName: "atelier start", maxConnections: 1 });
   try {
@@ -25,8 +25,8 @@ async function prepare(role: string | undefined): Promise<void> {
   process.stdout.write(await readFirstAdminToken(url, process.env["ATELIER_DATA_DIR"] ?? ".data"));
 }
 
-// A step of the supervisor, in one process because loading the packages takes longest: brings the database to the
-// current schema; then, where pages are served, prints the token of the first admin while there is none.
+// A step of the supervisor: migrates the database; then, for roles with pages, prints the token for the first admin if
+// no admin exists. One process for both, because loading the packages takes longest.
 try {
   await prepare(process.argv[2]);
 } catch (error) {

@@ -67,7 +67,7 @@ async function report(role: Role): Promise<PreflightReport> {
   return { problems: [], settings: await resolveSettings(env) };
 }
 
-// A process of its own, so that what the checks load does not stay in the supervisor's memory. Prints JSON.
+// A separate process, so that the packages of the checks do not stay in the supervisor's memory. Prints JSON.
 const role = process.argv[2] ?? "";
 if (!isRole(role)) throw new Error(`Unknown role "${role}".`);
 process.stdout.write(JSON.stringify(await report(role)));

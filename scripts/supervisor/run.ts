@@ -10,7 +10,7 @@ import type { ChildSpec } from "./child.ts";
 import { listenForStop, type StopSignals, watchLauncher } from "./signals.ts";
 import { childrenOf, supervise, sweepLeftovers } from "./supervise.ts";
 
-/** What one supervisor runs: `dev` pages and worker, `start` the built pages, `worker` a worker. */
+/** Role of a supervisor: `dev` runs pages and a worker, `start` the built pages, `worker` a worker. */
 export type Role = "dev" | "start" | "worker";
 
 /** Roles that serve pages. */
@@ -26,7 +26,7 @@ interface StepResult {
   readonly output: string;
 }
 
-/** Runs a script of ours in a process of its own to its end and returns what it printed; errors go to the terminal. */
+/** Runs one of our scripts as a process and returns its output after its end; stderr goes to the terminal. */
 function runStep(args: readonly string[], env: NodeJS.ProcessEnv): Promise<StepResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [quickResolveFlag, ...args], {
@@ -40,22 +40,22 @@ function runStep(args: readonly string[], env: NodeJS.ProcessEnv): Promise<StepR
   });
 }
 
-/** The checked configuration as far as a supervisor needs it. */
+/** The part of the checked configuration that a supervisor needs. */
 export interface Settings {
   readonly host: string;
   readonly port: number;
   /** Absolute. */
   readonly dataDir: string;
-  /** Null = the embedded database. */
+  /** Null: the embedded database. */
   readonly databaseUrl: string | null;
-  /** Null = the generated one of the data folder. */
+  /** Null: the generated secret of the data folder. */
   readonly authSecret: string | null;
   readonly appUrl: string;
   /** Grace time of a worker at SIGTERM. */
   readonly stopGraceMs: number;
-  /** Kinds that a worker is narrowed to; empty for all. */
+  /** Kinds to which the worker is limited; empty: all kinds. */
   readonly only: readonly string[];
-  /** Kinds that a worker could ever take with this configuration. */
+  /** Kinds that a worker with this configuration can take. */
   readonly possibleKinds: readonly string[];
 }
 
@@ -72,7 +72,7 @@ function say(line: string): void {
   console.log(line);
 }
 
-/** One line; with LOG_LEVEL debug or trace the whole stack. */
+/** The text of an error: one line, or the whole stack with LOG_LEVEL debug or trace. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const wantsMore = ["debug", "trace"].includes(process.env["LOG_LEVEL"] ?? "");
@@ -88,7 +88,7 @@ function list(problems: readonly Problem[]): string {
 async function sweep(): Promise<void> {
   const dataDir = process.env["ATELIER_DATA_DIR"]?.trim() || ".data";
   if (!existsSync(dataDir)) return;
-  // What is wrong with the folder shows in the checks that follow, together with everything else.
+  // Problems of the folder are reported by the checks below.
   const swept = await sweepLeftovers(path.resolve(dataDir)).catch(() => []);
   if (swept.length > 0) say(`Ended what a killed start had left running: ${swept.join(", ")}`);
 }
@@ -104,25 +104,25 @@ async function check(role: Role): Promise<Settings | null> {
 
 interface DatabaseStep {
   readonly isOk: boolean;
-  /** Of the first admin; empty when there is one, or when no pages are served. */
+  /** Token for creating the first admin; empty when an admin exists or no pages are served. */
   readonly adminToken: string;
 }
 
 const notPrepared: DatabaseStep = { isOk: false, adminToken: "" };
 
-/** Brings the database to the current schema; the step itself prints why it cannot. */
+/** Migrates the database; the step prints the reason of a failure. */
 async function prepareDatabase(role: Role, env: NodeJS.ProcessEnv): Promise<DatabaseStep> {
   const { code, output } = await runStep([path.join(import.meta.dirname, "database.ts"), role], env);
   return { isOk: code === 0, adminToken: output };
 }
 
 const firstAskMs = 250;
-/** A page with a fault is requested less and less often: each request prints its stack. */
+/** The pause between requests grows, because a page with an error prints its stack at each request. */
 const lastAskMs = 10_000;
 
 const statusLine = /^HTTP\/1\.1 (\d{3}) /;
 
-/** Status of the first page. Over a bare socket: `fetch` would add 15 MB to the supervisor for good. */
+/** HTTP status of the first page. Uses a socket, because `fetch` would add 15 MB to the supervisor permanently. */
 function readStatus(host: string, port: number): Promise<number | null> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: 30_000 });
@@ -149,14 +149,14 @@ export function box(lines: readonly string[]): string {
   return [`┌${edge}┐`, ...rows, `└${edge}┘`].join("\n");
 }
 
-/** The lines of the box, with the link of the first admin while there is none. */
+/** The lines of the box, with the link for the first admin if no admin exists. */
 export function readyLines(appUrl: string, adminLink: string | null): string[] {
   const link =
     adminLink === null ? [] : ["", "There is no admin yet. This link makes an account the admin:", adminLink];
   return ["Atelier is ready", appUrl, ...link, "", "Ctrl-C stops it"];
 }
 
-/** Prints the address once the page answers; gives up silently when `isOver`. */
+/** Prints the address once the page answers; returns without output when `isOver`. */
 async function announce(
   settings: Settings,
   options: { say: (text: string) => void; isOver: () => boolean; adminLink: string | null },
@@ -174,12 +174,12 @@ async function announce(
   }
 }
 
-/** The link that makes the first admin; null when there is one already. */
+/** The link for creating the first admin; null when an admin exists. */
 function firstAdminLink({ appUrl }: Settings, token: string): string | null {
   return token === "" ? null : `${appUrl.replace(/\/$/, "")}/sign-in#admin=${token}`;
 }
 
-/** The kinds that this worker takes: as configured, or as chosen at the terminal. */
+/** The kinds that this worker takes: configured, or chosen in the terminal. */
 async function chooseOnly({ settings, flags }: Plan, stop: StopSignals): Promise<readonly string[]> {
   const { only, possibleKinds: kinds } = settings;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
@@ -195,7 +195,7 @@ function environmentOf(settings: Settings, database: EmbeddedPostgres | null): N
     DATABASE_URL: settings.databaseUrl ?? database?.url,
     AUTH_SECRET: settings.authSecret ?? readOrCreateSecret(settings.dataDir, "auth-secret"),
     NEXT_TELEMETRY_DISABLED: "1",
-    // Holds stripped TypeScript too: saves each process the 12 MB of the stripper and half of its start-up time.
+    // The cache also holds stripped TypeScript: it saves each process the 12 MB stripper and half of the start-up time.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? path.join(settings.dataDir, "cache", "node"),
     ATELIER_DATA_DIR: settings.dataDir,
     ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}),
@@ -205,11 +205,11 @@ function environmentOf(settings: Settings, database: EmbeddedPostgres | null): N
 interface Plan {
   readonly role: Role;
   readonly settings: Settings;
-  /** Of a worker that was started by itself. */
+  /** Command-line flags of the role `worker`; null for the other roles. */
   readonly flags: Flags | null;
 }
 
-/** Reports the start: with pages, once they answer. */
+/** Prints the start message; roles with pages print it after the first page answers. */
 function sayReady({ role, settings, flags }: Plan, stop: StopSignals, adminToken: string): void {
   if (role === "worker" && !flags?.once) say("The worker is running. Ctrl-C stops it");
   if (role === "worker") return;
@@ -238,7 +238,7 @@ function runningOnce(spec: ChildSpec, flags: Flags): ChildSpec {
   return { ...spec, args: [...spec.args, ...toArgs(flags)], lastCode: "any" };
 }
 
-/** The whole life of `dev`, `start` or `worker`; sets the exit code. Every fault is printed as plain text. */
+/** Runs `dev`, `start` or `worker` from start to end and sets the exit code. Prints every error as plain text. */
 async function run(role: Role, flags: Flags | null): Promise<void> {
   process.stdout.on("error", () => undefined); // The terminal was closed; SIGHUP follows.
   if (flags && flags.only !== null) process.env["WORKER_ONLY"] = flags.only;
@@ -257,7 +257,7 @@ async function run(role: Role, flags: Flags | null): Promise<void> {
   }
 }
 
-/** Runs the role that is named first; a worker reads its flags from the rest. */
+/** Runs the role in the first argument; a worker reads its flags from the others. */
 export async function runFromArguments([role = "", ...args]: readonly string[]): Promise<void> {
   if (!isRole(role)) throw new Error(`Unknown role "${role}".`);
   if (role !== "worker") return run(role, null);
@@ -270,5 +270,5 @@ export async function runFromArguments([role = "", ...args]: readonly string[]):
   }
 }
 
-// `enter` has replaced its process by this file.
+// `enter` replaced its process with this file.
 if (import.meta.main) await runFromArguments(process.argv.slice(2));

@@ -3,22 +3,22 @@ import { identify, isAlive, type ProcessIdentity } from "../process/lock.ts";
 
 const samePressMs = 400;
 
-/** Whether and how the user wants everything to end. */
+/** Requests to stop the supervisor. */
 export interface StopSignals {
   /** Settles at the first SIGINT, SIGTERM or SIGHUP. */
   readonly requested: Promise<void>;
   readonly isRequested: () => boolean;
-  /** Does what a first signal does. */
+  /** Requests the stop, like the first signal. */
   readonly request: () => void;
-  /** What a second Ctrl-C does. */
+  /** Sets the action for a second Ctrl-C. */
   readonly onSecond: (action: () => void) => void;
-  /** Lets signals end the process as usual again. */
+  /** Removes the listeners: signals end the process again. */
   readonly release: () => void;
 }
 
 /**
  * Listens for stop signals. One press of Ctrl-C can arrive twice (from the terminal and from the package manager), so
- * that a repetition counts from 0.4 s on.
+ * signals within 0.4 s of the first one are ignored.
  */
 export function listenForStop(): StopSignals {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ function readAncestors(): Ancestor[] {
   return ancestors;
 }
 
-/** This process's ancestors up to the topmost package manager; none where /proc does not tell. */
+/** This process's ancestors up to the topmost package manager; empty without /proc. */
 function findLaunchers(): ProcessIdentity[] {
   const ancestors = readAncestors();
   const top = ancestors.findLastIndex(({ command }) => packageManager.test(command));
@@ -81,7 +81,7 @@ function findLaunchers(): ProcessIdentity[] {
 
 /**
  * Calls `onGone` when a part of the chain npx -> sh -> pnpm -> sh that started this process has ended: npx passes
- * SIGTERM on to a shell that dies of it without a word to pnpm, and all that pnpm started would run on unseen.
+ * SIGTERM to a shell that exits without stopping pnpm, so the processes of pnpm would continue to run.
  */
 export function watchLauncher(onGone: () => void): void {
   const launchers = findLaunchers();

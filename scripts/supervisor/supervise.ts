@@ -22,13 +22,13 @@ import type { StopSignals } from "./signals.ts";
 
 const rootDir = path.resolve(import.meta.dirname, "..", "..");
 /**
- * Measured on an idle worker: 245 MB with Node's default, 85 MB with this. What a worker allocates is mostly buffers
- * outside this heap.
+ * Heap option of a worker. Measured when idle: 245 MB with Node's default, 85 MB with this. Most memory of a worker is
+ * buffers outside this heap.
  */
 const smallYoungHeap = "--max-semi-space-size=2";
-/** Pages hold nothing that needs a long goodbye: open streams resume elsewhere. */
+/** Grace time of web processes. They hold no work: open streams reconnect. */
 const webGraceMs = 5_000;
-/** On top of the worker's own grace time, so that it is never killed while it hands its jobs back. */
+/** Added to the worker's own grace time, so that the worker is not killed while it hands its jobs back. */
 const marginMs = 3_000;
 
 function nextArgs(verb: "dev" | "start", settings: Settings): string[] {
@@ -38,12 +38,12 @@ function nextArgs(verb: "dev" | "start", settings: Settings): string[] {
 
 const frontDoor = pathToFileURL(path.join(rootDir, "scripts/web/preload.ts")).href;
 
-/** `next dev` hands NODE_OPTIONS on to the process that serves, and nothing else. */
+/** `next dev` passes only NODE_OPTIONS to the process that serves requests. */
 function behindFrontDoor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, NODE_OPTIONS: `${env["NODE_OPTIONS"] ?? ""} --import=${frontDoor}`.trim() };
 }
 
-/** The processes that a role runs. `env` is what all of them get. */
+/** The processes that a role runs. `env` is the environment of all of them. */
 export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEnv): ChildSpec[] {
   const node = { file: process.execPath, cwd: rootDir };
   const mode = role === "dev" ? "development" : "production";
@@ -67,7 +67,7 @@ export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEn
   return role === "start" ? [web("start")] : [worker];
 }
 
-/** A supervisor and its children, as the data folder remembers them. */
+/** A supervisor and its children, as stored in the data folder. */
 interface SupervisorRecord {
   readonly role: string;
   readonly supervisor: ProcessIdentity;
@@ -78,16 +78,16 @@ function stateFileOf(dataDir: string): string {
   return path.join(dataDir, "supervisor.json");
 }
 
-/** All supervisors of the data folder, dead ones included. */
+/** All supervisors stored in the data folder, including ended ones. */
 export function readRecords(dataDir: string): SupervisorRecord[] {
   try {
     return JSON.parse(readFileSync(stateFileOf(dataDir), "utf8")).supervisors;
   } catch {
-    return []; // There is none yet, or a disk that filled up cut it off.
+    return []; // The file does not exist yet, or a full disk truncated it.
   }
 }
 
-/** Reads, changes and writes the file whole, under its lock: `start` and `worker` share it. */
+/** Reads, changes and writes the whole file under its lock, because `start` and `worker` share it. */
 export function changeRecords(
   dataDir: string,
   change: (records: SupervisorRecord[]) => SupervisorRecord[] | Promise<SupervisorRecord[]>,
@@ -100,7 +100,7 @@ export function changeRecords(
   });
 }
 
-/** A live supervisor of this data folder with one of these roles, if there is one. */
+/** The first live supervisor of this data folder with one of these roles, if any. */
 export function findLiveSupervisor(dataDir: string, roles: readonly string[]): SupervisorRecord | null {
   const records = readRecords(dataDir).filter((record) => roles.includes(record.role));
   return records.find((record) => isAlive(record.supervisor)) ?? null;
@@ -112,7 +112,7 @@ function signalGroup(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(-pid, name);
   } catch {
-    // It has just ended.
+    // The process has already ended.
   }
 }
 
@@ -124,8 +124,8 @@ async function end(child: ProcessIdentity): Promise<void> {
 }
 
 /**
- * Ends the children of supervisors that were killed, so that nothing of them holds a port or takes jobs. A process is
- * touched only when both its pid and its start time are the recorded ones. Returns the names of what was ended.
+ * Ends the children of supervisors that were killed, so that none of them keeps a port or takes jobs. Signals a
+ * process only when its pid and its start time are the recorded ones. Returns the names of the ended children.
  */
 export async function sweepLeftovers(dataDir: string): Promise<string[]> {
   const swept: string[] = [];
@@ -141,7 +141,7 @@ export async function sweepLeftovers(dataDir: string): Promise<string[]> {
 
 const lookMs = 1_000;
 
-/** Looks each second whether the embedded database still runs and starts it again, until `isOver`. */
+/** Checks every second that the embedded database runs, and starts it again if not, until `isOver`. */
 async function watchDatabase(
   database: EmbeddedPostgres,
   options: { backoff: Backoff; say: (line: string) => void; isOver: () => boolean },
@@ -168,7 +168,7 @@ export interface SupervisePlan {
   readonly role: string;
   readonly dataDir: string;
   readonly children: readonly ChildSpec[];
-  /** The embedded database to keep alive, and to release last; null = a server outside this installation. */
+  /** The embedded database to keep running, released last; null: an external server. */
   readonly database: EmbeddedPostgres | null;
   readonly stop: StopSignals;
   readonly say: (line: string) => void;
@@ -183,7 +183,7 @@ function recordOf(role: string, children: readonly Child[]): SupervisorRecord {
   return { role, supervisor: identify(process.pid), children: alive };
 }
 
-/** Keeps the data folder's record of this supervisor current; writes follow one another. */
+/** Updates this supervisor's record in the data folder; one write at a time. */
 function followChildren(plan: SupervisePlan, children: readonly Child[]) {
   let last: Promise<void> = Promise.resolve();
   const write = (own: () => SupervisorRecord[]) => {
@@ -203,8 +203,8 @@ function followChildren(plan: SupervisePlan, children: readonly Child[]) {
 }
 
 /**
- * Runs the children until a stop signal, or until all have ended for good; then stops what is left and, last of all, the
- * database. Gives the exit code: that of a child that was to run once, else 0.
+ * Runs the children until a stop signal, or until all have ended and none is started again; then stops the remaining
+ * children and last the database. Returns the exit code of the child that runs once, else 0.
  */
 export async function supervise(plan: SupervisePlan): Promise<number> {
   const { stop, say, backoff = usualBackoff } = plan;

@@ -5,9 +5,11 @@ import { Pool } from "./pool.ts";
 import * as schema from "./schema/index.ts";
 import { connectionCodes, type Statement } from "./session.ts";
 
-/** Classes of SQLSTATE whose cause is not the statement: connection, resources, operator's stop. */
+/** Classes of SQLSTATE for temporary causes outside the statement: connection, resources, a stop by the operator. */
 const passingClasses = ["08", "53", "57"];
-/** Deadlock, serialization, a session ended for idling in its transaction, and a write to a read-only database. */
+/**
+ * Further temporary states: deadlock, serialization, idle-in-transaction timeout, and a write to a read-only database.
+ */
 const passingStates = ["40001", "40P01", "25P03", "25006"];
 
 /** Codes of the network only: a full or missing folder is no outage of the database. */
@@ -19,8 +21,8 @@ function readCode(error: Error): string | null {
 }
 
 /**
- * Whether a query failed for a reason that passes: the server was away or read-only, or the connection broke. Such an error has a
- * passing SQLSTATE, a code of the system (ECONNREFUSED) or one of the driver.
+ * Whether a query failed for a temporary reason: the server was unreachable or read-only, or the connection broke. Such
+ * an error has a temporary SQLSTATE, a system code (ECONNREFUSED) or a code of the driver.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -34,7 +36,7 @@ function isPassing(error: Error): boolean {
   if (code === null) return false;
   if (driverCodes.includes(code)) return true;
   if (networkCodes.test(code)) return true;
-  // A socket in the file system that is not there, or not yet.
+  // The Unix socket of the server does not exist (yet).
   if ("syscall" in error && error.syscall === "connect") return true;
   return passingClasses.includes(code.slice(0, 2)) || passingStates.includes(code);
 }
@@ -43,7 +45,7 @@ const last = new Map<string, Promise<void>>();
 
 /**
  * Runs `work` after all earlier work of the same key in this process. Transactions that lock the same row or key take
- * turns here first: otherwise each of them waits for the lock with a connection of the pool, and others find none.
+ * turns here first: otherwise each of them would hold a connection of the pool while it waits for the lock.
  */
 export async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
   const before = last.get(key);
@@ -72,7 +74,7 @@ export interface DatabaseOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly maxConnections?: number;
-  /** Called with errors of idle connections, which the pool replaces by itself. */
+  /** Called with errors of idle connections; the pool replaces these connections. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -89,10 +91,10 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 type Run = (statement: Statement) => Promise<readonly unknown[]>;
 
-/** What drizzle calls of a client of postgres.js, over the pool. */
+/** The members of a postgres.js client that drizzle calls, implemented with the pool. */
 function clientOf(pool: Pool) {
   const client = {
-    // Drizzle writes its conversions here; ours are in wire-types.ts.
+    // Drizzle writes its type conversions here; they are unused, since wire-types.ts converts.
     options: { parsers: {}, serializers: {} },
     query: (statement: Statement) => pool.run(statement),
     unsafe: (text: string, params: readonly unknown[]) =>
@@ -122,7 +124,7 @@ function transactionOf(run: Run, depth = 0): object {
   };
 }
 
-/** A query as postgres.js gives it: `values()`, called at once, asks for arrays instead of objects. */
+/** A query with the interface of postgres.js: `values()`, called at once, requests arrays instead of objects. */
 function startQuery(run: Run, { text, params }: Omit<Statement, "shape">) {
   const wanted: { shape: Statement["shape"] } = { shape: "objects" };
   const rows = Promise.resolve().then(() => run({ text, params, ...wanted }));
@@ -133,12 +135,12 @@ function startQuery(run: Run, { text, params }: Omit<Statement, "shape">) {
   return Object.assign(rows, { values });
 }
 
-/** SQLSTATE of a write to a read-only database; `isDatabaseAway` knows it. */
+/** SQLSTATE of a write to a read-only database; temporary for `isDatabaseAway`. */
 const readOnlyState = "25006";
 
-/** Throws when the database does not answer or takes no writes, as a standby does. */
+/** Throws when the database does not answer or accepts no writes, like a standby. */
 export async function probeDatabase(db: Db): Promise<void> {
-  // On for a standby (`pg_is_in_recovery()`) as well as by `default_transaction_read_only`.
+  // `on` for a standby (`pg_is_in_recovery()`) and with `default_transaction_read_only`.
   const rows = await db.execute<{ mode: string }>(
     sql`select current_setting('transaction_read_only') as mode`,
   );

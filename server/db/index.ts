@@ -2,7 +2,7 @@
  * PostgreSQL: the pool, the schema, the migrations.
  *
  * `Db` is the pool, `Tx` a transaction; `inTurn` queues work of one key inside this process, before it takes a connection.
- * Only tables and connections here: a query belongs to the noun that owns its rows.
+ * Only tables and connections here: a query belongs to the folder that owns its rows.
  */
 export {
   openDatabase,

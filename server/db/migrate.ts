@@ -15,7 +15,7 @@ const lockRetryMs = 250;
 
 /**
  * Brings a database to the current schema, ours and that of the queue. Safe to run from several processes at once.
- * Needs the server itself: a pooler in transaction mode would take the lock in another session.
+ * Needs a direct connection: a pooler in transaction mode would take the lock in another session.
  * Throws when another process holds the lock for longer than `waitMs`.
  */
 export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {}): Promise<void> {
@@ -30,7 +30,7 @@ export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {})
   }
 }
 
-/** Asks again and again: a statement that waits in the server would hold up the index builds of others. */
+/** Polls: a waiting statement would block concurrent index builds. */
 async function takeLock(client: pg.Client, waitMs: number): Promise<void> {
   const endMs = performance.now() + waitMs;
   for (;;) {

@@ -26,10 +26,10 @@ interface Waiter {
 const waitMs = 5_000;
 const idleMs = 30_000;
 
-/** Code of the system for a wait in vain; `isDatabaseAway` accepts it. */
+/** System code of the error after this wait; temporary for `isDatabaseAway`. */
 const awayCode = "ECONNABORTED";
 
-/** The server's answer to a prepared statement whose columns have changed since. */
+/** The server's answer to a prepared statement whose columns have changed. */
 const invalidPlan = { code: "0A000", routine: "RevalidateCachedQuery" } as const;
 
 function isPlanInvalid(error: unknown): boolean {
@@ -39,8 +39,8 @@ function isPlanInvalid(error: unknown): boolean {
 }
 
 /**
- * Sessions of one database. A session is lent to one statement or transaction at a time: on a shared session a
- * statement would wait behind the locks that another one waits for.
+ * Sessions of one database. Each session runs one statement or transaction at a time: on a shared session a
+ * statement would also wait for the locks of the statement before it.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -62,7 +62,7 @@ export class Pool {
   }
 
   /**
-   * Runs `work` between `begin` and `commit`; at an error of any kind nothing of it is stored. `work` runs a second time
+   * Runs `work` between `begin` and `commit`; after any error nothing is stored. `work` runs a second time
    * when a migration has changed the columns of one of its prepared statements.
    */
   async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -74,7 +74,7 @@ export class Pool {
     );
   }
 
-  /** Lets the work under way end, then all sessions. */
+  /** Waits for the current work, then ends all sessions. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const waiter of this.#waiting) waiter.fail(endedError());
@@ -100,7 +100,7 @@ export class Pool {
     return session;
   }
 
-  /** The one that was used last, so that sessions that are not needed end. */
+  /** The most recently used session, so that sessions that are not needed become idle and end. */
   #takeIdle(): Session | null {
     for (;;) {
       const session = [...this.#idle.keys()].at(-1);
@@ -175,7 +175,7 @@ async function inTransaction<T>(session: Session, work: (session: Session) => Pr
     await session.command("commit");
     return result;
   } catch (error) {
-    // A lost session has rolled back already.
+    // The server rolls back the transaction of a lost session.
     if (session.isUsable) await session.command("rollback").catch(() => undefined);
     throw error;
   }

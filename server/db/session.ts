@@ -38,7 +38,10 @@ const sentStatements = tracingChannel<unknown, Statement>("atelier:statement");
 const connectSeconds = 5;
 const keepAliveSeconds = 60;
 
-/** A plan in the server's memory costs up to 100 kB; longer lists of parameters are of bulk writes, seldom alike. */
+/**
+ * Limit for prepared statements: a plan costs the server up to 100 kB, and bulk writes with more parameters rarely
+ * repeat.
+ */
 const maxPrepared = 256;
 const maxPreparedParams = 32;
 
@@ -80,14 +83,14 @@ function pickParameters(config: object): Record<string, string> {
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
-/** Whether the session ends with this error: all errors do that are not an answer of the server to a statement. */
+/** Whether this error ends the session: true unless it is the server's answer to a statement. */
 function isEndOfSession(error: unknown): boolean {
   return !(error instanceof postgres.PostgresError) || error.severity !== "ERROR";
 }
 
 /**
  * One session of the database: a client of postgres.js with one socket. A lost session stays lost, since postgres.js
- * would connect again in the middle of a transaction; the pool opens another one.
+ * would connect again in the middle of a transaction; the pool opens another session.
  */
 export class Session {
   readonly #sql: postgres.Sql;
@@ -126,7 +129,7 @@ export class Session {
     return !this.#isLost && this.#socket?.destroyed !== true;
   }
 
-  /** Statements of one session run in the order of the calls; it does not wait for the answer of the one before. */
+  /** Statements of one session run in the order of the calls; a call does not wait for the previous answer. */
   run(statement: Statement): Promise<readonly unknown[]> {
     if (!sentStatements.hasSubscribers) return this.#run(statement);
     return sentStatements.tracePromise(() => this.#run(statement), statement);
@@ -154,7 +157,7 @@ export class Session {
     return this.#prepared.has(text);
   }
 
-  /** Ends the session; a server that does not answer is left. */
+  /** Ends the session; does not wait for a server that does not answer. */
   async end(): Promise<void> {
     await this.#sql.end({ timeout: this.isUsable ? connectSeconds : 0 });
     this.#socket?.destroy();

@@ -1,4 +1,4 @@
-/** Types of PostgreSQL by their numbers in `pg_type`. */
+/** PostgreSQL types by their OID in `pg_type`. */
 const oid = {
   bool: 16,
   int2: 21,
@@ -33,7 +33,7 @@ function writeItem(item: string | number | boolean | null | undefined): string {
     : `"${String(item).replaceAll(escaped, String.raw`\$&`)}"`;
 }
 
-/** An array of one dimension in PostgreSQL's notation; a text is one already. */
+/** An array of one dimension in PostgreSQL's notation; a string is already in this notation. */
 function writeArray(value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   return `{${value.map(writeItem).join(",")}}`;
@@ -64,9 +64,9 @@ const asText = (text: string) => text;
 const isTrue = (text: string) => text === "t";
 
 /**
- * How values are written and read, whatever the statement. Times stay texts, which the columns of the schema read;
- * `bigint` and `numeric` stay texts too. A text for JSON is JSON already. The arrays are listed, so that no
- * connection has to ask the server for its types.
+ * How values are written and read in all statements. Times stay strings, which the schema's columns parse; `bigint` and
+ * `numeric` stay strings too. A string for a JSON column is already JSON. The array types are listed, so that no
+ * connection queries the server for its types.
  */
 export const wireTypes = {
   bool: { to: oid.bool, from: [oid.bool], serialize: String, parse: isTrue },

@@ -140,7 +140,7 @@ interface InsertedUpload {
   readonly created: boolean;
 }
 
-/** Limit of tries for an image that is deleted and uploaded again at the same time. */
+/** Limit of attempts for an image that is deleted and uploaded again at the same time. */
 const maxTries = 5;
 
 /**

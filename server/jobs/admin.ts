@@ -6,8 +6,8 @@ import { amend, hint, isFinal, openStatuses } from "./job.ts";
 import { type JobEventView, type JobView, loadViews } from "./read.ts";
 
 /**
- * Changes the tier of an open job; for a claimed job it counts from the next try. Idempotent. Throws `not_found`, and
- * `conflict` when the job has ended.
+ * Changes the tier of an open job; for a claimed job the new tier applies from the next attempt. Idempotent. Throws
+ * `not_found`, and `conflict` when the job has ended.
  */
 export async function setTier(services: Services, { id, tier }: { id: string; tier: Tier }): Promise<void> {
   if (!isId(id)) throw new AppError("not_found");
@@ -41,7 +41,7 @@ export interface AnyStory extends JobView {
   readonly facts: Readonly<Record<string, unknown>> | null;
   /** Addresses of servers that the job avoids. */
   readonly avoid: readonly string[];
-  /** The next try runs alone on its node, because a worker died during an earlier one. */
+  /** The next attempt runs alone on its node, because a worker died during an earlier one. */
   readonly runAlone: boolean;
   readonly externalId: string | null;
   /** Jobs that are retries of this job. */

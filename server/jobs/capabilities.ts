@@ -26,7 +26,7 @@ export interface Capabilities {
   readonly limits: { readonly maxOutputPixels: number };
 }
 
-/** Which kinds can be requested now. A known kind without a live worker is available, with the reason of the wait. */
+/** Which kinds can be requested now. A known kind without a live worker is available, with the reason why jobs wait. */
 export async function readCapabilities({ db }: Pick<Services, "db">): Promise<Capabilities> {
   const [live, seen, workflows] = await Promise.all([livePlaces(db), seenNeeds(db), knownWorkflows(db)]);
   const kindOf = new Map(workflows.map((workflow) => [`comfyui/${workflow.name}`, workflow.kind]));

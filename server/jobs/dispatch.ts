@@ -18,7 +18,7 @@ const turnsByServices = new WeakMap<Services, Map<string, Turn>>();
 export function scheduleDispatch(services: Services, queue: string): Promise<void> {
   const turns = turnsOf(services);
   const last = turns.get(queue);
-  // A turn that has not begun will see the commit of this caller; a running one may not.
+  // A dispatch that has not begun will see the commit of this caller; a running one may not.
   if (last && !last.hasBegun) return last.done;
   const turn: Turn = { hasBegun: false, done: run() };
   turns.set(queue, turn);
@@ -82,8 +82,8 @@ export async function lockLine(tx: Tx, queue: string): Promise<void> {
 }
 
 /**
- * SQL condition: the row was claimed before and its last try was not charged, or a server still holds its prompt. Such
- * rows leave the line first, since their owner has already used a turn for them.
+ * SQL condition: the row was claimed before and its last attempt was not charged, or a server still holds its prompt.
+ * Such rows leave the line first, since their owner has already used a turn for them.
  */
 export const isResumed = sql`attempt > 0 and (external_id is not null or attempt > charged)`;
 

@@ -46,7 +46,10 @@ export async function readQuote(
   return { placed, target, wait: await recallWait(db, placed.queue, { target, maxAgeMs }) };
 }
 
-/** All ways to run a request. Throws `workflow_unknown` or `workflow_params` when a named workflow does not fit. */
+/**
+ * All candidates (engine and workflow) for a request. Throws `workflow_unknown` or `workflow_params` when a named
+ * workflow does not fit.
+ */
 function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): Candidate[] {
   const { kind, params, engine, workflow, inputs } = request;
   // Safe: the schema allows only roles as keys.

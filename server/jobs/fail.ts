@@ -13,9 +13,9 @@ import { scheduleDispatch } from "./dispatch.ts";
 import { claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
 
 /**
- * Ends a failed try. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has used
- * its charged tries or `maxAttempts`. A job with `once` ends with its first failure. Null when the lease is no longer
- * current.
+ * Ends a failed attempt. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has
+ * used its charged attempts or `maxAttempts`. A job with `once` ends with its first failure. Null when the lease is no
+ * longer current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
   const nextTry = await chooseNextTry(services, lease, error);
@@ -79,7 +79,7 @@ function exceptionOf({ details }: AppError): { readonly exception?: string } {
   return typeof exception === "string" ? { exception } : {};
 }
 
-/** The delay doubles with each try; the exponent is bounded to avoid an overflow. */
+/** The delay doubles with each attempt; the exponent is bounded to avoid an overflow. */
 function nextTryAt({ timing }: Config): SQL {
   const { retryDelayMs, maxRetryDelayMs } = timing;
   const waitMs = sql`least(${maxRetryDelayMs}::float8, ${retryDelayMs}::float8 * power(2, least(attempt, 30) - 1))`;
@@ -102,9 +102,9 @@ async function end(services: Services, lease: Lease, error: AppError): Promise<J
   });
 }
 
-/** How the job continues after a failed try. */
+/** How the job continues after a failed attempt. */
 interface NextTry {
-  /** The next try waits, because the cause may pass by itself. */
+  /** The next attempt waits, because the cause may be temporary. */
   readonly waits: boolean;
   readonly set: Partial<
     Pick<Job, "avoid" | "queue" | "engine" | "workflow" | "need" | "placement" | "externalId">
@@ -116,8 +116,8 @@ interface NextTry {
 const keepsSubmission = new Set(["storage_unavailable", "database_unavailable"]);
 
 /**
- * Chooses the next try by the strategy of the error code: the same place after a delay, another server, or after "out
- * of memory" a larger card, then a CPU queue as a declared downgrade, then once more with freed memory. Null when
+ * Chooses the next attempt by the strategy of the error code: the same place after a delay, another server, or after
+ * "out of memory" a larger card, then a CPU queue as a declared downgrade, then once more with freed memory. Null when
  * nothing else can be tried.
  */
 async function reroute(services: Services, job: Job, error: AppError): Promise<NextTry | null> {
@@ -149,7 +149,7 @@ interface Rerouting {
 function failedServer({ job, error }: Rerouting): string | null {
   const named = error.details?.["server"];
   if (typeof named === "string") return named;
-  // No server was free: the server of an earlier try is not involved.
+  // No server was free: the server of an earlier attempt is not involved.
   return error.code === "server_busy" ? null : job.server;
 }
 
@@ -162,7 +162,7 @@ async function onOtherServer(services: Services, input: Rerouting): Promise<Next
   if (queue !== null) {
     return { waits: false, set: { ...again.set, avoid, queue }, data: { server, next: "other_server" } };
   }
-  // What the only server lacks does not appear by waiting; a server that is away may come back.
+  // A wait does not help when the only server lacks a model or node; an unreachable server may come back.
   if (ruleOf(error.code).strategy === "only_other_server") return null;
   return { ...again, set: { ...again.set, avoid: [] }, data: { server } };
 }
@@ -199,7 +199,10 @@ async function withMoreMemory(services: Services, input: Rerouting): Promise<Nex
   return place ? downgradeTo(place, input, server) : afterFreeing(services, input, server);
 }
 
-/** One more try after the memory of the card was freed: models of earlier jobs may have filled it. Null if it was tried. */
+/**
+ * One more attempt after the memory of the card was freed: models of earlier jobs may have filled it. Null if that was
+ * done before.
+ */
 async function afterFreeing(
   services: Services,
   input: Rerouting,

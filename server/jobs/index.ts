@@ -5,15 +5,15 @@
  *     pending ─────────▶ queued ─────▶ waiting_for_engine ─────▶ processing ─────────▶ completed
  *        ▲                 │                  │                       │
  *        └─────────────────┴──────────────────┴───────────────────────┘
- *          moved to another queue · handed back · failed try with tries left · worker lost
+ *          moved to another queue · handed back · failed attempt, others left · worker lost
  *
  *     claim and start are one statement for a job of the local engine: it waits for no server
- *     any open status ──▶ failed       no try left, no node can serve it, or displaced by an urgent job
+ *     any open status ──▶ failed       no attempt left, no node can serve it, or displaced by an urgent job
  *     any open status ──▶ cancelled    at once while it waits; by its worker once it is claimed
  *
  * Terms. Line: the pending rows of a queue. Window: its queued rows, about as many as live slots can run. Bell: an
  * invitation to claim, sent for each queued row. Lease: job, attempt and node; the guard of every write of a worker.
- * Attempt: every claim. Charged: the tries that count against the job. Story: the rows of `job_events`, one per
+ * Attempt: every claim. Charged: the attempts that count against the job. Story: the rows of `job_events`, one per
  * revision. Hint: a message after the commit which names a changed job.
  *
  * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`, and two functions of the database, so that each

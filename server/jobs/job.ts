@@ -70,7 +70,7 @@ export interface Transition {
   readonly set?: Changes;
   /**
    * When true, a row with a cancel request goes to `cancelled` in the same statement, so that no request is lost
-   * between the end of a try and the next claim.
+   * between the end of an attempt and the next claim.
    */
   readonly honourCancel?: boolean;
   readonly event: JobEventType;

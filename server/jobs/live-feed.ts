@@ -9,10 +9,10 @@ export type FeedUpdate = Extract<JobsUpdate, { type: "jobs" | "progress" }>;
 
 export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
 
-/** A reader of the jobs of one owner. */
+/** Receives the updates of the jobs of one owner. */
 export interface Watcher {
   readonly ownerId: string;
-  /** Workers make previews only while a reader of progress is connected. */
+  /** Workers make previews only while a watcher that receives progress is connected. */
   readonly reads: "jobs" | "jobs_and_progress";
   push(update: FeedUpdate): void;
 }
@@ -268,7 +268,7 @@ function createSentRevisions(): SentRevisions {
   };
 }
 
-/** Workers send a preview once; it stays valid for later progress of the same try until the next preview. */
+/** Workers send a preview once; it stays valid for later progress of the same attempt until the next preview. */
 export function withLastPreview(update: ProgressUpdate, last: ProgressUpdate | null): ProgressUpdate {
   const isSameTry = last?.attempt === update.attempt;
   return isSameTry && update.preview === null ? { ...update, preview: last.preview } : update;

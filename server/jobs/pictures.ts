@@ -7,13 +7,13 @@ import type { SubmitRequest } from "./request.ts";
 
 export type InputImage = typeof schema.images.$inferSelect;
 
-/** What a request needs to know of a picture; none of it ever changes. */
+/** The facts of a picture that a request needs; they never change. */
 type InputFacts = Pick<InputImage, "id" | "role" | "widthPx" | "heightPx" | "storedSha256">;
 export type Inputs = ReadonlyMap<InputRole, InputFacts>;
 
 /**
  * Reads the input pictures of a request. Throws `not_found` also for pictures of other owners, `bad_request` for a mask
- * in the place of a picture and the reverse, `mask_size`, `output_too_large`.
+ * where a picture is required and the reverse, `mask_size`, `output_too_large`.
  */
 export async function readInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
   const wanted = wantedOf(request);
@@ -23,7 +23,7 @@ export async function readInputs(db: Db, ownerId: string, request: SubmitRequest
   return toInputs(request, rows);
 }
 
-/** `readInputs` from memory where possible: a picture may be deleted since, which only the accept itself can exclude. */
+/** `readInputs` from memory where possible: the picture may have been deleted; `accept_job` checks that. */
 export async function recallInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
   const rows = wantedOf(request).flatMap(([, id]) => {
     const known = factsOf(db).get(id);
@@ -50,7 +50,7 @@ function factsOf(db: Db): Map<string, Remembered> {
 type Wanted = readonly (readonly [InputRole, string])[];
 
 function wantedOf({ inputs }: SubmitRequest): Wanted {
-  // Safe: the schema of the inputs has roles for its keys; one that is left out is not there.
+  // Safe: the schema of the inputs has roles for its keys; a missing role has no key.
   return Object.entries(inputs) as [InputRole, string][];
 }
 

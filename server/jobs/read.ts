@@ -41,9 +41,9 @@ export interface JobView {
   readonly placement: Placement | null;
   /** The estimate at submit. */
   readonly estimate: Estimate | null;
-  /** Tries that count against the job. */
+  /** Attempts that count against the job. */
   readonly charged: number;
-  /** No try before this time. */
+  /** No attempt before this time. */
   readonly notBefore: string | null;
   readonly retention: Retention;
   readonly params: Readonly<Record<string, unknown>>;

@@ -20,7 +20,10 @@ export interface Claimant {
   readonly nodeId: string;
   readonly queue: string;
   readonly offers: readonly Offer[];
-  /** The node's other queues and its offers there: the next job of one of them may have to run alone. */
+  /**
+   * The node's other queues and its offers there: needed because the next job of another queue may require an empty
+   * node.
+   */
   readonly otherQueues?: readonly QueueOffers[];
 }
 
@@ -102,7 +105,7 @@ function headOf({ queue, offers }: QueueOffers): SQL {
     order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1`;
 }
 
-/** With this many charged tries a job never runs beside others. */
+/** With this many charged attempts a job never runs beside others. */
 const provenCharges = 2;
 
 /** SQL query for the jobs `r` that run on a node. */
@@ -130,7 +133,10 @@ function isNotHeld(nodeId: string, queues: readonly QueueOffers[], timing: Confi
   return holds.length > 0 ? sql`not (${sql.join(holds, sql` or `)})` : sql`true`;
 }
 
-/** Stores the server and the prompt id before the post, so that a later try adopts the run. False when the lease is lost. */
+/**
+ * Stores the server and the prompt id before the post, so that a later attempt adopts the run. False when the lease is
+ * lost.
+ */
 export async function noteSubmission(
   services: Services,
   lease: Lease,
@@ -225,13 +231,13 @@ async function findHeld({ db }: Services, lease: Lease, status: JobStatus): Prom
   return job ?? null;
 }
 
-/** Returns the job of a stopping worker to the line; the try is not charged. */
+/** Returns the job of a stopping worker to the line; the attempt is not charged. */
 export async function handBack(services: Services, lease: Lease): Promise<Job | null> {
   const job = await transition(services.db, {
     from: claimedStatuses,
     to: "pending",
     where: heldBy(lease),
-    // `externalId` stays: the prompt continues on its server, and the next try adopts it.
+    // `externalId` stays: the prompt continues on its server, and the next attempt adopts it.
     set: { nodeId: null, progress: 0, stage: null },
     honourCancel: true,
     event: "handed_back",

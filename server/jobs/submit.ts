@@ -33,7 +33,7 @@ export interface SubmitOptions {
   readonly submitter: Submitter;
   readonly idempotencyKey?: string;
   readonly retry?: { readonly of: string; readonly number: number };
-  /** The first failed try ends the job; false by default. */
+  /** The first failed attempt ends the job; false by default. */
   readonly once?: boolean;
 }
 
@@ -95,11 +95,11 @@ async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob 
 }
 
 interface Accepted {
-  /** Set when the key has its job already; then nothing was stored. */
+  /** The existing job of the idempotency key; then nothing was stored. */
   readonly known: KnownJob | null;
-  /** The job went straight into the window. */
+  /** The job was stored as `queued`. */
   readonly isQueued: boolean;
-  /** Free slots for it then. */
+  /** Free slots for its need at that moment. */
   readonly idle: number;
   readonly needsDispatch: boolean;
   readonly displaced: readonly Job[];
@@ -115,7 +115,7 @@ async function accept(services: Services, job: NewJob): Promise<Accepted> {
   if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };
   if (answer.outcome === "known") return { ...answer, known: answer.detail, displaced: [] };
   if (answer.outcome === "queue_full" && request.tier === "urgent") return displace(services, job, rules);
-  // Remembered, but deleted since: reading it again names the role in the error.
+  // A cached picture was deleted in the meantime: the read throws an error that names its role.
   if (answer.outcome === "input_missing") await readInputs(db, ownerId, request);
   throw refusalError(answer, rules);
 }
@@ -157,7 +157,7 @@ async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<A
   return answer;
 }
 
-/** After the commit: hints, the log, and the way to a node. */
+/** After the commit: publishes hints, logs, and rings or dispatches. */
 function announce(services: Services, { id, request, options, quote }: NewJob, accepted: Accepted): void {
   const { queue, candidate } = quote.placed;
   const { isQueued, idle, needsDispatch, displaced } = accepted;

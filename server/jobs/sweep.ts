@@ -22,8 +22,8 @@ export async function sweep(services: Services): Promise<void> {
 
 /**
  * Takes back claimed rows whose node is neither active nor draining. A query, not an event: it works whichever process
- * detected the loss. The try is charged and the job next runs alone; after the last charged try, or with `once`, the
- * job fails.
+ * detected the loss. The attempt is charged and the job next runs alone; after the last charged attempt, or with
+ * `once`, the job fails.
  */
 export async function recover(services: Services): Promise<Job[]> {
   const { jobs, nodes } = schema;
@@ -67,7 +67,7 @@ export async function recover(services: Services): Promise<Job[]> {
  */
 export async function moveStranded(services: Services): Promise<void> {
   const { jobs, nodes, nodeQueues } = schema;
-  // By the state alone: right after the database was away every node is silent.
+  // By the state alone: right after an outage of the database no node has a recent beat.
   const stranded = await services.db.execute<{ queue: string; need: Need }>(sql`
     select distinct queue, need from ${jobs} where status in ('pending', 'queued')
       and not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
@@ -114,7 +114,7 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
 
 /**
  * Clears `avoid` of waiting jobs when every server that could serve them is avoided, e.g. because the other server has
- * gone. The number of tries limits how often this repeats.
+ * gone. The number of attempts limits how often this repeats.
  */
 export async function clearAvoidedServers(services: Services): Promise<void> {
   const { jobs } = schema;

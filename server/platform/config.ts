@@ -60,8 +60,8 @@ const limitsSchema = z.object({
   /** Charged attempts after which a job fails. */
   maxCharged: z.number().int().min(1).default(3),
   /**
-   * Tries of any kind after which the next failure ends a job: each claim counts, also one that was handed back or found
-   * no server free. With the waits between failed attempts this takes more than 15 minutes.
+   * Attempts of any kind after which the next failure ends a job: each claim counts, also one that was handed back or
+   * found no server free. With the waits between failed attempts this takes more than 15 minutes.
    */
   maxAttempts: z.number().int().min(1).default(20),
   /** Open jobs of one user; guests have fewer. */

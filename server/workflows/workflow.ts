@@ -137,6 +137,7 @@ export const manifestSchema = z.strictObject({
   inputs: z.partialRecord(z.enum(inputRoles), inputSchema).default({}),
   /** Graph inputs that hold the file name of a model. */
   models: z.array(address).default([]),
+  /** Graph inputs that receive the start of the result's file name. */
   prefix: z.array(address).default([]),
   outputs: z.array(z.string()).min(1),
   /** Whether the result is pasted into the input picture, so that nothing outside the mask changes. */

@@ -14,7 +14,7 @@ import { Loading, StateChip, useAgo } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";
 
 const icons = { admin: ShieldCheck, user: CircleUserRound, guest: VenetianMask } as const;
-/** The server stops counting here; a larger number shows as "1,000+". */
+/** The server counts up to this number; a larger one shows as "1,000+". */
 const maxCounted = 1_000;
 
 function UserRow({ user }: { readonly user: UserFigures }) {

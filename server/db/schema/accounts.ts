@@ -31,7 +31,7 @@ export const users = pgTable(
     updatedAt: at("updated_at").notNull().defaultNow(),
   },
   (table) => [
-    /** The owner of what is submitted at workers' own endpoints, found by its role. */
+    /** Role `service`: the account that owns jobs from the workers' HTTP endpoints. */
     uniqueIndex("users_service")
       .on(table.role)
       .where(sql`${table.role} = 'service'`),
@@ -131,7 +131,7 @@ export const apiKeys = pgTable(
 export const invitations = pgTable("invitations", {
   id: text("id").primaryKey(),
   tokenHash: text("token_hash").notNull().unique(),
-  /** Null for one that was made on the command line. */
+  /** Null: created on the command line. */
   createdBy: text("created_by").references(() => users.id, { onDelete: "set null" }),
   createdAt: at("created_at").notNull().defaultNow(),
   expiresAt: at("expires_at").notNull(),

@@ -1,8 +1,8 @@
 import { integer, pgTable, primaryKey, smallint, text, timestamp } from "drizzle-orm/pg-core";
 
 /**
- * Figures of ended jobs by hour, so that what is shown of days costs the same with a million jobs as with a few. An hour
- * is added up once it is over; see server/monitoring.
+ * Figures of ended jobs by hour, so that charts over days do not read the jobs. Each hour is summed after its end; see
+ * server/monitoring.
  */
 export const jobFigures = pgTable(
   "job_figures",
@@ -10,9 +10,9 @@ export const jobFigures = pgTable(
     /** Start of the hour. */
     at: timestamp("at", { withTimezone: true }).notNull(),
     queue: text("queue").notNull(),
-    /** `completed`, `cancelled`, `failed/<code>`, or what a histogram counts: `wait`, `run`, `error`. */
+    /** `completed`, `cancelled`, `failed/<code>`, or the name of a histogram: `wait`, `run`, `error`. */
     measure: text("measure").notNull(),
-    /** Of a histogram, log-spaced; 0 for plain counts. */
+    /** Bucket of a histogram, log-spaced; 0 for plain counts. */
     bucket: smallint("bucket").notNull().default(0),
     count: integer("count").notNull(),
   },

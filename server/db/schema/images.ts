@@ -26,9 +26,9 @@ export const images = pgTable(
     role: text("role").$type<ImageRole>().notNull(),
     /** Key prefix of its objects: `users/<owner>/<image>` or `jobs/<job>/<attempt>`. */
     storageKey: text("storage_key").notNull().unique(),
-    /** Of the bytes that were sent; null for results. */
+    /** SHA-256 of the uploaded bytes; null for results. */
     uploadSha256: text("upload_sha256"),
-    /** Of the stored original. */
+    /** SHA-256 of the stored original. */
     storedSha256: text("stored_sha256").notNull(),
     mime: text("mime").notNull(),
     widthPx: integer("width_px").notNull(),

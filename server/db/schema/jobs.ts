@@ -38,43 +38,43 @@ export const tiers = { low: 0, normal: 1, high: 2, urgent: 3 } as const;
 export type Tier = keyof typeof tiers;
 export type Retention = "keep" | "ephemeral";
 
-/** One place that was weighed for a job, and why it was not taken. */
+/** A place (queue and need) that was considered for a job, and why it was refused; null: it was chosen. */
 export interface PlaceWeighed {
   readonly queue: string | null;
   readonly need: Need;
-  /** Expected wait in seconds; null where nothing alive can run it. */
+  /** Expected wait in seconds; null when no live node can run the job. */
   readonly waitS: number | null;
   readonly refused: "busier" | "slower" | "full" | "no_server" | "never_seen" | "less_suited" | null;
 }
 
-/** Engine and workflow as requested, so that a retry asks for no more than the request did. */
+/** Engine and workflow as requested. A retry uses these, not the values of the chosen place. */
 export interface Asked {
   readonly engine: EngineName | null;
   readonly workflow: string | null;
-  /** Names of the params that were given; the others are defaults of where it was placed. */
+  /** Names of the params in the request; the others are defaults of the chosen place. */
   readonly params: readonly string[];
 }
 
-/** Where a job was placed and what else was weighed. */
+/** The chosen place of a job, and the places that were considered. */
 export interface Placement {
   readonly asked?: Asked;
   readonly chosen: { readonly queue: string; readonly need: Need };
-  /** False when nothing alive can run it: it waits for a node to come back. */
+  /** False when no live node can run the job: it waits for one. */
   readonly isLive: boolean;
   readonly weighed: readonly PlaceWeighed[];
-  /** Set when it was moved to a slower or simpler place than asked for; the user sees it. */
+  /** Set when the place is slower or simpler than requested; the user sees it. */
   readonly downgrade?: { readonly from: Need; readonly queue: string; readonly reason: ErrorCode };
 }
 
-/** What is expected of a job before it starts. Times in ms. */
+/** The estimate of a job before its start. Times in ms. */
 export interface Estimate {
-  /** How many jobs are served before it. */
+  /** Number of jobs before it in the line. */
   readonly position: number;
-  /** False while no active node can run it: `waitMs` then promises nothing. */
+  /** False while no active node can run it: `waitMs` then has no meaning. */
   readonly isLive: boolean;
   readonly waitMs: readonly [low: number, high: number];
   readonly runMs: readonly [low: number, high: number];
-  /** How many past runs it is drawn from. */
+  /** Number of past runs behind the estimate. */
   readonly runs: number;
 }
 
@@ -95,9 +95,9 @@ export const jobs = pgTable(
     workflow: text("workflow"),
     /** What a node must offer to run it; follows from engine, kind and workflow. */
     need: text("need").$type<Need>().notNull(),
-    /** Why it runs where it runs. */
+    /** The chosen place, and the reasons. */
     placement: jsonb("placement").$type<Placement>(),
-    /** Waiting time that was estimated at submit. */
+    /** The estimate at submit. */
     estimate: jsonb("estimate").$type<Estimate>(),
     /** Size of the run for comparing with past ones: 2 * log2 of megapixels times steps, rounded. */
     sizeClass: smallint("size_class").notNull().default(0),
@@ -105,26 +105,26 @@ export const jobs = pgTable(
     ownerOrder: doublePrecision("owner_order")
       .notNull()
       .default(sql`extract(epoch from clock_timestamp()) * 1000`),
-    /** How many pictures it was given; less links than that means that one is gone. */
+    /** Number of input pictures; fewer links mean that a picture was purged. */
     inputCount: smallint("input_count").notNull().default(0),
-    /** Server of the last try, and the id under which the try was posted there: a later try adopts it. */
+    /** Server of the last attempt, and its prompt id there: a later attempt adopts that run. */
     server: text("server"),
     externalId: text("external_id"),
-    /** Addresses of servers where it failed for a reason that another server may not have. */
+    /** Addresses of servers where it failed for a reason that may not exist on other servers. */
     avoid: text("avoid")
       .array()
       .notNull()
       .default(sql`'{}'`),
     retention: text("retention").$type<Retention>().notNull().default("keep"),
-    /** Raised by every change; the order of changes of one job. */
+    /** Raised by every change; orders the changes of one job. */
     revision: integer("revision").notNull().default(1),
-    /** Raised by every claim; fences late writers. */
+    /** Raised by every claim; writes of an earlier attempt are refused. */
     attempt: integer("attempt").notNull().default(0),
-    /** Tries that the job itself spent. */
+    /** Number of attempts that count against the job. */
     charged: integer("charged").notNull().default(0),
-    /** Set when a worker died under it: it next runs alone on its node. */
+    /** Set when a worker died while it ran the job: the next attempt runs alone on its node. */
     runAlone: boolean("run_alone").notNull().default(false),
-    /** It is tried once: a try that fails is the end of it, whatever the failure. */
+    /** A failed attempt ends the job, whatever the error. */
     once: boolean("once").notNull().default(false),
     ring: integer("ring").notNull().default(0),
     rungAt: at("rung_at"),
@@ -153,7 +153,7 @@ export const jobs = pgTable(
     index("jobs_line")
       .on(table.queue, table.tier, table.ownerId, table.ownerOrder, table.id)
       .where(sql`${table.status} = 'pending'`),
-    /** Rows of the line that were claimed before: some of them leave it first. */
+    /** Pending rows that were claimed before: some of them leave the line first. */
     index("jobs_line_tried")
       .on(table.queue, table.id)
       .where(sql`${table.status} = 'pending' and ${table.attempt} > 0`),
@@ -255,7 +255,7 @@ export const idempotencyKeys = pgTable(
   ],
 );
 
-/** When each owner was last served in a queue: the fair pick takes who was served longest ago. */
+/** When each owner was last served in a queue: the fair pick takes the owner who was served longest ago. */
 export const queueTurns = pgTable(
   "queue_turns",
   {

@@ -33,36 +33,36 @@ export interface NodeCapability {
   readonly engines: readonly EngineName[];
 }
 
-/** What an admin may change of a node while it runs; a missing entry leaves the node's own value. */
+/** Settings of a node that an admin may change while it runs; a missing entry keeps the node's own value. */
 export interface NodeSettings {
   readonly slots?: Readonly<Record<string, number>>;
   readonly kinds?: readonly JobKind[];
 }
 
-/** Something of an operator's own that a node did not take, and why. */
+/** A workflow or setting of the operator that the node refused, and why. */
 export interface NodeProblem {
   readonly what: string;
   readonly reason: string;
 }
 
-/** One process incarnation of a worker; the name is a label, under which settings are kept. */
+/** One process of a worker. Settings are stored by its name; a restarted worker has a new row. */
 export const nodes = pgTable(
   "nodes",
   {
     id: uuid("id").primaryKey(),
     name: text("name").notNull(),
     hostname: text("hostname").notNull(),
-    /** Boot id of the host, pid and the start time of that pid: tell a dead predecessor from another host's node. */
+    /** Boot id of the host, pid and start time of the process: identify the process, also between hosts. */
     bootId: text("boot_id").notNull(),
     pid: integer("pid").notNull(),
     pidStartedAt: text("pid_started_at").notNull(),
     capability: jsonb("capability").$type<NodeCapability>().notNull(),
     settings: jsonb("settings").$type<NodeSettings>().notNull().default({}),
     problems: jsonb("problems").$type<readonly NodeProblem[]>().notNull().default([]),
-    /** Raised every second; only whether it changes matters, never a clock. */
+    /** Raised every second. The watch compares values and uses no clock of this node. */
     counter: bigint("counter", { mode: "number" }).notNull().default(0),
     state: text("state").$type<NodeState>().notNull().default("active"),
-    /** An admin drains it: unlike a node that leaves by itself it can be resumed. */
+    /** An admin drained the node; unlike a node that stops by itself, it can be resumed. */
     drainRequested: boolean("drain_requested").notNull().default(false),
     /** An admin asked the process to end once its jobs are done. */
     retireRequested: boolean("retire_requested").notNull().default(false),
@@ -81,7 +81,7 @@ export const nodes = pgTable(
   ],
 );
 
-/** A queue that a node subscribes to: how many jobs of it at once, and which needs it can serve at the moment. */
+/** A queue that a node subscribes to: how many jobs of it at once, and which needs it can serve now. */
 export const nodeQueues = pgTable(
   "node_queues",
   {
@@ -93,9 +93,9 @@ export const nodeQueues = pgTable(
     slots: integer("slots").notNull(),
     /** Needs that it can serve now. */
     needs: text("needs").array().$type<Need[]>().notNull(),
-    /** Needs that it could serve in the last 24 hours: what waits for a server to come back may wait for these. */
+    /** Needs that it could serve in the last 24 hours: jobs may wait for these needs. */
     seenNeeds: text("seen_needs").array().$type<Need[]>().notNull(),
-    /** When each of them was written or taken away last; those that it can serve now may be older. */
+    /** By need: time of the last write or removal; for needs in `needs` the time may be old. */
     needsSeenAt: jsonb("needs_seen_at").$type<Readonly<Record<string, string>>>().notNull().default({}),
   },
   (table) => [
@@ -104,7 +104,7 @@ export const nodeQueues = pgTable(
   ],
 );
 
-/** A workflow of an operator's own, as a node published it at its registration. */
+/** A workflow of the operator, as a node published it at its registration. */
 export const nodeWorkflows = pgTable(
   "node_workflows",
   {
@@ -112,7 +112,7 @@ export const nodeWorkflows = pgTable(
       .notNull()
       .references(() => nodes.id, { onDelete: "cascade" }),
     name: text("name").notNull(),
-    /** SHA-256 of graph and manifest: two nodes may publish one name only with one content. */
+    /** SHA-256 of graph and manifest: nodes that publish the same name must publish the same content. */
     hash: text("hash").notNull(),
     manifest: jsonb("manifest").notNull(),
     graph: jsonb("graph").notNull(),
@@ -145,11 +145,11 @@ export const engineServers = pgTable(
     needs: text("needs").array().$type<Need[]>().notNull(),
     /** What is missing for each workflow that it cannot run. */
     missing: jsonb("missing").$type<Readonly<Record<string, readonly string[]>>>().notNull(),
-    /** Jobs in its own queue, ours and others'. */
+    /** Prompts in the server's own queue, including those of other clients. */
     queueLength: integer("queue_length").notNull().default(0),
     runningJobId: uuid("running_job_id"),
     lastError: text("last_error"),
-    /** Where it was found. */
+    /** The source that lists it. */
     sources: text("sources").array().notNull(),
     probedAt: at("probed_at"),
     changedAt: at("changed_at").notNull().defaultNow(),
@@ -158,22 +158,22 @@ export const engineServers = pgTable(
 );
 
 /**
- * Servers that run one request at a time (IOPaint): the node whose job uses each. A lease counts while its node is active
- * or draining; a row that outlives its run holds the time until which the server may still work on it.
+ * Servers that run one request at a time (IOPaint): the node whose job uses each. A lease is valid while its node is
+ * active or draining. When the answer of a run is lost, its row stays.
  */
 export const serverLeases = pgTable("server_leases", {
   /** Base address without credentials, as all workers spell it. */
   url: text("url").primaryKey(),
-  /** New for each lease: guards its end. */
+  /** New for each lease; required to end it. */
   token: uuid("token").notNull(),
   nodeId: uuid("node_id").notNull(),
   jobId: uuid("job_id").notNull(),
   takenAt: at("taken_at").notNull().defaultNow(),
-  /** Null while the run is followed; else its answer was lost, and the server may work on it until then. */
+  /** Null during the run; set when the answer of the run was lost: the server may still work on it until this time. */
   freeAt: at("free_at"),
 });
 
-/** Servers that an admin drains; outlives the nodes that see them. */
+/** Servers that an admin drains; kept when the nodes that see them end. */
 export const serverDrains = pgTable("server_drains", {
   url: text("url").primaryKey(),
   requestedBy: text("requested_by").references(() => users.id, { onDelete: "set null" }),

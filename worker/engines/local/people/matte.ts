@@ -15,19 +15,22 @@ import { fillHoles } from "../raster/shapes.ts";
 import type { Sighting } from "./pose.ts";
 
 const workSidePx = 448;
+/**
+ * Levels of the segmentation, 0..255: above `likely` probably a person, above `sure` certainly, below `unlikely` not.
+ */
 const likely = 110;
 const sure = 240;
 const unlikely = 12;
 
 export interface PersonMatte {
   readonly mask: Mask;
-  /** Share of the bones that the segmentation calls a person, 0..1. */
+  /** Share of the skeleton's pixels that are probably a person in the segmentation, 0..1. */
   readonly boneAgreement: number;
 }
 
 /**
- * The outline of the people that were sighted: the soft segmentation says where, the bones are sure, and grabCut decides
- * the band in between by colour. `keepPieces` chooses among separate pieces.
+ * The mask of the people in a picture. Pixels of the skeleton and very high levels of the segmentation are foreground;
+ * grabCut decides the uncertain pixels by colour. `keepPieces` chooses among separate pieces of the result.
  */
 export function personMatte(
   cv: CV,
@@ -38,13 +41,13 @@ export function personMatte(
   const { selfie, skeleton } = small;
   const labels = labelsOf(cv, small);
   const cut = grabCut(cv, small.picture, { labels, iterations: 3 });
-  // Where the segmentation is sure that there is no person, it is right.
+  // Removes pixels where the segmentation excludes a person, except those of the skeleton.
   const trusted = maskWhere(cut, (i) => {
     return cut.data[i] === 1 && (byteAt(selfie.data, i) >= unlikely || byteAt(skeleton.data, i) === 1);
   });
   const pieces = keepPieces(trusted, skeleton);
   const smallHolePx = 0.002 * selfie.data.length;
-  // A large hole is filled only when the segmentation sees a person in it: the gap of an arm on the hip stays open.
+  // A large hole is filled only where the segmentation shows a person: the gap between arm and hip stays open.
   const whole = fillHoles(cv, pieces, {
     accept: (areaPx, mean) => areaPx < smallHolePx || mean > 90,
     weight: selfie,
@@ -52,12 +55,13 @@ export function personMatte(
   return { mask: resizeMask(cv, whole, sighting.picture), boneAgreement: agreement(selfie, skeleton) };
 }
 
+/** A sighting scaled to `workSidePx`, with defaults for its optional masks. */
 interface SmallSighting {
   readonly picture: Rgb;
   readonly selfie: Grey;
   readonly skeleton: Mask;
   readonly reach: Mask;
-  /** How far from the segmentation a person may still be. */
+  /** Pixels farther than this from the likely pixels are background. */
   readonly nearPx: number;
 }
 
@@ -73,6 +77,7 @@ function shrink(cv: CV, { picture, selfie, skeleton, reach, nearPx }: Sighting):
   };
 }
 
+/** The start labels for grabCut. */
 function labelsOf(cv: CV, { selfie, skeleton, reach, nearPx }: SmallSighting): Grey {
   const isLikely = maskWhere(selfie, (i) => byteAt(selfie.data, i) > likely);
   const near = morph(cv, isLikely, ["dilate", nearPx]);
@@ -85,6 +90,7 @@ function labelsOf(cv: CV, { selfie, skeleton, reach, nearPx }: SmallSighting): G
   return { ...selfie, data: selfie.data.map((_value, i) => labelAt(i)) };
 }
 
+/** See `PersonMatte.boneAgreement`. */
 function agreement(selfie: Grey, skeleton: Mask): number {
   let bones = 0;
   let agreed = 0;
