@@ -21,11 +21,15 @@ test.concurrent.for(cases)(
     onTestFinished(() => postgres.destroy());
     const scene = await openScene(onTestFinished, { backend, env: { DATABASE_URL: postgres.url } });
     const { services, owner } = scene;
-    const workers = await Promise.all([scene.startWorker({ name: "one" }), scene.startWorker({ name: "two" })]);
+    const workers = await Promise.all([
+      scene.startWorker({ name: "one" }),
+      scene.startWorker({ name: "two" }),
+    ]);
     const ids: string[] = [];
     for (const runMs of runsMs) ids.push(await addJob(services, { owner, simulate: { runMs } }));
     // The row alone may be ahead of the worker: without the answer to its claim a job is handed back.
-    const isRunning = (id: string) => workers.some(({ output }) => output().includes(`engine-start ${id}`));
+    const isRunning = (id: string) =>
+      workers.some((worker) => worker.output().includes(`engine-start ${id}`));
     await vi.waitUntil(() => ids.every(isRunning), { timeout: realTimeMs });
     if (fault === "frozen and thawed") {
       postgres.freeze();
