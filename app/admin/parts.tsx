@@ -23,7 +23,7 @@ interface StateChipProps {
   readonly spins?: boolean;
 }
 
-/** A state as text with an icon; the colour carries no information of its own. */
+/** A state as text with an icon; the colour alone says nothing. */
 export function StateChip({ icon: Icon, tone, children, spins = false }: StateChipProps) {
   return (
     <span

@@ -51,7 +51,7 @@ interface StartLiveOptions {
   readonly store: LiveStore;
   readonly open: OpenStream;
   readonly onAccountChange: () => void;
-  /** Missing outside secure contexts, as over plain http on a LAN address: then each tab has a stream of its own. */
+  /** Missing outside secure contexts, as over plain http on a LAN address: then each tab opens its own stream. */
   readonly locks: LockManager | undefined;
 }
 
@@ -88,7 +88,7 @@ function leadAlone({ store, open, onAccountChange }: StartLiveOptions): () => vo
   const channel = openChannel((message) => {
     if (message.type === "account-changed") onAccountChange();
   });
-  // Nothing is shared: each tab has a connection of its own, with a state of its own.
+  // Nothing is shared: each tab has its own connection and state.
   const stop = lead({ store, open, channel: { ...channel, send: () => undefined } });
   return () => {
     stop();

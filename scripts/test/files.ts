@@ -74,11 +74,11 @@ const testPattern = "{app,server,worker,cli,scripts,testing}/**/*.test.ts";
 export interface TestFiles {
   /** Without a database and without process-wide state: files share a process. */
   readonly quick: string[];
-  /** Without a database, but each with a process of its own. */
+  /** Without a database, but each in a separate process. */
   readonly quickAlone: string[];
   /** With a database of their own and without process-wide state: files share a process. */
   readonly database: string[];
-  /** All others, each with a process of its own. */
+  /** All others, each in a separate process. */
   readonly alone: string[];
 }
 

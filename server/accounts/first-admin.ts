@@ -39,7 +39,7 @@ export async function isFirstAdminToken(
 /** Makes an account the first admin; false when there is an admin already, or the account is a guest or a service. */
 export async function makeFirstAdmin(db: Db, userId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    // Two accounts at once: the lock, taken in a statement of its own, lets the second see the first's promotion.
+    // Two accounts at once: the lock, taken in a separate statement, lets the second see the first's promotion.
     await tx.execute(sql`select pg_advisory_xact_lock(${firstAdminLock})`);
     const { count } = await tx.execute(sql`
       update users set role = 'admin', updated_at = now()

@@ -47,7 +47,7 @@ async function endBannedSessions(ctx: GenericEndpointContext): Promise<void> {
   ctx.context.session = null;
 }
 
-/** By address, not by caller: password guesses can come from many addresses. A known device has a count of its own. */
+/** By address, not by caller: password guesses can come from many addresses. A known device is counted apart. */
 async function limitKey(ctx: GenericEndpointContext, email: string): Promise<string> {
   const device = await knownDevice(ctx, email);
   return device ? `sign-in-device|${device}` : `sign-in|${digestOf(email)}`;

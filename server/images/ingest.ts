@@ -51,7 +51,7 @@ async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn>
   return { same, plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
 }
 
-/** A heavy image waits for a slot of its own; its bytes are dropped meanwhile and read again. */
+/** A heavy image waits for a slot for heavy images; its bytes are dropped meanwhile and read again. */
 async function makeHeavy({ bytes, signal }: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
   signal?.throwIfAborted();
   return makeFiles(await readBounded(bytes), plan, signal);

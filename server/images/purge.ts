@@ -30,7 +30,7 @@ export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]
  * the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
  */
 export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
-  // Locked in a statement of its own: a submit that refers to the picture at this moment (FOR KEY SHARE) is either
+  // Locked in a separate statement: a submit that refers to the picture at this moment (FOR KEY SHARE) is either
   // seen by the delete below or waits for us and then finds the picture gone.
   const lockedIds = await lockRows(tx, ids);
   if (lockedIds.length === 0) return [];

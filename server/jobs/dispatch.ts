@@ -118,18 +118,19 @@ type Unclaimed = Pick<Dispatched, "id" | "need" | "attempt" | "ring" | "idle">;
  */
 export async function ringFor(services: Services, queue: string, moved: readonly Unclaimed[]): Promise<void> {
   const byNeed = [...Map.groupBy(moved, ({ need }) => need)];
-  const certain = byNeed.flatMap(([, rows]) => rows.slice(0, rows[0]?.idle ?? 0));
-  await ring(services, queue, certain);
-  const others = byNeed.flatMap(([, rows]) => rows.slice(rows[0]?.idle ?? 0));
+  const idleOf = (rows: readonly Unclaimed[]) => rows[0]?.idle ?? 0;
+  await ring(
+    services,
+    queue,
+    byNeed.flatMap(([, rows]) => rows.slice(0, idleOf(rows))),
+  );
+  const others = byNeed.filter(([, rows]) => rows.length > idleOf(rows));
   if (others.length === 0) return;
   try {
-    const idle = await readIdle(services.db, queue, [...new Set(others.map(({ need }) => need))]);
-    const freed = [...Map.groupBy(others, ({ need }) => need)];
-    await ring(
-      services,
-      queue,
-      freed.flatMap(([need, rows]) => rows.slice(0, idle.get(need) ?? 0)),
-    );
+    const needs = others.map(([need]) => need);
+    const idle = await readIdle(services.db, queue, needs);
+    const freed = others.flatMap(([need, rows]) => rows.slice(idleOf(rows)).slice(0, idle.get(need) ?? 0));
+    await ring(services, queue, freed);
   } catch (error) {
     services.log.warn({ err: error, queue }, "free slots not read, the sweep will ring");
   }

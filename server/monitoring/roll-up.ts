@@ -9,7 +9,7 @@ import { figuresOf } from "./figures.ts";
  */
 export async function keepFigures(tx: Tx, jobId: string): Promise<void> {
   const { jobFigures, figureMarks } = schema;
-  // A statement of its own: the next one must see the mark of another pass that held the row.
+  // A separate statement: the next one must see the mark of another pass that held the row.
   const marks = await tx.execute<{ until: string }>(
     sql`select until from ${figureMarks} where name = 'hours' for share`,
   );

@@ -1,6 +1,9 @@
-import { expect, test } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { openDatabase } from "../db/index.ts";
 import { parseConfig, type ConfigInput } from "../platform/index.ts";
 import { leastDemandingQueue } from "./place.ts";
+import { noteAccepted, recallPlaces, recallWait } from "./snapshot.ts";
 
 const least = (queues: ConfigInput["queues"]) => leastDemandingQueue(parseConfig({ queues }).queues);
 
@@ -13,4 +16,27 @@ test("D3 the lightest queue asks for the least, first of cards, then of cores, t
 test("D3 of queues that ask for the same the last is the lightest", () => {
   expect(least({ first: {}, last: {} })).toBe("last");
   expect(least({})).toBeNull();
+});
+
+test("D3 places that could not be read are read again, and an accepted job meanwhile harms nothing", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  const database = openDatabase({ url: "postgres://127.0.0.1:1/absent", applicationName: "places" });
+  onTestFinished(() => database.close());
+  const target = { need: "local/upscale", ownerId: "one", tier: 1 } as const;
+  const read = () =>
+    Promise.allSettled([
+      recallPlaces(database.db, [target.need], 60_000),
+      recallWait(database.db, "gpu-high", { target, maxAgeMs: 60_000 }),
+    ]);
+  const first = await read();
+  noteAccepted(database.db, { queue: "gpu-high", target, isQueued: true });
+  await setImmediate();
+  const second = await read();
+  const reasons = [...first, ...second].map((read) => (read.status === "rejected" ? read.reason : null));
+  expect(reasons).toEqual(Array(4).fill(expect.any(Error)));
+  expect(new Set(reasons).size).toBe(4);
+  expect(unhandled).toEqual([]);
 });

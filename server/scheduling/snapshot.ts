@@ -14,7 +14,9 @@ interface Snapshot {
 
 interface Kept<Value> {
   readonly readAtMs: number;
-  readonly value: Promise<Value>;
+  readonly reading: Promise<Value>;
+  /** Null while it is read, and for good after a failed read. */
+  value: Value | null;
 }
 
 /** Entries of each map; the oldest is dropped first. */
@@ -41,14 +43,15 @@ async function recall<Value>(
 ): Promise<Value> {
   const known = entries.get(key);
   if (known && performance.now() - known.readAtMs <= maxAgeMs) {
-    const value = await known.value.catch(() => null);
+    const value = known.value ?? (await known.reading.catch(() => null));
     if (value !== null && isGood(value)) return value;
   }
   entries.delete(key);
-  const entry = { readAtMs: performance.now(), value: read() };
+  const entry: Kept<Value> = { readAtMs: performance.now(), reading: read(), value: null };
   entries.set(key, entry);
   const [oldest] = entries.size > keptEntries ? entries.keys() : [];
   if (oldest !== undefined) entries.delete(oldest);
+  entry.value = await entry.reading;
   return entry.value;
 }
 
@@ -91,18 +94,15 @@ export interface AcceptedJob {
   readonly isQueued: boolean;
 }
 
-/** Adds an accepted job to what the process remembers. */
+/** Adds an accepted job to what the process remembers; a read under way may count it already. */
 export function noteAccepted(db: Db, job: AcceptedJob): void {
   const { places, waits } = snapshotOf(db);
-  for (const [key, { readAtMs, value }] of places) {
-    places.set(key, {
-      readAtMs,
-      value: value.then((known) => known.map((place) => withJob(place, job, known))),
-    });
+  for (const entry of places.values()) {
+    const { value } = entry;
+    if (value) entry.value = value.map((place) => withJob(place, job, value));
   }
-  const key = waitKey(job.queue, job.target);
-  const wait = waits.get(key);
-  if (wait) waits.set(key, { ...wait, value: wait.value.then(behindOneMore) });
+  const wait = waits.get(waitKey(job.queue, job.target));
+  if (wait?.value) wait.value = behindOneMore(wait.value);
 }
 
 function withJob(place: Place, { queue, target, isQueued }: AcceptedJob, known: readonly Place[]): Place {

@@ -120,7 +120,7 @@ function shown(value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** A text that needs a line of its own. */
+/** Shown below the list of settings instead of in it. */
 const isLong = (value: unknown) => typeof value === "string" && value.length > 40;
 
 /** The requested params and inputs. Admins do not see the owner's pictures. */
