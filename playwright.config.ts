@@ -20,17 +20,19 @@ function chooseDataDir(): string {
   return folder;
 }
 
+const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
+
 /** The browser of the system if there is one, else the one inside an npm package (Linux only). */
 async function chooseBrowser(): Promise<LaunchOptions> {
   const wanted = process.env.CHROMIUM_PATH;
   const file = wanted ?? ["/usr/bin/chromium", "/usr/bin/google-chrome"].find((name) => existsSync(name));
-  if (file)
-    return { executablePath: file, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] };
+  if (file) return { executablePath: file, args };
   // Read when the package is loaded: makes it unpack the shared libraries that it brings along.
   process.env.AWS_LAMBDA_JS_RUNTIME ??= "nodejs24.x";
   const { default: chromium } = await import("@sparticuz/chromium");
-  const args = chromium.args.filter((arg) => !/single-process|headless|no-zygote/.test(arg));
-  return { executablePath: await chromium.executablePath(), args: [...args, "--no-sandbox"] };
+  // Without the arguments of the package: they turn off web security, and draw with SwiftShader, which stops pages for
+  // seconds on two cores.
+  return { executablePath: await chromium.executablePath(), args };
 }
 
 /** The blank names keep a developer's own .env out of the tests. */
