@@ -8,14 +8,15 @@ const root = import.meta.dirname;
 const files = readTestFiles(root);
 
 /** The order of the projects; files that share a process must follow each other. */
-const order = ["alone", "database", "quick-alone", "quick"];
+const order = ["slow", "alone", "database", "quick-alone", "quick"];
 
-/** Slow files first, the longest at the front, then project by project. */
+/** Project by project, and within each the slow files first, the longest at the front. */
 class SlowFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
       const slow = slowFiles.indexOf(path.relative(root, moduleId));
-      return slow < 0 ? slowFiles.length + order.indexOf(project.name) : slow;
+      const first = (slowFiles.length + 1) * order.indexOf(project.name);
+      return first + (slow < 0 ? slowFiles.length : slow);
     };
     return specifications.toSorted((a, b) => rank(a) - rank(b) || a.moduleId.localeCompare(b.moduleId));
   }
@@ -29,6 +30,7 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: SlowFirst },
     projects: [
+      { test: { ...common, name: "slow", include: files.slow, isolate: false, globalSetup } },
       { test: { ...common, name: "alone", include: files.alone, globalSetup } },
       { test: { ...common, name: "database", include: files.database, isolate: false, globalSetup } },
       { test: { ...common, name: "quick-alone", include: files.quickAlone } },

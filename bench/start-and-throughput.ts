@@ -238,24 +238,20 @@ export async function benchAcceptToStarted(backend: Backend): Promise<string[]> 
   await naive.close();
   await product.close();
   await stage.close();
-  const ratio = (share: number) =>
-    summarise(
-      results.map(
-        ({ ours, reference }) => quantile(ours.startedMs, share) / quantile(reference.startedMs, share),
+  const ratio = (of: keyof Times, share: number) =>
+    showRatio(
+      summarise(
+        results.map(({ ours, reference }) => quantile(ours[of], share) / quantile(reference[of], share)),
       ),
     );
-  const all = results.flatMap(({ ours }) => ours.startedMs);
-  const reference = results.flatMap((round) => round.reference.startedMs);
+  const shown = (side: "ours" | "reference", of: keyof Times) => {
+    const times = results.flatMap((round) => round[side][of]);
+    return `p50 ${show(quantile(times, 0.5), 1)} ms, p95 ${show(quantile(times, 0.95), 1)} ms`;
+  };
   return [
-    `accept to started, ratio to INSERT + queue.add at p50: ${showRatio(ratio(0.5))}`,
-    `the same at p95: ${showRatio(ratio(0.95))}`,
-    `ours p50 ${show(quantile(all, 0.5), 1)} ms, p95 ${show(quantile(all, 0.95), 1)} ms; reference p50 ${show(quantile(reference, 0.5), 1)} ms, p95 ${show(quantile(reference, 0.95), 1)} ms`,
-    `accept alone p95: ${show(
-      quantile(
-        results.flatMap(({ ours }) => ours.acceptMs),
-        0.95,
-      ),
-      1,
-    )} ms`,
+    `accept to started, ratio to INSERT + queue.add at p50: ${ratio("startedMs", 0.5)}, at p95: ${ratio("startedMs", 0.95)}`,
+    `ours ${shown("ours", "startedMs")}; reference ${shown("reference", "startedMs")}`,
+    `accept alone, ratio at p50: ${ratio("acceptMs", 0.5)}, at p95: ${ratio("acceptMs", 0.95)}`,
+    `ours ${shown("ours", "acceptMs")}; reference ${shown("reference", "acceptMs")}`,
   ];
 }

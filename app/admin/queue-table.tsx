@@ -3,7 +3,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { Overview, QueueFigures } from "@atelier/server/monitoring";
 import { formatSpan, Sparkline, Times } from "./parts.tsx";
-import { Cell, columnWithRoom, Row, Table } from "./table.tsx";
+import { Cell, wideOnlyCell, Row, Table } from "./table.tsx";
 
 type Translate = ReturnType<typeof useTranslations<"admin.queues">>;
 
@@ -54,7 +54,7 @@ function QueueRow({ queue, window }: { readonly queue: QueueFigures; readonly wi
         <span className="text-quiet"> / </span>
         <span className={lastHour.failed > 0 ? "text-fail" : undefined}>{lastHour.failed}</span>
       </Cell>
-      <Cell label={t("throughput")} isHead className={`${columnWithRoom} md:w-[22%] md:min-w-40`}>
+      <Cell label={t("throughput")} isHead className={`${wideOnlyCell} md:w-[22%] md:min-w-40`}>
         <Sparkline
           completed={series.completed}
           failed={series.failed}
@@ -83,7 +83,7 @@ export function QueueTable({ overview }: { readonly overview: Overview }) {
         t("throughput"),
       ]}
       numeric={[2, 3, 4, 5, 6]}
-      withRoom={[7]}
+      wideOnly={[7]}
     >
       {overview.queues.map((queue) => (
         <QueueRow key={queue.queue} queue={queue} window={overview.window} />

@@ -6,19 +6,19 @@ interface TableProps {
   readonly columns: readonly string[];
   /** Indexes of the columns with numbers, which are aligned right. */
   readonly numeric?: readonly number[];
-  /** Indexes of the columns that are hidden at medium width. Give their cells the class `columnWithRoom`. */
-  readonly withRoom?: readonly number[];
+  /** Indexes of the columns that are hidden at medium width. Give their cells the class `wideOnlyCell`. */
+  readonly wideOnly?: readonly number[];
   readonly children: ReactNode;
 }
 
 /** Hides a cell between `md` and `xl`, where the table is too narrow for all columns. */
-export const columnWithRoom = "md:max-xl:hidden";
+export const wideOnlyCell = "md:max-xl:hidden";
 
 /**
  * A table that becomes a list on a phone, where each cell shows the name of its column. ARIA roles instead of table tags,
  * because browsers drop the role of a table tag when CSS changes its `display`.
  */
-export function Table({ caption, columns, numeric = [], withRoom = [], children }: TableProps) {
+export function Table({ caption, columns, numeric = [], wideOnly = [], children }: TableProps) {
   return (
     <div role="table" aria-label={caption} className="tabular w-full text-xs md:table">
       <div role="rowgroup" className="max-md:sr-only md:table-header-group">
@@ -30,7 +30,7 @@ export function Table({ caption, columns, numeric = [], withRoom = [], children 
               className={cx(
                 "border-b border-line pr-5 pb-2 align-bottom font-medium text-quiet xl:whitespace-nowrap last:pr-0 md:table-cell",
                 numeric.includes(at) && "text-right",
-                withRoom.includes(at) && columnWithRoom,
+                wideOnly.includes(at) && wideOnlyCell,
               )}
             >
               {column}

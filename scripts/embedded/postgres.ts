@@ -21,14 +21,14 @@ function folderOf(dataDir: string): string {
 }
 
 /** Creates the holder file of this process and returns its path. Call it under the folder's lock. */
-function enterHolder(dataDir: string): string {
+function addHolder(dataDir: string): string {
   mkdirSync(folderOf(dataDir), { recursive: true });
   const file = path.join(folderOf(dataDir), `${randomUUID()}.json`);
   writeFileSync(file, JSON.stringify(identify(process.pid)));
   return file;
 }
 
-function leaveHolder(file: string): void {
+function removeHolder(file: string): void {
   rmSync(file, { force: true });
 }
 
@@ -44,7 +44,7 @@ function isHeldBy(file: string): boolean {
 function hasLiveHolder(dataDir: string): boolean {
   const files = readdirSync(folderOf(dataDir)).map((name) => path.join(folderOf(dataDir), name));
   const dead = files.filter((file) => !isHeldBy(file));
-  for (const file of dead) leaveHolder(file);
+  for (const file of dead) removeHolder(file);
   return dead.length < files.length;
 }
 
@@ -147,7 +147,7 @@ function makeHandle(
       if (isClosed) return;
       isClosed = true;
       await withFileLock(lock, async () => {
-        leaveHolder(holder);
+        removeHolder(holder);
         if (!hasLiveHolder(dataDir)) await stopServer(clusterDir);
       });
     },
@@ -174,7 +174,7 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
     const { port = null, settings = {} } = options;
     createCluster(clusterDir, { ...passwords, runAs, isDurable: settings["fsync"] !== "off" });
     const plan = { clusterDir, runAs, port, settings };
-    const holder = enterHolder(dataDir);
+    const holder = addHolder(dataDir);
     try {
       const server = await startServer(plan);
       const addresses = addressesOf(server.port, passwords);
@@ -182,7 +182,7 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
       await ensureProductRole(clusterDir, { superuserUrl: addresses.superuserUrl, password });
       return makeHandle({ ...plan, port: server.port }, addresses, holder);
     } catch (error) {
-      leaveHolder(holder);
+      removeHolder(holder);
       if (!hasLiveHolder(dataDir)) await stopServer(clusterDir);
       throw error;
     }

@@ -7,46 +7,46 @@ import path from "node:path";
  */
 export const slowFiles: readonly string[] = [
   "testing/chaos/worker-killed.test.ts",
-  "testing/chaos/poison.test.ts",
   "worker/engines/local/outfit/run.test.ts",
+  "worker/engines/comfyui/client/run.test.ts",
+  "scripts/embedded/postgres.test.ts",
+  "testing/chaos/comfyui-servers.test.ts",
   "testing/chaos/database-stopped.test.ts",
   "cli/accounts.test.ts",
-  "testing/chaos/submit-killed.test.ts",
   "worker/once.test.ts",
-  "testing/live/live-updates.test.ts",
-  "worker/engines/comfyui/client/run.test.ts",
-  "testing/chaos/sessions-ended.test.ts",
-  "worker/engines/local/engine.test.ts",
-  "testing/chaos/comfyui-strays.test.ts",
-  "testing/chaos/comfyui-worker-killed.test.ts",
-  "scripts/embedded/postgres.test.ts",
-  "testing/chaos/worker-frozen.test.ts",
-  "testing/chaos/comfyui-servers.test.ts",
-  "worker/engines/local/upscale.test.ts",
-  "testing/chaos/bells.test.ts",
-  "worker/engines/local/inpaint/run.test.ts",
-  "testing/chaos/comfyui-poison.test.ts",
-  "testing/chaos/worker-leaves.test.ts",
-  "scripts/supervisor/run.test.ts",
-  "testing/chaos/comfyui-queue-flushed.test.ts",
   "testing/chaos/comfyui-database.test.ts",
-  "scripts/supervisor/supervise.test.ts",
-  "testing/chaos/comfyui-worker-frozen.test.ts",
-  "testing/postgres/database-away.test.ts",
-  "testing/postgres/servers.test.ts",
-  "testing/chaos/comfyui-two-workflows.test.ts",
-  "testing/chaos/many-jobs.test.ts",
-  "worker/servers/on-simulators.test.ts",
-  "worker/http/server.test.ts",
-  "testing/chaos/comfyui-memory.test.ts",
-  "worker/engines/comfyui/engine.test.ts",
-  "worker/engines/comfyui/run.test.ts",
-  "scripts/process/quick-resolve.test.ts",
-  "cli/workflow.test.ts",
-  "server/api/http/health.test.ts",
+  "testing/live/live-updates.test.ts",
+  "testing/chaos/comfyui-strays.test.ts",
+  "testing/chaos/worker-frozen.test.ts",
+  "testing/chaos/worker-leaves.test.ts",
+  "testing/chaos/bells.test.ts",
   "testing/chaos/comfyui-run-faults.test.ts",
   "testing/chaos/iopaint-workers.test.ts",
+  "worker/http/server.test.ts",
+  "testing/chaos/submit-killed.test.ts",
+  "testing/chaos/comfyui-worker-frozen.test.ts",
+  "testing/chaos/poison.test.ts",
+  "worker/engines/local/inpaint/run.test.ts",
+  "testing/chaos/comfyui-worker-killed.test.ts",
+  "worker/engines/comfyui/run.test.ts",
+  "worker/engines/comfyui/engine.test.ts",
+  "testing/chaos/many-jobs.test.ts",
+  "worker/servers/on-simulators.test.ts",
+  "scripts/supervisor/run.test.ts",
   "testing/chaos/queue-flushed.test.ts",
+  "testing/chaos/comfyui-poison.test.ts",
+  "server/api/http/health.test.ts",
+  "testing/chaos/sessions-ended.test.ts",
+  "worker/engines/local/engine.test.ts",
+  "testing/chaos/comfyui-memory.test.ts",
+  "testing/postgres/database-away.test.ts",
+  "scripts/supervisor/supervise.test.ts",
+  "testing/chaos/comfyui-queue-flushed.test.ts",
+  "worker/engines/local/upscale.test.ts",
+  "testing/postgres/servers.test.ts",
+  "testing/chaos/comfyui-two-workflows.test.ts",
+  "scripts/process/quick-resolve.test.ts",
+  "cli/workflow.test.ts",
 ];
 
 /** What a file can change for the files that run after it in the same process. */
@@ -76,6 +76,8 @@ export interface TestFiles {
   readonly quick: string[];
   /** Without a database, but each in a separate process. */
   readonly quickAlone: string[];
+  /** The slow files without process-wide state: files share a process. */
+  readonly slow: string[];
   /** With a database of their own and without process-wide state: files share a process. */
   readonly database: string[];
   /** All others, each in a separate process. */
@@ -100,10 +102,10 @@ export function readTestFiles(root: string): TestFiles {
     reaches.set(file, found);
     return found;
   };
-  const files: TestFiles = { quick: [], quickAlone: [], database: [], alone: [] };
+  const files: TestFiles = { quick: [], quickAlone: [], slow: [], database: [], alone: [] };
   for (const file of globSync(testPattern, { cwd: root, exclude: ["**/node_modules"] })) {
     const isAlone = processWide.test(read(file));
-    if (slowFiles.includes(file)) files.alone.push(file);
+    if (slowFiles.includes(file)) files[isAlone ? "alone" : "slow"].push(file);
     else if (needsDatabase(file)) files[isAlone ? "alone" : "database"].push(file);
     else files[isAlone ? "quickAlone" : "quick"].push(file);
   }

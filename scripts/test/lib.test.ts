@@ -70,6 +70,7 @@ describe("the test files of a run", () => {
     expect(new Set(quick)).toEqual(new Set(["app/pure.test.ts", "server/types.test.ts"]));
     expect(others).toEqual({
       quickAlone: ["app/mocked.test.ts"],
+      slow: [],
       database: ["server/stored.test.ts"],
       alone: ["server/late.test.ts"],
     });

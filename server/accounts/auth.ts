@@ -4,7 +4,15 @@ import { drizzleAdapter } from "better-auth/adapters/drizzle";
 import { APIError, createAuthMiddleware } from "better-auth/api";
 import { admin, anonymous } from "better-auth/plugins";
 import { type Db, schema } from "../db/index.ts";
-import { AppError, type Env, isLoopback, lineOfText, namesLoopback, newId } from "../platform/index.ts";
+import {
+  AppError,
+  type Env,
+  isLoopback,
+  lineOfText,
+  namesLoopback,
+  newId,
+  originOf,
+} from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { mergeGuest } from "./merge-guest.ts";
@@ -40,7 +48,7 @@ function createAuth(services: Services) {
   return betterAuth({
     appName: "Atelier",
     secret: env.AUTH_SECRET,
-    baseURL: env.APP_URL ? new URL(env.APP_URL).origin : `http://localhost:${env.PORT}`,
+    baseURL: originOf(env),
     basePath: "/api/auth",
     trustedOrigins: (request) => (request ? trustedOrigins(env, request) : []),
     database: databaseFor(db),

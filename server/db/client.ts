@@ -6,11 +6,11 @@ import * as schema from "./schema/index.ts";
 import { connectionCodes, type Statement } from "./session.ts";
 
 /** Classes of SQLSTATE for temporary causes outside the statement: connection, resources, a stop by the operator. */
-const passingClasses = ["08", "53", "57"];
+const temporaryClasses = ["08", "53", "57"];
 /**
  * Further temporary states: deadlock, serialization, idle-in-transaction timeout, and a write to a read-only database.
  */
-const passingStates = ["40001", "40P01", "25P03", "25006"];
+const temporaryStates = ["40001", "40P01", "25P03", "25006"];
 
 /** Codes of the network only: a full or missing folder is no outage of the database. */
 const networkCodes = /^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_|HOST|NET)/;
@@ -26,19 +26,19 @@ function readCode(error: Error): string | null {
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error instanceof DrizzleQueryError) return error.cause instanceof Error && isPassing(error.cause);
+  if (error instanceof DrizzleQueryError) return error.cause instanceof Error && isTemporary(error.cause);
   // `begin` and `commit` of a transaction fail with the driver's own error.
-  return isPassing(error);
+  return isTemporary(error);
 }
 
-function isPassing(error: Error): boolean {
+function isTemporary(error: Error): boolean {
   const code = readCode(error);
   if (code === null) return false;
   if (driverCodes.includes(code)) return true;
   if (networkCodes.test(code)) return true;
   // The Unix socket of the server does not exist (yet).
   if ("syscall" in error && error.syscall === "connect") return true;
-  return passingClasses.includes(code.slice(0, 2)) || passingStates.includes(code);
+  return temporaryClasses.includes(code.slice(0, 2)) || temporaryStates.includes(code);
 }
 
 const last = new Map<string, Promise<void>>();

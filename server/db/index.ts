@@ -30,7 +30,7 @@ export {
   type NodeState,
   type Asked,
   type Placement,
-  type PlaceWeighed,
+  type WeighedPlace,
   type Retention,
   type ServerState,
   type Tier,

@@ -18,17 +18,21 @@ import { claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transitio
  * longer current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
-  const nextTry = await chooseNextTry(services, lease, error);
-  const failed = nextTry === null ? await end(services, lease, error) : null;
+  const nextAttempt = await chooseNextAttempt(services, lease, error);
+  const failed = nextAttempt === null ? await end(services, lease, error) : null;
   if (failed) return finish(services, failed);
-  const again = nextTry && (await requeue(services, lease, { error, nextTry }));
+  const again = nextAttempt && (await requeue(services, lease, { error, nextAttempt }));
   if (again) return finish(services, again);
   const ended = await end(services, lease, error);
   return ended ? finish(services, ended) : null;
 }
 
 /** How the job continues; null when it ends. */
-async function chooseNextTry(services: Services, lease: Lease, error: AppError): Promise<NextTry | null> {
+async function chooseNextAttempt(
+  services: Services,
+  lease: Lease,
+  error: AppError,
+): Promise<NextAttempt | null> {
   const { strategy } = ruleOf(error.code);
   if (strategy === "fail") return null;
   const job = await readJob(services, lease.jobId);
@@ -50,7 +54,7 @@ async function finish(services: Services, job: Job): Promise<Job> {
 async function requeue(
   services: Services,
   lease: Lease,
-  { error, nextTry }: { error: AppError; nextTry: NextTry },
+  { error, nextAttempt }: { error: AppError; nextAttempt: NextAttempt },
 ): Promise<Job | null> {
   const rule = ruleOf(error.code);
   const { maxCharged, maxAttempts } = services.config.limits;
@@ -64,12 +68,12 @@ async function requeue(
       nodeId: null,
       progress: 0,
       stage: null,
-      notBefore: nextTry.waits ? nextTryAt(services.config) : null,
-      ...nextTry.set,
+      notBefore: nextAttempt.waits ? nextTryAt(services.config) : null,
+      ...nextAttempt.set,
     },
     honourCancel: true,
     event: "requeued",
-    data: { code: error.code, charged: rule.charged, ...exceptionOf(error), ...nextTry.data },
+    data: { code: error.code, charged: rule.charged, ...exceptionOf(error), ...nextAttempt.data },
   });
 }
 
@@ -103,7 +107,7 @@ async function end(services: Services, lease: Lease, error: AppError): Promise<J
 }
 
 /** How the job continues after a failed attempt. */
-interface NextTry {
+interface NextAttempt {
   /** The next attempt waits, because the cause may be temporary. */
   readonly waits: boolean;
   readonly set: Partial<
@@ -120,8 +124,8 @@ const keepsSubmission = new Set(["storage_unavailable", "database_unavailable"])
  * "out of memory" a larger card, then a CPU queue as a declared downgrade, then once more with freed memory. Null when
  * nothing else can be tried.
  */
-async function reroute(services: Services, job: Job, error: AppError): Promise<NextTry | null> {
-  const again: NextTry = {
+async function reroute(services: Services, job: Job, error: AppError): Promise<NextAttempt | null> {
+  const again: NextAttempt = {
     waits: true,
     set: keepsSubmission.has(error.code) ? {} : { externalId: null },
     data: {},
@@ -142,7 +146,7 @@ async function reroute(services: Services, job: Job, error: AppError): Promise<N
 interface Rerouting {
   readonly job: Job;
   readonly error: AppError;
-  readonly again: NextTry;
+  readonly again: NextAttempt;
 }
 
 /** Address of the failed server: from the details of the error, else the server of the last post. */
@@ -153,7 +157,7 @@ function failedServer({ job, error }: Rerouting): string | null {
   return error.code === "server_busy" ? null : job.server;
 }
 
-async function onOtherServer(services: Services, input: Rerouting): Promise<NextTry | null> {
+async function onOtherServer(services: Services, input: Rerouting): Promise<NextAttempt | null> {
   const { job, error, again } = input;
   const server = failedServer(input);
   if (server === null) return again;
@@ -182,7 +186,7 @@ function findQueue(
   return (left.find(({ queue }) => queue === job.queue) ?? left[0])?.queue ?? null;
 }
 
-async function withMoreMemory(services: Services, input: Rerouting): Promise<NextTry | null> {
+async function withMoreMemory(services: Services, input: Rerouting): Promise<NextAttempt | null> {
   const { job, again } = input;
   const server = failedServer(input);
   const servers = await serversOfClass(services, job);
@@ -207,7 +211,7 @@ async function afterFreeing(
   services: Services,
   input: Rerouting,
   server: string | null,
-): Promise<NextTry | null> {
+): Promise<NextAttempt | null> {
   const { job, again } = input;
   const { jobEvents } = schema;
   const freed = and(eq(jobEvents.jobId, job.id), sql`${jobEvents.data}->>'next' = 'freed_memory'`);
@@ -221,7 +225,7 @@ function isNotLarger(failed: LiveServer | undefined): (server: LiveServer) => bo
   return ({ vramBytes }) => vramBytes !== null && vramBytes <= limit;
 }
 
-function downgradeTo(place: Downgrade, { job, error, again }: Rerouting, server: string | null): NextTry {
+function downgradeTo(place: Downgrade, { job, error, again }: Rerouting, server: string | null): NextAttempt {
   const { queue, need, engine, workflow } = place;
   const placement: Placement = {
     chosen: { queue, need },

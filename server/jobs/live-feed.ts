@@ -1,13 +1,17 @@
 import type { HintMessage, LiveProgress } from "../queue/index.ts";
 import type { Services } from "../services.ts";
-import { isFinal } from "./job.ts";
-import { createPendingReads, type JobRevision, readRevisions, type PendingReads } from "./live-reads.ts";
+import {
+  createPendingReads,
+  createSentRevisions,
+  type PendingReads,
+  type ProgressUpdate,
+  readRevisions,
+  type SentRevisions,
+} from "./live-changes.ts";
 import type { JobsUpdate, JobView } from "./read.ts";
 
 /** A message of the live feed: changed jobs, or progress between two revisions. */
 export type FeedUpdate = Extract<JobsUpdate, { type: "jobs" | "progress" }>;
-
-export type ProgressUpdate = Extract<FeedUpdate, { type: "progress" }>;
 
 /** Receives the updates of the jobs of one owner. */
 export interface Watcher {
@@ -205,71 +209,4 @@ function createWatchers(): Watchers {
         if (update.type === "jobs" || readsProgress(watcher)) watcher.push(update);
     },
   };
-}
-
-/** The newest revision and progress of each job that this process has sent to its watchers. */
-interface SentRevisions {
-  isNewer(jobId: string, revision: number): boolean;
-  /** Returns the jobs with a newer revision and remembers them with their owner. */
-  takeNewer(ownerId: string, jobs: readonly JobView[]): JobView[];
-  /** Stores owner and status, which may change without a hint. */
-  note(row: Omit<JobRevision, "revision">): void;
-  ownerOf(jobId: string): string | null;
-  /** Jobs in `processing` with their owners. */
-  running(): { readonly jobId: string; readonly ownerId: string }[];
-  noteProgress(update: ProgressUpdate): void;
-  /** Null also after the end of the job. */
-  lastProgress(jobId: string): ProgressUpdate | null;
-  /** Removes all jobs except these and those noted at `sinceMs` or later. */
-  keepOnly(jobIds: ReadonlySet<string>, sinceMs: number): void;
-}
-
-interface Known {
-  revision: number;
-  ownerId: string;
-  isRunning: boolean;
-  progress: ProgressUpdate | null;
-  notedAtMs: number;
-}
-
-function createSentRevisions(): SentRevisions {
-  const known = new Map<string, Known>();
-  const isNewer = (jobId: string, revision: number) => (known.get(jobId)?.revision ?? 0) < revision;
-  const note: SentRevisions["note"] = ({ id, ownerId, isRunning }) => {
-    const job = known.get(id) ?? { revision: 0, progress: null };
-    known.set(id, Object.assign(job, { ownerId, isRunning, notedAtMs: performance.now() }));
-  };
-  const noteView = (ownerId: string, { id, revision, status }: JobView) => {
-    note({ id, ownerId, isRunning: status === "processing" });
-    const job = known.get(id);
-    if (!job) return;
-    job.revision = revision;
-    if (isFinal(status)) job.progress = null;
-  };
-  return {
-    isNewer,
-    takeNewer(ownerId, jobs) {
-      const newer = jobs.filter((job) => isNewer(job.id, job.revision));
-      for (const job of newer) noteView(ownerId, job);
-      return newer;
-    },
-    note,
-    ownerOf: (jobId) => known.get(jobId)?.ownerId ?? null,
-    running: () =>
-      [...known].flatMap(([jobId, job]) => (job.isRunning ? [{ jobId, ownerId: job.ownerId }] : [])),
-    noteProgress(update) {
-      const job = known.get(update.jobId);
-      if (job) job.progress = withLastPreview(update, job.progress);
-    },
-    lastProgress: (jobId) => known.get(jobId)?.progress ?? null,
-    keepOnly(jobIds, sinceMs) {
-      for (const [id, { notedAtMs }] of known) if (!jobIds.has(id) && notedAtMs < sinceMs) known.delete(id);
-    },
-  };
-}
-
-/** Workers send a preview once; it stays valid for later progress of the same attempt until the next preview. */
-export function withLastPreview(update: ProgressUpdate, last: ProgressUpdate | null): ProgressUpdate {
-  const isSameTry = last?.attempt === update.attempt;
-  return isSameTry && update.preview === null ? { ...update, preview: last.preview } : update;
 }

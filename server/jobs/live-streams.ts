@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
-import { feedOf, type FeedUpdate, type ProgressUpdate, type Watcher, withLastPreview } from "./live-feed.ts";
+import { type ProgressUpdate, withLastPreview } from "./live-changes.ts";
+import { feedOf, type FeedUpdate, type Watcher } from "./live-feed.ts";
 import {
   get,
   type JobAddress,

@@ -36,7 +36,7 @@ export async function retry(
     inputs: await readInputIds(services, job),
     retention: job.retention,
     tier: readTier(job, submitter),
-    ...readWay(job),
+    ...requestedEngine(job),
   };
   const options = { submitter, idempotencyKey: `${keyPrefix(id)}${number}`, retry: { of: id, number } };
   return submit(services, request, options).catch(async (error: unknown) => {
@@ -93,7 +93,7 @@ function readTier({ tier }: Job, { isAdmin = false }: Submitter): Tier {
 }
 
 /** The requested engine and workflow, not those of a downgrade. */
-function readWay({ placement, engine, workflow }: Job): { engine?: string; workflow?: string } {
+function requestedEngine({ placement, engine, workflow }: Job): { engine?: string; workflow?: string } {
   if (placement?.asked) {
     const { asked } = placement;
     return {

@@ -106,7 +106,7 @@ function headOf({ queue, offers }: QueueOffers): SQL {
 }
 
 /** With this many charged attempts a job never runs beside others. */
-const provenCharges = 2;
+const runAloneCharges = 2;
 
 /** SQL query for the jobs `r` that run on a node. */
 function runningOn(nodeId: string): SQL {
@@ -119,7 +119,7 @@ function runningOn(nodeId: string): SQL {
  */
 function mustWait(head: SQL, nodeId: string, { aloneWaitMs }: Config["timing"]): SQL {
   const since = sql`clock_timestamp() - ${aloneWaitMs} * interval '1 millisecond'`;
-  return sql`(${head}.run_alone and exists (${runningOn(nodeId)}) and (${head}.charged >= ${provenCharges}
+  return sql`(${head}.run_alone and exists (${runningOn(nodeId)}) and (${head}.charged >= ${runAloneCharges}
     or ${head}.queued_at > ${since} or exists (${runningOn(nodeId)} and r.claimed_at > ${since})))`;
 }
 

@@ -90,3 +90,8 @@ export function isKnownHost(env: { HOST: string; APP_URL?: string | undefined },
   if (!isLoopback(env.HOST) || namesLoopback(host)) return true;
   return env.APP_URL !== undefined && hostNameOf(host) === new URL(env.APP_URL).hostname;
 }
+
+/** The studio's own origin: APP_URL's, else this machine's. */
+export function originOf(env: { PORT: number; APP_URL?: string | undefined }): string {
+  return env.APP_URL ? new URL(env.APP_URL).origin : `http://localhost:${env.PORT}`;
+}

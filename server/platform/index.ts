@@ -16,7 +16,7 @@ export {
   type ErrorCode,
   issuesOf,
 } from "./errors.ts";
-export { isLoopback, namesLoopback } from "./addresses.ts";
+export { isLoopback, namesLoopback, originOf } from "./addresses.ts";
 export { isId, newId, isStorable, lineOfText, foreignBytes, foreignCount, foreignText } from "./text.ts";
 export { inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
 export {

@@ -1,4 +1,4 @@
-import type { Db, Placement, PlaceWeighed, Tx } from "../db/index.ts";
+import type { Db, Placement, WeighedPlace, Tx } from "../db/index.ts";
 import { type EngineName, enginesFor, type JobKind, localEngine, type Need, needOf } from "../engines.ts";
 import { AppError, type Config, type QueueNeeds } from "../platform/index.ts";
 import { type Candidate, missingEngineReason } from "./candidates.ts";
@@ -75,9 +75,9 @@ interface Weighing {
   readonly config: Config;
 }
 
-function weigh({ candidates, places, chosen, config }: Weighing): PlaceWeighed[] {
+function weigh({ candidates, places, chosen, config }: Weighing): WeighedPlace[] {
   const taken = places.find(({ need, queue }) => need === chosen.need && queue === chosen.queue);
-  return candidates.flatMap(({ need }): PlaceWeighed[] => {
+  return candidates.flatMap(({ need }): WeighedPlace[] => {
     const own = places.filter((place) => place.need === need);
     if (own.length === 0) {
       const isChosen = need === chosen.need;
@@ -96,7 +96,7 @@ function weigh({ candidates, places, chosen, config }: Weighing): PlaceWeighed[]
 
 type Taking = Pick<Weighing, "chosen" | "config"> & { readonly taken: Place | undefined };
 
-function refusalOf(place: Place, { chosen, taken, config }: Taking): PlaceWeighed["refused"] {
+function refusalOf(place: Place, { chosen, taken, config }: Taking): WeighedPlace["refused"] {
   if (place.need === chosen.need && place.queue === chosen.queue) return null;
   if (place.slots === 0) return "no_server";
   if (place.need !== chosen.need) return "less_suited";

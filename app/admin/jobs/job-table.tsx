@@ -3,7 +3,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { FoundJob } from "@atelier/server/jobs";
 import { formatSpan, JobStatusChip } from "../parts.tsx";
-import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
+import { Cell, wideOnlyCell, Row, Table } from "../table.tsx";
 
 /** Creation time of an id in ms since 1970: the first 48 bits of a UUID version 7. */
 export function timeOfId(id: string): number {
@@ -51,7 +51,7 @@ function JobRow({ job }: { readonly job: FoundJob }) {
           {[job.node, job.server].filter((name) => name !== null).join(" · ")}
         </span>
       </Cell>
-      <Cell label={t("tier")} className={columnWithRoom}>
+      <Cell label={t("tier")} className={wideOnlyCell}>
         <span className={job.tier === "normal" ? "text-quiet" : "font-medium"}>{t(`tiers.${job.tier}`)}</span>
       </Cell>
       <Cell label={story("waited")} isNumeric>
@@ -86,7 +86,7 @@ export function JobTable({ jobs }: { readonly jobs: readonly FoundJob[] }) {
         t("asked"),
       ]}
       numeric={[5, 6, 7]}
-      withRoom={[4]}
+      wideOnly={[4]}
     >
       {jobs.map((job) => (
         <JobRow key={job.id} job={job} />

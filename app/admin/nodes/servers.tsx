@@ -16,7 +16,7 @@ import { useEngineName } from "../../jobs/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useAdminAction } from "../controls.tsx";
 import { formatAge, StateChip, type Tone, useAgo } from "../parts.tsx";
-import { Cell, columnWithRoom, Row, Table } from "../table.tsx";
+import { Cell, wideOnlyCell, Row, Table } from "../table.tsx";
 
 /** Number of needs that a server can run, its last error, and what is missing for the other workflows. */
 function ServerNotes({ server: { needs, missing, lastError } }: { readonly server: ServerFigures }) {
@@ -135,7 +135,7 @@ function ServerRow({ server }: { readonly server: ServerFigures }) {
       <Cell label={t("state")}>
         <ServerStateChip server={server} />
       </Cell>
-      <Cell label={t("device")} className={columnWithRoom}>
+      <Cell label={t("device")} className={wideOnlyCell}>
         {device}
       </Cell>
       <Cell label={t("vram")} isNumeric>
@@ -171,7 +171,7 @@ export function ServerTable({ servers }: { readonly servers: readonly ServerFigu
         caption={nodes("servers")}
         columns={[t("server"), t("state"), t("device"), t("vram"), t("queue"), t("runs"), t("probed"), ""]}
         numeric={[3, 4]}
-        withRoom={[2]}
+        wideOnly={[2]}
       >
         {servers.map((server) => (
           <ServerRow key={server.url} server={server} />

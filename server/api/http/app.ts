@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError, issuesOf, ruleOf } from "../../platform/index.ts";
+import { AppError, issuesOf, originOf, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
 import { mountDocs } from "./docs.ts";
@@ -47,7 +47,8 @@ export function createHttpApp(services: Services): Hono {
     return problemResponse(appError);
   });
   app.notFound(() => problemResponse(new AppError("not_found")));
-  app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, services.config.limits)));
+  const installation = { limits: services.config.limits, origin: originOf(services.env) };
+  app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, installation)));
   mountDocs(app);
   for (const route of httpRoutes) mountRoute(app, services, route);
   return app;

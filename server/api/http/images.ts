@@ -57,7 +57,7 @@ const getImageRoute = defineRoute({
   method: "get",
   path: "/images/{id}",
   operationId: "getImage",
-  summary: "One picture",
+  summary: "Get a picture",
   tag: "images",
   resource: "image",
   params,
@@ -89,7 +89,7 @@ const getImageFileRoute = defineRoute({
   method: "get",
   path: "/images/{id}/file",
   operationId: "getImageFile",
-  summary: "A picture's file",
+  summary: "Download a picture",
   description:
     "`preview` is at most 1,280 pixels, `thumbnail` at most 320. Answers 304 to a matching If-None-Match.",
   tag: "images",

@@ -13,7 +13,7 @@ export const jobBundleRoute = defineRoute({
   method: "get",
   path: "/jobs/{id}/bundle",
   operationId: "getJobBundle",
-  summary: "Download all of a job as a zip",
+  summary: "Download a job as a zip",
   description: "Inputs, mask, results, parameters, story and figures.",
   tag: "jobs",
   resource: "job",
@@ -76,7 +76,10 @@ export const jobEventsRoute = defineRoute({
   params: z.object({ id: z.string() }),
   headers: z.object({ "last-event-id": z.coerce.number().int().min(0).default(0) }),
   responses: {
-    200: { description: "The story of the job, then what happens.", contentType: "text/event-stream" },
+    200: {
+      description: "The events of the job so far, then each new one.",
+      contentType: "text/event-stream",
+    },
   },
   async handle({ services, caller, params: { id }, headers, request }) {
     // Asked before the stream starts, so that an unknown job is a 404 and not an empty stream.

@@ -3,7 +3,12 @@ import type { Config } from "../../platform/index.ts";
 import { type HttpRoute, problemSchema, type RouteResponse } from "./route.ts";
 
 type Json = Record<string, unknown>;
-type Limits = Pick<Config["limits"], "apiKeyPerMinute">;
+
+interface Installation {
+  readonly limits: Pick<Config["limits"], "apiKeyPerMinute">;
+  /** Origin of the studio, as it stands in examples. */
+  readonly origin: string;
+}
 
 /** An OpenAPI 3.1 document, as far as it is made and read here. */
 export interface OpenApiDocument {
@@ -24,6 +29,7 @@ interface OpenApiOperation {
   readonly parameters?: readonly OpenApiParameter[];
   readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, Json>> };
   readonly responses: Readonly<Record<string, Json>>;
+  readonly "x-codeSamples"?: ReturnType<NonNullable<HttpRoute["samples"]>>;
 }
 
 interface OpenApiParameter {
@@ -33,27 +39,36 @@ interface OpenApiParameter {
   readonly schema: Json;
 }
 
+const basePath = "/api/v1";
+
 /** The description of the HTTP API, made from the table of routes and the schemas that parse the requests. */
-export function openApiDocument(routes: readonly HttpRoute[], limits: Limits): OpenApiDocument {
+export function openApiDocument(routes: readonly HttpRoute[], installation: Installation): OpenApiDocument {
   return {
     openapi: "3.1.0",
-    info: { title: "Atelier HTTP API", version: "1", description: describe(limits) },
-    servers: [{ url: "/api/v1" }],
+    info: { title: "Atelier HTTP API", version: "1", description: describe(installation) },
+    servers: [{ url: basePath }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({
       name,
       "x-displayName": capitalize(name),
     })),
-    paths: pathsOf(routes),
+    paths: pathsOf(routes, installation),
     components: { ...components, schemas: { Problem: schemaOf(problemSchema, "output") } },
     security: [{ apiKey: [] }, { session: [] }],
   };
 }
 
-const describe = (
-  limits: Limits,
-) => `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
+const describe = ({
+  limits,
+}: Installation) => `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
 made under Settings. A key may send ${limits.apiKeyPerMinute} requests a minute. Errors are problems (RFC 9457) whose
-\`code\` is stable. Another's picture or job is answered like one that does not exist.`;
+\`code\` is stable. Pictures and jobs of other accounts answer 404.`;
+
+function problem(description: string): Json {
+  return {
+    description,
+    content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+  };
+}
 
 const components = {
   securitySchemes: {
@@ -66,21 +81,21 @@ const components = {
     },
   },
   responses: {
-    Problem: {
-      description: "What went wrong",
-      content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
-    },
+    Unauthorized: problem("No valid API key and no session"),
+    NotFound: problem("It does not exist or belongs to another account"),
+    RateLimited: problem("Too many requests; `Retry-After` names the seconds to wait"),
+    Problem: problem("Any other error; its `code` says which"),
   },
 };
 
-function pathsOf(routes: readonly HttpRoute[]): OpenApiDocument["paths"] {
+function pathsOf(routes: readonly HttpRoute[], installation: Installation): OpenApiDocument["paths"] {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const route of routes)
-    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, installation) };
   return paths;
 }
 
-function operationOf(route: HttpRoute): OpenApiOperation {
+function operationOf(route: HttpRoute, { origin }: Installation): OpenApiOperation {
   const parameters = [
     ...parametersOf(route.params, "path"),
     ...parametersOf(route.query, "query"),
@@ -95,6 +110,7 @@ function operationOf(route: HttpRoute): OpenApiOperation {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody ? { requestBody } : {}),
     responses: responsesOf(route),
+    ...(route.samples ? { "x-codeSamples": route.samples(`${origin}${basePath}${route.path}`) } : {}),
   };
 }
 
@@ -125,11 +141,14 @@ function requestBodyOf(route: HttpRoute): OpenApiOperation["requestBody"] {
 
 function responsesOf(route: HttpRoute): Record<string, Json> {
   const good = Object.entries(route.responses).map(([status, response]) => [status, responseOf(response)]);
-  const bad = ["401", ...(route.resource ? ["404"] : []), "429", "default"];
-  return Object.fromEntries([...good, ...bad.map((status) => [status, problem])]);
+  const bad = Object.entries(problems).filter(([status]) => status !== "404" || route.resource);
+  return Object.fromEntries([...good, ...bad.map(([status, name]) => [status, refer(name)])]);
 }
 
-const problem = { $ref: "#/components/responses/Problem" };
+/** The shared answer of each status. */
+const problems = { 401: "Unauthorized", 404: "NotFound", 429: "RateLimited", default: "Problem" } as const;
+
+const refer = (name: keyof typeof components.responses) => ({ $ref: `#/components/responses/${name}` });
 
 function responseOf({ description, schema, contentType }: RouteResponse): Json {
   if (schema) return { description, content: { "application/json": { schema: schemaOf(schema, "output") } } };

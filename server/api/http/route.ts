@@ -60,6 +60,13 @@ export interface RouteResponse {
   readonly contentType?: string;
 }
 
+/** An example of a request in one language, as OpenAPI's extension `x-codeSamples` has it. */
+interface CodeSample {
+  readonly lang: string;
+  readonly label: string;
+  readonly source: string;
+}
+
 interface RouteFacts {
   readonly method: Method;
   /** In the form of OpenAPI, below /api/v1: `/jobs/{id}`. */
@@ -75,6 +82,8 @@ interface RouteFacts {
   readonly multipart?: Readonly<Record<string, unknown>>;
   /** Describes a JSON body that the handler's verb parses itself; the route's `body` then lets anything through. */
   readonly bodyDescription?: z.ZodType;
+  /** Examples of requests to `address`, where those that the viewer makes itself are wrong. */
+  readonly samples?: (address: string) => readonly CodeSample[];
   /** Answers of success by status; problems are added to the document by themselves. */
   readonly responses: Readonly<Record<number, RouteResponse>>;
 }

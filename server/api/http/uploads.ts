@@ -17,6 +17,42 @@ const uploadedSchema = z.object({
   height: z.int().describe("Pixels, upright"),
 });
 
+/** The examples that the viewer makes itself send the name of a file instead of the file. */
+const samples = (address: string) => [
+  {
+    lang: "Shell",
+    label: "curl with a file",
+    source: `curl ${address} \\
+  --header 'Authorization: Bearer YOUR_API_KEY' \\
+  --form file=@photo.jpg`,
+  },
+  {
+    lang: "JavaScript",
+    label: "fetch with a file",
+    source: `const body = new FormData();
+body.append("file", photo, "photo.jpg"); // A Blob or File.
+const answer = await fetch("${address}", {
+  method: "POST",
+  headers: { Authorization: "Bearer YOUR_API_KEY" },
+  body,
+});
+console.log(await answer.json());`,
+  },
+  {
+    lang: "Python",
+    label: "requests with a file",
+    source: `import requests
+
+with open("photo.jpg", "rb") as photo:
+    answer = requests.post(
+        "${address}",
+        headers={"Authorization": "Bearer YOUR_API_KEY"},
+        files={"file": photo},
+    )
+print(answer.json())`,
+  },
+];
+
 const roleSchema = z.enum(["upload", "mask"]).default("upload");
 
 /** POST /uploads: all files of the request are stored, or none. */
@@ -42,6 +78,7 @@ ${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploa
       role: { type: "string", enum: ["upload", "mask"], default: "upload" },
     },
   },
+  samples,
   responses: {
     201: {
       description: "Stored: one object for one file, `uploads` for several",

@@ -39,7 +39,7 @@ export type Tier = keyof typeof tiers;
 export type Retention = "keep" | "ephemeral";
 
 /** A place (queue and need) that was considered for a job, and why it was refused; null: it was chosen. */
-export interface PlaceWeighed {
+export interface WeighedPlace {
   readonly queue: string | null;
   readonly need: Need;
   /** Expected wait in seconds; null when no live node can run the job. */
@@ -61,7 +61,7 @@ export interface Placement {
   readonly chosen: { readonly queue: string; readonly need: Need };
   /** False when no live node can run the job: it waits for one. */
   readonly isLive: boolean;
-  readonly weighed: readonly PlaceWeighed[];
+  readonly weighed: readonly WeighedPlace[];
   /** Set when the place is slower or simpler than requested; the user sees it. */
   readonly downgrade?: { readonly from: Need; readonly queue: string; readonly reason: ErrorCode };
 }
