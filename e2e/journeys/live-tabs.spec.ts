@@ -1,4 +1,3 @@
-import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { countStreams } from "../steps/count-streams.ts";
 import { submitJob } from "../steps/submit-job.ts";
@@ -10,23 +9,6 @@ test.use({ trace: "off" });
 
 const tabCount = 8;
 const handoverMs = 2_000;
-
-/** Waits until a page neither loads nor computes anything: three idle periods in a row without a task in sight. */
-async function untilCalm(page: Page): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  await page.evaluate(
-    () =>
-      new Promise<void>((resolve) => {
-        const look = (calm: number) =>
-          requestIdleCallback((deadline) => {
-            const next = deadline.timeRemaining() > 40 ? calm + 1 : 0;
-            if (next === 3) resolve();
-            else look(next);
-          });
-        look(0);
-      }),
-  );
-}
 
 test("D7 eight tabs share one stream; when its tab closes another takes over within two seconds", async ({
   page: first,
@@ -54,8 +36,6 @@ test("D7 eight tabs share one stream; when its tab closes another takes over wit
     });
   }
 
-  // The hand-over is timed, and not the start of seven pages that share a processor with it.
-  for (const page of others) await untilCalm(page);
   await first.close();
   await expect.poll(streams.openCount, { timeout: handoverMs, intervals: [20] }).toBe(1);
   const [second] = others;
