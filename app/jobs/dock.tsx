@@ -39,8 +39,8 @@ function DockPill({ openCount, uploads, onOpen }: Props) {
       aria-label={t("openTray", { state: text })}
       className={cx(
         "fixed right-3 bottom-[calc(68px+env(safe-area-inset-bottom))] z-40 flex h-10 items-center gap-2 rounded-full bg-raised px-4 text-xs font-medium shadow-float transition-colors duration-120 hover:bg-hover max-wide:in-[:root:has(.room)]:top-16 max-wide:in-[:root:has(.room)]:bottom-auto max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(156px+env(safe-area-inset-bottom))] max-wide:in-[:root:has([data-selection-bar])]:bottom-[calc(128px+env(safe-area-inset-bottom))] wide:right-5 wide:bottom-5",
-        // On a phone the tab bar counts the jobs, so the pill is needed only for uploads or when a full-screen page hides the bar.
-        uploads.length === 0 && "max-wide:hidden max-wide:in-[:root:has(.room)]:flex",
+        // On a phone the tab bar counts the jobs, so the pill is needed only for uploads.
+        uploads.length === 0 && "max-wide:hidden",
       )}
     >
       {hasFailed ? <CircleAlert className="size-4 text-fail" aria-hidden /> : null}

@@ -146,7 +146,7 @@ function EntryNote({ entry, token }: EntryNotesProps) {
   if (!entry.needsAdmin) return null;
   return (
     <Note>
-      {t.rich("needsAdmin", { file: (name) => <code className="break-all text-ink">{name}</code> })}
+      {t.rich("needsAdmin", { file: (name) => <code className="break-words text-ink">{name}</code> })}
     </Note>
   );
 }

@@ -94,7 +94,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
         <Radio.Root
           key={option.value}
           value={option.value}
-          className="flex cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink data-checked:bg-raised data-checked:text-ink data-checked:shadow-[0_0_0_1px_var(--line)]"
+          className="flex cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink data-checked:bg-checked data-checked:text-ink data-checked:shadow-[0_0_0_1px_var(--line)]"
         >
           {option.label}
         </Radio.Root>

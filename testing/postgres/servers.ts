@@ -85,7 +85,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll("-", "")}`;
   await withAdmin(serverUrl, async (client) => {
     await ensureTemplate(serverUrl, client);
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+    // Without fsync a copy of the files takes half the time of the default, which writes each page into the log.
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   });
   return {
     url: withDatabase(serverUrl, name),

@@ -13,10 +13,14 @@ import { Segmented } from "../../ui/fields.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { formatSpan, JobStatusChip, Panel } from "../parts.tsx";
 
+/** Spans below this are shown as none: they would read "0.0 s". */
+const noSpanMs = 50;
+
 type Placement = NonNullable<AnyStory["placement"]>;
 
 function Weighed({ weighed }: Pick<Placement, "weighed">) {
   const t = useTranslations("admin.story");
+  const waitText = (ms: number) => (ms < noSpanMs ? t("noWait") : t("waitOf", { span: formatSpan(ms) }));
   return (
     <ul aria-label={t("weighed")} className="mt-3 divide-y divide-line border-y border-line text-xs">
       {weighed.map(({ queue, need, waitS, refused }) => (
@@ -29,7 +33,7 @@ function Weighed({ weighed }: Pick<Placement, "weighed">) {
           </span>
           <span className="text-quiet">
             {[
-              waitS === null ? null : t("waitOf", { span: formatSpan(waitS * 1_000) }),
+              waitS === null ? null : waitText(waitS * 1_000),
               refused === null ? t("chosen") : t(`refused.${refused}`),
             ]
               .filter((part) => part !== null)
@@ -46,7 +50,7 @@ function WaitPromise({ estimate }: { readonly estimate: NonNullable<AnyStory["es
   const [low, high] = estimate.waitMs.map(formatSpan);
   return (
     <p className="tabular mt-3 text-xs text-quiet">
-      {`${t("promise")}: ${t("promiseText", { position: estimate.position + 1, low: low ?? "", high: high ?? "", runs: estimate.runs })}`}
+      {`${t("promise")}: ${t("promiseText", { position: estimate.position + 1, isAtOnce: String(estimate.waitMs[1] < noSpanMs), low: low ?? "", high: high ?? "", runs: estimate.runs })}`}
     </p>
   );
 }
