@@ -8,6 +8,7 @@ import {
   invitationDays,
   resetPassword as resetAccountPassword,
 } from "@atelier/server/accounts";
+import { originOf } from "@atelier/server/platform";
 import { withServices } from "./database.ts";
 import { parseFlags } from "./flags.ts";
 
@@ -141,10 +142,9 @@ export async function invite(args: string[]): Promise<number> {
     return 1;
   }
   return withServices(async (services) => {
-    const { APP_URL, PORT, SIGN_UP } = services.env;
+    const { SIGN_UP } = services.env;
     const { token } = await createInvitation(services, { createdBy: null, days });
     if (SIGN_UP !== "invite") console.error(`SIGN_UP is ${SIGN_UP}: the link works once it is "invite".`);
-    const origin = APP_URL === undefined ? `http://localhost:${PORT}` : new URL(APP_URL).origin;
-    console.log(`${origin}/sign-in#invitation=${token}`);
+    console.log(`${originOf(services.env)}/sign-in#invitation=${token}`);
   });
 }

@@ -28,7 +28,7 @@ test("A12 other marks than those that went along can be run", () => {
   expect(usedInputs(job, { ...current, maskId: null })).toBe(false);
 });
 
-test("A12 a category that the engine does not know was asked for as any", () => {
+test("A12 a category that the engine does not know is requested as auto", () => {
   expect(usedInputs(job, { ...current, category: "bottom" })).toBe(true);
   expect(usedInputs(job, { ...current, category: "dress" })).toBe(false);
 });

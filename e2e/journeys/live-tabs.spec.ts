@@ -4,9 +4,6 @@ import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-// A trace takes snapshots of all tabs at the moment of the hand-over, which is what is timed.
-test.use({ trace: "off" });
-
 const tabCount = 8;
 const handoverMs = 2_000;
 

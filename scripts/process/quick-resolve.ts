@@ -12,9 +12,9 @@ registerHooks({
   resolve(specifier, context, nextResolve) {
     const { parentURL, importAttributes } = context;
     if (!parentURL) return nextResolve(specifier, context);
-    // `require`, which keeps what it found by itself, has no attributes.
-    const isImport = Object.keys(importAttributes ?? { type: "none" }).length === 0;
-    if (isImport && /^[a-z@][^:]*$/i.test(specifier)) {
+    // `require`, which keeps what it found, has no attributes at all.
+    const isPlainImport = typeof importAttributes === "object" && Object.keys(importAttributes).length === 0;
+    if (isPlainImport && /^[a-z@][^:]*$/i.test(specifier)) {
       const key = `${parentURL.slice(0, parentURL.lastIndexOf("/"))} ${specifier}`;
       const known = found.get(key) ?? nextResolve(specifier, context);
       found.set(key, known);

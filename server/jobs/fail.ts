@@ -68,7 +68,7 @@ async function requeue(
       nodeId: null,
       progress: 0,
       stage: null,
-      notBefore: nextAttempt.waits ? nextTryAt(services.config) : null,
+      notBefore: nextAttempt.waits ? nextAttemptAt(services.config) : null,
       ...nextAttempt.set,
     },
     honourCancel: true,
@@ -84,7 +84,7 @@ function exceptionOf({ details }: AppError): { readonly exception?: string } {
 }
 
 /** The delay doubles with each attempt; the exponent is bounded to avoid an overflow. */
-function nextTryAt({ timing }: Config): SQL {
+function nextAttemptAt({ timing }: Config): SQL {
   const { retryDelayMs, maxRetryDelayMs } = timing;
   const waitMs = sql`least(${maxRetryDelayMs}::float8, ${retryDelayMs}::float8 * power(2, least(attempt, 30) - 1))`;
   return sql`now() + ${waitMs} * interval '1 millisecond'`;

@@ -273,7 +273,7 @@ describe("run", () => {
       config: { ...services.config, timing: { ...services.config.timing, placesMs: 60_000 } },
     };
     for (const table of [schema.jobs, schema.nodes]) await services.db.delete(table);
-    const nodeId = await addNode(services, { slots: 4 });
+    const nodeIds = await Promise.all(Array.from({ length: 4 }, () => addNode(services)));
     const jobCount = 40;
     const submitAll = async () => {
       for (let at = 0; at < jobCount; at += 1)
@@ -284,8 +284,8 @@ describe("run", () => {
         );
     };
     /** One slot of a worker: claims until nothing is left. */
-    const runAll = async () => {
-      for (let ended = 0; ended < jobCount / 4;) {
+    const runShare = async (nodeId: string) => {
+      for (let ended = 0; ended < jobCount / nodeIds.length;) {
         const job = await claim(remembering, { nodeId, queue: testQueue, offers: localOffers });
         if (!job) await scheduleDispatch(remembering, testQueue);
         else {
@@ -300,7 +300,7 @@ describe("run", () => {
     };
     const statements = await countStatements(async () => {
       await submitAll();
-      await Promise.all([runAll(), runAll(), runAll(), runAll()]);
+      await Promise.all(nodeIds.map(runShare));
     });
     expect(await services.db.$count(schema.jobs, eq(schema.jobs.status, "completed"))).toBe(jobCount);
     expect(statements / jobCount).toBeLessThanOrEqual(6);

@@ -196,7 +196,7 @@ export function StoryFactList({ job }: { readonly job: AnyStory }) {
           [t("need"), job.need],
           [t("node"), job.node ?? "–"],
           [t("server"), job.server ?? "–"],
-          [t("tries"), t("charged", { attempt: job.attempt, charged: job.charged })],
+          [t("attempts"), t("charged", { attempt: job.attempt, charged: job.charged })],
           ...rare,
           [story("created"), moment(job.createdAt)],
           [story("started"), moment(job.startedAt)],

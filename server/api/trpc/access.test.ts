@@ -22,7 +22,7 @@ type Resource = "imageId" | "jobId" | "apiKeyId";
 type Case =
   | { readonly access: "public"; readonly input?: unknown }
   | { readonly access: "member"; readonly input?: unknown }
-  /** For admins alone: any other account is refused with 403. */
+  /** For admins; other accounts are refused with 403. */
   | { readonly access: "admin"; readonly input?: unknown }
   /** Another's id is 404 like an unknown one. */
   | { readonly access: "owned"; readonly resource: Resource; readonly input: (id: string) => unknown }
