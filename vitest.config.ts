@@ -27,7 +27,8 @@ const globalSetup = ["testing/setup/index.ts"];
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Most tests wait for processes, servers and leases, so that two would leave one of two cores idle for half of the time.
+    maxWorkers: 3,
     sequence: { sequencer: SlowFirst },
     projects: [
       { test: { ...common, name: "slow", include: files.slow, isolate: false, globalSetup } },

@@ -23,30 +23,30 @@ async function runVitest(reports: string, projects: readonly string[] = []): Pro
   const chosen = projects.map((project) => `--project=${project}`);
   // Many test processes load the same libraries.
   const env = { NODE_COMPILE_CACHE: path.join(reports, "compile-cache") };
-  const run = await runTool("vitest", ["run", ...outputs, ...chosen], env);
+  const run = await runTool("vitest", ["run", ...outputs, ...chosen], { env });
   const named = readVitestFailures(report);
   const failures = run.isOk || named.length > 0 ? named : ["an error outside of every test, see above"];
   return { run, counts: countPart(run.isOk, readVitestCounts(report)), failures };
 }
 
 async function runBuild(): Promise<Part> {
-  const run = await runTool("next", ["build"], { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
+  const env = { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" };
+  const run = await runTool("next", ["build"], { env, isAside: true });
   return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null), failures: [] };
 }
 
 async function runPlaywright(reports: string): Promise<Part> {
   const report = path.join(reports, "playwright.json");
-  const run = await runTool("playwright", ["test", "--reporter=list,json"], {
-    PLAYWRIGHT_JSON_OUTPUT_NAME: report,
-  });
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: report };
+  const run = await runTool("playwright", ["test", "--reporter=list,json"], { env });
   return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)), failures: [] };
 }
 
-/** Unit and integration tests, then the production build, then the journeys through it in a browser. */
+/** Unit and integration tests beside the production build, then the journeys through it in a browser. */
 async function runAll(reports: string): Promise<Part[]> {
-  const parts = [await runVitest(reports), await runBuild()];
-  const hasBuild = parts.at(-1)?.run.isOk ?? false;
-  if (hasBuild) parts.push(await runPlaywright(reports));
+  const [vitest, build] = await Promise.all([runVitest(reports), runBuild()]);
+  const parts = [vitest, build];
+  if (build.run.isOk) parts.push(await runPlaywright(reports));
   else console.error("The browser tests need the build, which failed.");
   return parts;
 }

@@ -58,7 +58,7 @@ export interface ComfySceneOptions extends TestServicesOptions {
 /** Opens a scene for one test; its servers end with it. */
 export async function openComfyScene(
   onFinished: (end: () => Promise<void>) => void,
-  { servers: wanted = [{}, {}], ...options }: ComfySceneOptions,
+  { servers: wanted = [{}, {}], ...options }: ComfySceneOptions = {},
 ): Promise<ComfyScene> {
   const servers = await Promise.all(wanted.map((each) => startComfySimulator(each)));
   onFinished(async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, realTimeMs } from "./scene.ts";
+import { eventually, realTimeMs } from "./scene.ts";
 
 const gib = 1024 ** 3;
 const servers = [
@@ -18,11 +18,11 @@ async function readWays({ services }: ComfyScene, id: string): Promise<unknown[]
     .map(({ data }) => [data["code"], data["server"], data["next"]]);
 }
 
-test.concurrent.for(backends)(
-  "F27 D8 out of memory on %s: freed, to more memory, else to the CPU as a downgrade that is shown; kept out after two in a row and back after a probe",
+test.concurrent(
+  "F27 D8 out of memory: freed, to more memory, else to the CPU as a downgrade that is shown; kept out after two in a row and back after a probe",
   { timeout: realTimeMs },
-  async (backend, { onTestFinished }) => {
-    const scene = await openComfyScene(onTestFinished, { backend, servers });
+  async ({ onTestFinished }) => {
+    const scene = await openComfyScene(onTestFinished, { servers });
     const { services } = scene;
     const [small, big, cpu] = scene.servers;
     if (!small || !big || !cpu) throw new Error("a server is missing");

@@ -4,7 +4,7 @@ import { cancel } from "@atelier/server/jobs";
 import type { ComfySimulator, Fault } from "../comfyui/index.ts";
 import { until, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, oneByOne, realTimeMs } from "./scene.ts";
+import { eventually, oneByOne, realTimeMs } from "./scene.ts";
 
 /** What a fault of the socket may cost (F26). */
 const addedMs = 3_000;
@@ -53,14 +53,13 @@ function newStages(servers: readonly ComfySimulator[]): readonly Stage[] {
   ];
 }
 
-describe.concurrent.each(backends)("with one worker on %s", (backend) => {
+describe("with one worker", () => {
   let scene: ComfyScene;
   const ends: (() => Promise<void>)[] = [];
   const ofOwner = (id: string) => ({ ownerId: scene.owner.userId, id });
 
   beforeAll(async () => {
     scene = await openComfyScene((end) => void ends.push(end), {
-      backend,
       servers: Array.from({ length: 6 }, () => ({ stepMs: 20 })),
     });
     await scene.startComfyWorker();

@@ -4,14 +4,14 @@ import { drainServer, resumeServer } from "@atelier/server/nodes";
 import type { ComfySimulator } from "../comfyui/index.ts";
 import { readJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, oneByOne, realTimeMs, type ServedList, serveList } from "./scene.ts";
+import { eventually, oneByOne, realTimeMs, type ServedList, serveList } from "./scene.ts";
 
 /** When a dead server has to be out of rotation (F25). */
 const outMs = 10_000;
 /** Of a size whose limit is not reached here, unlike that of one step. */
 const large = { steps: 100 };
 
-describe.concurrent.each(backends)("with one worker and a list of servers on %s", (backend) => {
+describe("with one worker and a list of servers", () => {
   let scene: ComfyScene;
   let list: ServedList;
   const ends: (() => Promise<void>)[] = [];
@@ -19,7 +19,7 @@ describe.concurrent.each(backends)("with one worker and a list of servers on %s"
   beforeAll(async () => {
     list = await serveList();
     const servers = [{}, {}, {}];
-    scene = await openComfyScene((end) => void ends.push(end), { backend, servers });
+    scene = await openComfyScene((end) => void ends.push(end), { servers });
     const [a, b] = scene.servers;
     const first = a && b ? [a, b] : [];
     list.set(first.map(({ url }) => url));

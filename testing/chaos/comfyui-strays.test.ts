@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { cancel } from "@atelier/server/jobs";
 import { until } from "../jobs/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, realTimeMs } from "./scene.ts";
+import { eventually, realTimeMs } from "./scene.ts";
 
 const large = { steps: 100 };
 
@@ -18,11 +18,11 @@ async function leaveAtWork(scene: ComfyScene) {
   return { at, other, id };
 }
 
-test.concurrent.for(backends)(
-  "F3 F36 what a killed worker left on a server on %s ends when its job was run elsewhere",
+test.concurrent(
+  "F3 F36 what a killed worker left on a server ends when its job was run elsewhere",
   { timeout: realTimeMs },
-  async (backend, { onTestFinished }) => {
-    const scene = await openComfyScene(onTestFinished, { backend });
+  async ({ onTestFinished }) => {
+    const scene = await openComfyScene(onTestFinished);
     const { services } = scene;
     const { at, other, id } = await leaveAtWork(scene);
     // The node that gets the job does not have its server.
@@ -37,11 +37,11 @@ test.concurrent.for(backends)(
   },
 );
 
-test.concurrent.for(backends)(
-  "F3 F36 what a killed worker left on a server on %s ends when its job is cancelled before anybody takes it up",
+test.concurrent(
+  "F3 F36 what a killed worker left on a server ends when its job is cancelled before anybody takes it up",
   { timeout: realTimeMs },
-  async (backend, { onTestFinished }) => {
-    const scene = await openComfyScene(onTestFinished, { backend });
+  async ({ onTestFinished }) => {
+    const scene = await openComfyScene(onTestFinished);
     const { services, owner } = scene;
     const { at, id } = await leaveAtWork(scene);
     expect(await cancel(services, { ownerId: owner.userId, id })).toMatchObject({ cancelled: true });

@@ -4,14 +4,13 @@ import { cancel, dispatch } from "@atelier/server/jobs";
 import { drainNode, resumeNode } from "@atelier/server/nodes";
 import { readJob, until } from "../jobs/index.ts";
 import { openComfyScene } from "./comfy-scene.ts";
-import { backends, eventually, realTimeMs } from "./scene.ts";
+import { eventually, realTimeMs } from "./scene.ts";
 
-test.concurrent.for(backends)(
-  "A10 D3 jobs of one workflow on %s never take the place of a server that cannot run it",
+test.concurrent(
+  "A10 D3 jobs of one workflow never take the place of a server that cannot run it",
   { timeout: realTimeMs },
-  async (backend, { onTestFinished }) => {
+  async ({ onTestFinished }) => {
     const scene = await openComfyScene(onTestFinished, {
-      backend,
       servers: [{ missingClasses: ["KSampler"] }, { missingClasses: ["UpscaleModelLoader"] }],
     });
     const { services, owner, servers } = scene;

@@ -90,6 +90,7 @@ export const realTimeMs = 150_000;
 /** For the tests of one suite that share its scene, while the suites run at once. */
 export const oneByOne = { timeout: realTimeMs, concurrent: false } as const;
 
+/** Of the queue. Tests of what ComfyUI servers do, which no bell changes, run with PostgreSQL alone. */
 export const backends = ["postgres", "redis"] as const;
 
 /** A database, a queue, files and one user, of one test alone. */

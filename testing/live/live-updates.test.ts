@@ -14,7 +14,7 @@ const cuts = 50;
 const turnsPerCut = Math.ceil((jobsPerWriter * changesPerJob) / cuts);
 const patienceMs = 60_000;
 const timeout = 240_000;
-const endPatienceMs = 5_000;
+const endPatienceMs = 30_000;
 
 interface Person {
   readonly owner: TestOwner;
