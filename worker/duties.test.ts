@@ -9,7 +9,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { type FollowInput, followNode, startAdminRequests, cancelOrphanedPrompts } from "./duties.ts";
 import { postPrompt } from "./engines/comfyui/client/index.ts";
 import { createServerPool, createSources, type ServerPool, type ServerState } from "./servers/index.ts";
-import { createSpace, startSpaceWatch } from "./space.ts";
+import { createReadiness, startReadinessWatch } from "./readiness.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
@@ -288,17 +288,17 @@ describe("duties", () => {
     const refused = { what: "a_workflow", reason: "Another node has one of this name." };
     await services.db.update(schema.nodes).set({ problems: [refused] });
     const problems = async () => (await readNode(node.id))?.problems;
-    const space = createSpace(services);
+    const readiness = createReadiness(services);
     const floor = limits.minFreeBytes;
     limits.minFreeBytes = Number.MAX_SAFE_INTEGER;
-    const watching = startSpaceWatch(services, { space, incarnation: { current: () => node } });
+    const watching = startReadinessWatch(services, { readiness, incarnation: { current: () => node } });
     try {
       const full = { what: "Disk space", reason: expect.stringMatching(/^Only \d+ MB are free/) };
       await vi.waitFor(async () => expect(await problems()).toEqual([refused, full]));
-      expect(space.isEnough()).toBe(false);
+      expect(readiness.isReady()).toBe(false);
       limits.minFreeBytes = floor;
       await vi.waitFor(async () => expect(await problems()).toEqual([refused]));
-      expect(space.isEnough()).toBe(true);
+      expect(readiness.isReady()).toBe(true);
     } finally {
       limits.minFreeBytes = floor;
       await watching.stop();
@@ -320,7 +320,7 @@ describe("duties", () => {
           isActive = next;
         },
       },
-      space: { isEnough: () => isEnough },
+      readiness: { isReady: () => isEnough },
       onRetire: () => undefined,
     });
     try {

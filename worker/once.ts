@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
@@ -25,6 +26,7 @@ export interface WorkOnceInput {
 export async function workOnce(services: Services, { engines, waitMs }: WorkOnceInput): Promise<void> {
   // First, so that a signal during the start is caught too.
   const stop = onceStopped();
+  if ((await checkStore(services)) === "other") throw new AppError("storage_unavailable", otherStoreReason);
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
   const claimLock = createMutex();

@@ -1,9 +1,10 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
+import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { keepNodeWatch } from "@atelier/server/nodes";
 import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
-import { readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
+import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
 
 declare global {
   /** On globalThis: hot reload evaluates this module again, and each copy would open its own connections. */
@@ -18,6 +19,11 @@ async function open(): Promise<Services> {
   const env = readWebEnv(process.env);
   const config = await loadConfig(env.ATELIER_CONFIG);
   const services = await openServices({ env, config, name: "web" });
+  // Without the database or the store requests tell what is away.
+  if ((await checkStore(services).catch(() => "away")) === "other") {
+    await services.close();
+    throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
+  }
   keepNodeWatch(services);
   return services;
 }

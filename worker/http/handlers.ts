@@ -135,10 +135,10 @@ export async function sendResult({ services, id, query }: Call): Promise<Answer>
   const output = job.outputs[Number(query.get("position") ?? 0)];
   if (!output) throw missing(job);
   const { imageId } = output;
-  const { headers, open } = await openResult(services, { id: imageId, ownerId });
-  // `open` is null only for a request with If-None-Match, which is not passed on here.
-  if (!open) throw new AppError("not_found");
-  return { status: 200, headers, stream: await open(), onSent: () => noteServed(services, imageId) };
+  const { headers, body } = await openResult(services, { id: imageId, ownerId });
+  // Null only for a request with If-None-Match, which is not passed on here.
+  if (!body) throw new AppError("not_found");
+  return { status: 200, headers, stream: body, onSent: () => noteServed(services, imageId) };
 }
 
 function missing({ status, error }: JobView): AppError {
@@ -165,7 +165,8 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
   ]);
   const state = node ? (orders.value?.state ?? null) : "starting";
   const space = spaceOf(worker);
-  const isOk = state === "active" && queue.ok && space.ok;
+  const storage = { ok: worker === null || worker.readiness.store() === "own" };
+  const isOk = state === "active" && queue.ok && space.ok && storage.ok;
   const json = {
     status: isOk ? "ok" : "unavailable",
     node: node && { id: node.id, name: node.name },
@@ -173,6 +174,7 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
     database: { ok: orders.ok },
     queue: { ok: queue.ok },
     space,
+    storage,
     ...(worker ? describe(worker) : {}),
   };
   return { status: isOk ? 200 : 503, headers: { "cache-control": "no-store" }, json };
@@ -180,7 +182,7 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
 
 const spaceOf = (worker: WorkerView | null) =>
   worker
-    ? { ok: worker.space.isEnough(), freeBytes: worker.space.freeBytes() }
+    ? { ok: worker.readiness.hasSpace(), freeBytes: worker.readiness.freeBytes() }
     : { ok: true, freeBytes: null };
 
 async function probe<Value>(
