@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
+import { ensureS3Server } from "./test/s3-server.ts";
 import {
   countPart,
   type Counts,
@@ -65,7 +66,7 @@ async function runQuick(reports: string): Promise<Part[]> {
 
 async function main(): Promise<boolean> {
   const isQuick = process.argv.includes("--quick");
-  if (!ensureRedis()) return false;
+  if (!ensureRedis() || (!isQuick && !ensureS3Server())) return false;
   const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
   try {
     const parts = await (isQuick ? runQuick : runAll)(reports);

@@ -33,7 +33,15 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   const registering = { offer, runs, isOnce: true };
   const incarnation = await registerNode(services, { workflows: [], problems: [] }, registering);
   const serverLeases = createServerLeases(services);
-  const consumers = consume(services, { offer, engines, incarnation, runs, serverLeases, claimLock });
+  const consumers = consume(services, {
+    offer,
+    engines,
+    incarnation,
+    runs,
+    readiness: { isReady: () => true },
+    serverLeases,
+    claimLock,
+  });
   const loops = startWatchOver(services, { incarnation, runs, claimLock });
   const reason = await waitForJob({ taken, stop, waitMs });
   services.log.info({ reason }, "no further job is taken");

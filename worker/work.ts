@@ -49,7 +49,15 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const incarnation = await registerNode(services, input, { offer, runs });
   http?.show({ incarnation, offer, runs, pool, readiness });
   const serverLeases = createServerLeases(services);
-  const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, serverLeases, claimLock };
+  const consumeInput: ConsumeInput = {
+    offer,
+    engines,
+    incarnation,
+    runs,
+    readiness,
+    serverLeases,
+    claimLock,
+  };
   const consumers = consume(services, consumeInput);
   consumers.setActive(readiness.isReady());
   void pool.start();

@@ -29,7 +29,7 @@ const silenceMs = 120_000;
 const attemptsOfCall = 3;
 
 /** A client of the bucket's server; with `endpoint` for addresses that are signed for others to use. */
-export function openClient(env: BucketEnv, endpoint: string | undefined = env.S3_ENDPOINT): S3Client {
+function openClient(env: BucketEnv, endpoint: string | undefined = env.S3_ENDPOINT): S3Client {
   const { S3_ACCESS_KEY_ID: accessKeyId = "", S3_SECRET_ACCESS_KEY: secretAccessKey = "" } = env;
   return new S3Client({
     region: env.S3_REGION,

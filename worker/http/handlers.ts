@@ -163,10 +163,10 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
     probe(services, "database", () => readAdminRequests(services, node?.id ?? newId())),
     probe(services, "queue", () => services.bells.ping()),
   ]);
-  const state = node ? (orders.value?.state ?? null) : "starting";
+  const state = stateOf(node, orders.value);
   const space = spaceOf(worker);
-  const storage = { ok: worker === null || worker.readiness.store() === "own" };
-  const isOk = state === "active" && queue.ok && space.ok && storage.ok;
+  const storage = { ok: worker ? worker.readiness.store() === "own" : true };
+  const isOk = state === "active" && [queue, space, storage].every(({ ok }) => ok);
   const json = {
     status: isOk ? "ok" : "unavailable",
     node: node && { id: node.id, name: node.name },
@@ -178,6 +178,11 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
     ...(worker ? describe(worker) : {}),
   };
   return { status: isOk ? 200 : 503, headers: { "cache-control": "no-store" }, json };
+}
+
+/** Of the node as the database has it; null while the database is away. */
+function stateOf(node: unknown, requests: { readonly state: string } | null): string | null {
+  return node ? (requests?.state ?? null) : "starting";
 }
 
 const spaceOf = (worker: WorkerView | null) =>
