@@ -11,6 +11,7 @@
  * Objects are written before their row, so a row always has its files. An upload is decoded only after `inspect` accepted
  * its bytes. No knowledge of jobs here.
  */
+export { announcedSchema, beginUpload, expireUploads, finishUpload, receiveUpload } from "./direct-upload.ts";
 export { copyStore } from "./copy-store.ts";
 export { checkStore, otherStoreReason, readMark, type StoreState } from "./store-mark.ts";
 export {

@@ -16,6 +16,7 @@ import {
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { type ListedObject, listObjects, removePrefix } from "../storage/index.ts";
+import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 
 const { images, jobInputs, jobOutputs, jobs, studio } = schema;
@@ -188,6 +189,21 @@ export async function sweepOrphanObjects(services: SweepServices): Promise<numbe
     const known = await knownPrefixes(services.db, batch.keys().toArray());
     for (const [prefix, objects] of batch) {
       if (!known.has(prefix) && (await removeOrphan(services, prefix, objects))) removed += 1;
+    }
+  }
+  return removed + (await sweepIncoming(services));
+}
+
+/** Files of direct uploads whose row went with its owner: a row lives for an hour. */
+async function sweepIncoming({ disk, config }: SweepServices): Promise<number> {
+  const newestBefore = Date.now() - config.retention.orphanObjectMs - directUploadMs;
+  let removed = 0;
+  for await (const page of listObjects(disk, "incoming")) {
+    for (const { key, readMetaData } of page) {
+      const found = await readMetaData();
+      if (!found || found.modifiedAt.getTime() > newestBefore) continue;
+      await removePrefix(disk, path.posix.dirname(key));
+      removed += 1;
     }
   }
   return removed;

@@ -10,11 +10,20 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
 import type { Env } from "../platform/index.ts";
-import type { FoundObject, ListedPage, OpenObject, StoreDriver } from "./driver.ts";
+import { signedPutMs } from "./driver.ts";
+import type {
+  AnnouncedObject,
+  FoundObject,
+  ListedPage,
+  OpenObject,
+  SignedPut,
+  StoreDriver,
+} from "./driver.ts";
 
 export type BucketEnv = Pick<
   Env,
@@ -57,9 +66,13 @@ const putRestMs = 250;
 /** How long reading back may take: 100 MB at 2 MB a second. */
 const readBackMs = 60_000;
 
+const checksumHeader = "x-amz-checksum-sha256";
+
 /** A private bucket of an S3-compatible server. */
 export class BucketDriver extends S3Driver implements StoreDriver {
   readonly #client: S3Client;
+  /** Signs for browsers, which may reach the server under another address. */
+  readonly #publicClient: S3Client;
   readonly #bucket: string;
 
   constructor(env: BucketEnv) {
@@ -67,6 +80,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     // Access lists of single objects are not supported by R2; the bucket itself is private.
     super({ client, bucket: env.S3_BUCKET, visibility: "private", supportsACL: false });
     this.#client = client;
+    this.#publicClient = openClient(env, env.S3_PUBLIC_ENDPOINT ?? env.S3_ENDPOINT);
     this.#bucket = env.S3_BUCKET;
   }
 
@@ -149,7 +163,27 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     } while (token !== undefined);
   }
 
+  /** Length and type are signed, so that the server refuses any other body. */
+  async signPut(key: string, { mime, sizeBytes, sha256 }: AnnouncedObject): Promise<SignedPut> {
+    const checksum = sha256 === null ? {} : { ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64") };
+    const object = {
+      Bucket: this.#bucket,
+      Key: key,
+      ContentType: mime,
+      ContentLength: sizeBytes,
+      ...checksum,
+    };
+    const url = await getSignedUrl(this.#publicClient, new PutObjectCommand(object), {
+      expiresIn: signedPutMs / 1_000,
+      signableHeaders: new Set(["host", "content-type", "content-length", checksumHeader]),
+      unhoistableHeaders: new Set([checksumHeader]),
+    });
+    const hash = checksum.ChecksumSHA256;
+    return { url, headers: { "content-type": mime, ...(hash ? { [checksumHeader]: hash } : {}) } };
+  }
+
   close(): void {
+    this.#publicClient.destroy();
     this.#client.destroy();
   }
 }

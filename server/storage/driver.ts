@@ -25,6 +25,23 @@ export interface ListedPage {
   readonly next?: string | undefined;
 }
 
+/** The announced file of an upload that goes to the store directly. */
+export interface AnnouncedObject {
+  readonly mime: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string | null;
+}
+
+/** How long a signed address for a PUT is valid: long enough to send 25 MB at 30 kB a second. */
+export const signedPutMs = 15 * 60_000;
+
+/** An address that takes one object by PUT, with these headers and no other body than the announced one. */
+export interface SignedPut {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** What a store adds to a driver of flydrive. All of them throw the errors of the file system or of the bucket. */
 export interface StoreDriver extends DriverContract {
   /** Opens an object by one request; null when it is not there. */
@@ -37,6 +54,8 @@ export interface StoreDriver extends DriverContract {
   flush(keys: readonly string[]): Promise<void>;
   /** Removes every object below `prefix/`. Nothing there is no error. */
   removeBelow(prefix: string): Promise<void>;
+  /** Signs an address for a PUT, valid for `signedPutMs`; null when the store has no address of its own. */
+  signPut(key: string, object: AnnouncedObject): Promise<SignedPut | null>;
   /** Ends idle connections. */
   close(): void;
 }

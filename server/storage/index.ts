@@ -16,6 +16,6 @@ export {
   removePrefix,
   storageFailure,
 } from "./disk.ts";
-export type { ImageDisk, ListedObject, OpenObject } from "./driver.ts";
+export { type ImageDisk, type ListedObject, type OpenObject, type SignedPut, signedPutMs } from "./driver.ts";
 export { closeFolders, readFreeSpace, requireFreeSpace } from "./space.ts";
 export { sweepTempFolders, tempFolderMs, withTempFolder } from "./temp-folder.ts";

@@ -77,6 +77,10 @@ export class LocalDriver extends FSDriver implements StoreDriver {
     }
   }
 
+  async signPut(): Promise<null> {
+    return null;
+  }
+
   close(): void {}
 }
 
