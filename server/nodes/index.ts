@@ -29,6 +29,7 @@ export {
   spaceProblem,
   pruneEnded,
   createNodeWatch,
+  awayAfterSeconds,
   isConnectedNode,
   isLiveNode,
 } from "./presence.ts";

@@ -21,7 +21,7 @@ export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Pr
 }
 
 /** A node without a beat for longer is away. A beat comes each second. */
-const awayAfterSeconds = 30;
+export const awayAfterSeconds = 30;
 
 /**
  * SQL condition on `nodes n`: it has beaten lately, else it is away. It shows the death of the last worker, which no
