@@ -1,6 +1,5 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
-import { keepNodeWatch } from "@atelier/server/nodes";
 import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
@@ -17,9 +16,7 @@ async function open(): Promise<Services> {
   // oxlint-disable-next-line no-restricted-properties
   const env = readWebEnv(process.env);
   const config = await loadConfig(env.ATELIER_CONFIG);
-  const services = await openServices({ env, config, name: "web" });
-  keepNodeWatch(services);
-  return services;
+  return openServices({ env, config, name: "web" });
 }
 
 /** The services of the web process, opened on first use; after a failure the next request tries again. */
