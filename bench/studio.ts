@@ -161,7 +161,7 @@ export async function startLightNode(services: Services, options: LightNodeOptio
       options.onCompleted?.(job.id, job);
     }
   });
-  // As the beats of workers, of which all nodes of a bench are alive: without it the node would count as away after ten seconds.
+  // As the beats of workers, of which all nodes of a bench are alive: without it the node would count as away after 30 s.
   const beat = setInterval(() => {
     services.db
       .update(schema.nodes)

@@ -85,6 +85,7 @@ function useSentence(): (item: Attention) => string {
       case "queue_without_node":
         return t(item.type, { queue: item.queue, waiting: item.waiting });
       case "node_silent":
+      case "node_away":
       case "node_lost":
         return t(item.type, { node: item.node, span: formatAge(item.ms) });
       case "server_down":

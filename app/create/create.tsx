@@ -43,7 +43,7 @@ function EstimateLine({ request, count }: EstimateLineProps) {
   const answer = useEstimate(forEstimate(request));
   if (answer === undefined) return <p className="h-[18px]" />;
   if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
-  if (!answer.isLive) return <Warning>{t("away")}</Warning>;
+  if (answer.awaits !== null) return <Warning>{t(`away.${answer.awaits}`)}</Warning>;
   const times = { starts: starts(answer.waitMs), runs: runs(answer.runMs), count };
   return (
     <p className="tabular text-xs text-quiet">{t(answer.runs === 0 ? "estimateGuess" : "estimate", times)}</p>

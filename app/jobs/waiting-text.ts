@@ -116,7 +116,6 @@ export function useWaitingText(job: JobView): WaitingText | null {
   const { starts } = useTimeText();
   const found = useWaiting().items.find(({ id }) => id === job.id);
   if (found === undefined || !isWaiting(job) || job.cancelRequested) return null;
-  if (!found.isLive)
-    return { position: t(job.engine === "local" ? "workerAway" : "serverAway"), start: null, isAway: true };
+  if (found.awaits !== null) return { position: t(`away.${found.awaits}`), start: null, isAway: true };
   return { position: t("place", { count: found.position }), start: starts(found.waitMs), isAway: false };
 }

@@ -1,7 +1,6 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
-import { keepNodeWatch } from "@atelier/server/nodes";
 import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
@@ -24,7 +23,6 @@ async function open(): Promise<Services> {
     await services.close();
     throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
   }
-  keepNodeWatch(services);
   return services;
 }
 

@@ -39,7 +39,7 @@ function Expected() {
     isAsked ? outfitRequest({ ...input, person: personId, garment: garmentId }) : null,
   );
   if (answer === undefined || !answer.isPossible) return null;
-  if (!answer.isLive) return <span className="text-warn">{t("away")}</span>;
+  if (answer.awaits !== null) return <span className="text-warn">{t(`away.${answer.awaits}`)}</span>;
   return <span className="tabular">{`${starts(answer.waitMs)}, ${runs(answer.runMs)}.`}</span>;
 }
 

@@ -7,6 +7,7 @@ import path from "node:path";
  */
 export const slowFiles: readonly string[] = [
   "testing/chaos/worker-killed.test.ts",
+  "testing/chaos/last-worker.test.ts",
   "worker/engines/local/outfit/run.test.ts",
   "worker/engines/comfyui/client/run.test.ts",
   "scripts/embedded/postgres.test.ts",

@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import { livePlaces, readWaits, type LineTarget } from "../scheduling/index.ts";
 import { schema } from "../db/index.ts";
+import { writeQueues } from "../nodes/index.ts";
 import { dispatch } from "./dispatch.ts";
 import { estimate, readWaiting } from "./estimate.ts";
 import { submit } from "./submit.ts";
@@ -102,21 +103,42 @@ test("D6 D8 the told places are those in which jobs are served when nobody else 
   expect(served.map((id) => told.get(id))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test("D6 D9 a node without a beat for ten seconds counts as away, until it beats again", async () => {
+test("D6 D9 a job waits for a worker that is away after 30 s without a beat, until it beats again", async () => {
   const { services, owner } = scene;
   const { db } = services;
   const id = await addNode(services);
   const seen = (secondsAgo: number) =>
     db.execute(sql`update nodes set seen_at = now() - ${secondsAgo} * interval '1 second' where id = ${id}`);
   const request = { kind: "upscale", inputs: { image: owner.imageId } };
-  await seen(11);
-  expect(await estimate(services, request, owner)).toMatchObject({ isPossible: true, isLive: false });
+  await seen(25);
+  const live = { isPossible: true, isLive: true, awaits: null, reason: null };
+  expect(await estimate(services, request, owner)).toMatchObject(live);
+  await seen(31);
+  const away = {
+    isLive: false,
+    awaits: "worker",
+    reason: expect.stringContaining("waits for a worker that is away"),
+  };
+  expect(await estimate(services, request, owner)).toMatchObject({ isPossible: true, ...away });
   expect(await livePlaces(db)).toEqual([]);
   const job = await submit(services, request, { submitter: owner });
   expect((await readJob(services, job.id)).placement).toMatchObject({ isLive: false });
+  expect((await readWaiting(services, owner.userId)).items).toMatchObject([{ id: job.id, ...away }]);
   await seen(0);
-  expect(await estimate(services, request, owner)).toMatchObject({ isPossible: true, isLive: true });
+  expect(await estimate(services, request, owner)).toMatchObject(live);
   expect(await livePlaces(db)).not.toEqual([]);
+});
+
+test("D6 a job whose server is away waits for the server while a worker for it runs, else for the worker", async () => {
+  const { services, owner } = scene;
+  const need = "iopaint/restore_faces";
+  const id = await addNode(services, { needs: [need] });
+  await writeQueues(services.db, id, [{ queue: testQueue, slots: 1, needs: [] }]);
+  const request = { kind: "restore_faces", inputs: { image: owner.imageId } };
+  const ofServer = { isLive: false, awaits: "server", reason: expect.stringContaining("server") };
+  expect(await estimate(services, request, owner)).toMatchObject(ofServer);
+  await services.db.execute(sql`update nodes set seen_at = now() - interval '31 seconds' where id = ${id}`);
+  expect(await estimate(services, request, owner)).toMatchObject({ isLive: false, awaits: "worker" });
 });
 
 test("an estimate waits for no lock of its pictures", async () => {

@@ -62,7 +62,9 @@ function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): C
 export type EstimateAnswer =
   | (Estimate & {
       readonly isPossible: true;
-      readonly reason: null;
+      /** Why it cannot start now; null when it can. */
+      readonly reason: string | null;
+      readonly awaits: Wait["awaits"];
       readonly engine: EngineName;
       readonly workflow: string | null;
       readonly queue: string;
@@ -79,15 +81,17 @@ export async function estimate(
   const inputs = await readInputs(services.db, submitter.userId, request);
   const quote = await readQuote(services, { request, ownerId: submitter.userId, maxAgeMs: 0 }).catch(refusal);
   if ("isPossible" in quote) return quote;
+  const { wait } = quote;
   const { candidate, queue } = quote.placed;
   const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);
   return {
     isPossible: true,
-    reason: null,
+    reason: awayReason(wait),
+    awaits: wait.awaits,
     engine: candidate.engine,
     workflow: candidate.workflow?.name ?? null,
     queue,
-    ...toEstimate(quote.wait, sizeClass),
+    ...toEstimate(wait, sizeClass),
   };
 }
 
@@ -106,6 +110,7 @@ interface WaitingJob {
   readonly runMs: readonly [low: number, high: number];
   /** False while no live node can run it. */
   readonly isLive: boolean;
+  readonly awaits: Wait["awaits"];
   readonly reason: string | null;
 }
 
@@ -146,7 +151,7 @@ async function readAll({ db }: Services, own: readonly Job[]): Promise<Map<strin
 
 function toWaiting(job: Job, wait: Wait): WaitingJob {
   const { position, isLive, waitMs, runMs } = toEstimate(wait, job.sizeClass);
-  return { id: job.id, position, waitMs, runMs, isLive, reason: isLive ? null : awayReason(job) };
+  return { id: job.id, position, waitMs, runMs, isLive, awaits: wait.awaits, reason: awayReason(wait) };
 }
 
 function targetOf(job: Job) {
@@ -154,8 +159,9 @@ function targetOf(job: Job) {
   return { need, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
 }
 
-function awayReason({ engine }: Job): string {
-  return engine === "local"
-    ? "No worker is running at the moment; the job starts when one is back."
-    : "The server that can do this is away at the moment; the job starts when it is back.";
-}
+const awayReasons = {
+  worker: "The job waits for a worker that is away; it starts when one is back.",
+  server: "The server that can do this is away at the moment; the job starts when it is back.",
+} as const;
+
+const awayReason = ({ awaits }: Wait): string | null => (awaits === null ? null : awayReasons[awaits]);

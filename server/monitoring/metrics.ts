@@ -129,7 +129,7 @@ function nodeFamilies(nodes: readonly NodeFigures[]): Family[] {
     {
       name: "atelier_node_active",
       help: "1 while it takes jobs.",
-      samples: each(({ state }) => Number(state === "active")),
+      samples: each(({ state, isAway }) => Number(state === "active" && !isAway)),
     },
     {
       name: "atelier_node_beat_age_seconds",

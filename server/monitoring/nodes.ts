@@ -8,6 +8,7 @@ import {
   type ServerState,
 } from "../db/index.ts";
 import type { EngineName, JobKind, Need } from "../engines.ts";
+import { awayAfterSeconds } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
 
 export interface NodeJob {
@@ -55,6 +56,8 @@ export interface NodeFigures {
   readonly retireRequested: boolean;
   /** Age of the last beat. */
   readonly seenMs: number;
+  /** It did not end, yet it has not beaten for 30 s: it counts as dead until its next beat. */
+  readonly isAway: boolean;
   readonly startedMs: number;
   readonly endedMs: number | null;
   readonly capability: NodeCapability;
@@ -76,7 +79,7 @@ export interface NodeFigures {
 const endedWithinHours = 24;
 const maxEnded = 20;
 
-type NodeRow = Record<string, unknown> & Omit<NodeFigures, "queues" | "running" | "servers">;
+type NodeRow = Record<string, unknown> & Omit<NodeFigures, "isAway" | "queues" | "running" | "servers">;
 type QueueRow = Record<string, unknown> & { nodeId: string; queue: string; slots: number; needs: Need[] };
 type JobRow = Record<string, unknown> & NodeJob & { nodeId: string };
 type ServerRow = Record<string, unknown> & ServerFigures & { nodeId: string };
@@ -104,6 +107,7 @@ export async function readNodes({ db }: Pick<Services, "db">): Promise<NodeFigur
     const isLive = node.state === "active" || node.state === "draining";
     return {
       ...node,
+      isAway: isLive && node.seenMs > awayAfterSeconds * 1_000,
       running: running.map(({ nodeId: _nodeId, ...job }) => job),
       queues: queues
         .filter(({ nodeId }) => nodeId === node.id)

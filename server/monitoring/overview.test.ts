@@ -1,5 +1,5 @@
 import { tidy } from "@atelier/server/jobs";
-import { addNode, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
+import { addNode, addServer, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { addHistory } from "@atelier/testing/monitoring";
 import { sql } from "drizzle-orm";
@@ -60,9 +60,13 @@ test("D11 a queue tells what waits, for how long, what runs and on how many slot
   expect((await readJob(services, queued ?? "")).status).toBe("queued");
 });
 
-test("O3 a queue without a node, a silent node and a lost one are named", async () => {
+test("O3 a queue without a node, a silent node, one that is away and a lost one are named", async () => {
   const { services } = scene;
   const [silent, lost] = [await addNode(services), await addNode(services, { state: "lost" })];
+  const away = await addNode(services, { queue: "gpu-high" });
+  const server = { nodeId: away, url: "http://away.example.org:8188", needs: [], state: "down" } as const;
+  await addServer(services, server);
+  await services.db.execute(sql`update nodes set seen_at = now() - interval '31 seconds' where id = ${away}`);
   await services.db.execute(
     sql`update nodes set seen_at = now() - interval '9 seconds' where id = ${silent}`,
   );
@@ -73,11 +77,21 @@ test("O3 a queue without a node, a silent node and a lost one are named", async 
   expect(attention).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ type: "queue_without_node", queue: "gpu-high", waiting: 1 }),
+      expect.objectContaining({ type: "node_away", nodeId: away }),
       expect.objectContaining({ type: "node_silent", nodeId: silent }),
       expect.objectContaining({ type: "node_lost", nodeId: lost }),
     ]),
   );
-  expect(attention.some((item) => "nodeId" in item && ![silent, lost].includes(item.nodeId))).toBe(false);
+  const ofNodes = attention.filter((item) => "nodeId" in item);
+  expect(ofNodes.map(({ type }) => type).toSorted()).toEqual(["node_away", "node_lost", "node_silent"]);
+  const states = (await readNodes(services)).map(({ id, state, isAway }) => [id, state, isAway]);
+  expect(states).toEqual(
+    expect.arrayContaining([
+      [silent, "active", false],
+      [away, "active", true],
+      [lost, "lost", false],
+    ]),
+  );
 });
 
 test("D11 what ended in the window: counts, causes, times within a bucket, and how true the promises were", async () => {

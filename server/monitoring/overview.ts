@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { spaceProblem, storeProblem } from "../nodes/index.ts";
+import { isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
 import type { QueueNeeds } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -22,7 +22,7 @@ interface QueueNow {
   readonly waiting: number;
   /** Claimed by a node. */
   readonly running: number;
-  /** Jobs at once of its active nodes. */
+  /** Jobs at once of its live nodes. */
   readonly slots: number;
   readonly nodes: readonly string[];
 }
@@ -52,7 +52,7 @@ async function readQueues({ db, config }: Pick<Services, "db" | "config">): Prom
     db.execute<Offered>(sql`
       select q.queue, sum(q.slots)::int as slots, array_agg(n.name order by n.name) as nodes
       from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-      where n.state = 'active' and q.slots > 0 group by q.queue`),
+      where ${isLiveNode} and q.slots > 0 group by q.queue`),
   ]);
   const names = new Set([...Object.keys(config.queues), ...[...lines, ...offers].map(({ queue }) => queue)]);
   const all = [...names].map((queue): QueueNow => ({
@@ -79,8 +79,12 @@ const idleQueue = (queue: string): QueueNow => ({
 /** A condition that needs an admin. */
 export type Attention =
   | { readonly type: "queue_without_node"; readonly queue: string; readonly waiting: number }
-  | { readonly type: "node_silent"; readonly nodeId: string; readonly node: string; readonly ms: number }
-  | { readonly type: "node_lost"; readonly nodeId: string; readonly node: string; readonly ms: number }
+  | {
+      readonly type: "node_silent" | "node_away" | "node_lost";
+      readonly nodeId: string;
+      readonly node: string;
+      readonly ms: number;
+    }
   | {
       readonly type: "server_down" | "server_degraded";
       readonly nodeId: string;
@@ -103,6 +107,7 @@ const lostWithinMs = 15 * 60_000;
 
 const order = [
   "queue_without_node",
+  "node_away",
   "node_silent",
   "node_lost",
   "node_low_space",
@@ -135,12 +140,14 @@ function ofNode(node: NodeFigures): Attention[] {
     return ms < lostWithinMs ? [{ type: "node_lost", ...who, ms }] : [];
   }
   if (node.state === "gone") return [];
-  const silent: Attention[] =
-    node.seenMs > silentAfterMs ? [{ type: "node_silent", ...who, ms: node.seenMs }] : [];
+  const silence = node.isAway ? "node_away" : "node_silent";
+  const silent: Attention[] = node.seenMs > silentAfterMs ? [{ type: silence, ...who, ms: node.seenMs }] : [];
+  // What it last reported about its servers is no longer known.
+  const servers = node.isAway ? [] : node.servers.flatMap((server) => ofServer(who, server));
   const problems = node.problems.map(({ what, reason }): Attention => {
     return { type: problemTypes[what] ?? "workflow_refused", ...who, what, reason };
   });
-  return [...silent, ...node.servers.flatMap((server) => ofServer(who, server)), ...problems];
+  return [...silent, ...servers, ...problems];
 }
 
 function ofServer(
@@ -205,8 +212,8 @@ export async function readOverview(
     window,
     attention: findAttention(queues, nodes),
     nodes: {
-      active: nodes.filter(({ state }) => state === "active").length,
-      draining: nodes.filter(({ state }) => state === "draining").length,
+      active: nodes.filter(({ state, isAway }) => state === "active" && !isAway).length,
+      draining: nodes.filter(({ state, isAway }) => state === "draining" && !isAway).length,
     },
     queues: [...queues, ...former].map((queue) => {
       const { series, ...ended } = byQueue.get(queue.queue) ?? { ...nothing, series: none(rest.series) };

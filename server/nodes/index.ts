@@ -8,12 +8,14 @@
  *     active, draining ─▶ gone              markGone: the process has ended in order
  *     active, draining ─▶ lost              its counter stopped, or its process is found dead
  *
- * Terms. Beat: a node raises its counter every second. Watch: a process checks that the counters of all nodes change. Offer: the
- * queues, slots and needs of a node. Admin request: settings, drain or stop, which the node reads every second.
- * Server lease: the right of one run to use a server alone.
+ * Terms. Beat: a node raises its counter every second. Watch: a worker checks that the counters of all nodes change. Away: a
+ * node without a beat for 30 s by the clock of the database; no state, since it ends with the next beat. Offer: the queues,
+ * slots and needs of a node. Admin request: settings, drain or stop, which the node reads every second. Server lease: the
+ * right of one run to use a server alone.
  *
  * Rules. `lost` and `gone` are final: a node that comes back registers again. Never compare timestamps to decide that
- * a node is lost; watch the counter by your own clock. `closeDoors` and `markGone` belong to the process itself,
+ * a node is lost; watch the counter by your own clock. Only workers do that: web processes may be frozen at any moment, so
+ * they ask who is away, and write nothing. `closeDoors` and `markGone` belong to the process itself,
  * `drainNode` and `requestStop` to admins. Taking back the jobs of a lost node is the task of `server/jobs`.
  */
 
@@ -28,7 +30,9 @@ export {
   storeProblem,
   pruneEnded,
   createNodeWatch,
-  keepNodeWatch,
+  awayAfterSeconds,
+  isConnectedNode,
+  isLiveNode,
 } from "./presence.ts";
 export { pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
 export { publishRefused } from "./workflows.ts";

@@ -1,9 +1,9 @@
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
-import { createNodeWatch, keepNodeWatch } from "./presence.ts";
+import { createNodeWatch, isConnectedNode, isLiveNode } from "./presence.ts";
 
 const { nodes } = schema;
 const secondMs = 1_000;
@@ -122,11 +122,83 @@ test("D9 a beat between the read and the verdict keeps the node alive", async ()
   expect(await readState(id)).toBe("active");
 });
 
-test("D9 a process without jobs notices that the last worker is lost", async () => {
-  const { services } = opened;
-  const id = await addNode(services);
-  const timing = { ...services.config.timing, watchMs: 10, lostAfterMs: 100 };
-  const end = keepNodeWatch({ ...services, config: { ...services.config, timing } });
-  await expect.poll(() => readState(id)).toBe("lost");
-  end();
+describe("who is away", () => {
+  /** What any process reads now, with the state and the end of the node, which no reader may change. */
+  async function judge(id: string) {
+    const rows = await opened.services.db.execute(sql`
+      select ${isConnectedNode} as "isConnected", ${isLiveNode} as "isLive", state, ended_at as "endedAt"
+      from ${nodes} n where id = ${id}`);
+    return rows[0];
+  }
+  const live = { isConnected: true, isLive: true, state: "active", endedAt: null };
+  const away = { ...live, isConnected: false, isLive: false };
+  /** The beat of a worker: see `worker/beat-thread.ts`. */
+  const beatNow = (id: string) =>
+    opened.services.db
+      .update(nodes)
+      .set({ counter: sql`counter + 1`, seenAt: sql`now()` })
+      .where(eq(nodes.id, id));
+  /** Time passes in which the node does not beat; its row is as it would be then. */
+  const passS = (id: string, seconds: number) =>
+    opened.services.db
+      .update(nodes)
+      .set({ seenAt: sql`seen_at - ${seconds} * interval '1 second'` })
+      .where(eq(nodes.id, id));
+
+  test("D9 a node is away after 30 s without a beat, and back with its next one", async () => {
+    const id = await addNode(opened.services);
+    await beatNow(id);
+    await passS(id, 25);
+    expect(await judge(id)).toEqual(live);
+    await passS(id, 6);
+    expect(await judge(id)).toEqual(away);
+    await beatNow(id);
+    expect(await judge(id)).toEqual(live);
+  });
+
+  test("D9 a draining node is connected and takes nothing; one that ended is neither, however fresh its beat", async () => {
+    for (const [state, isConnected] of [
+      ["draining", true],
+      ["lost", false],
+      ["gone", false],
+    ] as const) {
+      const id = await addNode(opened.services, { state });
+      await beatNow(id);
+      expect(await judge(id)).toMatchObject({ isConnected, isLive: false, state });
+    }
+  });
+
+  test("F16 D9 a database that was paused for 14 s finds nobody away, after an hour everybody until the next beat", async () => {
+    const ids = [await addNode(opened.services), await addNode(opened.services)];
+    for (const id of ids) await beatNow(id);
+    for (const id of ids) await passS(id, 14);
+    for (const id of ids) expect(await judge(id)).toEqual(live);
+    for (const id of ids) await passS(id, 3_600);
+    for (const id of ids) expect(await judge(id)).toEqual(away);
+    for (const id of ids) await beatNow(id);
+    for (const id of ids) expect(await judge(id)).toEqual(live);
+  });
+
+  test("F31 D9 a reader that was frozen for ten minutes, or whose clock is wrong, judges like one that has just started", async () => {
+    const [beating, dead] = [await addNode(opened.services), await addNode(opened.services)];
+    for (const id of [beating, dead]) await beatNow(id);
+    expect([await judge(beating), await judge(dead)]).toEqual([live, live]);
+    vi.useFakeTimers({ toFake: ["Date", "performance"] });
+    try {
+      vi.setSystemTime(Date.now() + 600_000);
+      await passS(dead, 600);
+      await beatNow(beating);
+      expect([await judge(beating), await judge(dead)]).toEqual([live, away]);
+    } finally {
+      vi.useRealTimers();
+    }
+    const another = await opened.openAnother();
+    const rows = await another.db.execute(sql`select id, ${isLiveNode} as "isLive" from ${nodes} n`);
+    expect(new Map(rows.map(({ id, isLive }) => [id, isLive]))).toEqual(
+      new Map([
+        [beating, true],
+        [dead, false],
+      ]),
+    );
+  });
 });

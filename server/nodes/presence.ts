@@ -20,6 +20,24 @@ export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Pr
     .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
 }
 
+/** A node without a beat for longer is away. A beat comes each second. */
+export const awayAfterSeconds = 30;
+
+/**
+ * SQL condition on `nodes n`: it has beaten lately, else it is away. It shows the death of the last worker, which no
+ * watch sees, since only workers watch. A beat writes `seen_at` as `now()` of the database, and the database compares:
+ * one clock, so the clocks of machines do not matter, and no memory, so a web process that has just started or was
+ * frozen for minutes judges like any other. The price: after a pause of the database of more than 30 s every node is
+ * away until its next beat, a second or two later. So it only informs and places new jobs, and never changes a row.
+ */
+const hasBeaten = sql`n.seen_at > now() - make_interval(secs => ${awayAfterSeconds})`;
+
+/** SQL condition on `nodes n`: the process runs, be it for its last jobs only. */
+export const isConnectedNode = sql`(n.state in ('active', 'draining') and ${hasBeaten})`;
+
+/** SQL condition on `nodes n`: it takes jobs now. */
+export const isLiveNode = sql`(n.state = 'active' and ${hasBeaten})`;
+
 /** One watcher's memory of the counters; belongs to one process and is never shared. */
 export interface NodeWatch {
   /** Reads the counters once and declares nodes lost whose counter has stopped; returns their ids. */
@@ -56,29 +74,6 @@ interface Sighting {
   readonly counter: number;
   /** When this value was first seen, ms of the watcher's own monotonic clock. */
   readonly sinceMs: number;
-}
-
-/** Watches from a process without jobs, which also detects the loss of the last worker. Returns a stop function. */
-export function keepNodeWatch(services: Services): () => void {
-  const { log, config } = services;
-  const watch = createNodeWatch();
-  let isOver = false;
-  let hasFailed = false;
-  const pass = async () => {
-    try {
-      await watch.read(services);
-      hasFailed = false;
-    } catch (error) {
-      if (!hasFailed && !isOver) log.warn({ err: error }, "nodes not read, trying again every second");
-      hasFailed = true;
-    }
-    if (!isOver) timer = setTimeout(() => void pass(), config.timing.watchMs).unref();
-  };
-  let timer = setTimeout(() => void pass(), 0).unref();
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
-  };
 }
 
 async function readCounters({ db }: Services) {

@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import { schema, type Db, type Estimate } from "../db/index.ts";
-import type { Need } from "../engines.ts";
-import { isLiveNode, readRunCosts, type RunCost, type RunCosts } from "./places.ts";
+import { localEngine, type Need } from "../engines.ts";
+import { isLiveNode } from "../nodes/index.ts";
+import { readRunCosts, type RunCost, type RunCosts } from "./places.ts";
 
 /** A waiting job, or a new one that would be the last of its owner's share. */
 export interface LineTarget {
@@ -18,8 +19,10 @@ export interface LineTarget {
 export interface Wait {
   /** How many jobs are served before it. */
   readonly position: number;
-  /** False while no active node can run it; `waitMs` then has no meaning. */
+  /** False while no live node can run it; `waitMs` then has no meaning. */
   readonly isLive: boolean;
+  /** What has to come back first: any worker for its need, or a server of a worker that runs; null when it is live. */
+  readonly awaits: "worker" | "server" | null;
   readonly waitMs: readonly [low: number, high: number];
   /** Live slots for its need, and those that neither run a job nor have one before it. */
   readonly slots: number;
@@ -39,6 +42,8 @@ interface Line {
   /** On the nodes that can run the need `of`. */
   readonly running: readonly (Count & { readonly of: string })[];
   readonly slots: readonly { readonly of: string; readonly slots: number }[];
+  /** Needs without a slot that a live node could serve in the last 24 hours. */
+  readonly missed: readonly string[];
 }
 
 /** Half the width of the range in standard deviations: about 80 % of the waits should fall inside. */
@@ -75,10 +80,11 @@ function waitOf({ need, target, line, costs }: Expected): Wait {
   const running = line.running.filter(({ of }) => of === need);
   const slots = line.slots.find(({ of }) => of === need)?.slots ?? 0;
   const isLive = slots > 0;
+  const awaits = isLive ? null : awaitedFor(need, line);
   const rivals = isLive ? ahead.filter(({ isRival }) => isRival) : ahead;
   const busy = sum(running, ({ n }) => n);
   const freeSlots = Math.max(0, slots - busy - sum(rivals, ({ n }) => n));
-  const known = { position: sum(ahead, ({ n }) => n), isLive, slots, freeSlots, cost: costs(need) };
+  const known = { position: sum(ahead, ({ n }) => n), isLive, awaits, slots, freeSlots, cost: costs(need) };
   if (rivals.length === 0 && busy < slots) return { ...known, waitMs: [0, 0] };
   const lanes = Math.max(1, slots);
   const aheadMs = sum(rivals, (one) => one.n * costs(one.need).meanMs);
@@ -89,6 +95,11 @@ function waitOf({ need, target, line, costs }: Expected): Wait {
   const deviation = Math.sqrt(variance + runningMs ** 2 / 12) / lanes;
   const bound = (ms: number) => Math.max(0, Math.round(ms));
   return { ...known, waitMs: [bound(mean - spread * deviation), bound(mean + spread * deviation)] };
+}
+
+/** The local engine has no server: without a slot it is the worker that is missing. */
+function awaitedFor(need: Need, { missed }: Line): "worker" | "server" {
+  return missed.includes(need) && !need.startsWith(`${localEngine.name}/`) ? "server" : "worker";
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {
@@ -148,6 +159,10 @@ async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): 
       where j.queue = ${queue} and j.status in ('waiting_for_engine', 'processing') group by a.of, j.need
     ), able_slots as (select of, sum(slots)::int as slots from able group by of)
     select (select coalesce(json_agg(ahead), '[]') from ahead) as ahead, (select coalesce(json_agg(running), '[]') from running) as running,
-      (select coalesce(json_agg(able_slots), '[]') from able_slots) as slots`);
-  return result[0] ?? { ahead: [], running: [], slots: [] };
+      (select coalesce(json_agg(able_slots), '[]') from able_slots) as slots,
+      (select coalesce(json_agg(distinct t.need), '[]') from targets t
+        where not exists (select 1 from able_slots where of = t.need and slots > 0)
+          and exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id and ${isLiveNode}
+            where t.need = any(q.seen_needs))) as missed`);
+  return result[0] ?? { ahead: [], running: [], slots: [], missed: [] };
 }

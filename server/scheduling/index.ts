@@ -3,8 +3,8 @@
  * `server/jobs` stores what is chosen.
  *
  * Terms. Need: what a run requires, e.g. `comfyui/<workflow>` or `local/<kind>`. Candidate: one engine and workflow
- * that can run the request. Place: a need on a queue. Live: an active node has slots for it now. Seen: a node of the
- * last 24 hours could serve it. Position: the number of jobs that are served before a job. Downgrade: a place of lower
+ * that can run the request. Place: a need on a queue. Live: an active node that beats has slots for it now. Seen: a node
+ * of the last 24 hours could serve it. Position: the number of jobs that are served before a job. Downgrade: a place of lower
  * quality or speed, used when no graphics card has the memory.
  *
  * Rules. Functions that take `Db` and not `Tx` use a connection of their own: do not call them inside a transaction.
@@ -24,7 +24,6 @@ export {
   livePlaces,
   readPlaces,
   seenNeeds,
-  silentAfterSeconds,
   sizeClassOf,
   isGpuQueue,
   liveServers,

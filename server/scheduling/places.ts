@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { EngineName, Need } from "../engines.ts";
+import { isLiveNode } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 
 /** A need on a queue, with the work that is served before a new job there. */
@@ -17,12 +18,6 @@ export interface Place {
 }
 
 const knownForHours = 24;
-
-/** A beat comes each second; a node without one for this long counts as away, whatever its state says. */
-export const silentAfterSeconds = 10;
-
-/** Nodes `n` that take jobs now, as SQL: a node that died without any worker left to see it keeps its state. */
-export const isLiveNode = sql`n.state = 'active' and n.seen_at > now() - make_interval(secs => ${silentAfterSeconds})`;
 
 /**
  * The places of these needs on live nodes and on nodes of the last 24 hours. Do not call it inside a transaction: it

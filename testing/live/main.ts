@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { handleTrpc } from "@atelier/server/api";
+import { handleTrpc, healthResponse } from "@atelier/server/api";
 import { parseConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import pino from "pino";
 
-/** The product's procedures in a process of their own, without pages; started by `startWeb`. */
+/** The product's procedures and health in a process of their own, without pages; started by `startWeb`. */
 async function main(): Promise<void> {
   const { env, problems } = parseEnv(process.env);
   if (!env) throw new Error(`wrong environment of the test web: ${JSON.stringify(problems)}`);
@@ -29,7 +29,9 @@ async function answer(
     String(value),
   ]);
   const url = `http://${incoming.headers.host}${incoming.url}`;
-  const answered = await handleTrpc(services, new Request(url, { headers, signal: left.signal }));
+  const request = new Request(url, { headers, signal: left.signal });
+  const isHealth = new URL(url).pathname === "/api/health";
+  const answered = await (isHealth ? healthResponse(services) : handleTrpc(services, request));
   response.writeHead(answered.status, Object.fromEntries(answered.headers));
   response.flushHeaders();
   if (answered.body) await pipeline(answered.body, response);

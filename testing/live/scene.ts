@@ -68,6 +68,9 @@ export interface TestWeb {
   /** kill -9, and a new one; returns once that listens. */
   restart(): Promise<void>;
   kill9(): Promise<void>;
+  /** SIGSTOP, and SIGCONT: as a platform of functions does between requests. */
+  stop(): void;
+  cont(): void;
 }
 
 export async function startWeb(services: Pick<Services, "env">): Promise<TestWeb> {
@@ -87,6 +90,8 @@ export async function startWeb(services: Pick<Services, "env">): Promise<TestWeb
   return {
     port,
     kill9,
+    stop: () => void run.child.kill("SIGSTOP"),
+    cont: () => void run.child.kill("SIGCONT"),
     restart: async () => {
       await kill9();
       run = await launch();

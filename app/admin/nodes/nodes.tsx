@@ -1,5 +1,5 @@
 "use client";
-import { CircleCheck, CirclePause, CircleX, LogOut, type LucideIcon, Power } from "lucide-react";
+import { CircleCheck, CirclePause, CircleX, LogOut, type LucideIcon, Power, Unplug } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { NodeFigures, NodeJob } from "@atelier/server/monitoring";
@@ -54,15 +54,17 @@ const looks = {
   active: [CircleCheck, "ok"],
   draining: [CirclePause, "warn"],
   leaving: [LogOut, "warn"],
+  away: [Unplug, "fail"],
   lost: [CircleX, "fail"],
   gone: [Power, "quiet"],
 } as const satisfies Record<string, Look>;
 
-/** The state of a node. `leaving`: it drains because its process ends, not because an admin paused it. */
+/** The state of a node. `leaving`: it drains because its process ends, not because an admin paused it. `away`: it is silent. */
 function NodeStateChip({ node }: { readonly node: NodeFigures }) {
   const t = useTranslations("admin.nodes.states");
   const isLeaving = node.state === "draining" && (!node.drainRequested || node.retireRequested);
-  const state = isLeaving ? "leaving" : node.state;
+  const running = isLeaving ? "leaving" : node.state;
+  const state = node.isAway ? "away" : running;
   const [icon, tone] = looks[state];
   return (
     <StateChip icon={icon} tone={tone}>

@@ -158,10 +158,16 @@ describe("health", () => {
         status: 200,
         body: {
           status: "degraded",
-          database: { ok: true },
-          queue: { ok: true },
-          storage: { ok: true },
-          workers: { ok: false, active: 0 },
+          database: { ok: true, reason: null, ageMs: expect.any(Number) },
+          queue: { ok: true, reason: null, ageMs: expect.any(Number) },
+          storage: { ok: true, reason: null, ageMs: expect.any(Number) },
+          engines: { ok: true, reason: null, ageMs: null, all: 0 },
+          workers: {
+            ok: false,
+            active: 0,
+            reason: expect.stringMatching(/has been started yet/),
+            ageMs: null,
+          },
         },
       });
       await fixture.services.db.insert(schema.nodes).values({
@@ -186,17 +192,57 @@ describe("health", () => {
       expect(await listObjects(fixture.services)).toEqual([]);
       await rm(files, { recursive: true, force: true });
       await writeFile(files, "no folder");
-      expect((await health()).body).toMatchObject({ status: "degraded", storage: { ok: false } });
+      expect((await health()).body).toMatchObject({
+        status: "degraded",
+        storage: { ok: false, reason: expect.stringContaining("image store") },
+      });
       await rm(files);
       expect((await health()).body).toMatchObject({ storage: { ok: true } });
     });
 
-    test("counts no worker that has been silent for ten seconds", async () => {
-      const { db } = fixture.services;
-      await db.update(schema.nodes).set({ seenAt: sql`now() - interval '11 seconds'` });
-      expect((await health()).body).toMatchObject({ status: "degraded", workers: { ok: false, active: 0 } });
-      await db.update(schema.nodes).set({ seenAt: sql`now()` });
+    /** The last beat of the only worker was so long ago. */
+    const seen = (secondsAgo: number) =>
+      fixture.services.db
+        .update(schema.nodes)
+        .set({ seenAt: sql`now() - ${secondsAgo} * interval '1 second'` });
+
+    test("D9 counts no worker that has been silent for 30 s, and says why and since when", async () => {
+      await seen(25);
       expect((await health()).body).toMatchObject({ status: "ok", workers: { ok: true, active: 1 } });
+      await seen(31);
+      const { status, workers } = (await health()).body as { status: string; workers: { ageMs: number } };
+      expect([status, workers]).toMatchObject([
+        "degraded",
+        { ok: false, active: 0, reason: "No worker is connected. Jobs wait for the next one." },
+      ]);
+      expect(workers.ageMs).toBeGreaterThanOrEqual(31_000);
+      expect(workers.ageMs).toBeLessThan(60_000);
+      await seen(0);
+      expect((await health()).body).toMatchObject({
+        status: "ok",
+        workers: { ok: true, active: 1, reason: null },
+      });
+    });
+
+    test("D9 a process that was frozen for ten minutes answers with what is true then, and ages grow while an answer is kept", async () => {
+      const services = { ...fixture.services };
+      const read = async () => (await healthResponse(services)).json();
+      vi.useFakeTimers({ toFake: ["performance"] });
+      try {
+        await seen(0);
+        expect(await read()).toMatchObject({ status: "ok", storage: { ageMs: 0 } });
+        vi.advanceTimersByTime(1_500);
+        expect(await read()).toMatchObject({ status: "ok", storage: { ageMs: 1_500 } });
+        vi.advanceTimersByTime(600_000);
+        await seen(1);
+        expect(await read()).toMatchObject({ status: "ok", workers: { active: 1 }, storage: { ageMs: 0 } });
+        vi.advanceTimersByTime(600_000);
+        await seen(600);
+        expect(await read()).toMatchObject({ status: "degraded", workers: { active: 0 } });
+      } finally {
+        vi.useRealTimers();
+        await seen(0);
+      }
     });
 
     test("counts the servers of active workers, and is degraded once an engine has no healthy one", async () => {
@@ -222,9 +268,23 @@ describe("health", () => {
       await services.db.update(schema.engineServers).set({ state: "down" });
       expect(await health()).toMatchObject({
         status: 200,
-        body: { status: "degraded", engines: { ok: false, healthy: 0, all: 2 } },
+        body: {
+          status: "degraded",
+          engines: { ok: false, healthy: 0, all: 2, reason: "No comfyui server is healthy." },
+        },
       });
+      await services.db.update(schema.engineServers).set({ state: "healthy" });
+      await seen(40);
+      const { engines } = (await health()).body as { engines: { ageMs: number } };
+      expect(engines).toMatchObject({
+        ok: false,
+        healthy: 0,
+        all: 2,
+        reason: "No comfyui server is healthy: no worker that could see one is connected.",
+      });
+      expect(engines.ageMs).toBeGreaterThanOrEqual(40_000);
       await services.db.delete(schema.engineServers);
+      await seen(0);
     });
 
     test("writes one probe object for many calls, and starts no second probe while one is late", async () => {
@@ -292,7 +352,7 @@ describe("health", () => {
       const answer = await healthResponse(readOnly);
       expect([answer.status, await answer.json()]).toMatchObject([
         503,
-        { status: "down", database: { ok: false } },
+        { status: "down", database: { ok: false, reason: expect.stringContaining("takes no writes") } },
       ]);
       expect((await readyResponse(readOnly)).status).toBe(200);
     } finally {

@@ -1,8 +1,9 @@
 import { sql } from "drizzle-orm";
 import { probeDatabase, schema } from "../../db/index.ts";
+import type { EngineName } from "../../engines.ts";
 import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
+import { isConnectedNode } from "../../nodes/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
-import { silentAfterSeconds } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
 import { probeDisk } from "../../storage/index.ts";
 import { classifyError } from "../requests.ts";
@@ -32,9 +33,12 @@ async function answer(services: Services, request: Request): Promise<Response> {
   });
 }
 
-/** GET /api/health: 503 when the database is away or takes no writes. */
+/**
+ * GET /api/health: each part of the studio, how old that knowledge is, and why a part is not ok. 503 when the database is
+ * away or takes no writes.
+ */
 export async function healthResponse(services: Services): Promise<Response> {
-  const health = await checkHealth(services);
+  const health = await readHealth(services);
   return Response.json(health, {
     status: health.status === "down" ? 503 : 200,
     headers: { "cache-control": "no-store" },
@@ -54,36 +58,69 @@ export async function readyResponse(services: Services): Promise<Response> {
 const probeTimeoutMs = 3_000;
 /** Callers need no session, so their number must not become work: an answer is given out again for this long. */
 const cachedMs = 2_000;
+const storageKeptMs = 30_000;
 
-interface PartHealth {
+/** A part of the studio at a check. */
+interface PartCheck {
   readonly ok: boolean;
   readonly latencyMs: number;
+  /** When this was true, ms of the own monotonic clock; null when nothing is known. */
+  readonly atMs: number | null;
+  /** Why it is not ok; null when it is. */
+  readonly reason: string | null;
 }
 
-interface Health {
+/** What a check found, or what is reported about it. */
+interface Parts<Part> {
+  readonly database: Part;
+  readonly queue: Part;
+  readonly storage: Part;
+  readonly workers: Part & { readonly active: number };
+  /** ComfyUI and IOPaint servers of the workers; ok while each engine that has servers has a healthy one. */
+  readonly engines: Part & { readonly healthy: number; readonly all: number };
+}
+
+/**
+ * A part as reported. `ageMs`: how old that is; of the workers the time since the last beat of any, of the servers since
+ * the last beat of the worker that watches them; null when nothing is known.
+ */
+type PartHealth = Omit<PartCheck, "atMs"> & { readonly ageMs: number | null };
+
+interface Health extends Parts<PartHealth> {
   /** `down` without a database that takes writes; `degraded` when any other part is not ok. */
   readonly status: "ok" | "degraded" | "down";
-  readonly database: PartHealth;
-  readonly queue: PartHealth;
-  readonly storage: PartHealth;
-  readonly workers: PartHealth & { readonly active: number };
-  /** ComfyUI and IOPaint servers of the active workers; ok while each engine that has servers has a healthy one. */
-  readonly engines: PartHealth & { readonly healthy: number; readonly all: number };
 }
 
 /** Checks every part that the studio needs, at most once in two seconds. Never throws. */
-function checkHealth(services: Services): Promise<Health> {
+async function readHealth(services: Services): Promise<Health> {
   const checker = checkerOf(services);
   const nowMs = performance.now();
   if (checker.last === null || nowMs - checker.last.startedAtMs > cachedMs)
-    checker.last = { startedAtMs: nowMs, health: check(checker) };
-  return checker.last.health;
+    checker.last = { startedAtMs: nowMs, checked: check(checker) };
+  return healthOf(await checker.last.checked);
+}
+
+/** Ages are those of this moment, although the check may be older. */
+function healthOf({ database, queue, storage, workers, engines }: Parts<PartCheck>): Health {
+  const isWhole = [queue, storage, workers, engines].every(({ ok }) => ok);
+  return {
+    status: database.ok ? (isWhole ? "ok" : "degraded") : "down",
+    database: withAge(database),
+    queue: withAge(queue),
+    storage: withAge(storage),
+    workers: withAge(workers),
+    engines: withAge(engines),
+  };
+}
+
+function withAge<Part extends PartCheck>({ atMs, ...part }: Part) {
+  return { ...part, ageMs: atMs === null ? null : Math.round(performance.now() - atMs) };
 }
 
 interface Checker {
   readonly probes: ReturnType<typeof createProbes>;
-  /** The last answer, or the one under way. */
-  last: { readonly startedAtMs: number; readonly health: Promise<Health> } | null;
+  /** The last check, or the one under way. */
+  last: { readonly startedAtMs: number; readonly checked: Promise<Parts<PartCheck>> } | null;
 }
 
 const checkers = new WeakMap<Services, Checker>();
@@ -94,7 +131,7 @@ function checkerOf(services: Services): Checker {
   return checker;
 }
 
-async function check({ probes }: Checker): Promise<Health> {
+async function check({ probes }: Checker): Promise<Parts<PartCheck>> {
   const [database, queue, storage, workers, engines] = await Promise.all([
     probes.database(),
     probes.queue(),
@@ -102,87 +139,163 @@ async function check({ probes }: Checker): Promise<Health> {
     probes.workers(),
     probes.engines(),
   ]);
-  const part = ({ ok, latencyMs }: PartHealth): PartHealth => ({ ok, latencyMs });
-  const active = workers.value ?? 0;
-  const servers = engines.value ?? [];
-  const parts = {
-    queue: part(queue),
-    storage: part(storage),
-    workers: { ...part(workers), ok: active > 0, active },
-    engines: {
-      ...part(engines),
-      ok: engines.ok && servers.every(({ healthy }) => healthy > 0),
-      healthy: sum(servers, "healthy"),
-      all: sum(servers, "all"),
-    },
-  };
-  const isWhole = Object.values(parts).every(({ ok }) => ok);
   return {
-    status: database.ok ? (isWhole ? "ok" : "degraded") : "down",
-    database: part(database),
-    ...parts,
+    database: partOf(database),
+    queue: partOf(queue),
+    storage: partOf(storage),
+    workers: workersOf(workers),
+    engines: enginesOf(engines, workers),
   };
 }
 
-const sum = (rows: readonly EngineRow[], name: "healthy" | "all") =>
+const partOf = ({ value: _value, ...part }: Probed<unknown>): PartCheck => part;
+
+/** The time of a beat, `seenMs` before the probe; null without one. */
+const beatAt = ({ atMs }: PartCheck, seenMs: number | null) =>
+  atMs === null || seenMs === null ? null : atMs - Math.max(0, seenMs);
+
+function workersOf(probed: Probed<SeenWorkers>): Parts<PartCheck>["workers"] {
+  const { value } = probed;
+  if (value === null) return { ...partOf(probed), active: 0 };
+  const ok = value.active > 0;
+  const reason = value.seenMs === null ? "No worker has been started yet." : "No worker is connected.";
+  return {
+    ...partOf(probed),
+    ok,
+    active: value.active,
+    atMs: beatAt(probed, value.seenMs),
+    reason: ok ? null : `${reason} Jobs wait for the next one.`,
+  };
+}
+
+function enginesOf(
+  probed: Probed<SeenEngine[]>,
+  { value: workers }: Probed<SeenWorkers>,
+): Parts<PartCheck>["engines"] {
+  const { value } = probed;
+  if (value === null) return { ...partOf(probed), healthy: 0, all: 0 };
+  const down = value.filter(({ healthy }) => healthy === 0).map(({ engine }) => engine);
+  const why = workers?.active === 0 ? ": no worker that could see one is connected" : "";
+  return {
+    ...partOf(probed),
+    ok: down.length === 0,
+    healthy: sum(value, "healthy"),
+    all: sum(value, "all"),
+    atMs: value.length === 0 ? null : beatAt(probed, Math.max(...value.map(({ seenMs }) => seenMs))),
+    reason: down.length === 0 ? null : `No ${down.join(" or ")} server is healthy${why}.`,
+  };
+}
+
+const sum = (rows: readonly SeenEngine[], name: "healthy" | "all") =>
   rows.reduce((total, row) => total + row[name], 0);
 
 function createProbes(services: Services) {
   const { db, bells, disk } = services;
+  const away = "The database does not answer.";
   return {
-    answers: createProbe(services, "database", () => db.execute(sql`select 1`)),
-    database: createProbe(services, "database", () => probeDatabase(db)),
-    queue: createProbe(services, "queue", () => bells.ping()),
-    storage: createProbe(services, "storage", () => probeDisk(disk)),
-    workers: createProbe(services, "workers", () => countWorkers(services)),
-    engines: createProbe(services, "engines", () => countServers(services)),
+    answers: createProbe(services, { part: "database", reason: away, ask: () => db.execute(sql`select 1`) }),
+    database: createProbe(services, {
+      part: "database",
+      reason: "The database does not answer or takes no writes.",
+      ask: () => probeDatabase(db),
+    }),
+    queue: createProbe(services, {
+      part: "queue",
+      reason: "The queue does not answer.",
+      ask: () => bells.ping(),
+    }),
+    // Three requests to a bucket cost money: asked rarely, and at once again after a failure.
+    storage: keepFor(
+      storageKeptMs,
+      createProbe(services, {
+        part: "storage",
+        reason: "The image store takes no files or returns none.",
+        ask: () => probeDisk(disk),
+      }),
+    ),
+    workers: createProbe(services, { part: "workers", reason: away, ask: () => findWorkers(services) }),
+    engines: createProbe(services, { part: "engines", reason: away, ask: () => findEngines(services) }),
   };
 }
 
-type Probe<T> = () => Promise<PartHealth & { readonly value: T | null }>;
+interface ProbeInput<T> {
+  readonly part: string;
+  /** Told when it fails; the error itself is logged only. */
+  readonly reason: string;
+  readonly ask: () => Promise<T>;
+}
+
+type Probed<T> = PartCheck & { readonly value: T | null };
 
 /** A part asked by at most one question at a time: while a late one is under way, the next check waits for it. */
-function createProbe<T>({ log }: Services, part: string, ask: () => Promise<T>): Probe<T> {
+function createProbe<T>({ log }: Services, { part, reason, ask }: ProbeInput<T>): () => Promise<Probed<T>> {
   let underWay: Promise<T> | null = null;
   return async () => {
     const startedAtMs = performance.now();
-    const latencyMs = () => Math.round(performance.now() - startedAtMs);
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(
       () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)),
       probeTimeoutMs,
     );
+    const times = () => {
+      const atMs = performance.now();
+      return { latencyMs: Math.round(atMs - startedAtMs), atMs };
+    };
     underWay ??= ask().finally(() => (underWay = null));
     try {
       const value = await Promise.race([underWay, late]);
-      return { ok: true, latencyMs: latencyMs(), value };
+      return { ok: true, ...times(), reason: null, value };
     } catch (error) {
       log.warn({ err: error, part }, "health check failed");
-      return { ok: false, latencyMs: latencyMs(), value: null };
+      return { ok: false, ...times(), reason, value: null };
     } finally {
       clearTimeout(timer);
     }
   };
 }
 
-const isAlive = sql`n.state in ('active', 'draining') and n.seen_at > now() - make_interval(secs => ${silentAfterSeconds})`;
-
-async function countWorkers({ db }: Services): Promise<number> {
-  const rows = await db.execute<{ live: number }>(
-    sql`select count(*)::int as live from ${schema.nodes} n where ${isAlive}`,
-  );
-  return rows[0]?.live ?? 0;
+/** Repeats a good answer, with its time, for so long. */
+function keepFor<T>(keptMs: number, probe: () => Promise<Probed<T>>): () => Promise<Probed<T>> {
+  let last: Probed<T> | null = null;
+  return async () => {
+    const isKept = last?.ok && last.atMs !== null && performance.now() - last.atMs < keptMs;
+    if (!last || !isKept) last = await probe();
+    return last;
+  };
 }
 
-type EngineRow = Record<string, unknown> & { readonly healthy: number; readonly all: number };
+interface SeenWorkers extends Record<string, unknown> {
+  readonly active: number;
+  /** Age of the last beat of any worker, also of one that ended; null before the first. */
+  readonly seenMs: number | null;
+}
 
-/** Servers by engine; one that several workers see counts once. */
-async function countServers({ db }: Services): Promise<EngineRow[]> {
+/** SQL: the age of the newest beat, ms. */
+const newestBeat = sql`(extract(epoch from now() - max(n.seen_at)) * 1000)::float8`;
+
+async function findWorkers({ db }: Services): Promise<SeenWorkers> {
+  const { nodes } = schema;
+  const rows = await db.execute<SeenWorkers>(sql`
+    select (select count(*) from ${nodes} n where ${isConnectedNode})::int as active,
+      (select ${newestBeat} from ${nodes} n) as "seenMs"`);
+  return rows[0] ?? { active: 0, seenMs: null };
+}
+
+interface SeenEngine extends Record<string, unknown> {
+  readonly engine: EngineName;
+  readonly healthy: number;
+  readonly all: number;
+  /** Age of what is known about the server that was not seen for the longest time. */
+  readonly seenMs: number;
+}
+
+/** Servers by engine; one that several workers see counts once. Those of a worker that is away are not healthy. */
+async function findEngines({ db }: Services): Promise<SeenEngine[]> {
   const { engineServers, nodes } = schema;
-  const rows = await db.execute<EngineRow>(sql`
-    select count(*)::int as "all", count(*) filter (where is_healthy)::int as healthy
-    from (select s.engine, bool_or(s.state = 'healthy') as is_healthy from ${engineServers} s
-      join ${nodes} n on n.id = s.node_id where ${isAlive} group by s.engine, s.url) servers
-    group by engine`);
-  return rows;
+  return db.execute<SeenEngine>(sql`
+    select engine, count(*)::int as "all", count(*) filter (where is_healthy)::int as healthy, max(seen_ms) as "seenMs"
+    from (select s.engine, bool_or(s.state = 'healthy' and ${isConnectedNode}) as is_healthy, ${newestBeat} as seen_ms
+      from ${engineServers} s join ${nodes} n on n.id = s.node_id
+      where n.state in ('active', 'draining') group by s.engine, s.url) servers
+    group by engine order by engine`);
 }

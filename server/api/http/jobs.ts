@@ -50,7 +50,10 @@ const jobSchema = z.object({
 
 const range = z.tuple([z.number(), z.number()]);
 
-/** The answer to a request for an estimate; `isPossible` false comes with a reason alone. */
+/**
+ * The answer to a request for an estimate; `isPossible` false comes with a reason alone. `isLive` false: the job would
+ * wait for a worker or a server that is away, see `awaits` and `reason`; `waitMs` then has no meaning.
+ */
 const estimateSchema = z.object({
   isPossible: z.boolean(),
   reason: z.string().nullable(),
@@ -58,6 +61,7 @@ const estimateSchema = z.object({
   workflow: z.string().nullable().optional(),
   queue: z.string().optional(),
   isLive: z.boolean().optional(),
+  awaits: z.enum(["worker", "server"]).nullable().optional(),
   position: z.number().int().optional(),
   waitMs: range.optional(),
   runMs: range.optional(),
