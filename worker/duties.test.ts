@@ -6,10 +6,18 @@ import { cancel, claim, handBack, type Lease, noteSubmission } from "@atelier/se
 import { type ComfySimulator, readGraph, startComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { type FollowInput, followNode, startAdminRequests, cancelOrphanedPrompts } from "./duties.ts";
+import {
+  cancelOrphanedPrompts,
+  type FollowInput,
+  followNode,
+  startAdminRequests,
+  startLoops,
+} from "./duties.ts";
 import { postPrompt } from "./engines/comfyui/client/index.ts";
 import { createServerPool, createSources, type ServerPool, type ServerState } from "./servers/index.ts";
 import { createReadiness, startReadinessWatch } from "./readiness.ts";
+import { createRuns } from "./runs.ts";
+import { createMutex } from "./work.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
@@ -279,6 +287,27 @@ describe("duties", () => {
     if (!node) throw new Error("the node is missing");
     return node;
   }
+
+  test("R4 a worker claims at each sweep, so that a job needs no bell", async () => {
+    const { services } = opened;
+    const node = await addedNode();
+    let claims = 0;
+    const timing = { ...services.config.timing, sweepMs: 20 };
+    const loops = startLoops(
+      { ...services, config: { ...services.config, timing } },
+      {
+        incarnation: { current: () => node, stop: () => Promise.resolve() },
+        runs: createRuns(),
+        claimLock: createMutex(),
+        claimNow: () => void (claims += 1),
+      },
+    );
+    try {
+      await vi.waitFor(() => expect(claims).toBeGreaterThan(2));
+    } finally {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    }
+  });
 
   test("F30 a node says that its disk is almost full, and takes it back when there is space", async () => {
     const { services } = opened;

@@ -214,7 +214,10 @@ const tidyMs = 60_000;
 /** How often temporary folders are swept and the turn for the sweep of the store is asked for. */
 const orphansMs = 15 * 60_000;
 
-type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock">;
+type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock"> & {
+  /** Claims without a bell. A `--once` worker, which takes one job only, has none. */
+  readonly claimNow?: Consumers["claimNow"];
+};
 
 /** The loops of every long-lived worker: those of `startWatchOver`, and the clean-up of rows and objects. */
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
@@ -259,7 +262,8 @@ function startWatch(
   });
 }
 
-function startSweep(services: Services, { incarnation, runs, claimLock }: LoopsInput, activity: Activity) {
+function startSweep(services: Services, input: LoopsInput, activity: Activity) {
+  const { incarnation, runs, claimLock, claimNow } = input;
   const { timing } = services.config;
   let sweptNodeId: string | null = null;
   return startLoop(services.log, "sweep", async () => {
@@ -273,6 +277,8 @@ function startSweep(services: Services, { incarnation, runs, claimLock }: LoopsI
     // A predecessor may have died with taken bells: ring again now instead of waiting until they are old.
     if (node && node.id !== sweptNodeId) await rering(services, 0);
     sweptNodeId = node?.id ?? null;
+    // Also without a bell: after a fault the connection that bells arrive on may take longer to come back than this one.
+    if (!activity.isIdle()) claimNow?.();
     const jitter = 0.9 + Math.random() * 0.2;
     return (activity.isIdle() ? timing.sweepIdleMs : timing.sweepMs) * jitter;
   });

@@ -62,7 +62,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   consumers.setActive(readiness.isReady());
   void pool.start();
   const loops = [
-    ...startLoops(services, { incarnation, runs, claimLock }),
+    ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
     startOrphanedPrompts(services, pool),

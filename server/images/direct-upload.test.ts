@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { addUser, listObjects, readSample } from "@atelier/testing/pictures";
+import { addUser, readSample } from "@atelier/testing/pictures";
 import { startS3, type TestS3 } from "@atelier/testing/s3";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { listObjects as listStored, type SignedPut } from "../storage/index.ts";
+import { listObjects, type SignedPut } from "../storage/index.ts";
 import { beginUpload, expireUploads, finishUpload, receiveUpload } from "./index.ts";
 
 const { directUploads } = schema;
@@ -22,7 +22,7 @@ afterAll(() => s3.destroy());
 
 async function incoming({ disk }: Services): Promise<string[]> {
   const keys: string[] = [];
-  for await (const page of listStored(disk, "incoming")) keys.push(...page.map(({ key }) => key));
+  for await (const page of listObjects(disk, "incoming")) keys.push(...page.map(({ key }) => key));
   return keys;
 }
 
@@ -97,13 +97,14 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     for (const bytes of [Buffer.concat([photo, photo]), photo.subarray(1)])
       await expect(send(await begin(), bytes)).rejects.toThrow(/403|announced/);
     const begun = await begin();
-    const sent = await send(begun, changed).catch((error: Error) => error);
-    // A bucket compares the hash itself; of a file the studio finds it when the upload is finished.
-    if (sent instanceof Error) expect(sent.message).toMatch(/^400/);
-    else
-      await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toMatchObject({
-        code: "bad_request",
-      });
+    // A bucket compares the hash itself and answers 400; of a file the studio finds it when the upload is finished.
+    const sendAndFinish = async () => {
+      await send(begun, changed);
+      await finishUpload(services, { ownerId, id: begun.id, signal });
+    };
+    await expect(sendAndFinish()).rejects.toThrow(
+      kind === "bucket" ? /^400/ : /not the one that was announced/,
+    );
     const left = await services.db.select().from(schema.images).where(eq(schema.images.ownerId, ownerId));
     expect(left).toEqual([]);
   });
@@ -141,6 +142,5 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toMatchObject({
       code: "not_found",
     });
-    if (kind === "files") expect(await listObjects(services)).not.toContain(`incoming/${begun.id}/file`);
   });
 });
