@@ -52,6 +52,11 @@ const serverEnv = {
   IOPAINT_URLS: "",
   WORKFLOWS_DIR: "",
   ATELIER_CONFIG: "",
+  S3_BUCKET: "",
+  S3_ENDPOINT: "",
+  S3_PUBLIC_ENDPOINT: "",
+  // A bucket instead of files, as JSON with the names above.
+  ...(process.env.ATELIER_E2E_S3 ? JSON.parse(process.env.ATELIER_E2E_S3) : {}),
 };
 
 const server = {
@@ -68,6 +73,9 @@ const viewport = { width: 1680, height: 1050 } as const;
 
 /** Journeys that start the simulator of ComfyUI. */
 const withServers = /create\.spec\.ts$/;
+
+/** Journeys that send or show pictures, for a run over a bucket. */
+const overBucket = /(upload-\w+|change-outfit|gallery|remove-object)\.spec\.ts$/;
 
 export default defineConfig<object, Surroundings>({
   testDir: "e2e",
@@ -86,14 +94,16 @@ export default defineConfig<object, Surroundings>({
     },
   ],
   use: { baseURL, comfyPort, trace, launchOptions: await chooseBrowser() },
-  projects: [
-    { name: "desktop", grepInvert: /@phone/, testIgnore: withServers, use: { viewport } },
-    {
-      name: "phone",
-      grep: /@phone/,
-      use: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-    },
-    // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
-    { name: "servers", testMatch: withServers, use: { viewport } },
-  ],
+  projects: process.env.ATELIER_E2E_S3
+    ? [{ name: "bucket", testMatch: overBucket, use: { viewport } }]
+    : [
+        { name: "desktop", grepInvert: /@phone/, testIgnore: withServers, use: { viewport } },
+        {
+          name: "phone",
+          grep: /@phone/,
+          use: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+        },
+        // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
+        { name: "servers", testMatch: withServers, use: { viewport } },
+      ],
 });

@@ -1,18 +1,20 @@
 import { NextResponse, type NextRequest } from "next/server";
-import { letsGuestsIn, sessionCookie } from "./app/server/lets-guests-in.ts";
+import { bucketOrigin, letsGuestsIn, sessionCookie } from "./app/server/proxy-env.ts";
 
 // oxlint-disable-next-line no-restricted-properties -- replaced by the bundler when it builds; nothing is read at run time
 const isDevelopment = process.env.NODE_ENV === "development";
 
 function contentSecurityPolicy(nonce: string): string {
+  const origin = bucketOrigin();
+  const bucket = origin === null ? "" : ` ${origin}`;
   return [
     "default-src 'self'",
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ""}`,
     // Style attributes carry sizes and positions; a nonce cannot allow them.
     "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' blob: data:",
+    `img-src 'self' blob: data:${bucket}`,
     "font-src 'self'",
-    `connect-src 'self'${isDevelopment ? " ws:" : ""}`,
+    `connect-src 'self'${bucket}${isDevelopment ? " ws:" : ""}`,
     "worker-src 'self' blob:",
     "object-src 'none'",
     "base-uri 'self'",

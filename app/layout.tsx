@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { createCookie, readTheme, themeCookie } from "./frame/cookies.ts";
 import { AppFrame } from "./frame/frame.tsx";
 import { Providers } from "./frame/providers.tsx";
-import { letsGuestsIn, sessionCookie } from "./server/lets-guests-in.ts";
+import { letsGuestsIn, sessionCookie } from "./server/proxy-env.ts";
 import "./styles.css";
 
 export async function generateMetadata(): Promise<Metadata> {

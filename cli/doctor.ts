@@ -5,7 +5,7 @@ async function checkDatabaseInUse(): Promise<CheckResult[]> {
   try {
     const { env, close } = await openDatabase();
     try {
-      return await runDatabaseChecks(env.DATABASE_URL, env.DATABASE_DIRECT_URL);
+      return await runDatabaseChecks(env);
     } finally {
       await close();
     }

@@ -27,6 +27,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "sets a password and ends all sessions: --email; asks for the password, or reads it from a pipe",
     load: async () => (await import("./accounts.ts")).resetPassword,
   },
+  storage: {
+    summary: "copy --to bucket|files [--verify]: moves the pictures between the data folder and the bucket",
+    load: async () => (await import("./storage.ts")).storage,
+  },
   workflow: {
     summary: "check DIR [--server URL]: what is wrong with workflow folders",
     load: async () => (await import("./workflow.ts")).workflow,

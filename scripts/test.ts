@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
+import { startS3 } from "../testing/s3/index.ts";
+import { ensureS3Server } from "./test/s3-server.ts";
 import {
   countPart,
   type Counts,
@@ -17,10 +19,9 @@ interface Part {
   readonly failures: readonly string[];
 }
 
-async function runVitest(reports: string, projects: readonly string[] = []): Promise<Part> {
+async function runVitest(reports: string, chosen: readonly string[] = []): Promise<Part> {
   const report = path.join(reports, "vitest.json");
   const outputs = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const chosen = projects.map((project) => `--project=${project}`);
   // Many test processes load the same libraries.
   const env = { NODE_COMPILE_CACHE: path.join(reports, "compile-cache") };
   const run = await runTool("vitest", ["run", ...outputs, ...chosen], { env });
@@ -35,18 +36,40 @@ async function runBuild(): Promise<Part> {
   return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null), failures: [] };
 }
 
-async function runPlaywright(reports: string): Promise<Part> {
-  const report = path.join(reports, "playwright.json");
-  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: report };
+async function runPlaywright(reports: string, extra: Readonly<Record<string, string>> = {}): Promise<Part> {
+  const report = path.join(reports, `playwright-${Object.keys(extra).length}.json`);
+  const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: report, ...extra };
   const run = await runTool("playwright", ["test", "--reporter=list,json"], { env });
   return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)), failures: [] };
+}
+
+const s3Files = [
+  "testing/s3",
+  "testing/chaos/store",
+  "server/images/copy-store",
+  "server/images/direct-upload",
+];
+
+/** Where `playwright.config.ts` serves the studio. */
+const origin = `http://127.0.0.1:${process.env["ATELIER_E2E_PORT"] ?? 3210}`;
+
+/** The journeys of pictures once more, with a real S3 server that browsers send them to. */
+async function runOverS3(reports: string): Promise<Part> {
+  const s3 = await startS3();
+  try {
+    await s3.allowOrigin(origin);
+    const { run, ...part } = await runPlaywright(reports, { ATELIER_E2E_S3: JSON.stringify(s3.env) });
+    return { ...part, run: { ...run, name: "over S3" } };
+  } finally {
+    await s3.destroy();
+  }
 }
 
 /** Unit and integration tests beside the production build, then the journeys through it in a browser. */
 async function runAll(reports: string): Promise<Part[]> {
   const [vitest, build] = await Promise.all([runVitest(reports), runBuild()]);
   const parts = [vitest, build];
-  if (build.run.isOk) parts.push(await runPlaywright(reports));
+  if (build.run.isOk) parts.push(await runPlaywright(reports), await runOverS3(reports));
   else console.error("The browser tests need the build, which failed.");
   return parts;
 }
@@ -60,15 +83,22 @@ async function runQuick(reports: string): Promise<Part[]> {
     const run = await runTool(tool, args);
     parts.push({ run, counts: countPart(run.isOk, null), failures: [] });
   }
-  return [...parts, await runVitest(reports, ["quick", "quick-alone"])];
+  return [...parts, await runVitest(reports, ["--project=quick", "--project=quick-alone"])];
 }
 
+/** The test files that start the S3 server, and the journeys over it; needs a build. */
+async function runS3(reports: string): Promise<Part[]> {
+  return [await runVitest(reports, s3Files), await runOverS3(reports)];
+}
+
+const modes = { "--quick": runQuick, "--s3": runS3 } as const;
+
 async function main(): Promise<boolean> {
-  const isQuick = process.argv.includes("--quick");
-  if (!ensureRedis()) return false;
+  const mode = (["--quick", "--s3"] as const).find((flag) => process.argv.includes(flag));
+  if (!ensureRedis() || (mode !== "--quick" && !ensureS3Server())) return false;
   const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
   try {
-    const parts = await (isQuick ? runQuick : runAll)(reports);
+    const parts = await (mode ? modes[mode] : runAll)(reports);
     const total = (key: keyof Counts) => parts.reduce((sum, { counts }) => sum + counts[key], 0);
     console.log(`\n${parts.map(({ run }) => describeRun(run)).join("\n")}\n`);
     for (const failure of parts.flatMap(({ failures }) => failures)) console.log(`failed: ${failure}`);

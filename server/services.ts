@@ -2,7 +2,7 @@ import type { Logger as PinoLogger } from "pino";
 import { type Db, openDatabase } from "./db/index.ts";
 import { AppError, type Config, type Env, type Logger, openLog } from "./platform/index.ts";
 import { type Bells, createBells, createHints, type Hints, queueConnection } from "./queue/index.ts";
-import { closeFolders, type Disk, openDisk, sweepTempFolders, tempFolderMs } from "./storage/index.ts";
+import { closeFolders, type ImageDisk, openDisk, sweepTempFolders, tempFolderMs } from "./storage/index.ts";
 
 /** What a process holds open; verbs take it as their first argument. */
 export interface Services {
@@ -10,7 +10,7 @@ export interface Services {
   readonly config: Config;
   readonly log: PinoLogger;
   readonly db: Db;
-  readonly disk: Disk;
+  readonly disk: ImageDisk;
   readonly bells: Bells;
   readonly hints: Hints;
   close(): Promise<void>;
@@ -53,6 +53,7 @@ export async function openServices({
     maxConnections: maxConnections ?? 10,
     onError,
   });
+  const disk = await openDisk(env);
   const connection = queueConnection(env, databaseUrl);
   const bells = createBells(connection, onError);
   const hints = createHints(connection, onError);
@@ -61,11 +62,12 @@ export async function openServices({
     config,
     log,
     db: database.db,
-    disk: openDisk(env),
+    disk,
     bells,
     hints,
     async close() {
       await Promise.allSettled([bells.close(), hints.close()]);
+      disk.close();
       await database.close();
     },
   };

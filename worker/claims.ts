@@ -4,6 +4,7 @@ import type { Services } from "@atelier/server/services";
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import type { Incarnation } from "./presence.ts";
+import type { Readiness } from "./readiness.ts";
 import { runJob } from "./run-job.ts";
 import { type Runs, RunStopped } from "./runs.ts";
 import type { ServerLeases } from "./server-leases.ts";
@@ -13,6 +14,8 @@ export interface ConsumeInput {
   readonly engines: readonly Engine[];
   readonly incarnation: Incarnation;
   readonly runs: Runs;
+  /** With a full disk or without the image store nothing is claimed. */
+  readonly readiness: Pick<Readiness, "isReady">;
   readonly serverLeases: Pick<ServerLeases, "take">;
   /** Serialises the claims of this node. Code that must not run during a claim takes the same lock. */
   readonly claimLock: <T>(work: () => Promise<T>) => Promise<T>;
@@ -106,7 +109,7 @@ async function begin(
   const node = input.incarnation.current();
   const slots = offer.current().queues.find((own) => own.queue === queue)?.slots ?? 0;
   // The number of slots may have become smaller since the bell was taken.
-  if (!node || runs.isClosed() || runs.count(queue) >= slots) return null;
+  if (!node || !input.readiness.isReady() || runs.isClosed() || runs.count(queue) >= slots) return null;
   const job = await claim(services, {
     nodeId: node.id,
     queue,

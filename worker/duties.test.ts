@@ -6,10 +6,18 @@ import { cancel, claim, handBack, type Lease, noteSubmission } from "@atelier/se
 import { type ComfySimulator, readGraph, startComfySimulator } from "@atelier/testing/comfyui";
 import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { type FollowInput, followNode, startAdminRequests, cancelOrphanedPrompts } from "./duties.ts";
+import {
+  cancelOrphanedPrompts,
+  type FollowInput,
+  followNode,
+  startAdminRequests,
+  startLoops,
+} from "./duties.ts";
 import { postPrompt } from "./engines/comfyui/client/index.ts";
 import { createServerPool, createSources, type ServerPool, type ServerState } from "./servers/index.ts";
-import { createSpace, startSpaceWatch } from "./space.ts";
+import { createReadiness, startReadinessWatch } from "./readiness.ts";
+import { createRuns } from "./runs.ts";
+import { createMutex } from "./work.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
@@ -280,6 +288,27 @@ describe("duties", () => {
     return node;
   }
 
+  test("R4 a worker claims at each sweep, so that a job needs no bell", async () => {
+    const { services } = opened;
+    const node = await addedNode();
+    let claims = 0;
+    const timing = { ...services.config.timing, sweepMs: 20 };
+    const loops = startLoops(
+      { ...services, config: { ...services.config, timing } },
+      {
+        incarnation: { current: () => node, stop: () => Promise.resolve() },
+        runs: createRuns(),
+        claimLock: createMutex(),
+        claimNow: () => void (claims += 1),
+      },
+    );
+    try {
+      await vi.waitFor(() => expect(claims).toBeGreaterThan(2));
+    } finally {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    }
+  });
+
   test("F30 a node says that its disk is almost full, and takes it back when there is space", async () => {
     const { services } = opened;
     const { limits, timing } = services.config;
@@ -288,17 +317,17 @@ describe("duties", () => {
     const refused = { what: "a_workflow", reason: "Another node has one of this name." };
     await services.db.update(schema.nodes).set({ problems: [refused] });
     const problems = async () => (await readNode(node.id))?.problems;
-    const space = createSpace(services);
+    const readiness = createReadiness(services);
     const floor = limits.minFreeBytes;
     limits.minFreeBytes = Number.MAX_SAFE_INTEGER;
-    const watching = startSpaceWatch(services, { space, incarnation: { current: () => node } });
+    const watching = startReadinessWatch(services, { readiness, incarnation: { current: () => node } });
     try {
       const full = { what: "Disk space", reason: expect.stringMatching(/^Only \d+ MB are free/) };
       await vi.waitFor(async () => expect(await problems()).toEqual([refused, full]));
-      expect(space.isEnough()).toBe(false);
+      expect(readiness.isReady()).toBe(false);
       limits.minFreeBytes = floor;
       await vi.waitFor(async () => expect(await problems()).toEqual([refused]));
-      expect(space.isEnough()).toBe(true);
+      expect(readiness.isReady()).toBe(true);
     } finally {
       limits.minFreeBytes = floor;
       await watching.stop();
@@ -320,7 +349,7 @@ describe("duties", () => {
           isActive = next;
         },
       },
-      space: { isEnough: () => isEnough },
+      readiness: { isReady: () => isEnough },
       onRetire: () => undefined,
     });
     try {

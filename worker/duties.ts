@@ -1,4 +1,4 @@
-import { sweepOrphanObjects } from "@atelier/server/images";
+import { sweepOrphansInTurn } from "@atelier/server/images";
 import {
   dispatch,
   findStops,
@@ -20,6 +20,7 @@ import {
   type SeenServer,
 } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
+import { sweepTempFolders, tempFolderMs } from "@atelier/server/storage";
 import type { Workflow } from "@atelier/server/workflows";
 import type { ConsumeInput, Consumers } from "./claims.ts";
 import { cancelPrompt, readQueuedPrompts } from "./engines/comfyui/client/index.ts";
@@ -28,7 +29,7 @@ import type { LiveOffer, QueueOffer } from "./live-offer.ts";
 import { type Activity, createActivity, type Loop, startLoop } from "./loop.ts";
 import type { Incarnation } from "./presence.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
-import type { Space } from "./space.ts";
+import type { Readiness } from "./readiness.ts";
 
 /** A queue of an offer as it is stored with the node. */
 export function toNodeQueue({ queue, slots, offers }: QueueOffer): NodeQueue {
@@ -107,8 +108,8 @@ interface AdminRequestsInput {
   readonly offer: Pick<LiveOffer, "setSettings">;
   readonly pool: Pick<ServerPool, "setDrained">;
   readonly consumers: Pick<Consumers, "setActive">;
-  /** With a full disk the node claims nothing. */
-  readonly space: Pick<Space, "isEnough">;
+  /** With a full disk or without the image store the node claims nothing. */
+  readonly readiness: Pick<Readiness, "isReady">;
   /** An admin requested the stop: the process finishes its jobs and ends. */
   readonly onRetire: () => void;
 }
@@ -129,7 +130,7 @@ export function startAdminRequests(services: Services, input: AdminRequestsInput
     if (requests) {
       input.offer.setSettings(requests.settings);
       input.pool.setDrained(requests.drainedServers);
-      input.consumers.setActive(requests.state === "active" && input.space.isEnough());
+      input.consumers.setActive(requests.state === "active" && input.readiness.isReady());
       if (requests.retireRequested) input.onRetire();
     }
     return services.config.timing.cancelPollMs;
@@ -210,10 +211,13 @@ async function cancelOrphansOn(
 }
 
 const tidyMs = 60_000;
-/** Rarely, because each pass lists the whole store; it removes only objects older than an hour. */
+/** How often temporary folders are swept and the turn for the sweep of the store is asked for. */
 const orphansMs = 15 * 60_000;
 
-type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock">;
+type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock"> & {
+  /** Claims without a bell. A `--once` worker, which takes one job only, has none. */
+  readonly claimNow?: Consumers["claimNow"];
+};
 
 /** The loops of every long-lived worker: those of `startWatchOver`, and the clean-up of rows and objects. */
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
@@ -223,7 +227,8 @@ export function startLoops(services: Services, input: LoopsInput): Loop[] {
     return tidyMs;
   });
   const orphans = startLoop(services.log, "orphans", async () => {
-    await sweepOrphanObjects(services);
+    await sweepTempFolders(services.env, tempFolderMs(services.config));
+    await sweepOrphansInTurn(services);
     return orphansMs;
   });
   return [...startWatchOver(services, input), tidying, orphans];
@@ -257,7 +262,8 @@ function startWatch(
   });
 }
 
-function startSweep(services: Services, { incarnation, runs, claimLock }: LoopsInput, activity: Activity) {
+function startSweep(services: Services, input: LoopsInput, activity: Activity) {
+  const { incarnation, runs, claimLock, claimNow } = input;
   const { timing } = services.config;
   let sweptNodeId: string | null = null;
   return startLoop(services.log, "sweep", async () => {
@@ -271,6 +277,8 @@ function startSweep(services: Services, { incarnation, runs, claimLock }: LoopsI
     // A predecessor may have died with taken bells: ring again now instead of waiting until they are old.
     if (node && node.id !== sweptNodeId) await rering(services, 0);
     sweptNodeId = node?.id ?? null;
+    // Also without a bell: after a fault the connection that bells arrive on may take longer to come back than this one.
+    if (!activity.isIdle()) claimNow?.();
     const jitter = 0.9 + Math.random() * 0.2;
     return (activity.isIdle() ? timing.sweepIdleMs : timing.sweepMs) * jitter;
   });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
@@ -25,13 +26,22 @@ export interface WorkOnceInput {
 export async function workOnce(services: Services, { engines, waitMs }: WorkOnceInput): Promise<void> {
   // First, so that a signal during the start is caught too.
   const stop = onceStopped();
+  if ((await checkStore(services)) === "other") throw new AppError("storage_unavailable", otherStoreReason);
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
   const claimLock = createMutex();
   const registering = { offer, runs, isOnce: true };
   const incarnation = await registerNode(services, { workflows: [], problems: [] }, registering);
   const serverLeases = createServerLeases(services);
-  const consumers = consume(services, { offer, engines, incarnation, runs, serverLeases, claimLock });
+  const consumers = consume(services, {
+    offer,
+    engines,
+    incarnation,
+    runs,
+    readiness: { isReady: () => true },
+    serverLeases,
+    claimLock,
+  });
   const loops = startWatchOver(services, { incarnation, runs, claimLock });
   const reason = await waitForJob({ taken, stop, waitMs });
   services.log.info({ reason }, "no further job is taken");

@@ -97,7 +97,9 @@ async function consumeTwoQueues() {
   const incarnation = { current: () => node, stop: () => Promise.resolve() };
   const runs = createRuns();
   const serverLeases = createServerLeases(services);
-  const input = { offer, engines: [engine], incarnation, runs, serverLeases, claimLock: createMutex() };
+  const readiness = { isReady: () => true };
+  const claimLock = createMutex();
+  const input = { offer, engines: [engine], incarnation, runs, readiness, serverLeases, claimLock };
   return { consumers: consume(services, input), endById };
 }
 

@@ -15,10 +15,10 @@ import type { Engine } from "./engines/index.ts";
 import { openWorkerHttp } from "./http/server.ts";
 import { createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
+import { createReadiness, startReadinessWatch } from "./readiness.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
 import type { ServerPool } from "./servers/index.ts";
-import { createSpace, startSpaceWatch } from "./space.ts";
 
 /** Why the process stops: a signal, or the request of an admin to stop its node. */
 type StopCause = NodeJS.Signals | "retired";
@@ -44,21 +44,29 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const offer = await openOffer(services, input, runs);
   const http = await openWorkerHttp(services);
   const claimLock = createMutex();
-  const space = createSpace(services);
-  await space.refresh();
+  const readiness = createReadiness(services);
+  await readiness.refresh();
   const incarnation = await registerNode(services, input, { offer, runs });
-  http?.show({ incarnation, offer, runs, pool, space });
+  http?.show({ incarnation, offer, runs, pool, readiness });
   const serverLeases = createServerLeases(services);
-  const consumeInput: ConsumeInput = { offer, engines, incarnation, runs, serverLeases, claimLock };
+  const consumeInput: ConsumeInput = {
+    offer,
+    engines,
+    incarnation,
+    runs,
+    readiness,
+    serverLeases,
+    claimLock,
+  };
   const consumers = consume(services, consumeInput);
-  consumers.setActive(space.isEnough());
+  consumers.setActive(readiness.isReady());
   void pool.start();
   const loops = [
-    ...startLoops(services, { incarnation, runs, claimLock }),
+    ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
     startOrphanedPrompts(services, pool),
-    startSpaceWatch(services, { space, incarnation }),
+    startReadinessWatch(services, { readiness, incarnation }),
     startAwaiting(services, pool),
     startRepublishing(services, { incarnation, offer, workflows: input.workflows }),
     startAdminRequests(services, {
@@ -66,7 +74,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
       offer,
       pool,
       consumers,
-      space,
+      readiness,
       onRetire: () => stop.retire(),
     }),
   ];

@@ -93,6 +93,8 @@ function useSentence(): (item: Attention) => string {
         return t(item.type, { server: item.server, node: item.node });
       case "node_low_space":
         return t(item.type, { node: item.node });
+      case "node_without_store":
+        return t(item.type, { node: item.node, reason: item.reason });
       case "workflow_refused":
         return t(item.type, { node: item.node, what: item.what });
     }

@@ -1,5 +1,5 @@
 import type { ImageView } from "@atelier/server/images";
-import { sendFile } from "../uploads/store.ts";
+import { sendFile } from "../uploads/send.ts";
 
 export interface Point {
   readonly x: number;

@@ -1,8 +1,9 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
+import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
-import { readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
+import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
 
 declare global {
   /** On globalThis: hot reload evaluates this module again, and each copy would open its own connections. */
@@ -16,7 +17,13 @@ async function open(): Promise<Services> {
   // oxlint-disable-next-line no-restricted-properties
   const env = readWebEnv(process.env);
   const config = await loadConfig(env.ATELIER_CONFIG);
-  return openServices({ env, config, name: "web" });
+  const services = await openServices({ env, config, name: "web" });
+  // Without the database or the store requests tell what is away.
+  if ((await checkStore(services).catch(() => "away")) === "other") {
+    await services.close();
+    throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
+  }
+  return services;
 }
 
 /** The services of the web process, opened on first use; after a failure the next request tries again. */

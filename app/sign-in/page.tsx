@@ -2,7 +2,7 @@ import { readEntry, type Entry } from "@atelier/server/accounts";
 import type { Metadata } from "next";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
-import { letsGuestsIn } from "../server/lets-guests-in.ts";
+import { letsGuestsIn } from "../server/proxy-env.ts";
 import { getServices } from "../server/services.ts";
 import { SignInCard } from "./sign-in.tsx";
 

@@ -5,7 +5,14 @@ import { pastePicture } from "../steps/paste-picture.ts";
 import { samplePath } from "../steps/samples.ts";
 import { expect, test } from "../test.ts";
 
-test("A15 pictures come by picker, drop and paste; the same bytes are stored once", async ({ page }) => {
+test("A15 pictures come by picker, drop and paste; the same bytes are stored once", async ({
+  page,
+  baseURL,
+}, { project }) => {
+  const sentTo = new Set<string>();
+  page.on("request", (request) => {
+    if (request.method() === "PUT") sentTo.add(new URL(request.url()).origin);
+  });
   await beGuest(page);
   await page.goto("/gallery");
   const sheet = page.getByRole("group", { name: "Pictures", exact: true });
@@ -22,9 +29,13 @@ test("A15 pictures come by picker, drop and paste; the same bytes are stored onc
   await pastePicture(page, "/samples/astronaut.png");
   await expect(tiles).toHaveCount(4);
 
-  const answered = page.waitForResponse("**/api/v1/uploads");
+  // Where a bucket is set, the files went straight into it.
+  expect([...sentTo].map((origin) => origin === baseURL)).toEqual([project.name !== "bucket"]);
+
+  const answered = page.waitForResponse("**/api/v1/uploads/direct");
   await chooseFiles(upload, samplePath("rocket.jpg"));
-  expect((await answered).status()).toBe(201);
+  // The same bytes are there, so nothing is sent.
+  expect((await answered).status()).toBe(200);
   await page.reload();
   await expect(sheet.getByRole("button", { name: "rocket", exact: true })).toHaveCount(1);
   await expect(tiles).toHaveCount(4);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { checkPort, type CheckResult, runChecks } from "@atelier/server/doctor";
+import { checkPort, type CheckResult, checkStoreMark, runChecks } from "@atelier/server/doctor";
 import { type Env, inspectEnv, isLoopback, loadConfig } from "@atelier/server/platform";
 import { possibleKinds } from "@atelier/worker/args";
 import { isRole, type PreflightReport, type Role, servingRoles, type Settings } from "./run.ts";
@@ -38,6 +38,11 @@ async function checkRole(role: Role, env: Env): Promise<CheckResult[]> {
   return role === "start" ? [checkBuild(), address] : [checkDevHost(env), address, checkOnly(env)];
 }
 
+/** An embedded database and its image store are in the same folder. A database that is away has been reported. */
+async function checkShared(env: Env): Promise<CheckResult[]> {
+  return env.DATABASE_URL === undefined ? [] : [await checkStoreMark(env, env.DATABASE_URL)];
+}
+
 function appUrlOf(env: Env): string {
   if (env.APP_URL) return env.APP_URL;
   const isLocal = ["127.0.0.1", "0.0.0.0", "::", "::1", "localhost"].includes(env.HOST);
@@ -61,7 +66,11 @@ async function resolveSettings(env: Env): Promise<Settings> {
 
 async function report(role: Role): Promise<PreflightReport> {
   const { env } = inspectEnv(process.env);
-  const results = [...(await runChecks(process.env)), ...(await checkRole(role, env))];
+  const results = [
+    ...(await runChecks(process.env)),
+    ...(await checkRole(role, env)),
+    ...(await checkShared(env)),
+  ];
   const problems = results.filter(({ isOk }) => !isOk).map(({ name, message }) => ({ name, message }));
   if (problems.length > 0) return { problems, settings: null };
   return { problems: [], settings: await resolveSettings(env) };

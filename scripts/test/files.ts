@@ -66,20 +66,20 @@ function findImports(file: string, text: string): string[] {
   });
 }
 
-/** Where the test databases come from. */
-const databaseFile = "testing/postgres/servers.ts";
+/** Where the test databases and the S3 servers come from. */
+const serverFiles = ["testing/postgres/servers.ts", "testing/s3/s3.ts"];
 
 const testPattern = "{app,server,worker,cli,scripts,testing}/**/*.test.ts";
 
 /** The test files by what they need; each file is in one list. */
 export interface TestFiles {
-  /** Without a database and without process-wide state: files share a process. */
+  /** Without a database or an S3 server and without process-wide state: files share a process. */
   readonly quick: string[];
-  /** Without a database, but each in a separate process. */
+  /** Without them too, but each in a separate process. */
   readonly quickAlone: string[];
   /** The slow files without process-wide state: files share a process. */
   readonly slow: string[];
-  /** With a database of their own and without process-wide state: files share a process. */
+  /** With a database or an S3 server of their own and without process-wide state: files share a process. */
   readonly database: string[];
   /** All others, each in a separate process. */
   readonly alone: string[];
@@ -95,11 +95,11 @@ export function readTestFiles(root: string): TestFiles {
       return ""; // An import of something else than a source file of the project.
     }
   };
-  const needsDatabase = (file: string): boolean => {
+  const needsServers = (file: string): boolean => {
     const known = reaches.get(file);
     if (known !== undefined) return known;
     reaches.set(file, false); // For imports in a circle.
-    const found = file === databaseFile || findImports(file, read(file)).some(needsDatabase);
+    const found = serverFiles.includes(file) || findImports(file, read(file)).some(needsServers);
     reaches.set(file, found);
     return found;
   };
@@ -107,7 +107,7 @@ export function readTestFiles(root: string): TestFiles {
   for (const file of globSync(testPattern, { cwd: root, exclude: ["**/node_modules"] })) {
     const isAlone = processWide.test(read(file));
     if (slowFiles.includes(file)) files[isAlone ? "alone" : "slow"].push(file);
-    else if (needsDatabase(file)) files[isAlone ? "alone" : "database"].push(file);
+    else if (needsServers(file)) files[isAlone ? "alone" : "database"].push(file);
     else files[isAlone ? "quickAlone" : "quick"].push(file);
   }
   return files;

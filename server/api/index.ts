@@ -6,6 +6,7 @@
  */
 export { handleAuth } from "./auth.ts";
 export { createHttpApp, handleHttp } from "./http/app.ts";
-export { healthResponse, readyResponse, metricsResponse } from "./http/health.ts";
+export { healthResponse, readyResponse } from "./http/health.ts";
+export { metricsResponse } from "./http/metrics.ts";
 export { handleTrpc, appRouter, type AppRouter } from "./trpc/handle.ts";
 export { withDrainedBody, type DrainBounds } from "./requests.ts";

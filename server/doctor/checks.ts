@@ -16,7 +16,7 @@ export interface CheckResult {
   readonly isWarning?: true;
 }
 
-function passed(name: string, message: string): CheckResult {
+export function passed(name: string, message: string): CheckResult {
   return { name, isOk: true, message };
 }
 
@@ -48,7 +48,7 @@ async function loadSessionLimits() {
   return (await import("../db/index.ts")).sessionLimits;
 }
 
-async function withClient<T>(url: string, action: (client: Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(url: string, action: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import("pg");
   const sessionLimits = await loadSessionLimits();
   // Connects as the product does, so that a pooler that refuses these parameters shows here.

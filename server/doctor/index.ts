@@ -1,5 +1,5 @@
 /**
- * Checks of an installation: environment, data folder, disk space, database, Redis, configuration.
+ * Checks of an installation: environment, data folder, disk space, image store, database, Redis, configuration.
  *
  * A check returns a finding and never throws for a fault of the environment. Nothing is repaired here.
  */
@@ -16,6 +16,7 @@ import {
   type CheckResult,
   failed,
 } from "./checks.ts";
+import { checkBucket, checkStoreMark } from "./storage.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {
   const folder = await checkDataDir(env.ATELIER_DATA_DIR);
@@ -28,6 +29,7 @@ function checkServices(env: Env): Promise<CheckResult>[] {
   if (env.DATABASE_URL) checks.push(checkDatabase("DATABASE_URL", env.DATABASE_URL));
   if (env.DATABASE_DIRECT_URL) checks.push(checkDatabase("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL));
   if (env.REDIS_URL) checks.push(checkRedis(env.REDIS_URL));
+  if (env.S3_BUCKET) checks.push(checkBucket(env));
   return checks;
 }
 
@@ -43,9 +45,17 @@ export async function runChecks(
   return [...problems.map(({ name, message }) => failed(name, message)), ...results.flat()];
 }
 
-/** The part of the doctor that needs the database in use, be it embedded or not: whether LISTEN works. */
-export async function runDatabaseChecks(url: string, directUrl: string | undefined): Promise<CheckResult[]> {
-  return [await checkDatabase("Database", url), await checkListen(directUrl ?? url)];
+/** The part of the doctor that needs the database in use, be it embedded or not: LISTEN, and the mark of the image store. */
+export async function runDatabaseChecks(
+  env: Env & { readonly DATABASE_URL: string },
+): Promise<CheckResult[]> {
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = env;
+  return [
+    await checkDatabase("Database", url),
+    await checkListen(directUrl ?? url),
+    await checkStoreMark(env, url),
+  ];
 }
 
 export { checkPort, reasonOf, type CheckResult } from "./checks.ts";
+export { checkStoreMark } from "./storage.ts";

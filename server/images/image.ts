@@ -95,6 +95,12 @@ export function extensionOf(mime: string): string {
   return isStoredMime(mime) ? extensions[mime] : "bin";
 }
 
+/** Media type of an object by the extension of its key. */
+export function mimeOfKey(key: string): string {
+  const found = Object.entries(extensions).find(([, extension]) => key.endsWith(`.${extension}`));
+  return found?.[0] ?? "application/octet-stream";
+}
+
 export function uploadKey(ownerId: string, imageId: string): string {
   return `users/${ownerId}/${imageId}`;
 }

@@ -11,7 +11,17 @@
  * Objects are written before their row, so a row always has its files. An upload is decoded only after `inspect` accepted
  * its bytes. No knowledge of jobs here.
  */
-export { deleteUnusedRows, lockRows, purgeDeleted, purgeImages, sweepOrphanObjects } from "./purge.ts";
+export { announcedSchema, beginUpload, expireUploads, finishUpload, receiveUpload } from "./direct-upload.ts";
+export { copyStore } from "./copy-store.ts";
+export { checkStore, otherStoreReason, readMark, type StoreState } from "./store-mark.ts";
+export {
+  deleteUnusedRows,
+  lockRows,
+  purgeDeleted,
+  purgeImages,
+  sweepOrphanObjects,
+  sweepOrphansInTurn,
+} from "./purge.ts";
 export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
   getImage,

@@ -117,7 +117,7 @@ function view(row: ImageRow, created: boolean): IngestedImage {
 }
 
 /** The owner's picture of the same bytes in the same role, unless it was deleted. */
-async function findSameBytes(
+export async function findSameBytes(
   db: Db | Tx,
   { ownerId, role, uploadSha256 }: SameBytes,
 ): Promise<ImageRow | null> {

@@ -27,5 +27,8 @@ export const childLimits = {
   memoryBytes: 2_048 * 1_048_576,
 } as const;
 
+/** A direct upload must be finished this long after it was begun. */
+export const directUploadMs = 3_600_000;
+
 export const previewPx = 1_280;
 export const thumbnailPx = 320;

@@ -8,7 +8,15 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { schema, type JobStatus } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { newId } from "../platform/index.ts";
-import { ingest, purgeDeleted, purgeImages, removeImages, sweepOrphanObjects } from "./index.ts";
+import { openLocalDisk, sweepTempFolders, tempFolderMs } from "../storage/index.ts";
+import {
+  ingest,
+  purgeDeleted,
+  purgeImages,
+  removeImages,
+  sweepOrphanObjects,
+  sweepOrphansInTurn,
+} from "./index.ts";
 
 const { images, jobInputs, jobOutputs, jobs } = schema;
 
@@ -167,8 +175,9 @@ async function addObject(key: string, ageMs: number): Promise<void> {
   await utimes(file, at, at);
 }
 
+const hourMs = 3_600_000;
+
 test("A5 the orphan sweep removes old objects without a row and leaves all others", async () => {
-  const hourMs = 3_600_000;
   const kept = await addImage();
   const deleted = await addImage();
   await removeImages(opened.services, { ownerId, ids: [deleted] });
@@ -199,6 +208,27 @@ test("A5 the orphan sweep removes old objects without a row and leaves all other
   );
 });
 
+test("A16 one worker of many sweeps the store, once a day; after a failure the next one may", async () => {
+  const { services } = opened;
+  const orphan = async () => {
+    const key = `jobs/${newId()}/1/0`;
+    await addObject(`${key}/original.png`, 2 * hourMs);
+    return `${key}/original.png`;
+  };
+  await services.db.update(schema.studio).set({ orphansSweptAt: null });
+  const first = await orphan();
+  const broken = { ...services, disk: openLocalDisk({ ATELIER_DATA_DIR: "/dev/null" }) };
+  await expect(sweepOrphansInTurn(broken)).rejects.toMatchObject({ code: "storage_unavailable" });
+  await Promise.all([sweepOrphansInTurn(services), sweepOrphansInTurn(services)]);
+  expect(await listObjects(services)).not.toContain(first);
+  const second = await orphan();
+  await sweepOrphansInTurn(services);
+  expect(await listObjects(services)).toContain(second);
+  await services.db.update(schema.studio).set({ orphansSweptAt: sql`now() - interval '25 hours'` });
+  await sweepOrphansInTurn(services);
+  expect(await listObjects(services)).not.toContain(second);
+});
+
 test("temporary files of a killed process go after their time", async () => {
   const { ATELIER_DATA_DIR } = opened.services.env;
   for (const [name, ageMs] of [
@@ -211,7 +241,7 @@ test("temporary files of a killed process go after their time", async () => {
     const at = new Date(Date.now() - ageMs);
     await utimes(folder, at, at);
   }
-  await sweepOrphanObjects(opened.services);
+  await sweepTempFolders(opened.services.env, tempFolderMs(opened.services.config));
   expect(await listTempFiles(opened.services)).toEqual(["work-new/0"]);
 });
 
@@ -223,9 +253,9 @@ test("D12 the folder of a run that may last for hours is never swept under it", 
   await writeFile(path.join(folder, "image"), "x");
   const at = new Date(Date.now() - 5 * 3_600_000);
   await utimes(folder, at, at);
-  await sweepOrphanObjects({ ...services, config: { ...services.config, timing } });
+  await sweepTempFolders(services.env, tempFolderMs({ ...services.config, timing }));
   expect(await listTempFiles(services)).toEqual(["work-live/image"]);
-  await sweepOrphanObjects(services);
+  await sweepTempFolders(services.env, tempFolderMs(services.config));
   expect(await listTempFiles(services)).toEqual([]);
 });
 

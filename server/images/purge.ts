@@ -1,17 +1,25 @@
 import path from "node:path";
-import { and, eq, exists, inArray, isNotNull, lt, not, notExists, or, sql, type SQL } from "drizzle-orm";
+import {
+  and,
+  eq,
+  exists,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  not,
+  notExists,
+  or,
+  sql,
+  type SQL,
+} from "drizzle-orm";
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import {
-  findObject,
-  listObjectKeys,
-  removePrefix,
-  sweepTempFolders,
-  tempFolderMs,
-} from "../storage/index.ts";
+import { type ListedObject, listObjects, removePrefix } from "../storage/index.ts";
+import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 
-const { images, jobInputs, jobOutputs, jobs } = schema;
+const { images, jobInputs, jobOutputs, jobs, studio } = schema;
 
 /** Locks these rows in the order of their ids and returns the ids that exist. */
 export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
@@ -140,41 +148,87 @@ const orphanBatchSize = 500;
 const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/\d+\/\d+)$/;
 
 /**
- * Removes objects that have no row and are older than `config.retention.orphanObjectMs`: what a process that died
- * between object and row left behind. Temporary folders of that age go as well. Returns how many pictures' objects went.
+ * Runs `sweepOrphanObjects` unless a worker of this installation did within `config.retention.orphanSweepMs`: the sweep
+ * lists the whole store.
  */
-export async function sweepOrphanObjects(
-  services: Pick<Services, "db" | "disk" | "log" | "config" | "env">,
-): Promise<number> {
-  await sweepTempFolders(services.env, tempFolderMs(services.config));
+export async function sweepOrphansInTurn(services: SweepServices): Promise<void> {
+  if (!(await takeOrphanSweep(services))) return;
+  try {
+    await sweepOrphanObjects(services);
+  } catch (error) {
+    await services.db.update(studio).set({ orphansSweptAt: null });
+    throw error;
+  }
+}
+
+async function takeOrphanSweep({ db, config }: Pick<Services, "db" | "config">): Promise<boolean> {
+  const taken = await db
+    .insert(studio)
+    .values({ orphansSweptAt: sql`now()` })
+    .onConflictDoUpdate({
+      target: studio.id,
+      set: { orphansSweptAt: sql`now()` },
+      setWhere: or(
+        isNull(studio.orphansSweptAt),
+        lt(studio.orphansSweptAt, ago(config.retention.orphanSweepMs)),
+      ),
+    })
+    .returning({ id: studio.id });
+  return taken.length > 0;
+}
+
+type SweepServices = Pick<Services, "db" | "disk" | "log" | "config">;
+
+/**
+ * Removes objects that have no row and are older than `config.retention.orphanObjectMs`: what a process that died
+ * between object and row left behind. Returns how many pictures' objects went.
+ */
+export async function sweepOrphanObjects(services: SweepServices): Promise<number> {
   let removed = 0;
   for await (const batch of batchesOf(prefixes(services), orphanBatchSize)) {
     const known = await knownPrefixes(services.db, batch.keys().toArray());
-    for (const [prefix, keys] of batch) {
-      if (!known.has(prefix) && (await removeOrphan(services, prefix, keys))) removed += 1;
+    for (const [prefix, objects] of batch) {
+      if (!known.has(prefix) && (await removeOrphan(services, prefix, objects))) removed += 1;
+    }
+  }
+  return removed + (await sweepIncoming(services));
+}
+
+/** Files of direct uploads whose row went with its owner: a row lives for an hour. */
+async function sweepIncoming({ disk, config }: SweepServices): Promise<number> {
+  const newestBefore = Date.now() - config.retention.orphanObjectMs - directUploadMs;
+  let removed = 0;
+  for await (const page of listObjects(disk, "incoming")) {
+    for (const { key, readMetaData } of page) {
+      const found = await readMetaData();
+      if (!found || found.modifiedAt.getTime() > newestBefore) continue;
+      await removePrefix(disk, path.posix.dirname(key));
+      removed += 1;
     }
   }
   return removed;
 }
 
-/** Each prefix of a picture with the keys below it. */
-async function* prefixes({ disk }: Pick<Services, "disk">): AsyncGenerator<[string, string[]]> {
+type Listed = [prefix: string, objects: ListedObject[]];
+
+/** Each prefix of a picture with the objects below it. */
+async function* prefixes({ disk }: Pick<Services, "disk">): AsyncGenerator<Listed> {
   for (const root of ["users", "jobs"]) {
-    for await (const page of listObjectKeys(disk, root)) {
-      yield* Map.groupBy(page, (key) => path.posix.dirname(key));
+    for await (const page of listObjects(disk, root)) {
+      yield* Map.groupBy(page, ({ key }) => path.posix.dirname(key));
     }
   }
 }
 
 async function removeOrphan(
-  services: Pick<Services, "db" | "disk" | "log" | "config">,
+  services: SweepServices,
   prefix: string,
-  keys: readonly string[],
+  objects: readonly ListedObject[],
 ): Promise<boolean> {
   if (!ownedPrefix.test(prefix)) return false;
   const newestBefore = Date.now() - services.config.retention.orphanObjectMs;
-  for (const key of keys) {
-    const found = await findObject(services.disk, key);
+  for (const { readMetaData } of objects) {
+    const found = await readMetaData();
     if (found && found.modifiedAt.getTime() > newestBefore) return false;
   }
   // Read again: the row may have been committed since the batch was asked for.
@@ -194,12 +248,12 @@ async function knownPrefixes(db: Db, storageKeys: string[]): Promise<Set<string>
 }
 
 async function* batchesOf(
-  source: AsyncIterable<[string, string[]]>,
+  source: AsyncIterable<Listed>,
   size: number,
-): AsyncGenerator<Map<string, string[]>> {
-  let batch = new Map<string, string[]>();
-  for await (const [prefix, keys] of source) {
-    batch.set(prefix, [...(batch.get(prefix) ?? []), ...keys]);
+): AsyncGenerator<Map<string, ListedObject[]>> {
+  let batch = new Map<string, ListedObject[]>();
+  for await (const [prefix, objects] of source) {
+    batch.set(prefix, [...(batch.get(prefix) ?? []), ...objects]);
     if (batch.size < size) continue;
     yield batch;
     batch = new Map();

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { findObject, type FoundObject, storageFailure } from "../storage/index.ts";
+import { findObject, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
 import {
   extensionOf,
   findOwnImage,
@@ -21,37 +21,44 @@ export interface OpenFileInput extends OwnImageInput {
   readonly download?: boolean | undefined;
   /** The request's If-None-Match. */
   readonly ifNoneMatch?: string | null | undefined;
+  /** Only the headers are wanted. */
+  readonly isHead?: boolean;
 }
 
-/** `open` is null when the caller's copy is current (304). Nothing is opened before `open` is called. */
 export interface OpenedFile {
   readonly headers: Readonly<Record<string, string>>;
-  readonly open: (() => Promise<Readable>) | null;
+  /** The caller's copy is still right (304). */
+  readonly isCurrent: boolean;
+  /** Null without a need for it. The caller reads it to its end or destroys it. */
+  readonly body: Readable | null;
 }
 
-/** A file of an own picture with the headers to serve it. Throws `not_found`, `file_missing`, `storage_unavailable`. */
+/**
+ * A file of an own picture with the headers to serve it, by one request to the store. Throws `not_found`, `file_missing`,
+ * `storage_unavailable`.
+ */
 export async function openFile(
   services: Pick<Services, "db" | "disk" | "log">,
   input: OpenFileInput,
 ): Promise<OpenedFile> {
   const { row } = await findOwnImage(services.db, input);
   const headers = fileHeaders(row, input);
-  if (isKnown(input.ifNoneMatch, headers.etag)) return { headers: { ...headers }, open: null };
+  if (isKnown(input.ifNoneMatch, headers.etag))
+    return { headers: { ...headers }, isCurrent: true, body: null };
   const key = objectKey(row, input.variant);
-  const found = await findObject(services.disk, key);
+  const found = input.isHead ? await findObject(services.disk, key) : await openObject(services.disk, key);
   if (!found) {
     services.log.warn({ imageId: row.id, key }, "the object of a picture is missing");
     throw new AppError("file_missing");
   }
+  const body = "stream" in found ? found.stream : null;
   if (isDamaged(row, input.variant, found)) {
+    body?.destroy();
     const sizes = { sizeBytes: found.sizeBytes, expectedBytes: row.sizeBytes };
     services.log.error({ imageId: row.id, key, ...sizes }, "the file of a picture is damaged");
     throw new AppError("not_found");
   }
-  return {
-    headers: { ...headers, "content-length": String(found.sizeBytes) },
-    open: () => openStream(services, key),
-  };
+  return { headers: { ...headers, "content-length": String(found.sizeBytes) }, isCurrent: false, body };
 }
 
 function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean {
@@ -60,16 +67,8 @@ function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean 
 }
 
 /** Only the size of the original is known; a power cut leaves the others empty at worst. */
-function isDamaged({ sizeBytes }: ImageRow, variant: Variant, found: FoundObject): boolean {
+function isDamaged({ sizeBytes }: ImageRow, variant: Variant, found: Pick<OpenObject, "sizeBytes">): boolean {
   return variant === "original" ? found.sizeBytes !== sizeBytes : found.sizeBytes === 0;
-}
-
-async function openStream({ disk }: Pick<Services, "disk">, key: string): Promise<Readable> {
-  try {
-    return await disk.getStream(key);
-  } catch (error) {
-    throw storageFailure(error);
-  }
 }
 
 type Named = Pick<ImageRow, "id" | "title" | "mime" | "storedSha256">;
@@ -129,21 +128,36 @@ export async function readOriginalTo(services: Reading, image: StoredOriginal, p
 }
 
 /** A stream of the stored original. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
-export async function openOriginal(services: Reading, image: StoredOriginal): Promise<Readable> {
-  await requireOriginal(services, image);
+export async function openOriginal({ disk, log }: Reading, image: StoredOriginal): Promise<Readable> {
+  const key = objectKey(image, "original");
+  const found = await openObject(disk, key);
   try {
-    return await services.disk.getStream(objectKey(image, "original"));
+    return wholeOf(log, { key, image, found }).stream;
   } catch (error) {
-    throw storageFailure(error);
+    found?.stream.destroy();
+    throw error;
   }
 }
 
 /** Throws `input_missing` when the stored original is gone or has another length than its row; `storage_unavailable` when the disk cannot be read. */
 export async function requireOriginal({ disk, log }: Reading, image: StoredOriginal): Promise<void> {
   const key = objectKey(image, "original");
-  const found = await findObject(disk, key);
+  wholeOf(log, { key, image, found: await findObject(disk, key) });
+}
+
+interface FoundOriginal<Found> {
+  readonly key: string;
+  readonly image: StoredOriginal;
+  readonly found: Found | null;
+}
+
+/** The object when it is there and has the length of its row; else throws `input_missing`. */
+function wholeOf<Found extends { readonly sizeBytes: number }>(
+  log: Services["log"],
+  { key, image, found }: FoundOriginal<Found>,
+): Found {
   if (!found) throw new AppError("input_missing");
-  if (found.sizeBytes === image.sizeBytes) return;
+  if (found.sizeBytes === image.sizeBytes) return found;
   const sizes = { sizeBytes: found.sizeBytes, expectedBytes: image.sizeBytes };
   log.error({ key, ...sizes }, "the file of a picture is damaged");
   throw new AppError("input_missing", "The file of a picture that the job needs is damaged.");

@@ -1,7 +1,7 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
-import { purgeDeleted } from "../images/index.ts";
+import { expireUploads, purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
@@ -168,6 +168,7 @@ async function queuesInLine({ db }: Services): Promise<string[]> {
 export async function tidy(services: Services): Promise<void> {
   await expireEphemeral(services);
   await purgeDeleted(services);
+  await expireUploads(services);
   await expireGuests(services);
   await pruneEvents(services);
   await pruneKeys(services);

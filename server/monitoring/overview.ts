@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { isLiveNode, spaceProblem } from "../nodes/index.ts";
+import { isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
 import type { QueueNeeds } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -93,7 +93,7 @@ export type Attention =
       readonly reason: string | null;
     }
   | {
-      readonly type: "node_low_space" | "workflow_refused";
+      readonly type: "node_low_space" | "node_without_store" | "workflow_refused";
       readonly nodeId: string;
       readonly node: string;
       readonly what: string;
@@ -111,6 +111,7 @@ const order = [
   "node_silent",
   "node_lost",
   "node_low_space",
+  "node_without_store",
   "server_down",
   "server_degraded",
   "workflow_refused",
@@ -126,6 +127,12 @@ function ofQueue({ queue, waiting, slots }: QueueNow): Attention[] {
   return waiting > 0 && slots === 0 ? [{ type: "queue_without_node", queue, waiting }] : [];
 }
 
+/** Problems of a node itself; all others name a workflow. */
+const problemTypes: Readonly<Record<string, "node_low_space" | "node_without_store">> = {
+  [spaceProblem]: "node_low_space",
+  [storeProblem]: "node_without_store",
+};
+
 function ofNode(node: NodeFigures): Attention[] {
   const who = { nodeId: node.id, node: node.name };
   if (node.state === "lost") {
@@ -138,8 +145,7 @@ function ofNode(node: NodeFigures): Attention[] {
   // What it last reported about its servers is no longer known.
   const servers = node.isAway ? [] : node.servers.flatMap((server) => ofServer(who, server));
   const problems = node.problems.map(({ what, reason }): Attention => {
-    const type = what === spaceProblem ? "node_low_space" : "workflow_refused";
-    return { type, ...who, what, reason };
+    return { type: problemTypes[what] ?? "workflow_refused", ...who, what, reason };
   });
   return [...silent, ...servers, ...problems];
 }

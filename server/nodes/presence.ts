@@ -108,16 +108,19 @@ async function declareLost(
 /** Name of the problem that a node reports when its disk is full. */
 export const spaceProblem = "Disk space";
 
-/** Stores that a node takes no jobs for lack of disk space; null removes the problem. Writes only changes. */
-export async function noteLowSpace(
+/** Name of the problem that a node reports when it does not reach the studio's image store. */
+export const storeProblem = "Image store";
+
+/** Stores why a node takes no jobs; a null reason removes the problem. Writes only changes. */
+export async function noteProblem(
   { db }: Pick<Services, "db">,
   nodeId: string,
-  reason: string | null,
+  { what, reason }: { readonly what: string; readonly reason: string | null },
 ): Promise<void> {
-  const own: NodeProblem[] = reason === null ? [] : [{ what: spaceProblem, reason }];
+  const own: NodeProblem[] = reason === null ? [] : [{ what, reason }];
   await db.execute(sql`
     with next as (
-      select coalesce(jsonb_agg(problem) filter (where problem ->> 'what' <> ${spaceProblem}), '[]'::jsonb)
+      select coalesce(jsonb_agg(problem) filter (where problem ->> 'what' <> ${what}), '[]'::jsonb)
         || ${JSON.stringify(own)}::jsonb as problems
       from ${nodes} n left join lateral jsonb_array_elements(n.problems) problem on true
       where n.id = ${nodeId})

@@ -107,6 +107,8 @@ const retentionSchema = z.object({
   undoDeleteMs: ms.default(30 * 60_000),
   /** Objects without a row are removed when older than this. */
   orphanObjectMs: ms.default(3_600_000),
+  /** One worker of the installation looks for them this often. */
+  orphanSweepMs: ms.default(86_400_000),
   /** Guests without a visit go after this time, with their pictures. */
   guestMs: ms.default(30 * 86_400_000),
   /** Stories of ended jobs, idempotency keys and rows of ended workers go after these times. */

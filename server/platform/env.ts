@@ -34,6 +34,15 @@ const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
   REDIS_URL: redisUrl.optional(),
+  /** The bucket for pictures and the server that holds it; without a bucket they are files in the data folder. */
+  S3_BUCKET: optionalText,
+  S3_ACCESS_KEY_ID: optionalText,
+  S3_SECRET_ACCESS_KEY: optionalText,
+  S3_REGION: text.default("us-east-1"),
+  /** Unset for Amazon's own servers. */
+  S3_ENDPOINT: webUrl.optional(),
+  /** Where browsers reach the same server, when they use another address. */
+  S3_PUBLIC_ENDPOINT: webUrl.optional(),
   APP_URL: webUrl.optional(),
   HOST: text.default("127.0.0.1"),
   PORT: integer(0, 65_535).default(3000),
@@ -88,6 +97,10 @@ function dropBlank(source: Source): Source {
 const pairs = [
   ["DATABASE_DIRECT_URL", "DATABASE_URL"],
   ["WORKER_HTTP_PORT", "WORKER_HTTP_TOKEN"],
+  ["S3_BUCKET", "S3_ACCESS_KEY_ID"],
+  ["S3_BUCKET", "S3_SECRET_ACCESS_KEY"],
+  ["S3_ENDPOINT", "S3_BUCKET"],
+  ["S3_PUBLIC_ENDPOINT", "S3_BUCKET"],
 ] as const;
 
 /** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */

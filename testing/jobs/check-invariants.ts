@@ -1,7 +1,7 @@
 import { schema } from "@atelier/server/db";
 import { sweepOrphanObjects } from "@atelier/server/images";
 import type { Services } from "@atelier/server/services";
-import { listObjectKeys } from "@atelier/server/storage";
+import { listObjects } from "@atelier/server/storage";
 import { sql } from "drizzle-orm";
 
 const filesPerImage = 3;
@@ -35,7 +35,7 @@ async function findBrokenObjects(services: Services): Promise<string[]> {
   await sweepOrphanObjects({ ...services, config: { ...services.config, retention } });
   const keys: string[] = [];
   for (const root of ["users", "jobs"])
-    for await (const page of listObjectKeys(services.disk, root)) keys.push(...page);
+    for await (const page of listObjects(services.disk, root)) keys.push(...page.map(({ key }) => key));
   const rows = await services.db.select({ key: schema.images.storageKey }).from(schema.images);
   const faults = rows.flatMap(({ key }) => {
     const found = keys.filter((object) => object.startsWith(`${key}/`)).length;

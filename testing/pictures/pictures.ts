@@ -44,10 +44,10 @@ function isFrame(marker: number | undefined): boolean {
   return marker === 0xc0 || marker === 0xc2;
 }
 
-/** Keys of all stored objects, sorted; read from the disk itself. */
+/** Keys of all objects of pictures, sorted; read from the disk itself. */
 export async function listObjects({ env }: Pick<Services, "env">): Promise<string[]> {
   const root = path.resolve(env.ATELIER_DATA_DIR, "files");
-  return listFiles(root);
+  return (await listFiles(root)).filter((key) => key !== "studio/mark");
 }
 
 /** Temporary files that are left, sorted. */

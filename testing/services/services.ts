@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import pino from "pino";
 import { authOf, type Caller, createApiKey, createUser, resolveCaller } from "@atelier/server/accounts";
-import { ingest } from "@atelier/server/images";
+import { beginUpload, ingest } from "@atelier/server/images";
 import { submit } from "@atelier/server/jobs";
 import { type ConfigInput, type Logger, parseConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
@@ -148,6 +148,8 @@ export interface TestOwner {
   readonly browser: TestBrowser;
   readonly caller: Caller;
   readonly imageId: string;
+  /** A direct upload that was begun. */
+  readonly uploadId: string;
   /** Pending, since no worker runs. */
   readonly jobId: string;
   readonly apiKeyId: string;
@@ -163,15 +165,26 @@ export async function openOwner(
   const caller = await resolveCaller(services, browser.headers);
   if (!caller) throw new Error("the new account has no session");
   const { signal } = new AbortController();
+  const ownerId = caller.userId;
   const image = await ingest(services, {
-    ownerId: caller.userId,
+    ownerId,
     role: "upload",
     bytes: await readFile(sample),
     name: "coffee.png",
     signal,
   });
+  const announced = { name: "", mime: "image/png", sizeBytes: 10, role: "upload" } as const;
+  const begun = await beginUpload(services, { ownerId, announced });
   const request = { kind: "upscale", params: {}, inputs: { image: image.id } };
   const job = await submit(services, request, { submitter: caller });
   const key = await createApiKey(services, { userId: caller.userId, name: "test" });
-  return { browser, caller, imageId: image.id, jobId: job.id, apiKeyId: key.id, apiKey: key.key };
+  return {
+    browser,
+    caller,
+    imageId: image.id,
+    uploadId: "id" in begun ? begun.id : "",
+    jobId: job.id,
+    apiKeyId: key.id,
+    apiKey: key.key,
+  };
 }

@@ -38,7 +38,7 @@ function pauseOnce(point: PausePoint, { services, engines }: Paused, pause: Paus
     case "fetched":
       return { engines, services: { ...services, bells: pauseOnBell(services.bells, pause) } };
     case "claimed":
-      return { engines, services: { ...services, disk: pauseOn(services.disk, "getMetaData", pause) } };
+      return { engines, services: { ...services, disk: pauseOn(services.disk, "open", pause) } };
     case "running":
       return { services, engines: engines.map((engine) => pauseRun(engine, pause)) };
     case "uploaded":

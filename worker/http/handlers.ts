@@ -135,10 +135,10 @@ export async function sendResult({ services, id, query }: Call): Promise<Answer>
   const output = job.outputs[Number(query.get("position") ?? 0)];
   if (!output) throw missing(job);
   const { imageId } = output;
-  const { headers, open } = await openResult(services, { id: imageId, ownerId });
-  // `open` is null only for a request with If-None-Match, which is not passed on here.
-  if (!open) throw new AppError("not_found");
-  return { status: 200, headers, stream: await open(), onSent: () => noteServed(services, imageId) };
+  const { headers, body } = await openResult(services, { id: imageId, ownerId });
+  // Null only for a request with If-None-Match, which is not passed on here.
+  if (!body) throw new AppError("not_found");
+  return { status: 200, headers, stream: body, onSent: () => noteServed(services, imageId) };
 }
 
 function missing({ status, error }: JobView): AppError {
@@ -163,9 +163,10 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
     probe(services, "database", () => readAdminRequests(services, node?.id ?? newId())),
     probe(services, "queue", () => services.bells.ping()),
   ]);
-  const state = node ? (orders.value?.state ?? null) : "starting";
+  const state = stateOf(node, orders.value);
   const space = spaceOf(worker);
-  const isOk = state === "active" && queue.ok && space.ok;
+  const storage = { ok: worker ? worker.readiness.store() === "own" : true };
+  const isOk = state === "active" && [queue, space, storage].every(({ ok }) => ok);
   const json = {
     status: isOk ? "ok" : "unavailable",
     node: node && { id: node.id, name: node.name },
@@ -173,14 +174,20 @@ export async function readHealth({ services, worker }: Call): Promise<Answer> {
     database: { ok: orders.ok },
     queue: { ok: queue.ok },
     space,
+    storage,
     ...(worker ? describe(worker) : {}),
   };
   return { status: isOk ? 200 : 503, headers: { "cache-control": "no-store" }, json };
 }
 
+/** Of the node as the database has it; null while the database is away. */
+function stateOf(node: unknown, requests: { readonly state: string } | null): string | null {
+  return node ? (requests?.state ?? null) : "starting";
+}
+
 const spaceOf = (worker: WorkerView | null) =>
   worker
-    ? { ok: worker.space.isEnough(), freeBytes: worker.space.freeBytes() }
+    ? { ok: worker.readiness.hasSpace(), freeBytes: worker.readiness.freeBytes() }
     : { ok: true, freeBytes: null };
 
 async function probe<Value>(

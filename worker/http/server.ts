@@ -6,7 +6,7 @@ import type { LiveOffer } from "../live-offer.ts";
 import type { Incarnation } from "../presence.ts";
 import type { Runs } from "../runs.ts";
 import type { ServerPool } from "../servers/index.ts";
-import type { Space } from "../space.ts";
+import type { Readiness } from "../readiness.ts";
 
 /** The parts of the worker that /health reports. */
 export interface WorkerView {
@@ -14,7 +14,7 @@ export interface WorkerView {
   readonly offer: LiveOffer;
   readonly runs: Runs;
   readonly pool: ServerPool;
-  readonly space: Space;
+  readonly readiness: Readiness;
 }
 
 const limits = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };

@@ -23,6 +23,9 @@ interface Case {
 
 const cases: Readonly<Record<string, Case>> = {
   createUpload: {},
+  beginUpload: { body: { mime: "image/png", sizeBytes: 10 } },
+  sendUpload: {},
+  finishUpload: {},
   listImages: {},
   getImage: {},
   deleteImage: {},
@@ -117,7 +120,8 @@ test("S1 every route with an id in its path says what the id names, and nothing 
 
 const named = httpRoutes.map((route) => ({ route, name: route.operationId }));
 const withId = named.filter(({ route }) => route.resource !== undefined);
-const own = (route: HttpRoute) => (route.resource === "job" ? owner.jobId : owner.imageId);
+const own = ({ resource }: HttpRoute) =>
+  ({ job: owner.jobId, image: owner.imageId, upload: owner.uploadId })[resource ?? "job"];
 
 test.each(named)("S1 $name refuses callers without valid credentials", async ({ route }) => {
   const answers = [];

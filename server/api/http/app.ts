@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { AppError, issuesOf, originOf, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
+import { directUploadRoutes } from "./direct-uploads.ts";
 import { mountDocs } from "./docs.ts";
 import { imageRoutes } from "./images.ts";
 import { jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
@@ -14,6 +15,7 @@ import { createUpload } from "./uploads.ts";
 /** Every route of the HTTP API. Serving, documentation and access tests all read this table. */
 export const httpRoutes: readonly HttpRoute[] = [
   createUpload,
+  ...directUploadRoutes,
   ...imageRoutes,
   ...jobRoutes,
   jobEventsRoute,

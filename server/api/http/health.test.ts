@@ -19,7 +19,7 @@ import { schema } from "../../db/index.ts";
 import { readNodes, readOverview } from "../../monitoring/index.ts";
 import { newId, openLog } from "../../platform/index.ts";
 import { createHttpApp, handleAuth, handleTrpc, healthResponse, readyResponse } from "../index.ts";
-import { metricsResponse } from "./health.ts";
+import { metricsResponse } from "./metrics.ts";
 
 describe("metrics", () => {
   let opened: TestServices;

@@ -1,37 +1,9 @@
 import { sql } from "drizzle-orm";
 import { probeDatabase, schema } from "../../db/index.ts";
 import type { EngineName } from "../../engines.ts";
-import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
 import { isConnectedNode } from "../../nodes/index.ts";
-import { AppError, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { probeDisk } from "../../storage/index.ts";
-import { classifyError } from "../requests.ts";
-import { problemResponse, requireCaller } from "./route.ts";
-
-/** GET /metrics: the figures of the admin pages as OpenMetrics, for an admin's API key (401 and 403 for others). */
-export async function metricsResponse(services: Services, request: Request): Promise<Response> {
-  try {
-    return await answer(services, request);
-  } catch (error) {
-    const appError = classifyError(error);
-    if (ruleOf(appError.code).httpStatus >= 500)
-      services.log.error({ code: appError.code, err: appError.cause ?? appError }, "metrics not read");
-    return problemResponse(appError);
-  }
-}
-
-const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-async function answer(services: Services, request: Request): Promise<Response> {
-  const caller = await requireCaller(services, request);
-  if (!caller.isAdmin) throw new AppError("forbidden");
-  const nodes = readNodes(services);
-  const overview = readOverview(services, { window: "1h", nodes });
-  return new Response(metricsText(...(await Promise.all([overview, nodes]))), {
-    headers: { "content-type": contentType, "cache-control": "no-store" },
-  });
-}
 
 /**
  * GET /api/health: each part of the studio, how old that knowledge is, and why a part is not ok. 503 when the database is
@@ -58,6 +30,7 @@ export async function readyResponse(services: Services): Promise<Response> {
 const probeTimeoutMs = 3_000;
 /** Callers need no session, so their number must not become work: an answer is given out again for this long. */
 const cachedMs = 2_000;
+const storageKeptMs = 30_000;
 
 /** A part of the studio at a check. */
 interface PartCheck {
@@ -203,11 +176,15 @@ function createProbes(services: Services) {
       reason: "The queue does not answer.",
       ask: () => bells.ping(),
     }),
-    storage: createProbe(services, {
-      part: "storage",
-      reason: "The image store takes no files or returns none.",
-      ask: () => probeDisk(disk),
-    }),
+    // Three requests to a bucket cost money: asked rarely, and at once again after a failure.
+    storage: keepFor(
+      storageKeptMs,
+      createProbe(services, {
+        part: "storage",
+        reason: "The image store takes no files or returns none.",
+        ask: () => probeDisk(disk),
+      }),
+    ),
     workers: createProbe(services, { part: "workers", reason: away, ask: () => findWorkers(services) }),
     engines: createProbe(services, { part: "engines", reason: away, ask: () => findEngines(services) }),
   };
@@ -246,6 +223,16 @@ function createProbe<T>({ log }: Services, { part, reason, ask }: ProbeInput<T>)
     } finally {
       clearTimeout(timer);
     }
+  };
+}
+
+/** Repeats a good answer, with its time, for so long. */
+function keepFor<T>(keptMs: number, probe: () => Promise<Probed<T>>): () => Promise<Probed<T>> {
+  let last: Probed<T> | null = null;
+  return async () => {
+    const isKept = last?.ok && last.atMs !== null && performance.now() - last.atMs < keptMs;
+    if (!last || !isKept) last = await probe();
+    return last;
   };
 }
 

@@ -105,17 +105,17 @@ const getImageFileRoute = defineRoute({
   },
   async handle({ services, caller, params: { id }, query, request }) {
     const ifNoneMatch = request.headers.get("if-none-match");
-    const own = { id, ownerId: caller.userId, download: query.download, ifNoneMatch };
+    const isHead = request.method === "HEAD";
+    const own = { id, ownerId: caller.userId, download: query.download, ifNoneMatch, isHead };
     const { variant } = query;
-    const { headers, open } = await (variant === "original"
+    const { headers, isCurrent, body } = await (variant === "original"
       ? openResult(services, own)
       : openFile(services, { ...own, variant }));
-    if (!open) return new Response(null, { status: 304, headers });
-    if (request.method === "HEAD") return new Response(null, { headers });
+    if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });
     const onServed = async () => {
       if (variant === "original") await noteServed(services, id);
     };
-    return new Response(servedStream(await open(), onServed), { headers });
+    return new Response(servedStream(body, onServed), { headers });
   },
 });
 

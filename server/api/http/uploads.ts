@@ -11,7 +11,7 @@ import type { Services } from "../../services.ts";
 import { requireFreeSpace, withTempFolder } from "../../storage/index.ts";
 import { defineRoute } from "./route.ts";
 
-const uploadedSchema = z.object({
+export const uploadedSchema = z.object({
   id: z.uuid(),
   width: z.int().describe("Pixels, upright"),
   height: z.int().describe("Pixels, upright"),
@@ -187,7 +187,8 @@ function openParser(request: Request): BusboyInstance {
   }
 }
 
-function bodyOf(request: Request): Readable {
+/** The body of a request as a stream of Node; fails when the client leaves. Throws `bad_request` without a body. */
+export function bodyOf(request: Request): Readable {
   if (!request.body) throw new AppError("bad_request", "The request has no body.");
   // The DOM's and Node's types of the same stream differ in name only.
   return Readable.fromWeb(request.body as ReadableStream<Uint8Array>, { signal: request.signal });

@@ -57,3 +57,29 @@ export const images = pgTable(
     check("images_title_length", sql`char_length(${table.title}) <= 120`),
   ],
 );
+
+/** An upload that goes to the image store without passing through the studio, until an hour after it was begun. */
+export const directUploads = pgTable(
+  "direct_uploads",
+  {
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    role: text("role").$type<"upload" | "mask">().notNull(),
+    /** As sent; only used, cleaned, as the title. */
+    name: text("name").notNull(),
+    /** Announced, and checked when it has arrived. */
+    mime: text("mime").notNull(),
+    sizeBytes: integer("size_bytes").notNull(),
+    sha256: text("sha256"),
+    /** The image that it became. */
+    imageId: uuid("image_id"),
+    createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [
+    index("direct_uploads_owner").on(table.ownerId),
+    index("direct_uploads_created").on(table.createdAt),
+    check("direct_uploads_name_length", sql`char_length(${table.name}) <= 300`),
+  ],
+);

@@ -4,3 +4,4 @@ export * from "./images.ts";
 export * from "./jobs.ts";
 export * from "./nodes.ts";
 export * from "./safety.ts";
+export * from "./studio.ts";

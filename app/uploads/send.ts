@@ -1,0 +1,119 @@
+"use client";
+import { type Failure, failureOf } from "../client/failures.ts";
+import { ensureGuest, forgetSession } from "../client/session.ts";
+
+export interface UploadedImage {
+  readonly id: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+export type SendResult =
+  | { readonly ok: true; readonly image: UploadedImage }
+  | { readonly ok: false; readonly failure: Failure };
+
+interface SendOptions {
+  readonly file: Blob;
+  readonly name: string;
+  readonly role?: "mask";
+  readonly signal: AbortSignal;
+  /** 0..1 */
+  readonly onProgress?: (progress: number) => void;
+}
+
+/** Where the server wants the file: a path of its own, or an address in the bucket. */
+interface Begun {
+  readonly id: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const refused = (failure: Failure): SendResult => ({ ok: false, failure });
+const offline: Failure = { code: "offline", message: "" };
+
+/** Lower-case hex; undefined over plain http on a LAN address, where browsers hash nothing. */
+async function hashOf(file: Blob): Promise<string | undefined> {
+  const subtle: SubtleCrypto | undefined = crypto.subtle;
+  if (subtle === undefined) return undefined;
+  const bytes = new Uint8Array(await subtle.digest("SHA-256", await file.arrayBuffer()));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function post(path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  return fetch(`/api/v1/uploads/direct${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+  });
+}
+
+async function failureIn(response: Response): Promise<Failure> {
+  return failureOf(await response.json().catch(() => null));
+}
+
+type PutResult = { readonly status: number; readonly failure: Failure };
+
+/** XMLHttpRequest, because `fetch` reports no upload progress. */
+function put({ url, headers }: Begun, { file, signal, onProgress }: SendOptions): Promise<PutResult> {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", url);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.addEventListener("progress", (event) => onProgress?.(event.loaded / event.total));
+    const isOwn = url.startsWith("/");
+    const away: Failure = isOwn ? offline : { code: "storage_unavailable", message: "" };
+    request.addEventListener("load", () =>
+      resolve({ status: request.status, failure: isOwn ? failureOfText(request.responseText) : away }),
+    );
+    request.addEventListener("error", () => resolve({ status: 0, failure: away }));
+    request.addEventListener("abort", () => resolve({ status: 0, failure: offline }));
+    signal.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(file);
+  });
+}
+
+function failureOfText(text: string): Failure {
+  try {
+    return failureOf(JSON.parse(text));
+  } catch {
+    return offline;
+  }
+}
+
+/** The bucket's answer to a link that expired while other files were sent. */
+const forbidden = 403;
+
+async function sendBegun(options: SendOptions, announced: unknown, tries = 2): Promise<SendResult> {
+  const { signal } = options;
+  const answer = await post("", announced, signal);
+  if (!answer.ok) return refused(await failureIn(answer));
+  if (answer.status === 200) return { ok: true, image: await answer.json() };
+  const begun: Begun = await answer.json();
+  const sent = await put(begun, options);
+  if (sent.status === forbidden && !begun.url.startsWith("/") && tries > 1)
+    return sendBegun(options, announced, tries - 1);
+  if (sent.status < 200 || sent.status > 299) return refused(sent.failure);
+  const finished = await post(`/${begun.id}/finish`, {}, signal);
+  return finished.ok ? { ok: true, image: await finished.json() } : refused(await failureIn(finished));
+}
+
+async function sendOnce(options: SendOptions): Promise<SendResult> {
+  const { file, name, role, signal } = options;
+  try {
+    await ensureGuest();
+    signal.throwIfAborted();
+    const sha256 = await hashOf(file);
+    return await sendBegun(options, { name, role, mime: file.type, sizeBytes: file.size, sha256 });
+  } catch (error) {
+    return refused(failureOf(error));
+  }
+}
+
+/** Sends one picture: announces it, sends it where the server says, and finishes the upload. */
+export async function sendFile(options: SendOptions): Promise<SendResult> {
+  const sent = await sendOnce(options);
+  if (sent.ok || sent.failure.code !== "unauthorized") return sent;
+  forgetSession();
+  return sendOnce(options);
+}

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { announcedSchema, beginUpload, finishUpload, receiveUpload } from "../../images/index.ts";
+import { AppError, isOutOfSpace } from "../../platform/index.ts";
+import { requireFreeSpace, signedPutMs } from "../../storage/index.ts";
+import { defineRoute } from "./route.ts";
+import { bodyOf, uploadedSchema } from "./uploads.ts";
+
+const begunSchema = z.object({
+  id: z.uuid(),
+  url: z.string().describe("Send the file there by PUT; a path is one of this server and needs your API key"),
+  headers: z.record(z.string(), z.string()).describe("Send exactly these with the file"),
+  expiresAt: z.iso.datetime().describe("Begin to send before"),
+});
+
+/** POST /uploads/direct */
+const beginRoute = defineRoute({
+  method: "post",
+  path: "/uploads/direct",
+  operationId: "beginUpload",
+  summary: "Begin a direct upload",
+  description: `For large files and many clients: the file goes straight to the image store. Announce it here, send it by PUT to the address of the answer,
+then finish the upload. It must be finished within an hour.`,
+  tag: "images",
+  body: announcedSchema,
+  responses: {
+    200: { description: "You have this picture already; there is nothing to send", schema: uploadedSchema },
+    201: { description: "Where to send the file", schema: begunSchema },
+  },
+  handle: async ({ services, caller, body }) => {
+    await requireFreeSpace(services);
+    const begun = await beginUpload(services, { ownerId: caller.userId, announced: body });
+    if ("known" in begun) return Response.json(toUploaded(begun.known), { status: 200 });
+    const { id, put } = begun;
+    const own = { url: `/api/v1/uploads/direct/${id}`, headers: { "content-type": body.mime } };
+    const expiresAt = new Date(Date.now() + signedPutMs).toISOString();
+    return Response.json({ id, ...(put ?? own), expiresAt }, { status: 201 });
+  },
+});
+
+const params = z.object({ id: z.uuid() });
+
+/** PUT /uploads/direct/{id} */
+const receiveRoute = defineRoute({
+  method: "put",
+  path: "/uploads/direct/{id}",
+  operationId: "sendUpload",
+  summary: "Send the file of a direct upload",
+  description: "Only where the answer to the beginning names this address. The body is the file itself.",
+  tag: "images",
+  resource: "upload",
+  params,
+  responses: { 204: { description: "Arrived" } },
+  handle: async ({ services, caller, params: { id }, request }) => {
+    await requireFreeSpace(services);
+    const body = () => bodyOf(request);
+    await receiveUpload(services, { ownerId: caller.userId, id, body }).catch((cause: unknown) => {
+      throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+    });
+    return new Response(null, { status: 204 });
+  },
+});
+
+/** POST /uploads/direct/{id}/finish */
+const finishRoute = defineRoute({
+  method: "post",
+  path: "/uploads/direct/{id}/finish",
+  operationId: "finishUpload",
+  summary: "Finish a direct upload",
+  description:
+    "Checks the file that has arrived and makes a picture of it. May be repeated: the answer is the same.",
+  tag: "images",
+  resource: "upload",
+  params,
+  responses: { 201: { description: "Stored", schema: uploadedSchema } },
+  handle: async ({ services, caller, params: { id }, request }) => {
+    await requireFreeSpace(services);
+    const { signal } = request;
+    const image = await finishUpload(services, { ownerId: caller.userId, id, signal });
+    return Response.json(toUploaded(image), { status: 201 });
+  },
+});
+
+function toUploaded({ id, widthPx, heightPx }: { id: string; widthPx: number; heightPx: number }) {
+  return { id, width: widthPx, height: heightPx };
+}
+
+export const directUploadRoutes = [beginRoute, receiveRoute, finishRoute];

@@ -1,0 +1,29 @@
+import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
+import { AppError, ruleOf } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { classifyError } from "../requests.ts";
+import { problemResponse, requireCaller } from "./route.ts";
+
+/** GET /metrics: the figures of the admin pages as OpenMetrics, for an admin's API key (401 and 403 for others). */
+export async function metricsResponse(services: Services, request: Request): Promise<Response> {
+  try {
+    return await answer(services, request);
+  } catch (error) {
+    const appError = classifyError(error);
+    if (ruleOf(appError.code).httpStatus >= 500)
+      services.log.error({ code: appError.code, err: appError.cause ?? appError }, "metrics not read");
+    return problemResponse(appError);
+  }
+}
+
+const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+async function answer(services: Services, request: Request): Promise<Response> {
+  const caller = await requireCaller(services, request);
+  if (!caller.isAdmin) throw new AppError("forbidden");
+  const nodes = readNodes(services);
+  const overview = readOverview(services, { window: "1h", nodes });
+  return new Response(metricsText(...(await Promise.all([overview, nodes]))), {
+    headers: { "content-type": contentType, "cache-control": "no-store" },
+  });
+}

@@ -1,0 +1,74 @@
+import { stat, truncate, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { addUser, listObjects, readSample } from "@atelier/testing/pictures";
+import { startS3, type TestS3 } from "@atelier/testing/s3";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ImageDisk, openBucket, openLocalDisk, removePrefix } from "../storage/index.ts";
+import { checkStore, copyStore, ingest, openFile } from "./index.ts";
+
+let s3: TestS3;
+let opened: TestServices;
+let files: ImageDisk;
+let bucket: ImageDisk;
+let ownerId: string;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  [s3, opened] = await Promise.all([startS3(), createTestServices()]);
+  const { services } = opened;
+  files = services.disk;
+  bucket = await openBucket({ ...services.env, ...s3.env });
+  ownerId = await addUser(services);
+  await checkStore(services);
+  for (const name of ["coffee.png", "rocket.jpg", "chelsea.png"])
+    ids.push((await ingest(services, { ownerId, role: "upload", bytes: await readSample(name) })).id);
+});
+afterAll(async () => {
+  bucket.close();
+  await opened.close();
+  await s3.destroy();
+});
+
+const copy = (from: ImageDisk, to: ImageDisk, isVerified = false) =>
+  copyStore({ from, to, isVerified, onProgress: () => undefined });
+
+test("A16 a copy that was broken off is refused as a store, and goes on where it ended", async () => {
+  const { services } = opened;
+  const over = new Error("ended");
+  const broken = copyStore({
+    from: files,
+    to: bucket,
+    isVerified: false,
+    onProgress({ copied }) {
+      if (copied === 4) throw over;
+    },
+  });
+  await expect(broken).rejects.toThrow(over);
+  expect(await checkStore({ ...services, disk: bucket })).toBe("other");
+  const rest = await copy(files, bucket);
+  expect(rest.copied + rest.skipped).toBe(10);
+  expect(rest.skipped).toBeGreaterThanOrEqual(4);
+  expect(await checkStore({ ...services, disk: bucket })).toBe("own");
+  for (const id of ids) {
+    const { body } = await openFile({ ...services, disk: bucket }, { ownerId, id, variant: "original" });
+    expect(body).not.toBeNull();
+    body?.destroy();
+  }
+  expect(await copy(files, bucket, true)).toMatchObject({ copied: 0, skipped: 10 });
+});
+
+test("A16 the way back gives the same files, and a damaged copy is found", async () => {
+  const { services } = opened;
+  const keys = await listObjects(services);
+  await removePrefix(files, "users");
+  expect(await listObjects(services)).toEqual([]);
+  expect(await copy(bucket, openLocalDisk(services.env), true)).toMatchObject({ copied: 9, skipped: 1 });
+  expect(await listObjects(services)).toEqual(keys);
+  const file = path.join(services.env.ATELIER_DATA_DIR, "files", keys[0] ?? "");
+  await truncate(file, 10);
+  expect(await copy(bucket, files)).toMatchObject({ copied: 1 });
+  const { size } = await stat(file);
+  await writeFile(file, Buffer.alloc(size));
+  await expect(copy(bucket, files, true)).rejects.toThrow(/differs in the copy/);
+});

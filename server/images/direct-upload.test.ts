@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { addUser, readSample } from "@atelier/testing/pictures";
+import { startS3, type TestS3 } from "@atelier/testing/s3";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import type { Services } from "../services.ts";
+import { listObjects, type SignedPut } from "../storage/index.ts";
+import { beginUpload, expireUploads, finishUpload, receiveUpload } from "./index.ts";
+
+const { directUploads } = schema;
+const { signal } = new AbortController();
+const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+let s3: TestS3;
+beforeAll(async () => {
+  s3 = await startS3();
+});
+afterAll(() => s3.destroy());
+
+async function incoming({ disk }: Services): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const page of listObjects(disk, "incoming")) keys.push(...page.map(({ key }) => key));
+  return keys;
+}
+
+describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) => {
+  let opened: TestServices;
+  let services: Services;
+  let ownerId: string;
+  let photo: Buffer;
+
+  beforeAll(async () => {
+    opened = await createTestServices({ env: kind === "bucket" ? { ...s3.env } : {} });
+    ({ services } = opened);
+    photo = await readSample("rocket.jpg");
+  });
+  afterAll(() => opened.close());
+  beforeEach(async () => {
+    ownerId = await addUser(services);
+  });
+
+  const announce = (bytes: Buffer, change = {}) => ({
+    name: "rocket.jpg",
+    mime: "image/jpeg" as const,
+    sizeBytes: bytes.length,
+    sha256: sha256(bytes),
+    role: "upload" as const,
+    ...change,
+  });
+
+  async function begin(announced = announce(photo)): Promise<{ id: string; put: SignedPut | null }> {
+    const begun = await beginUpload(services, { ownerId, announced });
+    if ("known" in begun) throw new Error("it is there already");
+    return begun;
+  }
+
+  /** Sends the bytes as a browser would; throws what the store or the studio answers. */
+  async function send({ id, put }: { id: string; put: SignedPut | null }, bytes: Buffer): Promise<void> {
+    if (!put) return receiveUpload(services, { ownerId, id, body: () => Readable.from([bytes]) });
+    const answer = await fetch(put.url, { method: "PUT", headers: put.headers, body: new Uint8Array(bytes) });
+    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+  }
+
+  test("A15 the file becomes a picture once, however often it is finished; the same bytes are not sent again", async () => {
+    const begun = await begin();
+    expect(begun.put === null).toBe(kind === "files");
+    await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    await send(begun, photo);
+    const image = await finishUpload(services, { ownerId, id: begun.id, signal });
+    expect(image).toMatchObject({ title: "rocket", role: "upload", created: true });
+    expect(await finishUpload(services, { ownerId, id: begun.id, signal })).toMatchObject({ id: image.id });
+    expect(await incoming(services)).toEqual([]);
+    const again = await beginUpload(services, { ownerId, announced: announce(photo) });
+    expect(again).toMatchObject({ known: { id: image.id } });
+    const rows = await services.db.select().from(schema.images).where(eq(schema.images.ownerId, ownerId));
+    expect(rows).toHaveLength(1);
+  });
+
+  test("S1 another's upload is not found", async () => {
+    const { id } = await begin();
+    const stranger = { ownerId: await addUser(services), id };
+    await expect(finishUpload(services, { ...stranger, signal })).rejects.toMatchObject({
+      code: "not_found",
+    });
+    const receiving = receiveUpload(services, { ...stranger, body: () => Readable.from([photo]) });
+    await expect(receiving).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("S2 another file than the announced one is refused, be it longer, shorter or changed", async () => {
+    const changed = Buffer.from(photo);
+    changed.writeUInt8(changed.readUInt8(5_000) ^ 1, 5_000);
+    for (const bytes of [Buffer.concat([photo, photo]), photo.subarray(1)])
+      await expect(send(await begin(), bytes)).rejects.toThrow(/403|announced/);
+    const begun = await begin();
+    // A bucket compares the hash itself and answers 400; of a file the studio finds it when the upload is finished.
+    const sendAndFinish = async () => {
+      await send(begun, changed);
+      await finishUpload(services, { ownerId, id: begun.id, signal });
+    };
+    await expect(sendAndFinish()).rejects.toThrow(
+      kind === "bucket" ? /^400/ : /not the one that was announced/,
+    );
+    const left = await services.db.select().from(schema.images).where(eq(schema.images.ownerId, ownerId));
+    expect(left).toEqual([]);
+  });
+
+  test("S2 what is no picture is refused and removed", async () => {
+    const text = Buffer.from("This is a shopping list, not a picture.\n".repeat(10));
+    const begun = await begin(announce(text));
+    await send(begun, text);
+    await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toMatchObject({
+      code: "upload_unsupported",
+    });
+    expect((await incoming(services)).filter((key) => key.includes(begun.id))).toEqual([]);
+    await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toMatchObject({
+      code: "not_found",
+    });
+  });
+
+  test("S2 a file above the limit, and the 101st upload at once, are refused before a byte is sent", async () => {
+    await expect(begin(announce(photo, { sizeBytes: 100_000_000 }))).rejects.toMatchObject({
+      code: "upload_too_large",
+    });
+    for (let at = 0; at < 100; at += 1) await begin();
+    await expect(begin()).rejects.toMatchObject({ code: "rate_limited" });
+  });
+
+  test("A15 what was begun and never finished goes after an hour, with its file", async () => {
+    const begun = await begin();
+    await send(begun, photo);
+    await expireUploads(services);
+    expect(await incoming(services)).toEqual([`incoming/${begun.id}/file`]);
+    const old = sql`now() - interval '61 minutes'`;
+    await services.db.update(directUploads).set({ createdAt: old }).where(eq(directUploads.ownerId, ownerId));
+    await expireUploads(services);
+    expect((await incoming(services)).filter((key) => key.includes(begun.id))).toEqual([]);
+    await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toMatchObject({
+      code: "not_found",
+    });
+  });
+});

@@ -1,0 +1,203 @@
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { and, count, eq, lt, sql } from "drizzle-orm";
+import { z } from "zod";
+import { schema } from "../db/index.ts";
+import { AppError, isAppError, isId, newId, ruleOf } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { openObject, putAll, type SignedPut, storageFailure, withTempFolder } from "../storage/index.ts";
+import { takeDecodeTurn } from "./files.ts";
+import { findOwnImage, type ImageView, type IngestedImage, toImageView } from "./image.ts";
+import { findSameBytes, ingest } from "./ingest.ts";
+import { directUploadMs, uploadLimits } from "./limits.ts";
+import { discardObjects } from "./outputs.ts";
+import { checkQuota } from "./quota.ts";
+
+const { directUploads } = schema;
+
+/** What a client says about a file before it sends it. */
+export const announcedSchema = z.object({
+  name: z.string().max(300).default("").describe("Of the file; becomes the title of the picture"),
+  mime: z.enum(["image/jpeg", "image/png", "image/webp", "image/avif"]),
+  sizeBytes: z.int().min(1),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional()
+    .describe("Of the file, in lower-case hex: a file that you sent before is not sent again"),
+  role: z.enum(["upload", "mask"]).default("upload"),
+});
+
+type Announced = z.output<typeof announcedSchema>;
+
+/** Begun and unfinished uploads of one owner. */
+const maxOpen = 100;
+
+/** Either the picture that these bytes became before, or where to send them; `put` is null for the studio's own address. */
+export type BegunUpload =
+  | { readonly known: ImageView }
+  | { readonly id: string; readonly put: SignedPut | null };
+
+type Row = typeof directUploads.$inferSelect;
+
+function incomingPrefix({ id }: Pick<Row, "id">): string {
+  return `incoming/${id}`;
+}
+
+function incomingKey(upload: Pick<Row, "id">): string {
+  return `${incomingPrefix(upload)}/file`;
+}
+
+/**
+ * Begins an upload that goes to the image store itself: the client sends the file by PUT and then finishes it. Throws
+ * `upload_too_large`, `quota_exceeded`, `storage_quota`, `rate_limited`.
+ */
+export async function beginUpload(
+  services: Pick<Services, "db" | "disk" | "config">,
+  { ownerId, announced }: { readonly ownerId: string; readonly announced: Announced },
+): Promise<BegunUpload> {
+  const { db, disk, config } = services;
+  const { role, mime, sizeBytes, sha256 = null, name } = announced;
+  if (sizeBytes > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
+  const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
+  if (known) return { known: toImageView(known, null) };
+  await checkQuota(db, config, { ownerId, role, sizeBytes });
+  const [open] = await db
+    .select({ uploads: count() })
+    .from(directUploads)
+    .where(and(eq(directUploads.ownerId, ownerId), sql`${directUploads.imageId} is null`));
+  if ((open?.uploads ?? 0) >= maxOpen)
+    throw new AppError("rate_limited", "You have begun too many uploads. Finish some, or wait an hour.");
+  const id = newId();
+  const put = await disk.driver.signPut(incomingKey({ id }), { mime, sizeBytes, sha256 });
+  await db.insert(directUploads).values({ id, ownerId, role, name, mime, sizeBytes, sha256 });
+  return { id, put };
+}
+
+interface OwnUpload {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+async function findOwn({ db }: Pick<Services, "db">, { ownerId, id }: OwnUpload): Promise<Row> {
+  if (!isId(id)) throw new AppError("not_found");
+  const [row] = await db
+    .select()
+    .from(directUploads)
+    .where(and(eq(directUploads.id, id), eq(directUploads.ownerId, ownerId)));
+  if (!row) throw new AppError("not_found");
+  return row;
+}
+
+/**
+ * Stores the file of an upload that is sent to the studio's own address; ends at the first byte more than was announced.
+ * Throws `not_found`, `bad_request`, `storage_unavailable`.
+ */
+export async function receiveUpload(
+  services: Pick<Services, "db" | "disk" | "env">,
+  { body, ...own }: OwnUpload & { readonly body: () => Readable },
+): Promise<void> {
+  const row = await findOwn(services, own);
+  await withTempFolder(services.env, async (folder) => {
+    const file = path.join(folder, "file");
+    await pipeline(body(), limitTo(row.sizeBytes), createWriteStream(file));
+    if ((await stat(file)).size !== row.sizeBytes) throw notAnnounced();
+    await takeDecodeTurn({ ownerId: own.ownerId, weight: "light" }, async () =>
+      putAll(services.disk, [{ key: incomingKey(row), bytes: await readFile(file), mime: row.mime }]),
+    );
+  });
+}
+
+function limitTo(maxBytes: number) {
+  return async function* (chunks: AsyncIterable<Buffer>) {
+    let sizeBytes = 0;
+    for await (const chunk of chunks) {
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBytes) throw notAnnounced();
+      yield chunk;
+    }
+  };
+}
+
+function notAnnounced(): AppError {
+  return new AppError("bad_request", "The file is not the one that was announced.");
+}
+
+/**
+ * Makes a picture of the file that has arrived. May be repeated: the second call returns the same picture. A file that is
+ * refused is removed. Throws the codes of `ingest`, `not_found`, `conflict` while the file is not there, `bad_request` for
+ * another file than the announced one.
+ */
+export async function finishUpload(
+  services: Services,
+  { signal, ...own }: OwnUpload & { readonly signal: AbortSignal },
+): Promise<IngestedImage> {
+  const row = await findOwn(services, own);
+  if (row.imageId !== null) {
+    const { row: image, kind } = await findOwnImage(services.db, { ownerId: own.ownerId, id: row.imageId });
+    return { ...toImageView(image, kind), created: false };
+  }
+  try {
+    const image = await withTempFolder(services.env, async (folder) => {
+      const file = path.join(folder, "file");
+      await fetchTo(services, row, file);
+      const { ownerId, role, name } = row;
+      return ingest(services, { ownerId, role, name, bytes: file, signal });
+    });
+    await services.db.update(directUploads).set({ imageId: image.id }).where(eq(directUploads.id, row.id));
+    await discardObjects(services, [incomingPrefix(row)]);
+    return image;
+  } catch (error) {
+    if (isFinal(error)) await forget(services, row);
+    throw error;
+  }
+}
+
+/** Whether another try with the same file would fail again. */
+function isFinal(error: unknown): boolean {
+  return isAppError(error) && error.code !== "conflict" && ruleOf(error.code).httpStatus < 500;
+}
+
+async function forget(services: Services, row: Row): Promise<void> {
+  await services.db.delete(directUploads).where(eq(directUploads.id, row.id));
+  await discardObjects(services, [incomingPrefix(row)]);
+}
+
+/** Copies the file that has arrived to a local one and compares it with what was announced. */
+async function fetchTo(services: Pick<Services, "disk">, row: Row, file: string): Promise<void> {
+  const found = await openObject(services.disk, incomingKey(row));
+  if (!found) throw new AppError("conflict", "The file has not arrived yet.");
+  if (found.sizeBytes !== row.sizeBytes) {
+    found.stream.destroy();
+    throw notAnnounced();
+  }
+  const hash = createHash("sha256");
+  try {
+    await pipeline(
+      found.stream,
+      async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      },
+      createWriteStream(file),
+    );
+  } catch (error) {
+    throw storageFailure(error);
+  }
+  if (row.sha256 !== null && hash.digest("hex") !== row.sha256) throw notAnnounced();
+}
+
+/** Removes uploads that were begun more than an hour ago, with their files. */
+export async function expireUploads(services: Pick<Services, "db" | "disk" | "log">): Promise<void> {
+  const rows = await services.db
+    .delete(directUploads)
+    .where(lt(directUploads.createdAt, sql`now() - ${directUploadMs} * interval '1 millisecond'`))
+    .returning({ id: directUploads.id });
+  await discardObjects(services, rows.map(incomingPrefix));
+}

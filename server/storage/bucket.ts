@@ -1,0 +1,206 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from "@aws-sdk/client-s3";
+import { Upload } from "@aws-sdk/lib-storage";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { S3Driver } from "flydrive/drivers/s3";
+import type { WriteOptions } from "flydrive/types";
+import type { Readable } from "node:stream";
+import type { Env } from "../platform/index.ts";
+import { signedPutMs } from "./driver.ts";
+import type {
+  AnnouncedObject,
+  FoundObject,
+  ListedPage,
+  OpenObject,
+  SignedPut,
+  StoreDriver,
+} from "./driver.ts";
+
+export type BucketEnv = Pick<
+  Env,
+  "S3_ENDPOINT" | "S3_PUBLIC_ENDPOINT" | "S3_REGION" | "S3_ACCESS_KEY_ID" | "S3_SECRET_ACCESS_KEY"
+> & { readonly S3_BUCKET: string };
+
+/** Until the connection stands, until the answer begins, and without a byte in either direction. */
+const connectMs = 5_000;
+const answerMs = 30_000;
+const silenceMs = 120_000;
+/** Of one call, by the client library; it waits between them and repeats only what is safe to repeat. */
+const attemptsOfCall = 3;
+
+/** A client of the bucket's server; with `endpoint` for addresses that are signed for others to use. */
+function openClient(env: BucketEnv, endpoint: string | undefined = env.S3_ENDPOINT): S3Client {
+  const { S3_ACCESS_KEY_ID: accessKeyId = "", S3_SECRET_ACCESS_KEY: secretAccessKey = "" } = env;
+  return new S3Client({
+    region: env.S3_REGION,
+    // Servers other than Amazon's have the name of the bucket in the path: no DNS entry per bucket.
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    credentials: { accessKeyId, secretAccessKey },
+    maxAttempts: attemptsOfCall,
+    // The newer checksums come in a chunked encoding that R2 and others do not all read; `put` compares hashes itself.
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: {
+      connectionTimeout: connectMs,
+      requestTimeout: answerMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: silenceMs,
+    },
+  });
+}
+
+/** Larger objects are sent in parts, so that a lost connection costs one part. */
+const partBytes = 16 * 1024 ** 2;
+/** Of writing and reading back. */
+const putTries = 3;
+const putRestMs = 250;
+/** How long reading back may take: 100 MB at 2 MB a second. */
+const readBackMs = 60_000;
+
+const checksumHeader = "x-amz-checksum-sha256";
+
+/** A private bucket of an S3-compatible server. */
+export class BucketDriver extends S3Driver implements StoreDriver {
+  readonly #client: S3Client;
+  /** Signs for browsers, which may reach the server under another address. */
+  readonly #publicClient: S3Client;
+  readonly #bucket: string;
+
+  constructor(env: BucketEnv) {
+    const client = openClient(env);
+    // Access lists of single objects are not supported by R2; the bucket itself is private.
+    super({ client, bucket: env.S3_BUCKET, visibility: "private", supportsACL: false });
+    this.#client = client;
+    this.#publicClient = openClient(env, env.S3_PUBLIC_ENDPOINT ?? env.S3_ENDPOINT);
+    this.#bucket = env.S3_BUCKET;
+  }
+
+  /**
+   * Writes an object and reads it back: servers have accepted objects that were gone or cut afterwards. A write that cannot
+   * be read back is done again under the same key.
+   */
+  override async put(key: string, contents: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
+    const bytes = typeof contents === "string" ? Buffer.from(contents) : contents;
+    for (let tries = 1; ; tries += 1) {
+      await this.#send(key, bytes, options.contentType);
+      if (await this.#isStored(key, bytes)) return;
+      if (tries === putTries) throw new Error(`the bucket does not return what was written to ${key}`);
+      await sleep(putRestMs * 2 ** tries);
+    }
+  }
+
+  async #send(key: string, bytes: Uint8Array, mime: string | undefined): Promise<void> {
+    const object = { Bucket: this.#bucket, Key: key, Body: bytes, ContentType: mime };
+    if (bytes.length <= partBytes) await this.#client.send(new PutObjectCommand(object));
+    else await new Upload({ client: this.#client, params: object, partSize: partBytes, queueSize: 2 }).done();
+  }
+
+  async #isStored(key: string, bytes: Uint8Array): Promise<boolean> {
+    const found = await this.open(key);
+    if (found?.sizeBytes !== bytes.length) {
+      found?.stream.destroy();
+      return false;
+    }
+    const hash = await hashOf(found.stream, AbortSignal.timeout(readBackMs));
+    return hash === createHash("sha256").update(bytes).digest("hex");
+  }
+
+  async open(key: string): Promise<OpenObject | null> {
+    try {
+      const answer = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key }));
+      // In Node the body is always a stream of Node.
+      return { stream: answer.Body as Readable, sizeBytes: answer.ContentLength ?? 0 };
+    } catch (error) {
+      if (isS3Error(error, "NoSuchKey")) return null;
+      throw error;
+    }
+  }
+
+  async find(key: string): Promise<FoundObject | null> {
+    const object = { Bucket: this.#bucket, Key: key };
+    try {
+      const { ContentLength = 0, LastModified } = await this.#client.send(new HeadObjectCommand(object));
+      return { sizeBytes: ContentLength, modifiedAt: LastModified ?? new Date() };
+    } catch (error) {
+      if (!isS3Error(error, "NotFound")) throw error;
+    }
+    // HEAD has no body, so a missing bucket looks like a missing object; listing tells them apart.
+    await this.#client.send(new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: key, MaxKeys: 1 }));
+    return null;
+  }
+
+  async listPage(prefix: string, token?: string): Promise<ListedPage> {
+    const page = await this.#client.send(
+      new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: `${prefix}/`, ContinuationToken: token }),
+    );
+    const objects = (page.Contents ?? []).map(({ Key = "", Size = 0, LastModified = new Date() }) => ({
+      key: Key,
+      readMetaData: async () => ({ sizeBytes: Size, modifiedAt: LastModified }),
+    }));
+    return { objects, next: page.NextContinuationToken };
+  }
+
+  /** Objects are durable when the server has accepted them. */
+  async flush(): Promise<void> {}
+
+  /** One request per object: not every server has the request for many. */
+  async removeBelow(prefix: string): Promise<void> {
+    let token: string | undefined;
+    do {
+      const { objects, next } = await this.listPage(prefix, token);
+      for (const { key } of objects)
+        await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }));
+      token = next;
+    } while (token !== undefined);
+  }
+
+  /** Length and type are signed, so that the server refuses any other body. */
+  async signPut(key: string, { mime, sizeBytes, sha256 }: AnnouncedObject): Promise<SignedPut> {
+    const checksum = sha256 === null ? {} : { ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64") };
+    const object = {
+      Bucket: this.#bucket,
+      Key: key,
+      ContentType: mime,
+      ContentLength: sizeBytes,
+      ...checksum,
+    };
+    const url = await getSignedUrl(this.#publicClient, new PutObjectCommand(object), {
+      expiresIn: signedPutMs / 1_000,
+      signableHeaders: new Set(["host", "content-type", "content-length", checksumHeader]),
+      unhoistableHeaders: new Set([checksumHeader]),
+    });
+    const hash = checksum.ChecksumSHA256;
+    return { url, headers: { "content-type": mime, ...(hash ? { [checksumHeader]: hash } : {}) } };
+  }
+
+  close(): void {
+    this.#publicClient.destroy();
+    this.#client.destroy();
+  }
+}
+
+function isS3Error(error: unknown, name: string): boolean {
+  return error instanceof S3ServiceException && error.name === name;
+}
+
+/** SHA-256 of a stream in lower-case hex; destroys it when the signal aborts. */
+async function hashOf(stream: Readable, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  const destroy = () => stream.destroy(signal.reason);
+  signal.addEventListener("abort", destroy, { once: true });
+  try {
+    for await (const chunk of stream) hash.update(chunk);
+  } finally {
+    signal.removeEventListener("abort", destroy);
+  }
+  return hash.digest("hex");
+}

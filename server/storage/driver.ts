@@ -1,0 +1,79 @@
+import type { Readable } from "node:stream";
+import { Disk } from "flydrive";
+import type { DriverContract } from "flydrive/types";
+
+/** An object that is being read. Whoever does not read `stream` to its end destroys it. */
+export interface OpenObject {
+  readonly stream: Readable;
+  readonly sizeBytes: number;
+}
+
+export interface FoundObject {
+  readonly sizeBytes: number;
+  readonly modifiedAt: Date;
+}
+
+export interface ListedObject {
+  readonly key: string;
+  /** Size and age: part of the list of a bucket, asked for with local files. Null when it is gone meanwhile. */
+  readonly readMetaData: () => Promise<FoundObject | null>;
+}
+
+/** A part of a list; with `next`, when there is one, the following part is asked for. */
+export interface ListedPage {
+  readonly objects: ListedObject[];
+  readonly next?: string | undefined;
+}
+
+/** The announced file of an upload that goes to the store directly. */
+export interface AnnouncedObject {
+  readonly mime: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string | null;
+}
+
+/** How long a signed address for a PUT is valid: long enough to send 25 MB at 30 kB a second. */
+export const signedPutMs = 15 * 60_000;
+
+/** An address that takes one object by PUT, with these headers and no other body than the announced one. */
+export interface SignedPut {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What a store adds to a driver of flydrive. All of them throw the errors of the file system or of the bucket. */
+export interface StoreDriver extends DriverContract {
+  /** Opens an object by one request; null when it is not there. */
+  open(key: string): Promise<OpenObject | null>;
+  /** Size and age of an object; null when it is not there. */
+  find(key: string): Promise<FoundObject | null>;
+  /** Some of the objects below `prefix/`. */
+  listPage(prefix: string, token?: string): Promise<ListedPage>;
+  /** After several `put`: makes sure that their names outlive a power cut. */
+  flush(keys: readonly string[]): Promise<void>;
+  /** Removes every object below `prefix/`. Nothing there is no error. */
+  removeBelow(prefix: string): Promise<void>;
+  /** Signs an address for a PUT, valid for `signedPutMs`; null when the store has no address of its own. */
+  signPut(key: string, object: AnnouncedObject): Promise<SignedPut | null>;
+  /** Ends idle connections. */
+  close(): void;
+}
+
+/** The store of the images: files below the data folder, or a bucket. */
+export class ImageDisk extends Disk {
+  declare driver: StoreDriver;
+
+  constructor(driver: StoreDriver) {
+    super(driver);
+  }
+
+  /** Opens an object by one request; null when it is not there. */
+  open(key: string): Promise<OpenObject | null> {
+    return this.driver.open(key);
+  }
+
+  close(): void {
+    this.driver.close();
+  }
+}

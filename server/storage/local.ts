@@ -1,0 +1,99 @@
+import { mkdir, open, rename, rm, rmdir, stat } from "node:fs/promises";
+import path from "node:path";
+import { FSDriver } from "flydrive/drivers/fs";
+import { newId } from "../platform/index.ts";
+import type { FoundObject, ListedPage, OpenObject, StoreDriver } from "./driver.ts";
+
+/** Files below a folder, each written to a temporary name, flushed and renamed: the final name always has all bytes. */
+export class LocalDriver extends FSDriver implements StoreDriver {
+  readonly #root: string;
+
+  constructor(root: string) {
+    super({ location: root, visibility: "private" });
+    this.#root = root;
+  }
+
+  override async put(key: string, contents: string | Uint8Array): Promise<void> {
+    const file = path.join(this.#root, key);
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    const draft = `${file}.${newId()}.part`;
+    try {
+      const handle = await open(draft, "wx", 0o600);
+      try {
+        await handle.writeFile(contents);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(draft, file);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async open(key: string): Promise<OpenObject | null> {
+    const handle = await open(path.join(this.#root, key), "r").catch(nullIfAbsent);
+    if (!handle) return null;
+    try {
+      const { size } = await handle.stat();
+      return { stream: handle.createReadStream(), sizeBytes: size };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async find(key: string): Promise<FoundObject | null> {
+    const found = await stat(path.join(this.#root, key)).catch(nullIfAbsent);
+    return found && { sizeBytes: found.size, modifiedAt: found.mtime };
+  }
+
+  async listPage(prefix: string): Promise<ListedPage> {
+    const { objects } = await this.listAll(prefix, { recursive: true });
+    const keys = [...objects].flatMap((object) => (object.isFile ? [object.key] : []));
+    return { objects: keys.map((key) => ({ key, readMetaData: () => this.find(key) })) };
+  }
+
+  /** Flushes the folders, which hold the file names: without it a power cut can lose the name of a flushed file. */
+  async flush(keys: readonly string[]): Promise<void> {
+    const folders = new Set<string>();
+    for (const key of keys) {
+      for (let at = path.posix.dirname(key); at !== "."; at = path.posix.dirname(at)) folders.add(at);
+    }
+    await Promise.all([...folders].map((folder) => syncFolder(path.join(this.#root, folder))));
+  }
+
+  /** Removes empty parent folders, too, so that they do not pile up. */
+  async removeBelow(prefix: string): Promise<void> {
+    await this.deleteAll(prefix);
+    for (let parent = path.posix.dirname(prefix); parent.includes("/"); parent = path.posix.dirname(parent)) {
+      try {
+        await rmdir(path.join(this.#root, parent));
+      } catch {
+        // Not empty, or already gone: in both cases the folders above must stay.
+        return;
+      }
+    }
+  }
+
+  async signPut(): Promise<null> {
+    return null;
+  }
+
+  close(): void {}
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function nullIfAbsent(error: NodeJS.ErrnoException): null {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+  throw error;
+}

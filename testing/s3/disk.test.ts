@@ -1,0 +1,182 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newId } from "@atelier/server/platform";
+import {
+  findObject,
+  type ImageDisk,
+  listObjects,
+  openBucket,
+  openDisk,
+  openLocalDisk,
+  openObject,
+  probeDisk,
+  putAll,
+  removePrefix,
+} from "@atelier/server/storage";
+import { startFaultyS3, startS3, type TestS3 } from "./index.ts";
+
+let s3: TestS3;
+let folder: string;
+
+beforeAll(async () => {
+  [s3, folder] = await Promise.all([startS3(), mkdtemp(path.join(os.tmpdir(), "atelier-disk-"))]);
+});
+afterAll(async () => {
+  await s3.destroy();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const bucketEnv = () => ({ ...s3.env, S3_PUBLIC_ENDPOINT: undefined, ATELIER_DATA_DIR: folder });
+
+async function keysBelow(disk: ImageDisk, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const page of listObjects(disk, prefix)) keys.push(...page.map(({ key }) => key));
+  return keys.toSorted();
+}
+
+async function read(disk: ImageDisk, key: string): Promise<Buffer | null> {
+  const found = await openObject(disk, key);
+  return found && buffer(found.stream);
+}
+
+const png = (key: string, bytes: Buffer) => ({ key, bytes, mime: "image/png" });
+
+describe.each(["files", "bucket"] as const)("the image store as %s", (kind) => {
+  let disk: ImageDisk;
+  beforeAll(async () => {
+    disk = kind === "files" ? openLocalDisk(bucketEnv()) : await openBucket(bucketEnv());
+  });
+  afterAll(() => disk.close());
+
+  test("A16 gives back what was written, with its size, and null for what is not there", async () => {
+    const bytes = randomBytes(100_000);
+    await putAll(disk, [
+      png("users/u/1/original.png", bytes),
+      png("users/u/1/preview.webp", Buffer.from("x")),
+    ]);
+    expect((await read(disk, "users/u/1/original.png"))?.equals(bytes)).toBe(true);
+    const found = await findObject(disk, "users/u/1/original.png");
+    expect(found?.sizeBytes).toBe(bytes.length);
+    expect(Math.abs(Date.now() - (found?.modifiedAt.getTime() ?? 0))).toBeLessThan(60_000);
+    expect(await openObject(disk, "users/u/2/original.png")).toBeNull();
+    expect(await findObject(disk, "users/u/2/original.png")).toBeNull();
+  });
+
+  test("A16 lists by prefix with size and age, and removes one picture without its neighbours", async () => {
+    const job = newId();
+    for (const at of [1, 10, 2])
+      await putAll(disk, [png(`jobs/${job}/1/${at}/original.png`, Buffer.from("xy"))]);
+    const prefix = `jobs/${job}`;
+    expect(await keysBelow(disk, prefix)).toHaveLength(3);
+    for await (const [object] of listObjects(disk, prefix))
+      expect(await object?.readMetaData()).toMatchObject({ sizeBytes: 2, modifiedAt: expect.any(Date) });
+    await removePrefix(disk, `${prefix}/1/1`);
+    expect(await keysBelow(disk, prefix)).toEqual([
+      `${prefix}/1/10/original.png`,
+      `${prefix}/1/2/original.png`,
+    ]);
+    await removePrefix(disk, `${prefix}/1/1`);
+    expect(await keysBelow(disk, newId())).toEqual([]);
+  });
+
+  test("S1 a key that leads out of the store is refused", async () => {
+    await expect(putAll(disk, [png("users/../../evil", Buffer.from("x"))])).rejects.toMatchObject({
+      code: "storage_unavailable",
+    });
+  });
+
+  test("O5 the probe leaves nothing behind", async () => {
+    await probeDisk(disk);
+    expect(await keysBelow(disk, "health")).toEqual([]);
+  });
+});
+
+describe("a bucket", () => {
+  async function withFaults(
+    run: (disk: ImageDisk, faulty: Awaited<ReturnType<typeof startFaultyS3>>) => Promise<void>,
+  ) {
+    const faulty = await startFaultyS3(s3.env.S3_ENDPOINT);
+    const disk = await openBucket({ ...bucketEnv(), S3_ENDPOINT: faulty.endpoint });
+    try {
+      await run(disk, faulty);
+    } finally {
+      disk.close();
+      await faulty.close();
+    }
+  }
+  const failure = { code: "storage_unavailable" };
+
+  test("A16 an object above 16 MB goes in parts", async () => {
+    const bytes = randomBytes(17 * 1024 ** 2);
+    await withFaults(async (disk, faulty) => {
+      await putAll(disk, [png("users/u/large/original.png", bytes)]);
+      expect(faulty.count("POST")).toBe(2);
+      expect((await read(disk, "users/u/large/original.png"))?.equals(bytes)).toBe(true);
+    });
+  });
+
+  test("A16 nobody without a key reads or lists it", async () => {
+    const { S3_ENDPOINT, S3_BUCKET } = s3.env;
+    const disk = await openDisk(bucketEnv());
+    await putAll(disk, [png("users/u/private/original.png", Buffer.from("x"))]);
+    disk.close();
+    for (const place of ["", "?list-type=2", "/users/u/private/original.png"])
+      expect((await fetch(`${S3_ENDPOINT}/${S3_BUCKET}${place}`)).status).toBe(403);
+  });
+
+  test("R5 a bucket that does not exist is not a bucket without the object", async () => {
+    const disk = await openBucket({ ...bucketEnv(), S3_BUCKET: "elsewhere" });
+    await expect(findObject(disk, "users/u/1/original.png")).rejects.toMatchObject(failure);
+    await expect(openObject(disk, "users/u/1/original.png")).rejects.toMatchObject(failure);
+    disk.close();
+  });
+
+  test("F29 a server that answers 503 twice costs nothing", async () => {
+    await withFaults(async (disk, faulty) => {
+      faulty.inject({ kind: "unavailable", method: "PUT", times: 2 });
+      await putAll(disk, [png("users/u/busy/original.png", Buffer.from("busy"))]);
+      expect((await read(disk, "users/u/busy/original.png"))?.toString()).toBe("busy");
+    });
+  });
+
+  test("F29 a write that was acknowledged and is not there is done again under the same key", async () => {
+    await withFaults(async (disk, faulty) => {
+      faulty.inject({ kind: "lost-write", times: 2 });
+      await putAll(disk, [png("users/u/lost/original.png", Buffer.from("lost"))]);
+      expect((await read(disk, "users/u/lost/original.png"))?.toString()).toBe("lost");
+      expect(faulty.count("PUT")).toBe(3);
+    });
+  });
+
+  test("F29 R5 a server that loses or damages every write is not believed", async () => {
+    await withFaults(async (disk, faulty) => {
+      await putAll(disk, [png("users/u/stale/original.png", Buffer.from("before"))]);
+      faulty.inject({ kind: "lost-write", times: Infinity });
+      await expect(putAll(disk, [png("users/u/never/original.png", Buffer.from("x"))])).rejects.toMatchObject(
+        failure,
+      );
+      // Of the same size, so that only the content tells.
+      await expect(
+        putAll(disk, [png("users/u/stale/original.png", Buffer.from("after!"))]),
+      ).rejects.toMatchObject(failure);
+    });
+  });
+
+  test("F29 a server killed and started again has every object, and is used again at once", async () => {
+    const disk = await openBucket(bucketEnv());
+    await putAll(disk, [png("users/u/kept/original.png", Buffer.from("kept"))]);
+    await s3.kill9();
+    await expect(putAll(disk, [png("users/u/away/original.png", Buffer.from("x"))])).rejects.toMatchObject(
+      failure,
+    );
+    await expect(findObject(disk, "users/u/kept/original.png")).rejects.toMatchObject(failure);
+    await s3.start();
+    expect((await read(disk, "users/u/kept/original.png"))?.toString()).toBe("kept");
+    await putAll(disk, [png("users/u/away/original.png", Buffer.from("x"))]);
+    disk.close();
+  });
+});

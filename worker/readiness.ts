@@ -1,0 +1,103 @@
+import { checkStore, otherStoreReason, type StoreState } from "@atelier/server/images";
+import { noteProblem, spaceProblem, storeProblem } from "@atelier/server/nodes";
+import type { Services } from "@atelier/server/services";
+import { readFreeSpace } from "@atelier/server/storage";
+import type { Incarnation } from "./presence.ts";
+import { startLoop, type Loop } from "./loop.ts";
+
+/** Whether this worker may take another job: its disk has room for the files, and it reaches the studio's image store. */
+export interface Readiness {
+  isReady(): boolean;
+  /** Null before the first check, and while the data folder cannot be read. */
+  freeBytes(): number | null;
+  hasSpace(): boolean;
+  store(): StoreState;
+  /** Checks again: the space each time, the store every `timing.probeMs`. */
+  refresh(): Promise<void>;
+}
+
+type ReadinessServices = Pick<Services, "env" | "config" | "log" | "db" | "disk">;
+
+export function createReadiness(services: ReadinessServices): Readiness {
+  const { log, config } = services;
+  let hasSpace = true;
+  let freeBytes: number | null = null;
+  let store: StoreState = "own";
+  let storeCheckedAtMs = -Infinity;
+  async function refreshSpace(): Promise<void> {
+    const found = await readFreeSpace(services).catch((error: unknown) => {
+      log.warn({ err: error }, "the free space of the data folder cannot be read");
+      return { freeBytes: null, isEnough: false };
+    });
+    if (found.isEnough !== hasSpace) logSpace(services, found);
+    ({ isEnough: hasSpace, freeBytes } = found);
+  }
+  async function refreshStore(): Promise<void> {
+    if (performance.now() - storeCheckedAtMs < config.timing.probeMs) return;
+    storeCheckedAtMs = performance.now();
+    const found = await checkStore(services);
+    if (found !== store) logStore(services, found);
+    store = found;
+  }
+  return {
+    isReady: () => hasSpace && store === "own",
+    freeBytes: () => freeBytes,
+    hasSpace: () => hasSpace,
+    store: () => store,
+    async refresh() {
+      await refreshSpace();
+      await refreshStore();
+    },
+  };
+}
+
+function logSpace({ log }: ReadinessServices, found: { isEnough: boolean; freeBytes: number | null }): void {
+  const { freeBytes } = found;
+  if (found.isEnough) log.info({ freeBytes }, "there is space again, jobs are taken");
+  else log.warn({ freeBytes }, "the disk is almost full, no job is taken");
+}
+
+function logStore({ log }: ReadinessServices, store: StoreState): void {
+  if (store === "own") log.info("the image store is there, jobs are taken");
+  else log.warn({ store, reason: storeReason(store) }, "no job is taken without the studio's image store");
+}
+
+function storeReason(store: StoreState): string {
+  if (store === "other") return otherStoreReason;
+  return "The image store cannot be reached; the worker takes jobs again when it answers.";
+}
+
+interface WatchInput {
+  readonly readiness: Readiness;
+  readonly incarnation: Pick<Incarnation, "current">;
+}
+
+/** Checks every second, and stores a problem of the node for each reason why it takes no jobs. */
+export function startReadinessWatch(services: Services, { readiness, incarnation }: WatchInput): Loop {
+  const { log, config } = services;
+  const noted = new Set<string>();
+  const note = async (nodeId: string, what: string, reason: string | null) => {
+    if (reason === null && !noted.has(what)) return;
+    await noteProblem(services, nodeId, { what, reason });
+    if (reason === null) noted.delete(what);
+    else noted.add(what);
+  };
+  return startLoop(log, "readiness", async () => {
+    await readiness.refresh();
+    const node = incarnation.current();
+    if (node) {
+      await note(node.id, spaceProblem, readiness.hasSpace() ? null : spaceReason(services, readiness));
+      const store = readiness.store();
+      await note(node.id, storeProblem, store === "own" ? null : storeReason(store));
+    }
+    return config.timing.cancelPollMs;
+  });
+}
+
+function spaceReason({ config }: Services, readiness: Readiness): string {
+  const inMb = (bytes: number) => Math.floor(bytes / 1024 ** 2);
+  const freeBytes = readiness.freeBytes();
+  if (freeBytes === null) return "The data folder of this worker cannot be read.";
+  const wanted = inMb(config.limits.minFreeBytes);
+  return `Only ${inMb(freeBytes)} MB are free; the worker takes jobs again from ${wanted} MB.`;
+}
