@@ -68,6 +68,8 @@ async function fill(ownerId: string, jobId: string): Promise<void> {
   await db.insert(schema.idempotencyKeys).values({ ownerId, key: "k", requestSha256: "r", jobId });
   await db.insert(schema.consents).values({ id: newId(), ownerId, storedSha256: "s", statement: "adult" });
   await db.insert(schema.queueTurns).values({ queue: "cpu-light", ownerId, servedAt: new Date() });
+  const announced = { role: "upload", name: "", mime: "image/png", sizeBytes: 1 } as const;
+  await db.insert(schema.directUploads).values({ id: newId(), ownerId, ...announced });
 }
 
 async function ownersOf(imageIds: string[]): Promise<string[]> {
@@ -100,6 +102,7 @@ test("a guest who makes an account keeps pictures, jobs and everything else", as
   expect(await db.$count(schema.idempotencyKeys, eq(schema.idempotencyKeys.ownerId, accountId))).toBe(1);
   expect(await db.$count(schema.consents, eq(schema.consents.ownerId, accountId))).toBe(1);
   expect(await db.$count(schema.queueTurns, eq(schema.queueTurns.ownerId, accountId))).toBe(1);
+  expect(await db.$count(schema.directUploads, eq(schema.directUploads.ownerId, accountId))).toBe(1);
   expect(await db.$count(users, eq(users.id, guestId))).toBe(0);
 });
 
@@ -159,6 +162,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "api_keys",
     "consents",
     "credentials",
+    "direct_uploads",
     "idempotency_keys",
     "images",
     // Made by admins alone, and a guest is never one.

@@ -45,6 +45,9 @@ async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promi
 async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
   await tx.execute(sql`update jobs set owner_id = ${input.accountId} where owner_id = ${input.guestId}`);
   await moveImages(tx, input);
+  await tx.execute(
+    sql`update direct_uploads set owner_id = ${input.accountId} where owner_id = ${input.guestId}`,
+  );
   await moveKeyedRows(tx, input);
   await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
 }

@@ -90,13 +90,18 @@ function after(pause: Pause) {
   };
 }
 
-/** The same object, but the first call of one method pauses. */
-function pauseOn<T extends object>(target: T, method: keyof T, pause: Pause): T {
-  return new Proxy(target, {
+type Disk = Services["disk"];
+
+const isOfPicture = (key: string) => key.startsWith("users/") || key.startsWith("jobs/");
+
+/** The same disk, but the first call of one method for an object of a picture pauses. */
+function pauseOn(disk: Disk, method: "open" | "put", pause: Pause): Disk {
+  return new Proxy(disk, {
     get: (object, name) => {
       const value = bound(object, name);
       if (name !== method || typeof value !== "function") return value;
-      return (...args: unknown[]) => pause(() => value(...args));
+      return (key: string, ...rest: unknown[]) =>
+        isOfPicture(key) ? pause(() => value(key, ...rest)) : value(key, ...rest);
     },
   });
 }
@@ -118,7 +123,7 @@ function pauseAfterPut(services: Services, pause: Pause): Services {
       if (name !== "put") return bound(object, name);
       return async (...args: Parameters<typeof object.put>) => {
         await object.put(...args);
-        puts += 1;
+        if (isOfPicture(args[0])) puts += 1;
       };
     },
   });
