@@ -6,6 +6,7 @@ import { AppError, type ErrorCode, isErrorCode, isId, isStorable } from "../plat
 import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import { serverLabelOf } from "./read.ts";
+import { sessionIdSchema } from "./request.ts";
 
 const word = z.string().trim().min(1).max(200).refine(isStorable).optional();
 
@@ -13,7 +14,7 @@ export const searchJobsSchema = z.object({
   /** `nextCursor` of the previous page. */
   cursor: z.string().max(64).optional(),
   limit: z.number().int().min(1).max(100).default(50),
-  /** Start of an id, or a part of the prompt, the error or the workflow. */
+  /** Start of an id, or a part of the prompt, the error, the workflow or the metadata. */
   text: word,
   /** A part of the owner's e-mail address or name, or the id. */
   owner: word,
@@ -22,6 +23,7 @@ export const searchJobsSchema = z.object({
   queue: word,
   /** Name of a node. */
   node: word,
+  session: sessionIdSchema.optional(),
   /** A part of a server's address. */
   server: word,
   code: z.custom<ErrorCode>((value) => typeof value === "string" && isErrorCode(value)).optional(),
@@ -124,6 +126,7 @@ function planSearch(input: SearchInput): Plan {
       ...(input.cursor === undefined ? [] : [sql`j.id < ${input.cursor}`]),
       ...(ids ? [sql`j.id between ${ids.low} and ${ids.high}`] : []),
       ...byStatus.slice,
+      ...(input.session === undefined ? [] : [sql`j.session_id = ${input.session}`]),
     ],
     filters: [...(ids ? [] : textFilter(input.text)), ...byStatus.filters, ...fieldFilters(input)],
   };
@@ -157,7 +160,8 @@ function textFilter(text: string | undefined): SQL[] {
   if (text === undefined) return [];
   const like = contains(text);
   return [
-    sql`(j.params ->> 'prompt' ilike ${like} or j.error_message ilike ${like} or j.workflow ilike ${like})`,
+    sql`(j.params ->> 'prompt' ilike ${like} or j.error_message ilike ${like} or j.workflow ilike ${like}
+      or j.metadata::text ilike ${like})`,
   ];
 }
 

@@ -17,6 +17,7 @@ import { type ImageView, toImageView } from "../images/index.ts";
 import { AppError, type ErrorCode, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Job, jobFromRow, openStatuses } from "./job.ts";
+import { sessionIdSchema } from "./request.ts";
 
 /** A job as clients see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
 export interface JobView {
@@ -50,6 +51,10 @@ export interface JobView {
   readonly error: { readonly code: ErrorCode; readonly message: string } | null;
   readonly cancelRequested: boolean;
   readonly retryOf: string | null;
+  /** Charged attempts after the first that the client allows; null when it set none. */
+  readonly maxRetries: number | null;
+  readonly sessionId: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly inputs: readonly { readonly role: InputRole; readonly imageId: string }[];
   readonly outputs: readonly JobOutputView[];
   readonly createdAt: string;
@@ -151,6 +156,9 @@ function toView(job: Job, extras: Extras): JobView {
     error: job.errorCode ? { code: job.errorCode, message: job.errorMessage ?? "" } : null,
     cancelRequested: job.cancelRequestedAt !== null,
     retryOf: job.retryOf,
+    maxRetries: job.maxRetries,
+    sessionId: job.sessionId,
+    metadata: job.metadata ?? {},
     inputs: extras.input_links ?? [],
     outputs: extras.output_links ?? [],
     createdAt: job.createdAt.toISOString(),
@@ -222,6 +230,7 @@ export const listJobsSchema = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(50),
   status: z.enum(["open", ...jobStatuses]).optional(),
   kind: z.enum(jobKinds).optional(),
+  sessionId: sessionIdSchema.optional(),
 });
 
 export type ListJobsInput = z.output<typeof listJobsSchema>;
@@ -233,12 +242,13 @@ export interface JobPage {
 
 /** An owner's jobs, newest first. Ids sort by time, so the last id is the cursor. */
 export async function list(services: Services, input: ListJobsInput & { ownerId: string }): Promise<JobPage> {
-  const { ownerId, cursor, limit, status, kind } = input;
+  const { ownerId, cursor, limit, status, kind, sessionId } = input;
   if (cursor !== undefined && !isId(cursor))
     throw new AppError("bad_request", "The cursor is invalid. Use the nextCursor of the previous page.");
   const filters: SQL[] = [sql`jobs.owner_id = ${ownerId}`];
   if (cursor) filters.push(sql`jobs.id < ${cursor}`);
   if (kind) filters.push(sql`jobs.kind = ${kind}`);
+  if (sessionId) filters.push(sql`jobs.session_id = ${sessionId}`);
   if (status === "open") filters.push(sql`jobs.status in ${[...openStatuses]}`);
   else if (status) filters.push(sql`jobs.status = ${status}`);
   const items = await loadViews(

@@ -78,7 +78,7 @@ interface Draft {
 interface NewJob extends Draft {
   readonly inputs: Inputs;
   readonly quote: Quote;
-  readonly row: ReturnType<typeof rowOf>;
+  readonly row: ReturnType<typeof rowOf> & ReturnType<typeof markOf>;
 }
 
 async function prepare(services: Services, draft: Draft): Promise<NewJob> {
@@ -86,7 +86,8 @@ async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { userId: ownerId } = options.submitter;
   const quote = await readQuote(services, { request, ownerId, maxAgeMs: services.config.timing.placesMs });
   const inputs = await recallInputs(services.db, ownerId, request);
-  return { ...draft, quote, inputs, row: rowOf(draft, quote, inputs) };
+  const { maxCharged } = services.config.limits;
+  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, inputs), ...markOf(request, maxCharged) } };
 }
 
 async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
@@ -196,6 +197,12 @@ function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
     retryNumber: options.retry?.number ?? null,
     once: options.once ?? false,
   };
+}
+
+/** What the client adds to a job for its own use; a missing member stays null in the row. */
+function markOf({ maxRetries, sessionId, metadata }: SubmitRequest, maxCharged: number) {
+  const retries = maxRetries === undefined ? undefined : Math.min(maxRetries, maxCharged - 1);
+  return { maxRetries: retries, sessionId, metadata };
 }
 
 function askedIn({ engine, workflow, params }: SubmitRequest): Asked {

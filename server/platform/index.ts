@@ -17,7 +17,16 @@ export {
   issuesOf,
 } from "./errors.ts";
 export { isLoopback, namesLoopback, originOf } from "./addresses.ts";
-export { isId, newId, isStorable, lineOfText, foreignBytes, foreignCount, foreignText } from "./text.ts";
+export {
+  isId,
+  newId,
+  isStorable,
+  jsonObject,
+  lineOfText,
+  foreignBytes,
+  foreignCount,
+  foreignText,
+} from "./text.ts";
 export { inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
 export {
   defineConfig,

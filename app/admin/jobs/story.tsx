@@ -124,7 +124,7 @@ function shown(value: unknown): string {
 const isLong = (value: unknown) => typeof value === "string" && value.length > 40;
 
 /** The requested params and inputs. Admins do not see the owner's pictures. */
-function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnyStory }) {
+function SettingsPanel({ job: { params, inputs, facts, metadata } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const roles = useTranslations("story.roles");
   const longTexts = Object.entries(params).filter(([, value]) => isLong(value));
@@ -144,6 +144,12 @@ function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnySt
           ...rest.map(([name, value]) => [name, shown(value)] as const),
         ]}
       />
+      {Object.keys(metadata).length === 0 ? null : (
+        <details className="mt-4 text-xs">
+          <summary className="w-fit text-quiet hover:text-ink">{t("metadata")}</summary>
+          <Json value={metadata} />
+        </details>
+      )}
       {facts === null ? null : (
         <details className="mt-4 text-xs">
           <summary className="w-fit text-quiet hover:text-ink">{t("engineFacts")}</summary>

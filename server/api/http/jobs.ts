@@ -43,6 +43,10 @@ const jobSchema = z.object({
   outputs: z.array(z.object({ imageId: z.uuid(), url: z.string() })),
   retention: z.enum(["keep", "ephemeral"]),
   retryOf: z.uuid().nullable(),
+  /** Attempts after the first that may count against the job, at most as many as the studio allows; null when none were set. */
+  maxRetries: z.number().int().nullable(),
+  sessionId: z.string().nullable(),
+  metadata: z.record(z.string(), z.unknown()),
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime().nullable(),
@@ -69,7 +73,7 @@ const jobPageSchema = z.object({ items: z.array(jobSchema), nextCursor: z.string
 /** The public form of a job, without the data on how its place was chosen. */
 function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
   const { id, kind, status, engine, workflow, params, queue, attempt, node, server, progress, stage } = job;
-  const { retention, retryOf, createdAt, startedAt, endedAt } = job;
+  const { retention, retryOf, maxRetries, sessionId, metadata, createdAt, startedAt, endedAt } = job;
   const downgrade = job.placement?.downgrade;
   return {
     id,
@@ -92,6 +96,9 @@ function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     })),
     retention,
     retryOf,
+    maxRetries,
+    sessionId,
+    metadata,
     createdAt,
     startedAt,
     endedAt,
