@@ -52,12 +52,11 @@ export {
   type JobView,
   list,
   listJobsSchema,
-  recentInputs,
   serverLabel,
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease } from "./job.ts";
 export { kindParams, submitSchema, type SubmitInput } from "./request.ts";
-export { loadInputImages } from "./pictures.ts";
+export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny } from "./retry.ts";

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNull, max, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import {
   type Db,
@@ -13,7 +13,6 @@ import {
   type Tx,
 } from "../db/index.ts";
 import { type EngineName, type InputRole, type JobKind, jobKinds, type Need } from "../engines.ts";
-import { type ImageView, toImageView } from "../images/index.ts";
 import { AppError, type ErrorCode, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Job, jobFromRow, openStatuses } from "./job.ts";
@@ -258,34 +257,4 @@ export async function list(services: Services, input: ListJobsInput & { ownerId:
   );
   const page = items.slice(0, limit);
   return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
-}
-
-export interface RecentInputsQuery {
-  readonly ownerId: string;
-  readonly role: InputRole;
-  readonly limit: number;
-}
-
-/** The pictures that an owner used last in a role, newest first, each once, without deleted ones. */
-export async function recentInputs(
-  { db }: Pick<Services, "db">,
-  { ownerId, role, limit }: RecentInputsQuery,
-): Promise<ImageView[]> {
-  const { jobInputs, jobs, images } = schema;
-  const used = db
-    .select({ imageId: jobInputs.imageId, at: max(jobs.createdAt).as("used_at") })
-    .from(jobInputs)
-    .innerJoin(jobs, eq(jobs.id, jobInputs.jobId))
-    .where(and(eq(jobs.ownerId, ownerId), eq(jobInputs.role, role)))
-    .groupBy(jobInputs.imageId)
-    .as("used");
-  const rows = await db
-    .select({ image: images, kind: jobs.kind })
-    .from(used)
-    .innerJoin(images, eq(images.id, used.imageId))
-    .leftJoin(jobs, eq(jobs.id, images.jobId))
-    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt)))
-    .orderBy(desc(used.at))
-    .limit(limit);
-  return rows.map(({ image, kind }) => toImageView(image, kind));
 }
