@@ -18,6 +18,7 @@ function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
     workflow: null,
     need: "local/upscale",
     server: null,
+    executedBy: null,
     placement: null,
     estimate: null,
     charged: 0,
@@ -39,6 +40,7 @@ function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
     claimedAt: null,
     startedAt: null,
     endedAt: null,
+    processingMs: null,
     ...changes,
   };
 }

@@ -37,6 +37,8 @@ export interface JobView {
   readonly node: string | null;
   /** Address without scheme of the server of the last post; null without one. */
   readonly server: string | null;
+  /** Worker of the last attempt, with its server if it uses one: `Worker-A @ 192.168.0.107:8188`. */
+  readonly executedBy: string | null;
   /** Why this place was chosen. */
   readonly placement: Placement | null;
   /** The estimate at submit. */
@@ -61,6 +63,8 @@ export interface JobView {
   readonly claimedAt: string | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
+  /** From the start of the last attempt to its end; null before, and for a job that ended while it waited. */
+  readonly processingMs: number | null;
 }
 
 interface JobOutputView {
@@ -146,6 +150,7 @@ function toView(job: Job, extras: Extras): JobView {
     queue: job.queue,
     node: extras.node_name,
     server: job.server === null ? null : serverLabel(job.server),
+    executedBy: toExecutor(extras.node_name, job.server),
     placement: job.placement,
     estimate: job.estimate,
     charged: job.charged,
@@ -165,7 +170,18 @@ function toView(job: Job, extras: Extras): JobView {
     claimedAt: time(job.claimedAt),
     startedAt: time(job.startedAt),
     endedAt: time(job.endedAt),
+    processingMs: toProcessingMs(job),
   };
+}
+
+function toExecutor(node: string | null, server: string | null): string | null {
+  return node === null || server === null ? node : `${node} @ ${serverLabel(server)}`;
+}
+
+function toProcessingMs({ nodeId, startedAt, endedAt }: Job): number | null {
+  // Without a node the start belongs to an earlier attempt.
+  if (nodeId === null || startedAt === null || endedAt === null) return null;
+  return endedAt.getTime() - startedAt.getTime();
 }
 
 export interface JobAddress {
