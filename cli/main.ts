@@ -27,6 +27,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "sets a password and ends all sessions: --email; asks for the password, or reads it from a pipe",
     load: async () => (await import("./accounts.ts")).resetPassword,
   },
+  logs: {
+    summary: "prints what was logged about a job, or by a node about its jobs: --job ID | --node NAME",
+    load: async () => (await import("./logs.ts")).logs,
+  },
   workflow: {
     summary: "check DIR [--server URL]: what is wrong with workflow folders",
     load: async () => (await import("./workflow.ts")).workflow,

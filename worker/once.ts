@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { keepJobLogs } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
@@ -25,6 +26,7 @@ export interface WorkOnceInput {
 export async function workOnce(services: Services, { engines, waitMs }: WorkOnceInput): Promise<void> {
   // First, so that a signal during the start is caught too.
   const stop = onceStopped();
+  const jobLogs = keepJobLogs(services);
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
   const claimLock = createMutex();
@@ -42,6 +44,7 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
   await Promise.all(engines.map((engine) => engine.close()));
+  await jobLogs.close();
   await services.close();
 }
 

@@ -1,5 +1,6 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
+import { keepJobLogs } from "@atelier/server/jobs";
 import { keepNodeWatch } from "@atelier/server/nodes";
 import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
@@ -19,6 +20,7 @@ async function open(): Promise<Services> {
   const config = await loadConfig(env.ATELIER_CONFIG);
   const services = await openServices({ env, config, name: "web" });
   keepNodeWatch(services);
+  keepJobLogs(services);
   return services;
 }
 

@@ -46,6 +46,7 @@ export const slowFiles: readonly string[] = [
   "testing/postgres/servers.test.ts",
   "testing/chaos/comfyui-two-workflows.test.ts",
   "scripts/process/quick-resolve.test.ts",
+  "cli/logs.test.ts",
   "cli/workflow.test.ts",
 ];
 

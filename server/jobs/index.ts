@@ -14,7 +14,7 @@
  * Terms. Line: the pending rows of a queue. Window: its queued rows, about as many as live slots can run. Bell: an
  * invitation to claim, sent for each queued row. Lease: job, attempt and node; the guard of every write of a worker.
  * Attempt: every claim. Charged: the attempts that count against the job. Story: the rows of `job_events`, one per
- * revision. Hint: a message after the commit which names a changed job.
+ * revision. Hint: a message after the commit which names a changed job. Log: the lines of `job_logs`, for operators.
  *
  * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`, and two functions of the database, so that each
  * step is one round trip: `accept_job` stores a new row (`pending`, or `queued` when its line is empty and the window has
@@ -44,6 +44,7 @@ export { findOrphanedPrompts, readActivity, readAwaitedNeeds, sweep, tidy } from
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";
+export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {
   get,
   getStory,

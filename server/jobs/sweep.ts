@@ -9,6 +9,7 @@ import type { Services } from "../services.ts";
 import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
+import { pruneLogs } from "./logs.ts";
 
 /** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
 export async function sweep(services: Services): Promise<void> {
@@ -170,6 +171,7 @@ export async function tidy(services: Services): Promise<void> {
   await purgeDeleted(services);
   await expireGuests(services);
   await pruneEvents(services);
+  await pruneLogs(services);
   await pruneKeys(services);
   await pruneSignIns(services);
   await pruneEnded(services);

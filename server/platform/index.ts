@@ -37,4 +37,4 @@ export {
   type QueueNeeds,
 } from "./config.ts";
 export { pictureLimits } from "./picture-limits.ts";
-export { openLog, type Logger } from "./log.ts";
+export { followLog, openLog, type Logger } from "./log.ts";

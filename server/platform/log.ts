@@ -112,6 +112,21 @@ async function tryFile(file: string, onError: (error: unknown) => void): Promise
   }
 }
 
+type OnLine = (line: string) => void;
+
+/** Receivers of the lines besides console and files, by the log. */
+const followersByLog = new WeakMap<Logger, Set<OnLine>>();
+
+/**
+ * Calls `onLine` with each line, as JSON, that a log and its children write from now on at level info or above. Returns
+ * the function that ends this. A log that `openLog` did not open has no followers.
+ */
+export function followLog(log: Logger, onLine: OnLine): () => void {
+  const followers = followersByLog.get(log);
+  followers?.add(onLine);
+  return () => void followers?.delete(onLine);
+}
+
 /**
  * Structured lines to the console and to rotating files: all of them in `combined`, errors also in `error`. Where no
  * file can be written the console alone has the lines: a missing log must not fail what it describes.
@@ -125,8 +140,11 @@ export async function openLog({ env, name }: LogOptions): Promise<Logger> {
   const file = (label: string) => tryFile(path.join(folder, label), (error) => report(error));
   const combined = await file("combined");
   const error = await file("error");
+  const followers = new Set<OnLine>();
+  const toFollowers = { write: (line: string) => followers.forEach((onLine) => onLine(line)) };
   const streams = pino.multistream([
     { level: "trace", stream: process.stdout },
+    { level: "info", stream: toFollowers },
     ...(combined ? [{ level: "trace" as const, stream: combined }] : []),
     ...(error ? [{ level: "error" as const, stream: error }] : []),
   ]);
@@ -139,6 +157,7 @@ export async function openLog({ env, name }: LogOptions): Promise<Logger> {
     },
     streams,
   );
+  followersByLog.set(log, followers);
   let isReported = false;
   report = (err) => {
     if (isReported) return;

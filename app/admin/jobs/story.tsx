@@ -98,6 +98,43 @@ function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
   );
 }
 
+const levelStyles = {
+  info: "text-quiet",
+  warn: "text-warn",
+  error: "text-fail",
+  fatal: "text-fail",
+} as const;
+
+/** What the web and the workers logged about the job. */
+function LogPanel({ job: { logs } }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.story");
+  const format = useFormatter();
+  if (logs.length === 0) return null;
+  return (
+    <Panel title={t("log")}>
+      <ol aria-label={t("log")} className="divide-y divide-line border-y border-line text-xs">
+        {logs.map(({ number, at, level, node, process, message, data }) => (
+          <li key={number} className="py-2">
+            <span className="flex flex-wrap justify-between gap-x-6">
+              <span className="font-medium break-words">{message}</span>
+              <span className="tabular text-quiet">
+                <span className={levelStyles[level]}>{t(`levels.${level}`)}</span>
+                {` · ${node ?? process} · `}
+                <time dateTime={at}>{format.dateTime(new Date(at), { timeStyle: "medium" })}</time>
+              </span>
+            </span>
+            <span className="mt-0.5 block break-words text-quiet">
+              {Object.entries(data)
+                .map(([name, value]) => `${name}: ${shown(value)}`)
+                .join(" · ")}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
 /** The failure of the job: code, text for the owner, and details of the engine. */
 function FailurePanel({ job: { error, errorDetails } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
@@ -180,6 +217,7 @@ export function AnyJobStory({ id }: { readonly id: string }) {
               <StoryActions job={job} />
               <FailurePanel job={job} />
               <AnyTimeline job={job} />
+              <LogPanel job={job} />
             </div>
             <div className="flex min-w-0 flex-col gap-8 max-xl:wide:col-start-1">
               <PlacementPanel job={job} />
