@@ -33,6 +33,7 @@ function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
     maxRetries: null,
     sessionId: null,
     metadata: {},
+    requestId: null,
     inputs: [],
     outputs: [],
     createdAt: at,

@@ -56,6 +56,8 @@ export interface JobView {
   readonly maxRetries: number | null;
   readonly sessionId: string | null;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Id of the HTTP request that submitted the job. */
+  readonly requestId: string | null;
   readonly inputs: readonly { readonly role: InputRole; readonly imageId: string }[];
   readonly outputs: readonly JobOutputView[];
   readonly createdAt: string;
@@ -163,6 +165,7 @@ function toView(job: Job, extras: Extras): JobView {
     maxRetries: job.maxRetries,
     sessionId: job.sessionId,
     metadata: job.metadata ?? {},
+    requestId: job.requestId,
     inputs: extras.input_links ?? [],
     outputs: extras.output_links ?? [],
     createdAt: job.createdAt.toISOString(),

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Asked, type Db, inTurn, type JobStatus, tiers, type Tx } from "../db/index.ts";
 import { needOf } from "../engines.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, currentRequestId, newId } from "../platform/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -196,6 +196,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
     retryOf: options.retry?.of ?? null,
     retryNumber: options.retry?.number ?? null,
     once: options.once ?? false,
+    requestId: currentRequestId(),
   };
 }
 

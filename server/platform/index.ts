@@ -1,5 +1,6 @@
 /**
- * What every other folder may import: environment, configuration, errors, log, ids, addresses, text from outside.
+ * What every other folder may import: environment, configuration, errors, log, ids of rows and of requests, addresses, text
+ * from outside.
  *
  * `errors.ts` holds the closed table of error codes; `env.ts` is the only reader of the environment. Nothing of the
  * product is imported here.
@@ -37,4 +38,5 @@ export {
   type QueueNeeds,
 } from "./config.ts";
 export { pictureLimits } from "./picture-limits.ts";
+export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
 export { followLog, openLog, type Logger } from "./log.ts";

@@ -3,6 +3,7 @@ import { types } from "node:util";
 import pino from "pino";
 import type { DestinationStream, Logger } from "pino";
 import type { Env } from "./env.ts";
+import { currentRequestId } from "./request-id.ts";
 
 export interface LogOptions {
   readonly env: Pick<Env, "LOG_LEVEL" | "ATELIER_DATA_DIR">;
@@ -127,6 +128,12 @@ export function followLog(log: Logger, onLine: OnLine): () => void {
   return () => void followers?.delete(onLine);
 }
 
+/** Pino adds the fields of the line to this object, so each line needs its own. */
+function requestField(): { readonly requestId?: string } {
+  const requestId = currentRequestId();
+  return requestId === null ? {} : { requestId };
+}
+
 /**
  * Structured lines to the console and to rotating files: all of them in `combined`, errors also in `error`. Where no
  * file can be written the console alone has the lines: a missing log must not fail what it describes.
@@ -154,6 +161,7 @@ export async function openLog({ env, name }: LogOptions): Promise<Logger> {
       base: { process: name },
       redact: secretPaths,
       serializers: { err: describeError },
+      mixin: requestField,
     },
     streams,
   );

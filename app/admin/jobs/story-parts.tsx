@@ -201,6 +201,7 @@ export function StoryFactList({ job }: { readonly job: AnyStory }) {
     ...(job.notBefore === null ? [] : [[t("notBefore"), moment(job.notBefore)] as const]),
     ...(job.maxRetries === null ? [] : [[t("maxRetries"), String(job.maxRetries)] as const]),
     ...sessionFacts(job, t("session")),
+    ...(job.requestId === null ? [] : [[t("requestId"), job.requestId] as const]),
   ];
   return (
     <Panel title={t("facts")}>

@@ -54,6 +54,7 @@ const jobSchema = z.object({
     .describe("As in the request, at most as many as the studio allows; null when the request had none"),
   sessionId: z.string().nullable(),
   metadata: z.record(z.string(), z.unknown()),
+  requestId: z.string().nullable().describe("`X-Request-Id` of the request that submitted the job"),
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime().nullable(),
@@ -88,7 +89,7 @@ const jobPageSchema = z.object({ items: z.array(jobSchema), nextCursor: z.string
 function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
   const { id, kind, status, engine, workflow, params, queue, attempt, progress, stage } = job;
   const { node, server, executedBy, createdAt, startedAt, endedAt, processingMs } = job;
-  const { retention, retryOf, maxRetries, sessionId, metadata } = job;
+  const { retention, retryOf, maxRetries, sessionId, metadata, requestId } = job;
   const downgrade = job.placement?.downgrade;
   return {
     id,
@@ -115,6 +116,7 @@ function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     maxRetries,
     sessionId,
     metadata,
+    requestId,
     createdAt,
     startedAt,
     endedAt,
