@@ -40,6 +40,7 @@ export const slowFiles: readonly string[] = [
   "worker/engines/local/engine.test.ts",
   "testing/chaos/comfyui-memory.test.ts",
   "testing/postgres/database-away.test.ts",
+  "testing/worker/throughput.test.ts",
   "scripts/supervisor/supervise.test.ts",
   "testing/chaos/comfyui-queue-flushed.test.ts",
   "worker/engines/local/upscale.test.ts",
