@@ -31,6 +31,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "copy --to bucket|files [--verify]: moves the pictures between the data folder and the bucket",
     load: async () => (await import("./storage.ts")).storage,
   },
+  logs: {
+    summary: "prints what was logged about a job, or by a node about its jobs: --job ID | --node NAME",
+    load: async () => (await import("./logs.ts")).logs,
+  },
   workflow: {
     summary: "check DIR [--server URL]: what is wrong with workflow folders",
     load: async () => (await import("./workflow.ts")).workflow,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
+import { keepJobLogs } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
@@ -27,6 +28,7 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   // First, so that a signal during the start is caught too.
   const stop = onceStopped();
   if ((await checkStore(services)) === "other") throw new AppError("storage_unavailable", otherStoreReason);
+  const jobLogs = keepJobLogs(services);
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
   const claimLock = createMutex();
@@ -52,6 +54,7 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
   await Promise.all(engines.map((engine) => engine.close()));
+  await jobLogs.close();
   await services.close();
 }
 

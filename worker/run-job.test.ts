@@ -15,7 +15,8 @@ import {
   until,
 } from "@atelier/testing/jobs";
 import { listTempFiles } from "@atelier/testing/pictures";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
@@ -60,6 +61,34 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
   expect(seen).toEqual([{ inFolder: ["image"], parent: path.resolve(services.env.ATELIER_DATA_DIR, "tmp") }]);
   expect((await readJob(services, id)).status).toBe("completed");
   expect(await listTempFiles(services)).toEqual([]);
+});
+
+test("C6 the lines of a run carry the id of the request that submitted the job", async () => {
+  const { log, lines } = captureLog();
+  const services = { ...opened.services, log };
+  const nodeId = await addNode(services);
+  const owner = await addOwner(services);
+  for (const requestId of ["from-the-web", null]) {
+    const id = await addJob(services, { owner });
+    const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+    if (job?.id !== id) throw new Error("the job was not claimed");
+    await runJob(services, {
+      job: { ...job, requestId },
+      lease: { jobId: id, attempt: job.attempt, nodeId },
+      engine: null,
+      otherServers: [],
+      serverLeases: createServerLeases(services),
+      signal: new AbortController().signal,
+      onBegin: () => undefined,
+    });
+  }
+  const run = lines.map((line) => JSON.parse(line) as { msg: string; requestId?: string });
+  expect(run.map(({ msg, requestId }) => [msg, requestId])).toEqual([
+    ["run failed", "from-the-web"],
+    ["run ended", "from-the-web"],
+    ["run failed", undefined],
+    ["run ended", undefined],
+  ]);
 });
 
 /** A node with two queues, whose engine ends a run when the test lets it. */

@@ -63,7 +63,13 @@ type Outcome = "completed" | "failed" | "cancelled" | "handed_back" | "fenced";
 export async function runJob(services: Services, input: RunInput): Promise<void> {
   const { job, lease } = input;
   const { id: jobId, kind } = job;
-  const log = services.log.child({ jobId, kind, attempt: lease.attempt, nodeId: lease.nodeId });
+  const log = services.log.child({
+    jobId,
+    kind,
+    attempt: lease.attempt,
+    nodeId: lease.nodeId,
+    ...(job.requestId === null ? {} : { requestId: job.requestId }),
+  });
   const startedMs = performance.now();
   let outcome: Outcome;
   try {

@@ -1,4 +1,5 @@
 import type { NodeProblem } from "@atelier/server/db";
+import { keepJobLogs } from "@atelier/server/jobs";
 import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
@@ -40,6 +41,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   // First, so that a signal during the start is caught too.
   const stop = onceStopped();
   const { engines, pool } = input;
+  const jobLogs = keepJobLogs(services);
   const runs = createRuns();
   const offer = await openOffer(services, input, runs);
   const http = await openWorkerHttp(services);
@@ -88,6 +90,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   offer.close();
   await pool.stop();
   await Promise.all(engines.map((engine) => engine.close()));
+  await jobLogs.close();
   await services.close();
   // `race` takes the first settled promise of the list: a signal, if one came, wins.
   return Promise.race([stop.signalled, Promise.resolve("retired" as const)]);

@@ -18,6 +18,7 @@ function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
     workflow: null,
     need: "local/upscale",
     server: null,
+    executedBy: null,
     placement: null,
     estimate: null,
     charged: 0,
@@ -29,6 +30,10 @@ function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
     error: null,
     cancelRequested: false,
     retryOf: null,
+    maxRetries: null,
+    sessionId: null,
+    metadata: {},
+    requestId: null,
     inputs: [],
     outputs: [],
     createdAt: at,
@@ -36,6 +41,7 @@ function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
     claimedAt: null,
     startedAt: null,
     endedAt: null,
+    processingMs: null,
     ...changes,
   };
 }

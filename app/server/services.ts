@@ -1,6 +1,7 @@
 import "server-only";
 import { withDrainedBody } from "@atelier/server/api";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
+import { keepJobLogs } from "@atelier/server/jobs";
 import { loadConfig } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
@@ -23,6 +24,7 @@ async function open(): Promise<Services> {
     await services.close();
     throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
   }
+  keepJobLogs(services);
   return services;
 }
 

@@ -46,6 +46,9 @@ test("O4 D9 an admin drains the node, raises a waiting job and resumes; the stor
   await page.goto(`/admin/jobs/${jobId}`);
   await expect(story.getByText(/ took it\.$/)).toBeVisible();
   await expect(story.getByText("The result was saved.")).toBeVisible();
+  const log = page.getByRole("list", { name: "Log" });
+  await expect(log.getByText("job accepted")).toBeVisible();
+  await expect(log.getByText("run ended")).toBeVisible();
 });
 
 test("O4 an admin stops a job after being asked in place, and runs it again", async ({ page }) => {

@@ -41,12 +41,14 @@ export const slowFiles: readonly string[] = [
   "worker/engines/local/engine.test.ts",
   "testing/chaos/comfyui-memory.test.ts",
   "testing/postgres/database-away.test.ts",
+  "testing/worker/throughput.test.ts",
   "scripts/supervisor/supervise.test.ts",
   "testing/chaos/comfyui-queue-flushed.test.ts",
   "worker/engines/local/upscale.test.ts",
   "testing/postgres/servers.test.ts",
   "testing/chaos/comfyui-two-workflows.test.ts",
   "scripts/process/quick-resolve.test.ts",
+  "cli/logs.test.ts",
   "cli/workflow.test.ts",
 ];
 

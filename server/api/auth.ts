@@ -2,7 +2,7 @@ import { authOf } from "../accounts/index.ts";
 import { probeDatabase } from "../db/index.ts";
 import { AppError, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { classifyError, isCrossSite, readLimited } from "./requests.ts";
+import { classifyError, isCrossSite, readLimited, withRequestId } from "./requests.ts";
 
 /** Far above any form of the accounts. */
 const maxAuthBytes = 16_384;
@@ -33,7 +33,11 @@ async function withBoundedBody(request: Request): Promise<Request> {
 }
 
 /** Answers a request below /api/auth. Errors have the shape that the auth client reads: `{ code, message }`. */
-export async function handleAuth(services: Services, request: Request): Promise<Response> {
+export function handleAuth(services: Services, request: Request): Promise<Response> {
+  return withRequestId(request, () => answer(services, request));
+}
+
+async function answer(services: Services, request: Request): Promise<Response> {
   // The library checks some of its writes only when a cookie came along; a visit to another site must not make guests.
   if (request.method !== "GET" && isCrossSite(services.env, request))
     return refuse(services, new AppError("forbidden", "The request comes from another site."));

@@ -1,6 +1,13 @@
 import { type Caller, takeWritePermit, trustedOrigins } from "../accounts/index.ts";
 import { isDatabaseAway } from "../db/index.ts";
-import { AppError, type Env, isAppError, toAppError } from "../platform/index.ts";
+import {
+  AppError,
+  type Env,
+  isAppError,
+  requestIdHeader,
+  toAppError,
+  underRequestId,
+} from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 function* causesOf(error: unknown): Generator<Error> {
@@ -18,6 +25,18 @@ export function classifyError(error: unknown): AppError {
   if (known) return known;
   if (causes.some(isDatabaseAway)) return new AppError("database_unavailable", undefined, { cause: error });
   return toAppError(error);
+}
+
+/** Answers a request under its id, which the answer carries as well. */
+export function withRequestId(
+  request: Request,
+  answer: () => Promise<Response> | Response,
+): Promise<Response> {
+  return underRequestId(request.headers.get(requestIdHeader), async (requestId) => {
+    const response = await answer();
+    response.headers.set(requestIdHeader, requestId);
+    return response;
+  });
 }
 
 /** Far above any JSON that the API takes. */

@@ -19,10 +19,12 @@ export { migrate } from "./migrate.ts";
 export * as schema from "./schema/index.ts";
 export {
   jobStatuses,
+  maxJobLogs,
   tiers,
   type Estimate,
   type Gpu,
   type ImageRole,
+  type JobLogLevel,
   type JobStatus,
   type NodeCapability,
   type NodeProblem,

@@ -6,6 +6,7 @@ import { AppError, type ErrorCode, isErrorCode, isId, isStorable } from "../plat
 import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import { serverLabelOf } from "./read.ts";
+import { sessionIdSchema } from "./request.ts";
 
 const word = z.string().trim().min(1).max(200).refine(isStorable).optional();
 
@@ -13,7 +14,7 @@ export const searchJobsSchema = z.object({
   /** `nextCursor` of the previous page. */
   cursor: z.string().max(64).optional(),
   limit: z.number().int().min(1).max(100).default(50),
-  /** Start of an id, or a part of the prompt, the error or the workflow. */
+  /** Start of a job's id, the id of its request, or a part of the prompt, the error, the workflow or the metadata. */
   text: word,
   /** A part of the owner's e-mail address or name, or the id. */
   owner: word,
@@ -22,6 +23,7 @@ export const searchJobsSchema = z.object({
   queue: word,
   /** Name of a node. */
   node: word,
+  session: sessionIdSchema.optional(),
   /** A part of a server's address. */
   server: word,
   code: z.custom<ErrorCode>((value) => typeof value === "string" && isErrorCode(value)).optional(),
@@ -72,15 +74,25 @@ export async function searchJobs({ db }: Pick<Services, "db">, input: SearchInpu
     throw new AppError("bad_request", "The cursor is invalid. Use the nextCursor of the previous page.");
   const owners = input.owner === undefined ? null : await findOwners(db, input.owner);
   if (owners?.length === 0) return { items: [], nextCursor: null };
-  return searchOf(db, { input, owners });
+  const ids = input.text === undefined ? null : idRange(input.text);
+  const page = await searchOf(db, { input, owners, ids });
+  // A text that could be a job's id may be a request's id instead, or a word such as "facade".
+  const isFound = page.items.length > 0 || page.nextCursor !== null;
+  return ids === null || isFound ? page : searchOf(db, { input, owners, ids: null });
 }
 
-async function searchOf(
-  db: Services["db"],
-  { input, owners }: { input: SearchInput; owners: readonly string[] | null },
-): Promise<JobSearchPage> {
+interface Search {
+  readonly input: SearchInput;
+  /** Null for all owners. */
+  readonly owners: readonly string[] | null;
+  /** What the text means as the start of an id; null to look for it as text. */
+  readonly ids: ReturnType<typeof idRange>;
+}
+
+async function searchOf(db: Services["db"], search: Search): Promise<JobSearchPage> {
+  const { input, owners } = search;
   const { limit } = input;
-  const { slice, filters } = planSearch(input);
+  const { slice, filters } = planSearch(search);
   const share = filters.length > 0 ? shareOf(input, owners) : limit + 1;
   const found = await readFound(db, { owners, slice, filters, share, limit: limit + 1 });
   const isFull = found.length > limit;
@@ -116,14 +128,14 @@ interface Plan {
   readonly filters: readonly SQL[];
 }
 
-function planSearch(input: SearchInput): Plan {
-  const ids = input.text === undefined ? null : idRange(input.text);
+function planSearch({ input, ids }: Search): Plan {
   const byStatus = planStatus(input.status);
   return {
     slice: [
       ...(input.cursor === undefined ? [] : [sql`j.id < ${input.cursor}`]),
       ...(ids ? [sql`j.id between ${ids.low} and ${ids.high}`] : []),
       ...byStatus.slice,
+      ...(input.session === undefined ? [] : [sql`j.session_id = ${input.session}`]),
     ],
     filters: [...(ids ? [] : textFilter(input.text)), ...byStatus.filters, ...fieldFilters(input)],
   };
@@ -157,7 +169,8 @@ function textFilter(text: string | undefined): SQL[] {
   if (text === undefined) return [];
   const like = contains(text);
   return [
-    sql`(j.params ->> 'prompt' ilike ${like} or j.error_message ilike ${like} or j.workflow ilike ${like})`,
+    sql`(j.params ->> 'prompt' ilike ${like} or j.error_message ilike ${like} or j.workflow ilike ${like}
+      or j.metadata::text ilike ${like} or j.request_id = ${text})`,
   ];
 }
 

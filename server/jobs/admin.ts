@@ -3,6 +3,7 @@ import { schema, type Tier, tiers } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { amend, hint, isFinal, openStatuses } from "./job.ts";
+import { type JobLog, readJobLogs } from "./logs.ts";
 import { type JobEventView, type JobView, loadViews } from "./read.ts";
 
 /**
@@ -44,6 +45,8 @@ export interface AnyStory extends JobView {
   /** The next attempt runs alone on its node, because a worker died during an earlier one. */
   readonly runAlone: boolean;
   readonly externalId: string | null;
+  /** What web and workers logged about the job, oldest first. */
+  readonly logs: readonly JobLog[];
   /** Jobs that are retries of this job. */
   readonly retries: readonly { readonly id: string; readonly status: JobView["status"] }[];
 }
@@ -57,13 +60,14 @@ type Rest = Record<string, unknown> &
 /** The full story of a job of any owner, for admins. Throws `not_found`. */
 export async function readAnyStory({ db }: Pick<Services, "db">, { id }: { id: string }): Promise<AnyStory> {
   if (!isId(id)) throw new AppError("not_found");
-  const [[job], rest, events] = await Promise.all([
+  const [[job], rest, events, logs] = await Promise.all([
     loadViews(db, sql`jobs.id = ${id}`, sql``),
     readRest(db, id),
     readNamedEvents(db, id),
+    readJobLogs({ db }, { id }),
   ]);
   if (!job || !rest) throw new AppError("not_found");
-  return { ...job, ...rest, events };
+  return { ...job, ...rest, events, logs };
 }
 
 async function readRest(db: Services["db"], id: string): Promise<Rest | undefined> {

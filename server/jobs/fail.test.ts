@@ -262,8 +262,11 @@ describe("fail", () => {
     }
 
     /** Fails each try of a new job with the code, until it is not started any more or 9 tries were made. */
-    async function failAlways(code: ErrorCode) {
-      const id = await addJob(opened.services, { owner });
+    async function failAlways(code: ErrorCode, maxRetries?: number) {
+      const id = await addJob(opened.services, {
+        owner,
+        ...(maxRetries === undefined ? {} : { maxRetries }),
+      });
       for (let at = 0; at < 9; at += 1) {
         const lease = await tryAgain();
         if (!lease) break;
@@ -292,6 +295,38 @@ describe("fail", () => {
         });
       },
     );
+
+    test.each([
+      [0, 1],
+      [1, 2],
+      [9, 3],
+    ])(
+      "D12 a job that allows itself %d retries is tried %d times, never more than the configuration says",
+      async (maxRetries, tries) => {
+        const spent = { status: "failed", attempt: tries, charged: tries };
+        expect(await failAlways("engine_failed", maxRetries)).toMatchObject(spent);
+      },
+    );
+
+    test("D12 what costs a job nothing is tried again also by one that allows itself no retry", async () => {
+      expect(await failAlways("storage_unavailable", 0)).toMatchObject({ status: "pending", charged: 0 });
+    });
+
+    test("D12 the death of its worker ends a job that allows itself no retry, and the message names one death", async () => {
+      const { services } = opened;
+      const ids = [0, 1].map((maxRetries) => addJob(services, { owner, maxRetries }));
+      const [none, one] = await Promise.all(ids);
+      while (await tryAgain());
+      await services.db.update(schema.nodes).set({ state: "lost" });
+      await sweep(services);
+      expect(await readJob(services, none ?? "")).toMatchObject({
+        status: "failed",
+        charged: 1,
+        errorCode: "worker_lost",
+        errorMessage: expect.stringMatching(/^The worker node-\w+ died while it worked on the job\.$/),
+      });
+      expect(await readJob(services, one ?? "")).toMatchObject({ status: "queued", charged: 1 });
+    });
 
     test.each(["storage_unavailable", "database_unavailable"] as const)(
       "A3 D8 network: %s costs the job nothing",

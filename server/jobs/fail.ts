@@ -10,11 +10,20 @@ import {
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
+import {
+  claimedStatuses,
+  heldBy,
+  hint,
+  type Job,
+  type Lease,
+  maxChargedOf,
+  readJob,
+  transition,
+} from "./job.ts";
 
 /**
  * Ends a failed attempt. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has
- * used its charged attempts or `maxAttempts`. A job with `once` ends with its first failure. Null when the lease is no
+ * used its charged attempts (its own `maxRetries`, if fewer) or `maxAttempts`. A job with `once` ends with its first failure. Null when the lease is no
  * longer current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
@@ -57,12 +66,12 @@ async function requeue(
   { error, nextAttempt }: { error: AppError; nextAttempt: NextAttempt },
 ): Promise<Job | null> {
   const rule = ruleOf(error.code);
-  const { maxCharged, maxAttempts } = services.config.limits;
+  const { maxAttempts } = services.config.limits;
   const charge = rule.charged ? 1 : 0;
   return transition(services.db, {
     from: claimedStatuses,
     to: "pending",
-    where: sql`${heldBy(lease)} and charged + ${charge} < ${maxCharged} and attempt < ${maxAttempts}`,
+    where: sql`${heldBy(lease)} and charged + ${charge} < ${maxChargedOf(services.config)} and attempt < ${maxAttempts}`,
     set: {
       charged: sql`charged + ${charge}`,
       nodeId: null,

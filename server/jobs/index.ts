@@ -14,13 +14,13 @@
  * Terms. Line: the pending rows of a queue. Window: its queued rows, about as many as live slots can run. Bell: an
  * invitation to claim, sent for each queued row. Lease: job, attempt and node; the guard of every write of a worker.
  * Attempt: every claim. Charged: the attempts that count against the job. Story: the rows of `job_events`, one per
- * revision. Hint: a message after the commit which names a changed job.
+ * revision. Hint: a message after the commit which names a changed job. Log: the lines of `job_logs`, for operators.
  *
  * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`, and two functions of the database, so that each
  * step is one round trip: `accept_job` stores a new row (`pending`, or `queued` when its line is empty and the window has
- * room) and `dispatch_queue` moves rows from the line into the window; see drizzle/migrations/0007. The row is the truth: bells and hints may be
- * lost, since `sweep` and the polls find every change. A worker writes only under its lease. Publish hints after the
- * commit, never inside a transaction.
+ * room) and `dispatch_queue` moves rows from the line into the window; see drizzle/migrations/0007, and 0008 for the newer
+ * `accept_job`. The row is the truth: bells and hints may be lost, since `sweep` and the polls find every change. A worker
+ * writes only under its lease. Publish hints after the commit, never inside a transaction.
  *
  * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `run.ts`, `fail.ts` and `sweep.ts`.
  */
@@ -44,6 +44,7 @@ export { findOrphanedPrompts, readActivity, readAwaitedNeeds, sweep, tidy } from
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";
+export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {
   get,
   getStory,
@@ -52,12 +53,11 @@ export {
   type JobView,
   list,
   listJobsSchema,
-  recentInputs,
   serverLabel,
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease } from "./job.ts";
 export { kindParams, submitSchema, type SubmitInput } from "./request.ts";
-export { loadInputImages } from "./pictures.ts";
+export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny } from "./retry.ts";

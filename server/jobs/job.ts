@@ -1,6 +1,6 @@
 import { eq, getTableColumns, is, sql, SQL } from "drizzle-orm";
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
+import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 export type Job = typeof schema.jobs.$inferSelect;
@@ -206,6 +206,12 @@ export interface Lease {
 export function heldBy({ jobId, attempt, nodeId }: Lease): SQL {
   const { id, attempt: attemptColumn, nodeId: nodeColumn } = schema.jobs;
   return sql`${id} = ${jobId} and ${attemptColumn} = ${attempt} and ${nodeColumn} = ${nodeId}`;
+}
+
+/** SQL expression: number of charged attempts after which the job fails. */
+export function maxChargedOf({ limits }: Config): SQL {
+  // `least` ignores null, so a job without a number of its own has the limit of the configuration.
+  return sql`least(${limits.maxCharged}::int, ${schema.jobs.maxRetries} + 1)`;
 }
 
 /** The current row; null when the job was removed. */

@@ -1,6 +1,7 @@
-import { and, eq, inArray, isNull, sql, type SQL } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, max, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { type InputRole, maxOutputPixels } from "../engines.ts";
+import { type ImageView, toImageView } from "../images/index.ts";
 import { AppError, pictureLimits } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { SubmitRequest } from "./request.ts";
@@ -143,4 +144,34 @@ export function insertOutputs(outputs: readonly StoredResult[]): SQL {
     ), linked as (
       insert into ${schema.jobOutputs} (job_id, position, image_id) select moved.id, made.position, made.id from moved, made
     )`;
+}
+
+export interface RecentInputsQuery {
+  readonly ownerId: string;
+  readonly role: InputRole;
+  readonly limit: number;
+}
+
+/** The pictures that an owner used last in a role, newest first, each once, without deleted ones. */
+export async function recentInputs(
+  { db }: Pick<Services, "db">,
+  { ownerId, role, limit }: RecentInputsQuery,
+): Promise<ImageView[]> {
+  const { jobInputs, jobs, images } = schema;
+  const used = db
+    .select({ imageId: jobInputs.imageId, at: max(jobs.createdAt).as("used_at") })
+    .from(jobInputs)
+    .innerJoin(jobs, eq(jobs.id, jobInputs.jobId))
+    .where(and(eq(jobs.ownerId, ownerId), eq(jobInputs.role, role)))
+    .groupBy(jobInputs.imageId)
+    .as("used");
+  const rows = await db
+    .select({ image: images, kind: jobs.kind })
+    .from(used)
+    .innerJoin(images, eq(images.id, used.imageId))
+    .leftJoin(jobs, eq(jobs.id, images.jobId))
+    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt)))
+    .orderBy(desc(used.at))
+    .limit(limit);
+  return rows.map(({ image, kind }) => toImageView(image, kind));
 }

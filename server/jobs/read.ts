@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNull, max, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import {
   type Db,
@@ -13,10 +13,10 @@ import {
   type Tx,
 } from "../db/index.ts";
 import { type EngineName, type InputRole, type JobKind, jobKinds, type Need } from "../engines.ts";
-import { type ImageView, toImageView } from "../images/index.ts";
 import { AppError, type ErrorCode, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Job, jobFromRow, openStatuses } from "./job.ts";
+import { sessionIdSchema } from "./request.ts";
 
 /** A job as clients see it; the same shape in lists, live updates and single reads. Times are ISO 8601, UTC. */
 export interface JobView {
@@ -37,6 +37,8 @@ export interface JobView {
   readonly node: string | null;
   /** Address without scheme of the server of the last post; null without one. */
   readonly server: string | null;
+  /** Worker of the last attempt, with its server if it uses one: `Worker-A @ 192.168.0.107:8188`. */
+  readonly executedBy: string | null;
   /** Why this place was chosen. */
   readonly placement: Placement | null;
   /** The estimate at submit. */
@@ -50,6 +52,12 @@ export interface JobView {
   readonly error: { readonly code: ErrorCode; readonly message: string } | null;
   readonly cancelRequested: boolean;
   readonly retryOf: string | null;
+  /** Charged attempts after the first that the client allows; null when it set none. */
+  readonly maxRetries: number | null;
+  readonly sessionId: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Id of the HTTP request that submitted the job. */
+  readonly requestId: string | null;
   readonly inputs: readonly { readonly role: InputRole; readonly imageId: string }[];
   readonly outputs: readonly JobOutputView[];
   readonly createdAt: string;
@@ -57,6 +65,8 @@ export interface JobView {
   readonly claimedAt: string | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
+  /** From the start of the last attempt to its end; null before, and for a job that ended while it waited. */
+  readonly processingMs: number | null;
 }
 
 interface JobOutputView {
@@ -142,6 +152,7 @@ function toView(job: Job, extras: Extras): JobView {
     queue: job.queue,
     node: extras.node_name,
     server: job.server === null ? null : serverLabel(job.server),
+    executedBy: toExecutor(extras.node_name, job.server),
     placement: job.placement,
     estimate: job.estimate,
     charged: job.charged,
@@ -151,6 +162,10 @@ function toView(job: Job, extras: Extras): JobView {
     error: job.errorCode ? { code: job.errorCode, message: job.errorMessage ?? "" } : null,
     cancelRequested: job.cancelRequestedAt !== null,
     retryOf: job.retryOf,
+    maxRetries: job.maxRetries,
+    sessionId: job.sessionId,
+    metadata: job.metadata ?? {},
+    requestId: job.requestId,
     inputs: extras.input_links ?? [],
     outputs: extras.output_links ?? [],
     createdAt: job.createdAt.toISOString(),
@@ -158,7 +173,18 @@ function toView(job: Job, extras: Extras): JobView {
     claimedAt: time(job.claimedAt),
     startedAt: time(job.startedAt),
     endedAt: time(job.endedAt),
+    processingMs: toProcessingMs(job),
   };
+}
+
+function toExecutor(node: string | null, server: string | null): string | null {
+  return node === null || server === null ? node : `${node} @ ${serverLabel(server)}`;
+}
+
+function toProcessingMs({ nodeId, startedAt, endedAt }: Job): number | null {
+  // Without a node the start belongs to an earlier attempt.
+  if (nodeId === null || startedAt === null || endedAt === null) return null;
+  return endedAt.getTime() - startedAt.getTime();
 }
 
 export interface JobAddress {
@@ -222,6 +248,7 @@ export const listJobsSchema = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(50),
   status: z.enum(["open", ...jobStatuses]).optional(),
   kind: z.enum(jobKinds).optional(),
+  sessionId: sessionIdSchema.optional(),
 });
 
 export type ListJobsInput = z.output<typeof listJobsSchema>;
@@ -233,12 +260,13 @@ export interface JobPage {
 
 /** An owner's jobs, newest first. Ids sort by time, so the last id is the cursor. */
 export async function list(services: Services, input: ListJobsInput & { ownerId: string }): Promise<JobPage> {
-  const { ownerId, cursor, limit, status, kind } = input;
+  const { ownerId, cursor, limit, status, kind, sessionId } = input;
   if (cursor !== undefined && !isId(cursor))
     throw new AppError("bad_request", "The cursor is invalid. Use the nextCursor of the previous page.");
   const filters: SQL[] = [sql`jobs.owner_id = ${ownerId}`];
   if (cursor) filters.push(sql`jobs.id < ${cursor}`);
   if (kind) filters.push(sql`jobs.kind = ${kind}`);
+  if (sessionId) filters.push(sql`jobs.session_id = ${sessionId}`);
   if (status === "open") filters.push(sql`jobs.status in ${[...openStatuses]}`);
   else if (status) filters.push(sql`jobs.status = ${status}`);
   const items = await loadViews(
@@ -248,34 +276,4 @@ export async function list(services: Services, input: ListJobsInput & { ownerId:
   );
   const page = items.slice(0, limit);
   return { items: page, nextCursor: items.length > limit ? (page.at(-1)?.id ?? null) : null };
-}
-
-export interface RecentInputsQuery {
-  readonly ownerId: string;
-  readonly role: InputRole;
-  readonly limit: number;
-}
-
-/** The pictures that an owner used last in a role, newest first, each once, without deleted ones. */
-export async function recentInputs(
-  { db }: Pick<Services, "db">,
-  { ownerId, role, limit }: RecentInputsQuery,
-): Promise<ImageView[]> {
-  const { jobInputs, jobs, images } = schema;
-  const used = db
-    .select({ imageId: jobInputs.imageId, at: max(jobs.createdAt).as("used_at") })
-    .from(jobInputs)
-    .innerJoin(jobs, eq(jobs.id, jobInputs.jobId))
-    .where(and(eq(jobs.ownerId, ownerId), eq(jobInputs.role, role)))
-    .groupBy(jobInputs.imageId)
-    .as("used");
-  const rows = await db
-    .select({ image: images, kind: jobs.kind })
-    .from(used)
-    .innerJoin(images, eq(images.id, used.imageId))
-    .leftJoin(jobs, eq(jobs.id, images.jobId))
-    .where(and(eq(images.ownerId, ownerId), isNull(images.deletedAt)))
-    .orderBy(desc(used.at))
-    .limit(limit);
-  return rows.map(({ image, kind }) => toImageView(image, kind));
 }

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { engineNames, type InputRole, type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
-import { AppError, isStorable, issuesOf } from "../platform/index.ts";
+import { AppError, isStorable, issuesOf, jsonObject, lineOfText } from "../platform/index.ts";
 import { requireConsent } from "../safety.ts";
 import { sizeClassOf } from "../scheduling/index.ts";
 import { type Workflow, workflowParams } from "../workflows/index.ts";
@@ -55,6 +55,11 @@ function inputsSchema(kind: JobKind) {
   return required.length > 0 ? schema : schema.prefault({});
 }
 
+const maxMetadataBytes = 8_192;
+
+/** A client's own mark for jobs that belong together. */
+export const sessionIdSchema = lineOfText.min(1).max(200);
+
 /** Fields of every request besides its params and pictures. */
 const common = {
   tier: z.enum(["low", "normal", "high", "urgent"]).default("normal"),
@@ -63,6 +68,19 @@ const common = {
   workflow: z.string().max(100).optional(),
   /** By default the best one available. */
   engine: z.enum(engineNames).optional(),
+  maxRetries: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .optional()
+    .describe(
+      "Attempts after the first that may count against the job. More than the studio allows means as many as it allows, which is also the default. Lost and busy servers cost no attempt.",
+    ),
+  sessionId: sessionIdSchema.optional().describe("Your own mark for jobs that belong together."),
+  metadata: jsonObject(maxMetadataBytes)
+    .optional()
+    .describe(`Any JSON object of at most ${maxMetadataBytes} bytes, returned with the job.`),
 };
 
 function requestOf<Kind extends JobKind>(kind: Kind) {

@@ -36,6 +36,7 @@ export async function retry(
     inputs: await readInputIds(services, job),
     retention: job.retention,
     tier: readTier(job, submitter),
+    ...ownMarks(job),
     ...requestedEngine(job),
   };
   const options = { submitter, idempotencyKey: `${keyPrefix(id)}${number}`, retry: { of: id, number } };
@@ -84,6 +85,14 @@ function readParams({ kind, params, placement }: Job): Record<string, unknown> {
     ([name, value]) => name in kindParams[kind].shape && value !== "" && (!given || given.has(name)),
   );
   return Object.fromEntries(own);
+}
+
+function ownMarks({ maxRetries, sessionId, metadata }: Job): Partial<Job> {
+  return {
+    ...(maxRetries === null ? {} : { maxRetries }),
+    ...(sessionId === null ? {} : { sessionId }),
+    ...(metadata === null ? {} : { metadata }),
+  };
 }
 
 /** Only admins keep a tier above `normal`. */

@@ -246,6 +246,22 @@ describe("run", () => {
     expect(await take(serverOffers)).toMatchObject({ status: "waiting_for_engine", startedAt: null });
   });
 
+  test.each([
+    ["is gone", null, null],
+    ["may still be there", "prompt", "http://server:1"],
+  ])(
+    "A12 a job that is claimed again names its former server only when its prompt %s",
+    async (_what, externalId, server) => {
+      const { services } = opened;
+      await services.db.execute(sql`delete from ${schema.jobs}`);
+      const nodeId = await addNode(services);
+      const id = await addJob(services, { owner });
+      await services.db.update(schema.jobs).set({ server: "http://server:1", externalId });
+      const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+      expect(job).toMatchObject({ id, server });
+    },
+  );
+
   test("a late worker's lease writes nothing; the owner's completes, also when asked twice", async () => {
     const { services } = opened;
     await services.db.execute(sql`delete from ${schema.jobs}`);

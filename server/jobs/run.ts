@@ -66,6 +66,8 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
     set: {
       attempt: sql`attempt + 1`,
       nodeId,
+      // The server of an earlier attempt belongs to this one only if its prompt may still be there.
+      server: sql`case when external_id is not null then server end`,
       claimedAt: sql`clock_timestamp()`,
       startedAt: sql`case when ${needsNoServer(offers)} then clock_timestamp() end`,
       progress: 0,

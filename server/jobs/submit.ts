@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Asked, type Db, inTurn, type JobStatus, tiers, type Tx } from "../db/index.ts";
 import { needOf } from "../engines.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, currentRequestId, newId } from "../platform/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -78,7 +78,7 @@ interface Draft {
 interface NewJob extends Draft {
   readonly inputs: Inputs;
   readonly quote: Quote;
-  readonly row: ReturnType<typeof rowOf>;
+  readonly row: ReturnType<typeof rowOf> & ReturnType<typeof markOf>;
 }
 
 async function prepare(services: Services, draft: Draft): Promise<NewJob> {
@@ -86,7 +86,8 @@ async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { userId: ownerId } = options.submitter;
   const quote = await readQuote(services, { request, ownerId, maxAgeMs: services.config.timing.placesMs });
   const inputs = await recallInputs(services.db, ownerId, request);
-  return { ...draft, quote, inputs, row: rowOf(draft, quote, inputs) };
+  const { maxCharged } = services.config.limits;
+  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, inputs), ...markOf(request, maxCharged) } };
 }
 
 async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
@@ -195,7 +196,14 @@ function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
     retryOf: options.retry?.of ?? null,
     retryNumber: options.retry?.number ?? null,
     once: options.once ?? false,
+    requestId: currentRequestId(),
   };
+}
+
+/** What the client adds to a job for its own use; a missing member stays null in the row. */
+function markOf({ maxRetries, sessionId, metadata }: SubmitRequest, maxCharged: number) {
+  const retries = maxRetries === undefined ? undefined : Math.min(maxRetries, maxCharged - 1);
+  return { maxRetries: retries, sessionId, metadata };
 }
 
 function askedIn({ engine, workflow, params }: SubmitRequest): Asked {

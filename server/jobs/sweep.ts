@@ -8,7 +8,8 @@ import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
-import { amendAll, claimedStatuses, hint, isFinal, type Job, transitionAll } from "./job.ts";
+import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
+import { pruneLogs } from "./logs.ts";
 
 /** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
 export async function sweep(services: Services): Promise<void> {
@@ -27,7 +28,7 @@ export async function sweep(services: Services): Promise<void> {
  */
 export async function recover(services: Services): Promise<Job[]> {
   const { jobs, nodes } = schema;
-  const { maxCharged } = services.config.limits;
+  const maxCharged = maxChargedOf(services.config);
   const orphaned = sql`not exists (select 1 from ${nodes} n where n.id = ${jobs.nodeId} and n.state in ('active', 'draining'))`;
   const failed = await transitionAll(services.db, {
     from: claimedStatuses,
@@ -36,7 +37,7 @@ export async function recover(services: Services): Promise<Job[]> {
     set: {
       charged: sql`charged + 1`,
       errorCode: "worker_lost",
-      errorMessage: sql`'The worker ' || coalesce((select n.name from ${nodes} n where n.id = ${jobs.nodeId}), 'that ran it') || ' died while it worked on the job' || case when once then '.' else ', as others did before.' end`,
+      errorMessage: sql`'The worker ' || coalesce((select n.name from ${nodes} n where n.id = ${jobs.nodeId}), 'that ran it') || ' died while it worked on the job' || case when once or charged = 0 then '.' else ', as others did before.' end`,
     },
     event: "failed",
     data: { code: "worker_lost" },
@@ -171,6 +172,7 @@ export async function tidy(services: Services): Promise<void> {
   await expireUploads(services);
   await expireGuests(services);
   await pruneEvents(services);
+  await pruneLogs(services);
   await pruneKeys(services);
   await pruneSignIns(services);
   await pruneEnded(services);

@@ -57,7 +57,7 @@ const timingSchema = z.object({
 });
 
 const limitsSchema = z.object({
-  /** Charged attempts after which a job fails. */
+  /** Charged attempts after which a job fails; a request may allow itself fewer by `maxRetries`. */
   maxCharged: z.number().int().min(1).default(3),
   /**
    * Attempts of any kind after which the next failure ends a job: each claim counts, also one that was handed back or

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { z } from "zod";
 import { pictureLimits } from "./picture-limits.ts";
+import { currentRequestId } from "./request-id.ts";
 
 /** How a failure is treated: strategy and charge of the failed job, HTTP status for the caller. */
 export interface ErrorRule {
@@ -256,6 +257,7 @@ export function toProblem(error: AppError): Problem {
   const { httpStatus } = ruleOf(error.code);
   const { issues, ...details } = error.details ?? {};
   const seconds = retryAfterSeconds[error.code];
+  const requestId = currentRequestId();
   return {
     status: httpStatus,
     headers: {
@@ -270,6 +272,7 @@ export function toProblem(error: AppError): Problem {
       status: httpStatus,
       detail: error.message,
       code: error.code,
+      ...(requestId === null ? {} : { requestId }),
       ...(issues ? { errors: issues } : {}),
     },
   };

@@ -1,5 +1,6 @@
 /**
- * What every other folder may import: environment, configuration, errors, log, ids, addresses, text from outside.
+ * What every other folder may import: environment, configuration, errors, log, ids of rows and of requests, addresses, text
+ * from outside.
  *
  * `errors.ts` holds the closed table of error codes; `env.ts` is the only reader of the environment. Nothing of the
  * product is imported here.
@@ -17,7 +18,16 @@ export {
   issuesOf,
 } from "./errors.ts";
 export { isLoopback, namesLoopback, originOf } from "./addresses.ts";
-export { isId, newId, isStorable, lineOfText, foreignBytes, foreignCount, foreignText } from "./text.ts";
+export {
+  isId,
+  newId,
+  isStorable,
+  jsonObject,
+  lineOfText,
+  foreignBytes,
+  foreignCount,
+  foreignText,
+} from "./text.ts";
 export { inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
 export {
   defineConfig,
@@ -28,4 +38,5 @@ export {
   type QueueNeeds,
 } from "./config.ts";
 export { pictureLimits } from "./picture-limits.ts";
-export { openLog, type Logger } from "./log.ts";
+export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
+export { followLog, openLog, type Logger } from "./log.ts";

@@ -3,6 +3,7 @@ import { types } from "node:util";
 import pino from "pino";
 import type { DestinationStream, Logger } from "pino";
 import type { Env } from "./env.ts";
+import { currentRequestId } from "./request-id.ts";
 
 export interface LogOptions {
   readonly env: Pick<Env, "LOG_LEVEL" | "ATELIER_DATA_DIR">;
@@ -112,6 +113,27 @@ async function tryFile(file: string, onError: (error: unknown) => void): Promise
   }
 }
 
+type OnLine = (line: string) => void;
+
+/** Receivers of the lines besides console and files, by the log. */
+const followersByLog = new WeakMap<Logger, Set<OnLine>>();
+
+/**
+ * Calls `onLine` with each line, as JSON, that a log and its children write from now on at level info or above. Returns
+ * the function that ends this. A log that `openLog` did not open has no followers.
+ */
+export function followLog(log: Logger, onLine: OnLine): () => void {
+  const followers = followersByLog.get(log);
+  followers?.add(onLine);
+  return () => void followers?.delete(onLine);
+}
+
+/** Pino adds the fields of the line to this object, so each line needs its own. */
+function requestField(): { readonly requestId?: string } {
+  const requestId = currentRequestId();
+  return requestId === null ? {} : { requestId };
+}
+
 /**
  * Structured lines to the console and to rotating files: all of them in `combined`, errors also in `error`. Where no
  * file can be written the console alone has the lines: a missing log must not fail what it describes.
@@ -125,8 +147,11 @@ export async function openLog({ env, name }: LogOptions): Promise<Logger> {
   const file = (label: string) => tryFile(path.join(folder, label), (error) => report(error));
   const combined = await file("combined");
   const error = await file("error");
+  const followers = new Set<OnLine>();
+  const toFollowers = { write: (line: string) => followers.forEach((onLine) => onLine(line)) };
   const streams = pino.multistream([
     { level: "trace", stream: process.stdout },
+    { level: "info", stream: toFollowers },
     ...(combined ? [{ level: "trace" as const, stream: combined }] : []),
     ...(error ? [{ level: "error" as const, stream: error }] : []),
   ]);
@@ -136,9 +161,11 @@ export async function openLog({ env, name }: LogOptions): Promise<Logger> {
       base: { process: name },
       redact: secretPaths,
       serializers: { err: describeError },
+      mixin: requestField,
     },
     streams,
   );
+  followersByLog.set(log, followers);
   let isReported = false;
   report = (err) => {
     if (isReported) return;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { foreignBytes, foreignCount, foreignText, isStorable } from "./text.ts";
+import { foreignBytes, foreignCount, foreignText, isStorable, jsonObject } from "./text.ts";
 
 test.each([
   ["a plain name", "a plain name"],
@@ -16,4 +16,36 @@ test("A10 a server's numbers are whole and fit their columns", () => {
   expect([1.6, -3, 1e30].map((value) => foreignCount.parse(value))).toEqual([2, 0, 2 ** 31 - 1]);
   expect([1.6, -3, 1e30].map((value) => foreignBytes.parse(value))).toEqual([2, 0, Number.MAX_SAFE_INTEGER]);
   expect(foreignBytes.safeParse(JSON.parse("1e999")).success).toBe(false);
+});
+
+const nest = (levels: number): unknown => (levels === 0 ? 1 : { in: nest(levels - 1) });
+
+test.each([
+  ["an empty object", {}],
+  ["every kind of JSON", { a: [1, -2.5, true, null, "ü😀", { b: {} }] }],
+  ["100 bytes", { a: "x".repeat(92) }],
+  ["20 levels", nest(19)],
+])("D12 a JSON object may be %s", (_what, value) => {
+  expect(jsonObject(100).or(jsonObject(1_000)).parse(value)).toEqual(value);
+});
+
+const part = Array.from({ length: 40 }, () => "x");
+
+test.each([
+  ["an array", []],
+  ["a text", "{}"],
+  ["a date", { a: new Date(0) }],
+  ["a map", { a: new Map() }],
+  ["nothing", { a: undefined }],
+  ["a number that JSON has not", { a: Number.NaN }],
+  ["a large whole number of another type", { a: 1n }],
+  ["NUL in a text", { a: "\0" }],
+  ["half a letter in a name", { "\ud83d": 1 }],
+  ["101 bytes", { a: "x".repeat(93) }],
+  ["letters of several bytes, 102 in all", { a: "ü".repeat(47) }],
+  ["too many levels", nest(21)],
+  ["endless levels", nest(5_000)],
+  ["a part that is repeated beyond the limit", { a: Array.from({ length: 1e6 }, () => part) }],
+])("D12 a JSON object may not hold %s", (_what, value) => {
+  expect(jsonObject(100).safeParse(value).success).toBe(false);
 });

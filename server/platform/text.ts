@@ -23,6 +23,43 @@ export const lineOfText = z
   .string()
   .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), "must hold no control characters");
 
+const maxJsonDepth = 20;
+
+/** Counts as it walks: a value that refers to the same part often may be far larger than the request that it came in. */
+function isJsonWithin(maxCharacters: number, root: unknown): boolean {
+  let left = maxCharacters;
+  const isText = (text: string) => (left -= text.length) >= 0 && isStorable(text);
+  const isJson = (value: unknown, depth: number): boolean => {
+    left -= 1;
+    if (left < 0 || depth > maxJsonDepth) return false;
+    if (typeof value === "string") return isText(value);
+    if (typeof value === "number") return Number.isFinite(value);
+    if (value === null || typeof value === "boolean") return true;
+    if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1));
+    return (
+      isPlainObject(value) &&
+      Object.entries(value).every(([name, member]) => isText(name) && isJson(member, depth + 1))
+    );
+  };
+  return isJson(root, 1);
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** A JSON object from outside that the database can store, of at most `maxBytes` bytes as text. */
+export function jsonObject(maxBytes: number) {
+  return z
+    .record(z.string(), z.unknown())
+    .refine(
+      (value) => isJsonWithin(maxBytes, value) && Buffer.byteLength(JSON.stringify(value)) <= maxBytes,
+      `must be JSON of at most ${maxBytes} bytes and ${maxJsonDepth} levels, without NUL characters`,
+    );
+}
+
 const maxTextCharacters = 200;
 const maxInteger = 2 ** 31 - 1;
 

@@ -58,6 +58,8 @@ export interface TestJob {
   readonly retention?: "keep" | "ephemeral";
   /** Whether its first failed try ends it. */
   readonly once?: boolean;
+  /** Charged tries after the first that it allows itself. */
+  readonly maxRetries?: number;
   /** `testQueue` by default. */
   readonly queue?: string;
   /** Workers that died under it; it then runs alone. */
@@ -86,6 +88,7 @@ export async function insertJob(services: Services, job: TestJob): Promise<strin
       inputCount: 1,
       retention: job.retention ?? "keep",
       once: job.once ?? false,
+      maxRetries: job.maxRetries ?? null,
     });
     await tx.insert(schema.jobEvents).values({ jobId: id, revision: 1, type: "created", status: "pending" });
     await tx.insert(schema.jobInputs).values({ jobId: id, role: "image", imageId: job.owner.imageId });

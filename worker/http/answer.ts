@@ -2,7 +2,14 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { isDatabaseAway } from "@atelier/server/db";
-import { AppError, ruleOf, toAppError, toProblem } from "@atelier/server/platform";
+import {
+  AppError,
+  requestIdHeader,
+  ruleOf,
+  toAppError,
+  toProblem,
+  underRequestId,
+} from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import {
   type Answer,
@@ -44,19 +51,27 @@ export interface Asked {
   readonly worker: WorkerView | null;
 }
 
-/** Answers one request, errors as a problem document. Never throws. */
-export async function answerRequest(
+/** Answers one request under its id, errors as a problem document. Never throws. */
+export function answerRequest(
   asked: Asked,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { [requestIdHeader.toLowerCase()]: header } = request.headers;
+  return underRequestId(typeof header === "string" ? header : null, (requestId) => {
+    response.setHeader(requestIdHeader, requestId);
+    return answer(asked, request, response);
+  });
+}
+
+async function answer(asked: Asked, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { log } = asked.services;
   const startedMs = performance.now();
   // Null for a request target that is no valid path; no route matches then.
   const url = URL.parse(request.url ?? "", "http://worker");
   try {
-    const answer = await answerOf(asked, request, url).catch((error: unknown) => refuse(asked, error));
-    await send(response, answer);
+    const found = await answerOf(asked, request, url).catch((error: unknown) => refuse(asked, error));
+    await send(response, found);
   } catch (error) {
     // The client left or reading the picture failed: a cut connection shows that the body is incomplete.
     log.debug({ err: error }, "answer not sent in full");

@@ -159,6 +159,16 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
       expect((await direct.read(path)).json).toMatchObject({ status: 404, code: "not_found" });
   });
 
+  test("A14 C6 a request's id is in the answer, in problems and with the job", async () => {
+    const headers = { "x-request-id": "client-1" };
+    const refused = await direct.ask("/status/x", { headers });
+    expect(refused.headers.get("x-request-id")).toBe("client-1");
+    expect(await refused.json()).toMatchObject({ code: "not_found", requestId: "client-1" });
+    const id = await submit({ prompt: "a cup", workflow: "t2i_sd15", width: 256, height: 256 }, headers);
+    expect(await readJob(opened.services, id)).toMatchObject({ requestId: "client-1" });
+    await untilEnded(id);
+  });
+
   test("A14 wrong bodies are refused with their fields, large ones without reading on", async () => {
     const post = (body: unknown, headers = {}) => direct.read("/CreateImageFromPrompt", { body, headers });
     expect((await post({ width: 3, colour: "red" })).json).toMatchObject({

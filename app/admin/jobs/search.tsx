@@ -51,7 +51,7 @@ const causes = [
   "worker_lost",
 ] as const satisfies readonly ErrorCode[];
 
-const textFilters = ["text", "owner", "queue", "node", "server"] as const;
+const textFilters = ["text", "owner", "session", "queue", "node", "server"] as const;
 const filterNames = [...textFilters, "status", "kind", "code"] as const;
 
 /** Reads the filters from the URL; unknown values are left out. */
@@ -95,7 +95,7 @@ function JobSearchBar() {
     <div
       role="search"
       aria-label={t("search")}
-      className="grid grid-cols-2 gap-2 md:grid-cols-4 xl:grid-cols-[2fr_1.3fr_1fr_1fr_1fr_1fr_1fr_1.3fr_auto]"
+      className="grid grid-cols-2 gap-2 md:grid-cols-4 xl:grid-cols-[2fr_1.7fr_1fr_1fr_1fr_1fr_1fr_1fr_1.3fr_auto]"
     >
       <TextFilter
         name="text"
@@ -110,6 +110,7 @@ function JobSearchBar() {
         placeholder={`${t("owner")}: ${t("ownerHint").toLowerCase()}`}
         className="max-md:col-span-2"
       />
+      <TextFilter name="session" label={t("session")} placeholder={t("session")} />
       <SelectFilter
         name="status"
         label={t("status")}

@@ -172,6 +172,20 @@ function usePeople(job: AnyStory): readonly Fact[] {
   return facts;
 }
 
+/** A link to the other jobs of the session. */
+function sessionFacts({ sessionId }: AnyStory, label: string): readonly Fact[] {
+  if (sessionId === null) return [];
+  const href = `/admin/jobs?session=${encodeURIComponent(sessionId)}`;
+  return [
+    [
+      label,
+      <Link key="session" href={href} className={link}>
+        {sessionId}
+      </Link>,
+    ],
+  ];
+}
+
 /** Owner, node, server and times of the job. */
 export function StoryFactList({ job }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
@@ -185,6 +199,9 @@ export function StoryFactList({ job }: { readonly job: AnyStory }) {
     ...(job.avoid.length > 0 ? [[t("avoid"), job.avoid.join(", ")] as const] : []),
     ...(job.externalId === null ? [] : [[t("externalId"), job.externalId] as const]),
     ...(job.notBefore === null ? [] : [[t("notBefore"), moment(job.notBefore)] as const]),
+    ...(job.maxRetries === null ? [] : [[t("maxRetries"), String(job.maxRetries)] as const]),
+    ...sessionFacts(job, t("session")),
+    ...(job.requestId === null ? [] : [[t("requestId"), job.requestId] as const]),
   ];
   return (
     <Panel title={t("facts")}>

@@ -98,6 +98,43 @@ function AnyTimeline({ job: { events } }: { readonly job: AnyStory }) {
   );
 }
 
+const levelStyles = {
+  info: "text-quiet",
+  warn: "text-warn",
+  error: "text-fail",
+  fatal: "text-fail",
+} as const;
+
+/** What the web and the workers logged about the job. */
+function LogPanel({ job: { logs } }: { readonly job: AnyStory }) {
+  const t = useTranslations("admin.story");
+  const format = useFormatter();
+  if (logs.length === 0) return null;
+  return (
+    <Panel title={t("log")}>
+      <ol aria-label={t("log")} className="divide-y divide-line border-y border-line text-xs">
+        {logs.map(({ number, at, level, node, process, message, data }) => (
+          <li key={number} className="py-2">
+            <span className="flex flex-wrap justify-between gap-x-6">
+              <span className="font-medium break-words">{message}</span>
+              <span className="tabular text-quiet">
+                <span className={levelStyles[level]}>{t(`levels.${level}`)}</span>
+                {` · ${node ?? process} · `}
+                <time dateTime={at}>{format.dateTime(new Date(at), { timeStyle: "medium" })}</time>
+              </span>
+            </span>
+            <span className="mt-0.5 block break-words text-quiet">
+              {Object.entries(data)
+                .map(([name, value]) => `${name}: ${shown(value)}`)
+                .join(" · ")}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
 /** The failure of the job: code, text for the owner, and details of the engine. */
 function FailurePanel({ job: { error, errorDetails } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
@@ -124,7 +161,7 @@ function shown(value: unknown): string {
 const isLong = (value: unknown) => typeof value === "string" && value.length > 40;
 
 /** The requested params and inputs. Admins do not see the owner's pictures. */
-function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnyStory }) {
+function SettingsPanel({ job: { params, inputs, facts, metadata } }: { readonly job: AnyStory }) {
   const t = useTranslations("admin.story");
   const roles = useTranslations("story.roles");
   const longTexts = Object.entries(params).filter(([, value]) => isLong(value));
@@ -144,6 +181,12 @@ function SettingsPanel({ job: { params, inputs, facts } }: { readonly job: AnySt
           ...rest.map(([name, value]) => [name, shown(value)] as const),
         ]}
       />
+      {Object.keys(metadata).length === 0 ? null : (
+        <details className="mt-4 text-xs">
+          <summary className="w-fit text-quiet hover:text-ink">{t("metadata")}</summary>
+          <Json value={metadata} />
+        </details>
+      )}
       {facts === null ? null : (
         <details className="mt-4 text-xs">
           <summary className="w-fit text-quiet hover:text-ink">{t("engineFacts")}</summary>
@@ -174,6 +217,7 @@ export function AnyJobStory({ id }: { readonly id: string }) {
               <StoryActions job={job} />
               <FailurePanel job={job} />
               <AnyTimeline job={job} />
+              <LogPanel job={job} />
             </div>
             <div className="flex min-w-0 flex-col gap-8 max-xl:wide:col-start-1">
               <PlacementPanel job={job} />

@@ -73,23 +73,38 @@ describe("problems", () => {
   });
 });
 
-test("A12 a job says which worker and which server had it last, and since when", async () => {
+test("A12 a job says which worker and which server had it last, since when and for how long", async () => {
   const { services } = fixture;
   const nodeId = await addNode(services);
   const startedAt = new Date("2026-01-02T03:04:05.000Z");
+  const endedAt = new Date("2026-01-02T03:04:09.250Z");
   const { jobs, nodes } = schema;
   const before = await (await send(`/jobs/${owner.jobId}`, { headers: bearer() })).json();
-  expect(before).toMatchObject({ queue: "cpu-light", attempt: 0, node: null, server: null, startedAt: null });
-  await services.db.update(jobs).set({ nodeId, server: "http://gpu1:8188", startedAt, attempt: 2 });
+  const nowhere = { node: null, server: null, executedBy: null };
+  const never = { startedAt: null, endedAt: null, processingMs: null };
+  expect(before).toMatchObject({ queue: "cpu-light", attempt: 0, engine: "local", workflow: null });
+  expect(before).toMatchObject({ ...nowhere, ...never });
+  const run = { nodeId, server: "http://gpu1:8188", startedAt, attempt: 2 };
+  await services.db.update(jobs).set({ ...run, endedAt });
   const [node] = await services.db.select().from(nodes).where(eq(nodes.id, nodeId));
   const after = await (await send(`/jobs/${owner.jobId}`, { headers: bearer() })).json();
   expect(after).toMatchObject({
     attempt: 2,
     node: node?.name,
     server: "gpu1:8188",
+    executedBy: `${node?.name} @ gpu1:8188`,
     startedAt: "2026-01-02T03:04:05.000Z",
+    endedAt: "2026-01-02T03:04:09.250Z",
+    processingMs: 4_250,
   });
-  await services.db.update(jobs).set({ nodeId: null, server: null, startedAt: null, attempt: 0 });
+  await services.db.update(jobs).set({ server: null, endedAt: null });
+  const local = await (await send(`/jobs/${owner.jobId}`, { headers: bearer() })).json();
+  expect(local).toMatchObject({ executedBy: node?.name, endedAt: null, processingMs: null });
+  // Cancelled while it waited for its next attempt: the start is that of an earlier one.
+  await services.db.update(jobs).set({ nodeId: null, endedAt });
+  const waited = await (await send(`/jobs/${owner.jobId}`, { headers: bearer() })).json();
+  expect(waited).toMatchObject({ ...nowhere, processingMs: null });
+  await services.db.update(jobs).set({ startedAt: null, endedAt: null, attempt: 0 });
 });
 
 describe("S5 requests forged by another site", () => {

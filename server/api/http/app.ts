@@ -1,6 +1,13 @@
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError, issuesOf, originOf, ruleOf } from "../../platform/index.ts";
+import {
+  AppError,
+  issuesOf,
+  originOf,
+  requestIdHeader,
+  ruleOf,
+  underRequestId,
+} from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
 import { directUploadRoutes } from "./direct-uploads.ts";
@@ -37,11 +44,14 @@ export function handleHttp(services: Services, request: Request): Promise<Respon
 /** The HTTP API under /api/v1 as one fetch handler: `createHttpApp(services).fetch(request)`. */
 export function createHttpApp(services: Services): Hono {
   const app = new Hono().basePath(httpBasePath);
-  app.use(async (context, next) => {
-    const startedAtMs = performance.now();
-    await next();
-    logRequest(services, context, startedAtMs);
-  });
+  app.use((context, next) =>
+    underRequestId(context.req.header(requestIdHeader), async (requestId) => {
+      const startedAtMs = performance.now();
+      await next();
+      context.header(requestIdHeader, requestId);
+      logRequest(services, context, startedAtMs);
+    }),
+  );
   app.onError((error) => {
     const appError = classifyError(error);
     if (ruleOf(appError.code).httpStatus >= 500)

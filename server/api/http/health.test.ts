@@ -439,7 +439,13 @@ describe("health", () => {
           new Request(`${testOrigin}/api/v1/jobs?secret=canary-query`, {
             method: "POST",
             headers: { ...key, authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-            body: JSON.stringify({ kind: "text_to_image", params: { prompt: "canary-prompt" }, inputs: {} }),
+            body: JSON.stringify({
+              kind: "text_to_image",
+              params: { prompt: "canary-prompt" },
+              inputs: {},
+              sessionId: "canary-session",
+              metadata: { note: "canary-metadata" },
+            }),
           }),
         );
       const writeAll = async () => {

@@ -35,6 +35,10 @@ const jobSchema = z.object({
   node: z.string().nullable(),
   /** Host and port of the ComfyUI or IOPaint server of the last attempt; null for the local engine. */
   server: z.string().nullable(),
+  executedBy: z
+    .string()
+    .nullable()
+    .describe("Worker of the last attempt, with its server if it used one: `Worker-A @ 192.168.0.107:8188`"),
   progress: z.number().min(0).max(1),
   stage: z.string().nullable(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
@@ -43,9 +47,24 @@ const jobSchema = z.object({
   outputs: z.array(z.object({ imageId: z.uuid(), url: z.string() })),
   retention: z.enum(["keep", "ephemeral"]),
   retryOf: z.uuid().nullable(),
+  maxRetries: z
+    .number()
+    .int()
+    .nullable()
+    .describe("As in the request, at most as many as the studio allows; null when the request had none"),
+  sessionId: z.string().nullable(),
+  metadata: z.record(z.string(), z.unknown()),
+  requestId: z.string().nullable().describe("`X-Request-Id` of the request that submitted the job"),
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime().nullable(),
+  processingMs: z
+    .number()
+    .int()
+    .nullable()
+    .describe(
+      "From the start of the last attempt to its end; null before, and if the job ended while it waited",
+    ),
 });
 
 const range = z.tuple([z.number(), z.number()]);
@@ -72,8 +91,9 @@ const jobPageSchema = z.object({ items: z.array(jobSchema), nextCursor: z.string
 
 /** The public form of a job, without the data on how its place was chosen. */
 function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
-  const { id, kind, status, engine, workflow, params, queue, attempt, node, server, progress, stage } = job;
-  const { retention, retryOf, createdAt, startedAt, endedAt } = job;
+  const { id, kind, status, engine, workflow, params, queue, attempt, progress, stage } = job;
+  const { node, server, executedBy, createdAt, startedAt, endedAt, processingMs } = job;
+  const { retention, retryOf, maxRetries, sessionId, metadata, requestId } = job;
   const downgrade = job.placement?.downgrade;
   return {
     id,
@@ -86,6 +106,7 @@ function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     attempt,
     node,
     server,
+    executedBy,
     progress,
     stage,
     ...(job.error ? { error: { code: job.error.code, message: job.error.message } } : {}),
@@ -96,9 +117,14 @@ function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
     })),
     retention,
     retryOf,
+    maxRetries,
+    sessionId,
+    metadata,
+    requestId,
     createdAt,
     startedAt,
     endedAt,
+    processingMs,
   };
 }
 

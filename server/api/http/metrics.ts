@@ -1,11 +1,15 @@
 import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { classifyError } from "../requests.ts";
+import { classifyError, withRequestId } from "../requests.ts";
 import { problemResponse, requireCaller } from "./route.ts";
 
 /** GET /metrics: the figures of the admin pages as OpenMetrics, for an admin's API key (401 and 403 for others). */
-export async function metricsResponse(services: Services, request: Request): Promise<Response> {
+export function metricsResponse(services: Services, request: Request): Promise<Response> {
+  return withRequestId(request, () => answerOrRefuse(services, request));
+}
+
+async function answerOrRefuse(services: Services, request: Request): Promise<Response> {
   try {
     return await answer(services, request);
   } catch (error) {

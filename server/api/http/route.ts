@@ -28,6 +28,7 @@ export const problemSchema = z.object({
     .array(z.object({ path: z.string(), message: z.string() }))
     .optional()
     .describe("The wrong fields"),
+  requestId: z.string().optional().describe("Names the request in the studio's log, as `X-Request-Id` does"),
 });
 
 /** An error as `application/problem+json`. */

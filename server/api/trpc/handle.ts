@@ -1,6 +1,6 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Services } from "../../services.ts";
-import { maxJsonBytes, readLimited } from "../requests.ts";
+import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
 import { createContext, t } from "./init.ts";
 import { jobsRouter } from "./jobs.ts";
@@ -28,7 +28,11 @@ function refuse(status: number, message: string): Response {
 }
 
 /** Answers a tRPC request: queries by GET, mutations by POST with JSON, subscriptions as server-sent events. */
-export async function handleTrpc(services: Services, request: Request): Promise<Response> {
+export function handleTrpc(services: Services, request: Request): Promise<Response> {
+  return withRequestId(request, () => answer(services, request));
+}
+
+async function answer(services: Services, request: Request): Promise<Response> {
   let bounded = request;
   if (request.method === "POST") {
     // Pages of other sites can send forms and plain text without asking first, but not JSON.

@@ -2,7 +2,14 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import superjson from "superjson";
 import { z } from "zod";
 import { type Caller, resolveCaller } from "../../accounts/index.ts";
-import { AppError, type ErrorCode, isAppError, issuesOf, ruleOf } from "../../platform/index.ts";
+import {
+  AppError,
+  currentRequestId,
+  type ErrorCode,
+  isAppError,
+  issuesOf,
+  ruleOf,
+} from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { classifyError } from "../requests.ts";
 
@@ -10,6 +17,8 @@ import { classifyError } from "../requests.ts";
 export interface TrpcContext {
   readonly services: Services;
   readonly request: Request;
+  /** Of the HTTP request, also for its stream, which goes on after the answer; null outside of one. */
+  readonly requestId: string | null;
   /** The caller; resolved once per request, however many procedures a batch holds. */
   findCaller(): Promise<Caller | null>;
 }
@@ -19,6 +28,7 @@ export function createContext(services: Services, request: Request): TrpcContext
   return {
     services,
     request,
+    requestId: currentRequestId(),
     findCaller: () => (found ??= resolveCaller(services, request.headers)),
   };
 }
@@ -72,7 +82,7 @@ export function toTrpcError(error: unknown): TRPCError {
   return new TRPCError({ code, message: appError.message, cause: appError });
 }
 
-/** The tRPC instance; its error shape adds `data.appCode` (closed table) and `data.details` and never a stack. */
+/** The tRPC instance; its error shape adds `data.appCode` (closed table), `data.details` and `data.requestId`, and never a stack. */
 export const t = initTRPC.context<TrpcContext>().create({
   transformer: superjson,
   isDev: false,
@@ -80,7 +90,7 @@ export const t = initTRPC.context<TrpcContext>().create({
     ping: { enabled: true, intervalMs: 10_000 },
     client: { reconnectAfterInactivityMs: 25_000 },
   },
-  errorFormatter({ shape, error }) {
+  errorFormatter({ shape, error, ctx }) {
     const appError = appErrorOf(error);
     return {
       ...shape,
@@ -91,6 +101,7 @@ export const t = initTRPC.context<TrpcContext>().create({
         path: shape.data.path,
         appCode: appError.code,
         details: appError.details ?? null,
+        requestId: ctx?.requestId ?? null,
       },
     };
   },

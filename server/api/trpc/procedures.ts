@@ -15,6 +15,8 @@ function log(call: Call, error: unknown): void {
     procedure: call.path,
     type: call.type,
     durationMs: Math.round(performance.now() - call.startedAtMs),
+    // Explicit, since a stream ends long after the answer to its request.
+    ...(call.ctx.requestId === null ? {} : { requestId: call.ctx.requestId }),
   };
   const { log } = call.ctx.services;
   if (error === undefined) {

@@ -139,6 +139,14 @@ export const jobs = pgTable(
     facts: jsonb("facts").$type<Record<string, unknown>>(),
     retryOf: uuid("retry_of"),
     retryNumber: integer("retry_number"),
+    /** Charged attempts after the first that the client allows; null: `limits.maxCharged` alone decides. */
+    maxRetries: smallint("max_retries"),
+    /** The client's own mark for jobs that belong together. */
+    sessionId: text("session_id"),
+    /** Free JSON of the client; null when the request had none. */
+    metadata: jsonb("metadata").$type<Record<string, unknown>>(),
+    /** Id of the HTTP request that submitted the job. */
+    requestId: text("request_id"),
     cancelRequestedAt: at("cancel_requested_at"),
     createdAt: at("created_at").notNull().defaultNow(),
     queuedAt: at("queued_at"),
@@ -176,6 +184,9 @@ export const jobs = pgTable(
       .on(table.status, table.id)
       .where(sql`${table.status} in ('failed', 'cancelled')`),
     uniqueIndex("jobs_retry").on(table.retryOf, table.retryNumber),
+    index("jobs_session")
+      .on(table.sessionId, table.id)
+      .where(sql`${table.sessionId} is not null`),
     index("jobs_ephemeral")
       .on(table.endedAt)
       .where(sql`${table.retention} = 'ephemeral'`),
