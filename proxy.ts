@@ -12,7 +12,7 @@ function contentSecurityPolicy(nonce: string): string {
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ""}`,
     // Style attributes carry sizes and positions; a nonce cannot allow them.
     "style-src 'self' 'unsafe-inline'",
-    `img-src 'self' blob: data:${bucket}`,
+    "img-src 'self' blob: data:",
     "font-src 'self'",
     `connect-src 'self'${bucket}${isDevelopment ? " ws:" : ""}`,
     "worker-src 'self' blob:",

@@ -28,7 +28,8 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./accounts.ts")).resetPassword,
   },
   storage: {
-    summary: "copy --to bucket|files [--verify]: moves the pictures between the data folder and the bucket",
+    summary:
+      "copy --to bucket|files [--verify] [--move]: copies the pictures between the data folder and the bucket",
     load: async () => (await import("./storage.ts")).storage,
   },
   logs: {

@@ -3,7 +3,7 @@ import { isAppError, parseEnv } from "@atelier/server/platform";
 import { openBucket, openLocalDisk } from "@atelier/server/storage";
 import { parseFlags } from "./flags.ts";
 
-const usage = "Usage: atelier storage copy --to bucket|files [--verify]";
+const usage = "Usage: atelier storage copy --to bucket|files [--verify] [--move]";
 const printMs = 1_000;
 
 /**
@@ -13,7 +13,11 @@ const printMs = 1_000;
 export async function storage([command, ...args]: string[]): Promise<number> {
   const flags = parseFlags({
     args,
-    options: { to: { type: "string", default: "" }, verify: { type: "boolean", default: false } },
+    options: {
+      to: { type: "string", default: "" },
+      verify: { type: "boolean", default: false },
+      move: { type: "boolean", default: false },
+    },
     required: ["to"],
     usage,
   });
@@ -37,6 +41,7 @@ export async function storage([command, ...args]: string[]): Promise<number> {
       from,
       to,
       isVerified: flags.verify,
+      isMove: flags.move,
       onProgress(progress) {
         if (performance.now() - printedAtMs < printMs) return;
         printedAtMs = performance.now();

@@ -27,7 +27,9 @@ export interface WorkOnceInput {
 export async function workOnce(services: Services, { engines, waitMs }: WorkOnceInput): Promise<void> {
   // First, so that a signal during the start is caught too.
   const stop = onceStopped();
-  if ((await checkStore(services)) === "other") throw new AppError("storage_unavailable", otherStoreReason);
+  const store = await checkStore(services);
+  if (store !== "own")
+    throw new AppError("storage_unavailable", store === "other" ? otherStoreReason : undefined);
   const jobLogs = keepJobLogs(services);
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);

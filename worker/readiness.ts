@@ -22,7 +22,8 @@ export function createReadiness(services: ReadinessServices): Readiness {
   const { log, config } = services;
   let hasSpace = true;
   let freeBytes: number | null = null;
-  let store: StoreState = "own";
+  // Nothing is claimed before the first answer.
+  let store: StoreState = "away";
   let storeCheckedAtMs = -Infinity;
   async function refreshSpace(): Promise<void> {
     const found = await readFreeSpace(services).catch((error: unknown) => {

@@ -8,7 +8,7 @@ export function letsGuestsIn(): boolean {
 /** The session cookie of better-auth, with or without the prefix of secure cookies. */
 export const sessionCookie = /atelier\.session_token$/;
 
-/** Where pages send pictures to and get them from: the origin of the bucket; null when pictures are files of the studio. */
+/** Where pages send pictures to: the origin of the bucket; null when pictures are files of the studio. */
 export function bucketOrigin(): string | null {
   // Read without the services, for the same reason.
   // oxlint-disable-next-line no-restricted-properties
@@ -16,5 +16,6 @@ export function bucketOrigin(): string | null {
   if (!S3_BUCKET?.trim()) return null;
   const endpoint = S3_PUBLIC_ENDPOINT?.trim() || S3_ENDPOINT?.trim();
   if (endpoint) return new URL(endpoint).origin;
-  return `https://${S3_BUCKET}.s3.${S3_REGION?.trim() || "us-east-1"}.amazonaws.com`;
+  const region = S3_REGION?.trim() || "us-east-1";
+  return `https://s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
 }

@@ -11,6 +11,25 @@ declare global {
   var atelierServices: Promise<Services> | undefined;
 }
 
+/** Throws ConfigurationError, with the services closed, when the image store is not the studio's. */
+async function requireOwnStore(services: Services): Promise<void> {
+  // Without the database or the store requests tell what is away; the store is compared when both are back.
+  const state = await checkStore(services).catch(() => "away");
+  if (state === "away")
+    setTimeout(
+      () => void requireOwnStore(services).catch(forgetServices),
+      services.config.timing.probeMs,
+    ).unref();
+  if (state !== "other") return;
+  await services.close();
+  throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
+}
+
+/** The next request opens the services again, and is told why they cannot be used. */
+function forgetServices(): void {
+  globalThis.atelierServices = undefined;
+}
+
 async function open(): Promise<Services> {
   // Only the owner of the process may read pictures and logs; the supervisor sets this too, a bare `next start` does not.
   process.umask(0o077);
@@ -19,11 +38,7 @@ async function open(): Promise<Services> {
   const env = readWebEnv(process.env);
   const config = await loadConfig(env.ATELIER_CONFIG);
   const services = await openServices({ env, config, name: "web" });
-  // Without the database or the store requests tell what is away.
-  if ((await checkStore(services).catch(() => "away")) === "other") {
-    await services.close();
-    throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
-  }
+  await requireOwnStore(services);
   keepJobLogs(services);
   return services;
 }

@@ -14,6 +14,7 @@ CREATE TABLE "direct_uploads" (
 CREATE TABLE "studio" (
 	"id" integer PRIMARY KEY DEFAULT 1 NOT NULL,
 	"store_mark" text,
+	"store_marked_at" timestamp with time zone,
 	"orphans_swept_at" timestamp with time zone,
 	CONSTRAINT "studio_one_row" CHECK ("studio"."id" = 1)
 );

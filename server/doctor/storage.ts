@@ -41,10 +41,9 @@ export async function checkStoreMark(env: Env, databaseUrl: string): Promise<Che
   const disk = await openDisk(env);
   try {
     const wanted = await withClient(databaseUrl, readStoredMark);
-    if (wanted === null) return passed(name, "is marked by the first process that starts");
-    return (await readMark(disk)) === wanted
-      ? passed(name, "is the studio's")
-      : failed(name, otherStoreReason);
+    const found = await readMark(disk);
+    if (wanted === null && found === null) return passed(name, "is marked by the first process that starts");
+    return found === wanted ? passed(name, "is the studio's") : failed(name, otherStoreReason);
   } catch (error) {
     return failed(name, `cannot be compared with the studio's (${reasonOf(error)})`);
   } finally {

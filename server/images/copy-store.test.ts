@@ -30,8 +30,8 @@ afterAll(async () => {
   await s3.destroy();
 });
 
-const copy = (from: ImageDisk, to: ImageDisk, isVerified = false) =>
-  copyStore({ from, to, isVerified, onProgress: () => undefined });
+const copy = (from: ImageDisk, to: ImageDisk, change: { isVerified?: boolean; isMove?: boolean } = {}) =>
+  copyStore({ from, to, isVerified: false, isMove: false, onProgress: () => undefined, ...change });
 
 test("A16 a copy that was broken off is refused as a store, and goes on where it ended", async () => {
   const { services } = opened;
@@ -40,6 +40,7 @@ test("A16 a copy that was broken off is refused as a store, and goes on where it
     from: files,
     to: bucket,
     isVerified: false,
+    isMove: true,
     onProgress({ copied }) {
       if (copied === 4) throw over;
     },
@@ -47,15 +48,21 @@ test("A16 a copy that was broken off is refused as a store, and goes on where it
   await expect(broken).rejects.toThrow(over);
   expect(await checkStore({ ...services, disk: bucket })).toBe("other");
   const rest = await copy(files, bucket);
-  expect(rest.copied + rest.skipped).toBe(10);
+  expect(rest.copied + rest.skipped).toBe(9);
   expect(rest.skipped).toBeGreaterThanOrEqual(4);
+  expect(await checkStore({ ...services, disk: bucket })).toBe("other");
+  expect(await copy(files, bucket, { isVerified: true, isMove: true })).toMatchObject({
+    copied: 0,
+    skipped: 9,
+  });
+  // From here on the old store is refused, so that no process that was forgotten goes on with it.
+  expect(await checkStore(services)).toBe("other");
   expect(await checkStore({ ...services, disk: bucket })).toBe("own");
   for (const id of ids) {
     const { body } = await openFile({ ...services, disk: bucket }, { ownerId, id, variant: "original" });
     expect(body).not.toBeNull();
     body?.destroy();
   }
-  expect(await copy(files, bucket, true)).toMatchObject({ copied: 0, skipped: 10 });
 });
 
 test("A16 the way back gives the same files, and a damaged copy is found", async () => {
@@ -63,12 +70,24 @@ test("A16 the way back gives the same files, and a damaged copy is found", async
   const keys = await listObjects(services);
   await removePrefix(files, "users");
   expect(await listObjects(services)).toEqual([]);
-  expect(await copy(bucket, openLocalDisk(services.env), true)).toMatchObject({ copied: 9, skipped: 1 });
+  expect(await copy(bucket, openLocalDisk(services.env), { isVerified: true })).toMatchObject({ copied: 9 });
   expect(await listObjects(services)).toEqual(keys);
   const file = path.join(services.env.ATELIER_DATA_DIR, "files", keys[0] ?? "");
   await truncate(file, 10);
   expect(await copy(bucket, files)).toMatchObject({ copied: 1 });
   const { size } = await stat(file);
   await writeFile(file, Buffer.alloc(size));
-  await expect(copy(bucket, files, true)).rejects.toThrow(/differs in the copy/);
+  await expect(copy(bucket, files, { isVerified: true })).rejects.toThrow(/differs in the copy/);
+});
+
+test("A16 neither a source without a mark nor another studio's store as target is copied", async () => {
+  const other = await createTestServices();
+  try {
+    await expect(copy(other.services.disk, bucket)).rejects.toMatchObject({ code: "conflict" });
+    expect(await checkStore(other.services)).toBe("own");
+    await expect(copy(bucket, other.services.disk)).rejects.toMatchObject({ code: "conflict" });
+    expect(await listObjects(other.services)).toEqual([]);
+  } finally {
+    await other.close();
+  }
 });

@@ -1,4 +1,7 @@
 import { createHash } from "node:crypto";
+import path from "node:path";
+import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { AppError } from "../platform/index.ts";
 import {
   findObject,
@@ -7,9 +10,11 @@ import {
   listObjects,
   openObject,
   putAll,
+  removePrefix,
+  storageFailure,
 } from "../storage/index.ts";
 import { mimeOfKey } from "./image.ts";
-import { markKey } from "./store-mark.ts";
+import { markKey, readMark } from "./store-mark.ts";
 
 /** Objects that are copied at once: most are small, so the way to the server is what takes time. */
 const atOnce = 8;
@@ -26,17 +31,21 @@ interface CopyInput {
   readonly to: ImageDisk;
   /** Reads both sides of every object and compares, also of those that were there already. */
   readonly isVerified: boolean;
+  /** The last copy, with all processes stopped: the mark moves along, so that the old store is refused from then on. */
+  readonly isMove: boolean;
   readonly onProgress: (progress: CopyProgress) => void;
 }
 
 /**
- * Copies every object of a store that is not yet in the other one, the mark of the store last: a store without it is
- * refused, so nobody uses half a copy. May be run again at any time and goes on where it was ended. Objects never change,
- * so one of the same size is the same. Throws `storage_unavailable`.
+ * Copies every object of a store that is not yet in the other one. May be run again at any time and goes on where it was
+ * ended. Objects never change, so one of the same size is the same. Nobody uses a copy without the mark of the store,
+ * which a move takes along at its end. Throws `storage_unavailable`, `conflict` when one of the stores is the wrong one.
  */
-export async function copyStore({ from, to, isVerified, onProgress }: CopyInput): Promise<CopyProgress> {
+export async function copyStore(input: CopyInput): Promise<CopyProgress> {
+  const { from, to, isVerified, isMove, onProgress } = input;
+  const mark = await requireMarks(from, to);
   const total = { copied: 0, skipped: 0, copiedBytes: 0 };
-  const copy = async ({ key, readMetaData }: Pick<ListedObject, "key" | "readMetaData">) => {
+  const copy = async ({ key, readMetaData }: ListedObject) => {
     const found = await readMetaData();
     // Deleted since it was listed.
     if (!found) return;
@@ -57,8 +66,24 @@ export async function copyStore({ from, to, isVerified, onProgress }: CopyInput)
         await Promise.all(page.slice(at, at + atOnce).map(copy));
     }
   }
-  await copy({ key: markKey, readMetaData: () => findObject(from, markKey) });
+  if (isMove) {
+    await putAll(to, [{ key: markKey, bytes: Buffer.from(mark), mime: "text/plain" }]);
+    await removePrefix(from, path.posix.dirname(markKey));
+  }
   return total;
+}
+
+/** The mark of the source, which the target has too or lacks. Throws `conflict`. */
+async function requireMarks(from: ImageDisk, to: ImageDisk): Promise<string> {
+  const [mark, other] = [await readMark(from), await readMark(to)];
+  if (mark === null)
+    throw new AppError(
+      "conflict",
+      "The source is not the store of a studio: it has no mark. Is it the right one? A studio marks its store when it starts.",
+    );
+  if (other !== null && other !== mark)
+    throw new AppError("conflict", "The target is the store of another studio. Choose an empty one.");
+  return mark;
 }
 
 interface CopiedObject {
@@ -70,9 +95,10 @@ interface CopiedObject {
 async function copyObject({ from, to, key }: CopiedObject): Promise<void> {
   const found = await openObject(from, key);
   if (!found) return;
-  const chunks: Buffer[] = [];
-  for await (const chunk of found.stream) chunks.push(chunk);
-  await putAll(to, [{ key, bytes: Buffer.concat(chunks), mime: mimeOfKey(key) }]);
+  const bytes = await buffer(found.stream).catch((error: unknown) => {
+    throw storageFailure(error);
+  });
+  await putAll(to, [{ key, bytes, mime: mimeOfKey(key) }]);
 }
 
 async function requireEqual({ from, to, key }: CopiedObject): Promise<void> {
@@ -86,6 +112,8 @@ async function hashObject(disk: ImageDisk, key: string): Promise<string | null> 
   const found = await openObject(disk, key);
   if (!found) return null;
   const hash = createHash("sha256");
-  for await (const chunk of found.stream) hash.update(chunk);
+  await pipeline(found.stream, hash).catch((error: unknown) => {
+    throw storageFailure(error);
+  });
   return hash.digest("hex");
 }

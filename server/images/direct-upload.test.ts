@@ -118,7 +118,7 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     });
     expect((await incoming(services)).filter((key) => key.includes(begun.id))).toEqual([]);
     await expect(finishUpload(services, { ownerId, id: begun.id, signal })).rejects.toMatchObject({
-      code: "not_found",
+      code: "conflict",
     });
   });
 

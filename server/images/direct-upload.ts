@@ -4,12 +4,19 @@ import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { and, count, eq, lt, sql } from "drizzle-orm";
+import { and, count, eq, isNull, lt, or, sql } from "drizzle-orm";
 import { z } from "zod";
-import { schema } from "../db/index.ts";
-import { AppError, isAppError, isId, newId, ruleOf } from "../platform/index.ts";
+import { type Db, schema } from "../db/index.ts";
+import { AppError, isAppError, isId, isOutOfSpace, newId, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { openObject, putAll, type SignedPut, storageFailure, withTempFolder } from "../storage/index.ts";
+import {
+  openObject,
+  putAll,
+  type SignedPut,
+  signedPutMs,
+  storageFailure,
+  withTempFolder,
+} from "../storage/index.ts";
 import { takeDecodeTurn } from "./files.ts";
 import { findOwnImage, type ImageView, type IngestedImage, toImageView } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
@@ -65,17 +72,27 @@ export async function beginUpload(
   if (sizeBytes > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
   const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
   if (known) return { known: toImageView(known, null) };
-  await checkQuota(db, config, { ownerId, role, sizeBytes });
-  const [open] = await db
-    .select({ uploads: count() })
-    .from(directUploads)
-    .where(and(eq(directUploads.ownerId, ownerId), sql`${directUploads.imageId} is null`));
-  if ((open?.uploads ?? 0) >= maxOpen)
+  const open = await readOpen(db, ownerId);
+  await checkQuota(db, config, { ownerId, role, sizeBytes: sizeBytes + open.sizeBytes });
+  if (open.uploads >= maxOpen)
     throw new AppError("rate_limited", "You have begun too many uploads. Finish some, or wait an hour.");
   const id = newId();
   const put = await disk.driver.signPut(incomingKey({ id }), { mime, sizeBytes, sha256 });
   await db.insert(directUploads).values({ id, ownerId, role, name, mime, sizeBytes, sha256 });
   return { id, put };
+}
+
+/** Uploads of an owner that may still put a file into the store: a signed link works until it expires, also after the end. */
+async function readOpen(db: Db, ownerId: string): Promise<{ uploads: number; sizeBytes: number }> {
+  const isSendable = sql`${directUploads.createdAt} > now() - ${signedPutMs} * interval '1 millisecond'`;
+  const [open] = await db
+    .select({
+      uploads: count(sql`case when ${directUploads.imageId} is null then 1 end`),
+      sizeBytes: sql`coalesce(sum(${directUploads.sizeBytes}), 0)`.mapWith(Number),
+    })
+    .from(directUploads)
+    .where(and(eq(directUploads.ownerId, ownerId), or(isNull(directUploads.imageId), isSendable)));
+  return open ?? { uploads: 0, sizeBytes: 0 };
 }
 
 interface OwnUpload {
@@ -102,6 +119,7 @@ export async function receiveUpload(
   { body, ...own }: OwnUpload & { readonly body: () => Readable },
 ): Promise<void> {
   const row = await findOwn(services, own);
+  if (row.imageId !== null) throw new AppError("conflict", "This upload is finished.");
   await withTempFolder(services.env, async (folder) => {
     const file = path.join(folder, "file");
     await pipeline(body(), limitTo(row.sizeBytes), createWriteStream(file));
@@ -144,7 +162,7 @@ export async function finishUpload(
   try {
     const image = await withTempFolder(services.env, async (folder) => {
       const file = path.join(folder, "file");
-      await fetchTo(services, row, file);
+      await fetchTo(services, { row, file, signal });
       const { ownerId, role, name } = row;
       return ingest(services, { ownerId, role, name, bytes: file, signal });
     });
@@ -152,7 +170,8 @@ export async function finishUpload(
     await discardObjects(services, [incomingPrefix(row)]);
     return image;
   } catch (error) {
-    if (isFinal(error)) await forget(services, row);
+    // The row stays: until it expires, its link may put the file there again.
+    if (isFinal(error)) await discardObjects(services, [incomingPrefix(row)]);
     throw error;
   }
 }
@@ -162,13 +181,11 @@ function isFinal(error: unknown): boolean {
   return isAppError(error) && error.code !== "conflict" && ruleOf(error.code).httpStatus < 500;
 }
 
-async function forget(services: Services, row: Row): Promise<void> {
-  await services.db.delete(directUploads).where(eq(directUploads.id, row.id));
-  await discardObjects(services, [incomingPrefix(row)]);
-}
-
 /** Copies the file that has arrived to a local one and compares it with what was announced. */
-async function fetchTo(services: Pick<Services, "disk">, row: Row, file: string): Promise<void> {
+async function fetchTo(
+  services: Pick<Services, "disk">,
+  { row, file, signal }: { readonly row: Row; readonly file: string; readonly signal: AbortSignal },
+): Promise<void> {
   const found = await openObject(services.disk, incomingKey(row));
   if (!found) throw new AppError("conflict", "The file has not arrived yet.");
   if (found.sizeBytes !== row.sizeBytes) {
@@ -186,9 +203,11 @@ async function fetchTo(services: Pick<Services, "disk">, row: Row, file: string)
         }
       },
       createWriteStream(file),
+      { signal },
     );
   } catch (error) {
-    throw storageFailure(error);
+    // A full disk here is no fault of the store.
+    throw signal.aborted || isOutOfSpace(error) ? error : storageFailure(error);
   }
   if (row.sha256 !== null && hash.digest("hex") !== row.sha256) throw notAnnounced();
 }

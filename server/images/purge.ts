@@ -18,6 +18,7 @@ import type { Services } from "../services.ts";
 import { type ListedObject, listObjects, removePrefix } from "../storage/index.ts";
 import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
+import { checkStore } from "./store-mark.ts";
 
 const { images, jobInputs, jobOutputs, jobs, studio } = schema;
 
@@ -152,7 +153,8 @@ const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/\d+\/\
  * lists the whole store.
  */
 export async function sweepOrphansInTurn(services: SweepServices): Promise<void> {
-  if (!(await takeOrphanSweep(services))) return;
+  // Of another installation's objects none has a row here.
+  if ((await checkStore(services)) !== "own" || !(await takeOrphanSweep(services))) return;
   try {
     await sweepOrphanObjects(services);
   } catch (error) {

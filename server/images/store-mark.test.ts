@@ -5,6 +5,7 @@ import { addUser, readSample } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { openLocalDisk } from "../storage/index.ts";
 import { checkStore, ingest, readMark } from "./index.ts";
@@ -53,6 +54,14 @@ test("A16 an installation that is older than the mark knows its store by the new
   await ingest(services, { ownerId, role: "upload", bytes: await readSample("coffee.png") });
   expect(await checkStore(withStore(elsewhere))).toBe("other");
   expect(await readMark(withStore(elsewhere).disk)).toBeNull();
+  expect(await checkStore(services)).toBe("own");
+});
+
+test("A16 a process that ended between the row and the object, or after it, locks nobody out", async () => {
+  const { services } = opened;
+  await services.db.insert(schema.studio).values({ storeMark: newId() });
+  expect(await checkStore(services)).toBe("own");
+  await services.db.update(schema.studio).set({ storeMarkedAt: null });
   expect(await checkStore(services)).toBe("own");
 });
 

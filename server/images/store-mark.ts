@@ -22,21 +22,37 @@ export const otherStoreReason =
 
 type Marked = Pick<Services, "db" | "disk" | "log">;
 
+/** A store that hangs is away. */
+const checkMs = 5_000;
+
 /**
  * Compares the mark in the image store with the one in the database: two processes with different stores would lose each
  * other's pictures. The first process of an installation makes the mark. Throws only when the database is away.
  */
 export async function checkStore(services: Marked): Promise<StoreState> {
-  const { db, disk, log } = services;
-  const [row] = await db.select({ mark: studio.storeMark }).from(studio);
+  const { promise: late, resolve } = Promise.withResolvers<StoreState>();
+  const timer = setTimeout(() => resolve("away"), checkMs);
   try {
-    if (row?.mark) return (await readMark(disk)) === row.mark ? "own" : "other";
-    return await db.transaction((tx) => makeMark(tx, disk));
+    return await Promise.race([compareMarks(services), late]);
   } catch (error) {
     if (!isStorageError(error)) throw error;
-    log.warn({ err: error }, "the mark of the image store cannot be read");
+    services.log.warn({ err: error }, "the mark of the image store cannot be read");
     return "away";
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+async function compareMarks({ db, disk }: Marked): Promise<StoreState> {
+  const [row] = await db.select().from(studio);
+  if (row?.storeMarkedAt) return (await readMark(disk)) === row.storeMark ? "own" : "other";
+  // Committed before the object is written: a process that ends in between leaves a mark that the next one knows.
+  const storeMark = sql`coalesce(${studio.storeMark}, excluded.store_mark)`;
+  await db
+    .insert(studio)
+    .values({ storeMark: newId() })
+    .onConflictDoUpdate({ target: studio.id, set: { storeMark } });
+  return db.transaction((tx) => makeMark(tx, disk));
 }
 
 function isStorageError(error: unknown): boolean {
@@ -58,27 +74,30 @@ export async function readMark(disk: Services["disk"]): Promise<string | null> {
   }
 }
 
-/** One process makes the mark while others wait for the row. */
+/** One process makes the mark while others wait for the row. Safe to repeat. */
 async function makeMark(tx: Tx, disk: Services["disk"]): Promise<StoreState> {
-  await tx.insert(studio).values({}).onConflictDoNothing();
-  const [row] = await tx.select({ mark: studio.storeMark }).from(studio).for("update");
+  const [row] = await tx.select().from(studio).for("update");
+  if (!row?.storeMark) return "away";
   const found = await readMark(disk);
-  if (row?.mark) return found === row.mark ? "own" : "other";
-  // Another installation's store: its sweep would remove our objects, and ours would remove its.
-  if (found !== null) return "other";
-  if (!(await hasNewestImage(tx, disk))) return "other";
-  const mark = newId();
-  await putAll(disk, [{ key: markKey, bytes: Buffer.from(mark), mime: "text/plain" }]);
-  await tx.update(studio).set({ storeMark: mark });
+  if (found !== row.storeMark) {
+    // Another installation's store: its sweep would remove our objects, and ours would remove its.
+    if (row.storeMarkedAt || found !== null || !(await hasImages(tx, disk))) return "other";
+    await putAll(disk, [{ key: markKey, bytes: Buffer.from(row.storeMark), mime: "text/plain" }]);
+  }
+  await tx.update(studio).set({ storeMarkedAt: sql`now()` });
   return "own";
 }
 
-/** An installation that is older than the mark: its store is the one that has the newest picture. */
-async function hasNewestImage(tx: Tx, disk: Services["disk"]): Promise<boolean> {
-  const [newest] = await tx
+/** Single pictures may have lost their file. */
+const probedImages = 20;
+
+/** An installation that is older than the mark: its store is the one that has its newest pictures. */
+async function hasImages(tx: Tx, disk: Services["disk"]): Promise<boolean> {
+  const newest = await tx
     .select({ storageKey: images.storageKey, mime: images.mime })
     .from(images)
     .orderBy(sql`${images.id} desc`)
-    .limit(1);
-  return !newest || (await findObject(disk, objectKey(newest, "original"))) !== null;
+    .limit(probedImages);
+  for (const image of newest) if (await findObject(disk, objectKey(image, "original"))) return true;
+  return newest.length === 0;
 }

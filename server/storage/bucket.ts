@@ -30,20 +30,32 @@ export type BucketEnv = Pick<
   "S3_ENDPOINT" | "S3_PUBLIC_ENDPOINT" | "S3_REGION" | "S3_ACCESS_KEY_ID" | "S3_SECRET_ACCESS_KEY"
 > & { readonly S3_BUCKET: string };
 
-/** Until the connection stands, until the answer begins, and without a byte in either direction. */
+/** Until the connection stands, until the answer to a request without a body begins, and without a byte in either direction. */
 const connectMs = 5_000;
 const answerMs = 30_000;
 const silenceMs = 120_000;
+/** To send the body of a request: 16 MB at 55 kB a second. */
+const sendMs = 300_000;
+const maxSockets = 1_000;
 /** Of one call, by the client library; it waits between them and repeats only what is safe to repeat. */
 const attemptsOfCall = 3;
 
-/** A client of the bucket's server; with `endpoint` for addresses that are signed for others to use. */
-function openClient(env: BucketEnv, endpoint: string | undefined = env.S3_ENDPOINT): S3Client {
+interface ClientOptions {
+  /** Another address of the same server, for links that are signed for others to use. */
+  readonly endpoint?: string | undefined;
+  /** From the request to the beginning of the answer; with a body that is the time to send it. */
+  readonly requestMs?: number;
+}
+
+/** A client of the bucket's server. */
+function openClient(env: BucketEnv, options: ClientOptions = {}): S3Client {
+  const { endpoint = env.S3_ENDPOINT, requestMs = answerMs } = options;
   const { S3_ACCESS_KEY_ID: accessKeyId = "", S3_SECRET_ACCESS_KEY: secretAccessKey = "" } = env;
   return new S3Client({
     region: env.S3_REGION,
-    // Servers other than Amazon's have the name of the bucket in the path: no DNS entry per bucket.
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    // The name of the bucket stands in the path: no DNS entry per bucket, and one origin that pages may connect to.
+    forcePathStyle: true,
     credentials: { accessKeyId, secretAccessKey },
     maxAttempts: attemptsOfCall,
     // The newer checksums come in a chunked encoding that R2 and others do not all read; `put` compares hashes itself.
@@ -51,9 +63,12 @@ function openClient(env: BucketEnv, endpoint: string | undefined = env.S3_ENDPOI
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
       connectionTimeout: connectMs,
-      requestTimeout: answerMs,
+      requestTimeout: requestMs,
       throwOnRequestTimeout: true,
       socketTimeout: silenceMs,
+      // A picture that is served to a slow reader holds one; without a free one a call fails after `connectMs`.
+      httpAgent: { maxSockets },
+      httpsAgent: { maxSockets },
     },
   });
 }
@@ -63,14 +78,16 @@ const partBytes = 16 * 1024 ** 2;
 /** Of writing and reading back. */
 const putTries = 3;
 const putRestMs = 250;
-/** How long reading back may take: 100 MB at 2 MB a second. */
-const readBackMs = 60_000;
+/** How long reading back may take: a minute, and 50 kB a second. */
+const readBackMs = (sizeBytes: number) => 60_000 + Math.ceil(sizeBytes / 50);
 
 const checksumHeader = "x-amz-checksum-sha256";
 
 /** A private bucket of an S3-compatible server. */
 export class BucketDriver extends S3Driver implements StoreDriver {
   readonly #client: S3Client;
+  /** For requests with a body. */
+  readonly #sendClient: S3Client;
   /** Signs for browsers, which may reach the server under another address. */
   readonly #publicClient: S3Client;
   readonly #bucket: string;
@@ -80,7 +97,8 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     // Access lists of single objects are not supported by R2; the bucket itself is private.
     super({ client, bucket: env.S3_BUCKET, visibility: "private", supportsACL: false });
     this.#client = client;
-    this.#publicClient = openClient(env, env.S3_PUBLIC_ENDPOINT ?? env.S3_ENDPOINT);
+    this.#sendClient = openClient(env, { requestMs: sendMs });
+    this.#publicClient = openClient(env, { endpoint: env.S3_PUBLIC_ENDPOINT });
     this.#bucket = env.S3_BUCKET;
   }
 
@@ -100,8 +118,14 @@ export class BucketDriver extends S3Driver implements StoreDriver {
 
   async #send(key: string, bytes: Uint8Array, mime: string | undefined): Promise<void> {
     const object = { Bucket: this.#bucket, Key: key, Body: bytes, ContentType: mime };
-    if (bytes.length <= partBytes) await this.#client.send(new PutObjectCommand(object));
-    else await new Upload({ client: this.#client, params: object, partSize: partBytes, queueSize: 2 }).done();
+    if (bytes.length <= partBytes) await this.#sendClient.send(new PutObjectCommand(object));
+    else
+      await new Upload({
+        client: this.#sendClient,
+        params: object,
+        partSize: partBytes,
+        queueSize: 2,
+      }).done();
   }
 
   async #isStored(key: string, bytes: Uint8Array): Promise<boolean> {
@@ -110,7 +134,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
       found?.stream.destroy();
       return false;
     }
-    const hash = await hashOf(found.stream, AbortSignal.timeout(readBackMs));
+    const hash = await hashOf(found.stream, AbortSignal.timeout(readBackMs(bytes.length)));
     return hash === createHash("sha256").update(bytes).digest("hex");
   }
 
@@ -184,6 +208,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
 
   close(): void {
     this.#publicClient.destroy();
+    this.#sendClient.destroy();
     this.#client.destroy();
   }
 }

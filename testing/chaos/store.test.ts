@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { openFile } from "@atelier/server/images";
 import { readNodes, readOverview } from "@atelier/server/monitoring";
-import { addJob, readJob, until } from "../jobs/index.ts";
+import { addJob, readJob, until, untilAll } from "../jobs/index.ts";
 import { startS3, type TestS3 } from "../s3/index.ts";
 import { backends, eventually, openScene, realTimeMs, type Scene } from "./scene.ts";
 
@@ -97,7 +97,7 @@ test(
     await s3.kill9();
     await eventually(async () => (await readProblems(scene))["far"], ["Image store"], 60_000);
     const waiting = await addJob(services, { owner });
-    await eventually(async () => (await readJob(services, running)).status, "pending", 60_000);
+    await untilAll(services, [running], { statuses: ["pending", "queued"], patienceMs: 60_000 });
     await s3.start();
     for (const id of [running, waiting])
       expect(await until(services, id, "completed")).toMatchObject({ charged: 0 });

@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { CreateBucketCommand, PutBucketCorsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
-import { s3Program } from "../../scripts/test/s3-server.ts";
+import { ensureS3Server, s3Program } from "../../scripts/test/s3-server.ts";
 import { killAtExit } from "../processes/index.ts";
 
 const credentials = { accessKeyId: "studio", secretAccessKey: "a-secret-for-tests-0123456789" };
@@ -130,6 +130,8 @@ async function launch(folder: string, ports: Ports, client: S3Client): Promise<C
 
 /** Starts a server with an empty bucket. */
 export async function startS3(): Promise<TestS3> {
+  // The test command has installed it; a single test file that is run by hand may be the first.
+  if (!ensureS3Server()) throw new Error("SeaweedFS is not installed");
   const { folder, ports } = await chooseFolder();
   const endpoint = `http://127.0.0.1:${ports[0]}`;
   const client = new S3Client({

@@ -54,6 +54,7 @@ const receiveRoute = defineRoute({
     await requireFreeSpace(services);
     const body = () => bodyOf(request);
     await receiveUpload(services, { ownerId: caller.userId, id, body }).catch((cause: unknown) => {
+      if (request.signal.aborted) throw new AppError("bad_request", "The upload was broken off.", { cause });
       throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
     });
     return new Response(null, { status: 204 });
@@ -75,7 +76,11 @@ const finishRoute = defineRoute({
   handle: async ({ services, caller, params: { id }, request }) => {
     await requireFreeSpace(services);
     const { signal } = request;
-    const image = await finishUpload(services, { ownerId: caller.userId, id, signal });
+    const image = await finishUpload(services, { ownerId: caller.userId, id, signal }).catch(
+      (cause: unknown) => {
+        throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+      },
+    );
     return Response.json(toUploaded(image), { status: 201 });
   },
 });

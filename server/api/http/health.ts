@@ -176,7 +176,7 @@ function createProbes(services: Services) {
       reason: "The queue does not answer.",
       ask: () => bells.ping(),
     }),
-    // Three requests to a bucket cost money: asked rarely, and at once again after a failure.
+    // Requests to a bucket cost money: asked rarely, and at once again after a failure.
     storage: keepFor(
       storageKeptMs,
       createProbe(services, {

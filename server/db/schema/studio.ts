@@ -6,8 +6,10 @@ export const studio = pgTable(
   "studio",
   {
     id: integer("id").primaryKey().default(1),
-    /** Content of the object that marks this installation's image store; null until the first process wrote it. */
+    /** Content of the object that marks this installation's image store; null until the first process chose it. */
     storeMark: text("store_mark"),
+    /** When the object was there. Null before: a process may have ended between the row and the object. */
+    storeMarkedAt: timestamp("store_marked_at", { withTimezone: true }),
     /** When a worker last looked for objects without a row. */
     orphansSweptAt: timestamp("orphans_swept_at", { withTimezone: true }),
   },
