@@ -130,6 +130,25 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     await expect(begin()).rejects.toMatchObject({ code: "rate_limited" });
   });
 
+  test("S2 what is announced counts towards the quota, and so does a link that can be used again", async () => {
+    const { limits } = services.config;
+    const before = limits.bytesPerUser;
+    const begun = await begin();
+    await send(begun, photo);
+    await finishUpload(services, { ownerId, id: begun.id, signal });
+    const receiving = receiveUpload(services, { ownerId, id: begun.id, body: () => Readable.from([photo]) });
+    await expect(receiving).rejects.toMatchObject({ code: "conflict" });
+    limits.bytesPerUser = 3 * photo.length;
+    try {
+      const other = await readSample("coffee.png");
+      await expect(begin(announce(other, { sizeBytes: 2 * photo.length }))).rejects.toMatchObject({
+        code: "storage_quota",
+      });
+    } finally {
+      limits.bytesPerUser = before;
+    }
+  });
+
   test("A15 what was begun and never finished goes after an hour, with its file", async () => {
     const begun = await begin();
     await send(begun, photo);
