@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 import { startS3 } from "../testing/s3/index.ts";
+import { readS3Files } from "./test/files.ts";
 import { ensureS3Server } from "./test/s3-server.ts";
 import {
   countPart,
@@ -43,13 +44,6 @@ async function runPlaywright(reports: string, extra: Readonly<Record<string, str
   return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)), failures: [] };
 }
 
-const s3Files = [
-  "testing/s3",
-  "testing/chaos/store",
-  "server/images/copy-store",
-  "server/images/direct-upload",
-];
-
 /** Where `playwright.config.ts` serves the studio. */
 const origin = `http://127.0.0.1:${process.env["ATELIER_E2E_PORT"] ?? 3210}`;
 
@@ -88,7 +82,10 @@ async function runQuick(reports: string): Promise<Part[]> {
 
 /** The test files that start the S3 server, and the journeys over it; needs a build. */
 async function runS3(reports: string): Promise<Part[]> {
-  return [await runVitest(reports, s3Files), await runOverS3(reports)];
+  return [
+    await runVitest(reports, readS3Files(path.resolve(import.meta.dirname, ".."))),
+    await runOverS3(reports),
+  ];
 }
 
 const modes = { "--quick": runQuick, "--s3": runS3 } as const;

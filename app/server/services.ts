@@ -25,7 +25,7 @@ async function requireOwnStore(services: Services): Promise<void> {
   throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
 }
 
-/** The next request opens the services again, and is told why they cannot be used. */
+/** Makes the next request open the services again; it gets the reason when they still cannot be used. */
 function forgetServices(): void {
   globalThis.atelierServices = undefined;
 }

@@ -21,7 +21,7 @@ interface SendOptions {
   readonly onProgress?: (progress: number) => void;
 }
 
-/** Where the server wants the file: a path of its own, or an address in the bucket. */
+/** The server's answer to an announced file. `url` is a path of this server or a signed address in the bucket. */
 interface Begun {
   readonly id: string;
   readonly url: string;

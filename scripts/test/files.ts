@@ -69,7 +69,8 @@ function findImports(file: string, text: string): string[] {
 }
 
 /** Where the test databases and the S3 servers come from. */
-const serverFiles = ["testing/postgres/servers.ts", "testing/s3/s3.ts"];
+const databaseFile = "testing/postgres/servers.ts";
+const s3File = "testing/s3/s3.ts";
 
 const testPattern = "{app,server,worker,cli,scripts,testing}/**/*.test.ts";
 
@@ -87,30 +88,44 @@ export interface TestFiles {
   readonly alone: string[];
 }
 
-/** Reads the test files below `root` and sorts them by their text and imports, so that no list has to be kept. */
-export function readTestFiles(root: string): TestFiles {
-  const reaches = new Map<string, boolean>();
-  const read = (file: string) => {
-    try {
-      return readFileSync(path.join(root, file), "utf8");
-    } catch {
-      return ""; // An import of something else than a source file of the project.
-    }
-  };
-  const needsServers = (file: string): boolean => {
-    const known = reaches.get(file);
-    if (known !== undefined) return known;
-    reaches.set(file, false); // For imports in a circle.
-    const found = serverFiles.includes(file) || findImports(file, read(file)).some(needsServers);
-    reaches.set(file, found);
+function readSource(root: string, file: string): string {
+  try {
+    return readFileSync(path.join(root, file), "utf8");
+  } catch {
+    return ""; // An import of something else than a source file of the project.
+  }
+}
+
+/** Tells of a file below `root` whether it, or anything that it imports, is one of the targets. */
+function createReach(root: string, targets: readonly string[]): (file: string) => boolean {
+  const known = new Map<string, boolean>();
+  const reaches = (file: string): boolean => {
+    const before = known.get(file);
+    if (before !== undefined) return before;
+    known.set(file, false); // For imports in a circle.
+    const found = targets.includes(file) || findImports(file, readSource(root, file)).some(reaches);
+    known.set(file, found);
     return found;
   };
+  return reaches;
+}
+
+const findTests = (root: string) => globSync(testPattern, { cwd: root, exclude: ["**/node_modules"] });
+
+/** Reads the test files below `root` and sorts them by their text and imports, so that no list has to be kept. */
+export function readTestFiles(root: string): TestFiles {
+  const needsServers = createReach(root, [databaseFile, s3File]);
   const files: TestFiles = { quick: [], quickAlone: [], slow: [], database: [], alone: [] };
-  for (const file of globSync(testPattern, { cwd: root, exclude: ["**/node_modules"] })) {
-    const isAlone = processWide.test(read(file));
+  for (const file of findTests(root)) {
+    const isAlone = processWide.test(readSource(root, file));
     if (slowFiles.includes(file)) files[isAlone ? "alone" : "slow"].push(file);
     else if (needsServers(file)) files[isAlone ? "alone" : "database"].push(file);
     else files[isAlone ? "quickAlone" : "quick"].push(file);
   }
   return files;
+}
+
+/** The test files below `root` that start an S3 server. */
+export function readS3Files(root: string): string[] {
+  return findTests(root).filter(createReach(root, [s3File]));
 }

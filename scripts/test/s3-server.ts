@@ -13,7 +13,7 @@ const pipArgs = ["install", "--quiet", "--disable-pip-version-check", "--no-cach
 const onlyKnown = ["--only-binary=:all:", "--require-hashes"];
 
 function install(): boolean {
-  // Into a folder of its own first: two runs may start at once.
+  // Two test runs may install at the same time, so each uses a draft folder and renames it.
   const draft = mkdtempSync(path.join(rootDir, "node_modules", ".s3-"));
   const wanted = path.join(rootDir, "testing", "s3", "requirements.txt");
   const args = ["-m", "pip", ...pipArgs, ...onlyKnown, "--requirement", wanted, "--target", draft];

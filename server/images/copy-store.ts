@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
-import { pipeline } from "node:stream/promises";
 import { AppError } from "../platform/index.ts";
 import {
   findObject,
+  hashObject,
   type ImageDisk,
   type ListedObject,
   listObjects,
@@ -106,14 +105,4 @@ async function requireEqual({ from, to, key }: CopiedObject): Promise<void> {
   // Null when the picture was deleted meanwhile.
   if (wanted !== null && wanted !== found)
     throw new AppError("storage_unavailable", `${key} differs in the copy; remove it there and copy again`);
-}
-
-async function hashObject(disk: ImageDisk, key: string): Promise<string | null> {
-  const found = await openObject(disk, key);
-  if (!found) return null;
-  const hash = createHash("sha256");
-  await pipeline(found.stream, hash).catch((error: unknown) => {
-    throw storageFailure(error);
-  });
-  return hash.digest("hex");
 }

@@ -81,6 +81,15 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     expect(rows).toHaveLength(1);
   });
 
+  test("A15 two calls that finish an upload at once get the same picture", async () => {
+    const begun = await begin();
+    await send(begun, photo);
+    const finish = () => finishUpload(services, { ownerId, id: begun.id, signal });
+    const images = await Promise.all([finish(), finish(), finish()]);
+    expect(new Set(images.map(({ id }) => id)).size).toBe(1);
+    expect(await incoming(services)).toEqual([]);
+  });
+
   test("S1 another's upload is not found", async () => {
     const { id } = await begin();
     const stranger = { ownerId: await addUser(services), id };

@@ -155,10 +155,7 @@ export async function finishUpload(
   { signal, ...own }: OwnUpload & { readonly signal: AbortSignal },
 ): Promise<IngestedImage> {
   const row = await findOwn(services, own);
-  if (row.imageId !== null) {
-    const { row: image, kind } = await findOwnImage(services.db, { ownerId: own.ownerId, id: row.imageId });
-    return { ...toImageView(image, kind), created: false };
-  }
+  if (row.imageId !== null) return finishedImage(services, row.ownerId, row.imageId);
   try {
     const image = await withTempFolder(services.env, async (folder) => {
       const file = path.join(folder, "file");
@@ -170,10 +167,22 @@ export async function finishUpload(
     await discardObjects(services, [incomingPrefix(row)]);
     return image;
   } catch (error) {
+    // Another call may have finished it meanwhile and removed the file.
+    const { imageId } = await findOwn(services, own);
+    if (imageId !== null) return finishedImage(services, row.ownerId, imageId);
     // The row stays: until it expires, its link may put the file there again.
     if (isFinal(error)) await discardObjects(services, [incomingPrefix(row)]);
     throw error;
   }
+}
+
+async function finishedImage(
+  { db }: Pick<Services, "db">,
+  ownerId: string,
+  id: string,
+): Promise<IngestedImage> {
+  const { row, kind } = await findOwnImage(db, { ownerId, id });
+  return { ...toImageView(row, kind), created: false };
 }
 
 /** Whether another try with the same file would fail again. */

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
-import { newId } from "../platform/index.ts";
+import { isAppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, openObject, putAll, storageFailure } from "../storage/index.ts";
 import { objectKey } from "./image.ts";
@@ -35,7 +35,7 @@ export async function checkStore(services: Marked): Promise<StoreState> {
   try {
     return await Promise.race([compareMarks(services), late]);
   } catch (error) {
-    if (!isStorageError(error)) throw error;
+    if (!isAppError(error) || error.code !== "storage_unavailable") throw error;
     services.log.warn({ err: error }, "the mark of the image store cannot be read");
     return "away";
   } finally {
@@ -53,10 +53,6 @@ async function compareMarks({ db, disk }: Marked): Promise<StoreState> {
     .values({ storeMark: newId() })
     .onConflictDoUpdate({ target: studio.id, set: { storeMark } });
   return db.transaction((tx) => makeMark(tx, disk));
-}
-
-function isStorageError(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "storage_unavailable";
 }
 
 /** The content of the mark in a store; null without one. Throws `storage_unavailable`. */

@@ -210,7 +210,7 @@ export function heldBy({ jobId, attempt, nodeId }: Lease): SQL {
 
 /** SQL expression: number of charged attempts after which the job fails. */
 export function maxChargedOf({ limits }: Config): SQL {
-  // `least` ignores null, so a job without a number of its own has the limit of the configuration.
+  // `least` ignores null: without `maxRetries` the limit of the configuration applies.
   return sql`least(${limits.maxCharged}::int, ${schema.jobs.maxRetries} + 1)`;
 }
 

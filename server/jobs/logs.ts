@@ -32,6 +32,7 @@ export function keepJobLogs({ db, log }: Pick<Services, "db" | "log">): JobLogs 
 
   const storeBatch = async () => {
     const batch = waiting.splice(0, maxBatch);
+    if (batch.length === 0) return;
     try {
       waiting.unshift(...(await insertLines(db, batch)));
       isFailing = false;
@@ -56,7 +57,7 @@ export function keepJobLogs({ db, log }: Pick<Services, "db" | "log">): JobLogs 
   });
   const storeRest = async () => {
     await storing;
-    do if (waiting.length > 0) await storeBatch();
+    do await storeBatch();
     while (waiting.length > 0 && !isFailing);
   };
   return {

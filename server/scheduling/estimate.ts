@@ -21,7 +21,7 @@ export interface Wait {
   readonly position: number;
   /** False while no live node can run it; `waitMs` then has no meaning. */
   readonly isLive: boolean;
-  /** What has to come back first: any worker for its need, or a server of a worker that runs; null when it is live. */
+  /** What the job waits for: `worker` when no live worker could run its need, `server` when a live worker lacks the server; null when it is live. */
   readonly awaits: "worker" | "server" | null;
   readonly waitMs: readonly [low: number, high: number];
   /** Live slots for its need, and those that neither run a job nor have one before it. */

@@ -15,7 +15,7 @@ import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
 import type { Env } from "../platform/index.ts";
-import { signedPutMs } from "./driver.ts";
+import { hashOf, signedPutMs } from "./driver.ts";
 import type {
   AnnouncedObject,
   FoundObject,
@@ -215,17 +215,4 @@ export class BucketDriver extends S3Driver implements StoreDriver {
 
 function isS3Error(error: unknown, name: string): boolean {
   return error instanceof S3ServiceException && error.name === name;
-}
-
-/** SHA-256 of a stream in lower-case hex; destroys it when the signal aborts. */
-async function hashOf(stream: Readable, signal: AbortSignal): Promise<string> {
-  const hash = createHash("sha256");
-  const destroy = () => stream.destroy(signal.reason);
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    for await (const chunk of stream) hash.update(chunk);
-  } finally {
-    signal.removeEventListener("abort", destroy);
-  }
-  return hash.digest("hex");
 }

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { Disk } from "flydrive";
 import type { DriverContract } from "flydrive/types";
 
@@ -6,6 +8,13 @@ import type { DriverContract } from "flydrive/types";
 export interface OpenObject {
   readonly stream: Readable;
   readonly sizeBytes: number;
+}
+
+/** SHA-256 of the rest of a stream, in lower-case hex. Destroys the stream when the signal aborts. */
+export async function hashOf(stream: Readable, signal?: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(stream, hash, { signal });
+  return hash.digest("hex");
 }
 
 export interface FoundObject {
@@ -54,7 +63,7 @@ export interface StoreDriver extends DriverContract {
   flush(keys: readonly string[]): Promise<void>;
   /** Removes every object below `prefix/`. Nothing there is no error. */
   removeBelow(prefix: string): Promise<void>;
-  /** Signs an address for a PUT, valid for `signedPutMs`; null when the store has no address of its own. */
+  /** Signs an address for a PUT, valid for `signedPutMs`; null when clients cannot reach the store directly. */
   signPut(key: string, object: AnnouncedObject): Promise<SignedPut | null>;
   /** Ends idle connections. */
   close(): void;

@@ -6,6 +6,7 @@
  */
 export {
   findObject,
+  hashObject,
   listObjects,
   openBucket,
   openDisk,

@@ -6,9 +6,7 @@ export type S3Fault =
   /** 503 without a body. */
   | { readonly kind: "unavailable"; readonly method: string; readonly times: number }
   /** The request is answered as if the object had been stored; the server never gets it. */
-  | { readonly kind: "lost-write"; readonly times: number }
-  /** The connection stays open and nothing comes. */
-  | { readonly kind: "no-answer"; readonly method: string; readonly times: number };
+  | { readonly kind: "lost-write"; readonly times: number };
 
 /** A proxy in front of an S3 server that injects faults; signatures stay valid, since it passes the Host on. */
 export interface FaultyS3 {
@@ -34,7 +32,6 @@ function pass(endpoint: string, incoming: IncomingMessage, answer: ServerRespons
 }
 
 function fail({ kind }: S3Fault, incoming: IncomingMessage, answer: ServerResponse): void {
-  if (kind === "no-answer") return;
   incoming.resume();
   if (kind === "unavailable") answer.writeHead(503, { "content-length": "0" }).end();
   else incoming.once("end", () => answer.writeHead(200, { etag: '"0"', "content-length": "0" }).end());

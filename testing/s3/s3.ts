@@ -23,10 +23,9 @@ export interface S3Env {
   readonly S3_SECRET_ACCESS_KEY: string;
 }
 
-/** A real server that speaks S3 (SeaweedFS) with one private bucket, on ports of its own. */
+/** A SeaweedFS server, which speaks S3, with one private bucket. Its ports are free ones of this machine. */
 export interface TestS3 {
   readonly env: S3Env;
-  readonly client: S3Client;
   /** Makes another private bucket and returns its name. */
   addBucket(): Promise<string>;
   /** Ends it without warning; what it acknowledged is there after `start`. */
@@ -144,7 +143,6 @@ export async function startS3(): Promise<TestS3> {
   });
   let child = await launch(folder, ports, client);
   return {
-    client,
     env: {
       S3_ENDPOINT: endpoint,
       S3_REGION: region,

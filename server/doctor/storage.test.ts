@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { startS3, type TestS3 } from "@atelier/testing/s3";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkStore } from "../images/index.ts";
+import { checkBucket, checkStoreMark } from "./storage.ts";
+
+let s3: TestS3;
+let opened: TestServices;
+let elsewhere: string;
+
+beforeAll(async () => {
+  [s3, opened, elsewhere] = await Promise.all([
+    startS3(),
+    createTestServices(),
+    mkdtemp(path.join(os.tmpdir(), "atelier-elsewhere-")),
+  ]);
+});
+afterAll(async () => {
+  await opened.close();
+  await s3.destroy();
+  await rm(elsewhere, { recursive: true, force: true });
+});
+
+test("A16 a bucket that works is found, and what is wrong with another one is said", async () => {
+  const env = { ...opened.services.env, ...s3.env };
+  expect(await checkBucket(env)).toMatchObject({ isOk: true });
+  const wrongKey = await checkBucket({ ...env, S3_SECRET_ACCESS_KEY: "wrong" });
+  expect(wrongKey).toMatchObject({ isOk: false, message: expect.stringContaining("cannot be used") });
+  expect(await checkBucket({ ...env, S3_BUCKET: "missing" })).toMatchObject({ isOk: false });
+});
+
+test("A16 the store of the studio passes; another one is refused, before the first mark and after it", async () => {
+  const { env } = opened.services;
+  const databaseUrl = env.DATABASE_URL ?? "";
+  const check = (dataDir: string) => checkStoreMark({ ...env, ATELIER_DATA_DIR: dataDir }, databaseUrl);
+  expect(await check(env.ATELIER_DATA_DIR)).toMatchObject({ isOk: true });
+  const other = await createTestServices();
+  try {
+    await checkStore(other.services);
+    expect(await check(other.services.env.ATELIER_DATA_DIR)).toMatchObject({ isOk: false });
+  } finally {
+    await other.close();
+  }
+  await checkStore(opened.services);
+  expect(await check(env.ATELIER_DATA_DIR)).toMatchObject({ isOk: true });
+  expect(await check(elsewhere)).toMatchObject({
+    isOk: false,
+    message: expect.stringContaining("ATELIER_DATA_DIR"),
+  });
+});
