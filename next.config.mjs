@@ -18,6 +18,22 @@ const serverPackages = [
   "sharp",
 ];
 
+/**
+ * Files that the API reads by their path, for a function and the standalone output, which have only what is traced: the
+ * process that decodes pictures, and the API's documentation.
+ */
+const readByPath = [
+  "server/package.json",
+  "server/images/{encode,encode-child,limits}.ts",
+  "server/images/formats/{container,png}.ts",
+  "server/platform/{errors,picture-limits,request-id}.ts",
+  "server/node_modules/thumbhash/{package.json,thumbhash.js}",
+  // The link alone: the pages load the package, too.
+  "server/node_modules/sharp/package.json",
+  "server/node_modules/@scalar/api-reference/dist/browser/standalone.js",
+  "server/node_modules/@fontsource-variable/{inter,fraunces}/files/*-latin-standard-normal.woff2",
+];
+
 /** The content security policy stands in proxy.ts, since its nonce is new for each request. */
 const securityHeaders = [
   { key: "Referrer-Policy", value: "same-origin" },
@@ -33,7 +49,10 @@ export default function config(phase) {
     serverExternalPackages: serverPackages,
     poweredByHeader: false,
     devIndicators: false,
+    // oxlint-disable-next-line no-restricted-properties -- read when it builds; docs/functions.md
+    output: process.env.NEXT_OUTPUT === "standalone" ? "standalone" : undefined,
     reactStrictMode: true,
+    outputFileTracingIncludes: { "/**/*": readByPath },
     // Reading the maps of packages costs the first page 2 to 3 s; our own modules keep theirs.
     experimental: { turbopackInputSourceMaps: phase !== PHASE_DEVELOPMENT_SERVER },
     allowedDevOrigins: phase === PHASE_DEVELOPMENT_SERVER ? ["127.0.0.1"] : undefined,

@@ -35,6 +35,8 @@ async function chooseBrowser(): Promise<LaunchOptions> {
   return { executablePath: await chromium.executablePath(), args };
 }
 
+type Env = Readonly<Record<string, string>>;
+
 /** The blank names keep a developer's own .env out of the tests. */
 const serverEnv = {
   ATELIER_DATA_DIR: chooseDataDir(),
@@ -55,12 +57,23 @@ const serverEnv = {
   S3_BUCKET: "",
   S3_ENDPOINT: "",
   S3_PUBLIC_ENDPOINT: "",
+  S3_DOWNLOADS: "",
+  DATABASE_POOLER: "",
+  DATABASE_MAX_CONNECTIONS: "",
+  FUNCTION_SECONDS: "",
+  VERCEL: "",
+  EXISTING_CLIENTS: "",
   // A bucket instead of files, as JSON with the names above.
   ...(process.env.ATELIER_E2E_S3 ? JSON.parse(process.env.ATELIER_E2E_S3) : {}),
 };
 
+/** The environments of the pages as functions and of a worker elsewhere: `FunctionParts` as JSON. */
+const functions: { web: Env; worker: Env } | null = process.env.ATELIER_E2E_FUNCTIONS
+  ? JSON.parse(process.env.ATELIER_E2E_FUNCTIONS)
+  : null;
+
 const server = {
-  env: serverEnv,
+  env: { ...serverEnv, ...functions?.worker },
   timeout: 120_000,
   reuseExistingServer: false,
   gracefulShutdown: { signal: "SIGTERM", timeout: 60_000 },
@@ -77,6 +90,42 @@ const withServers = /create\.spec\.ts$/;
 /** Journeys that send or show pictures, for a run over a bucket. */
 const overBucket = /(upload-\w+|change-outfit|gallery|remove-object)\.spec\.ts$/;
 
+/** Journeys against the pages as functions, and then what their platform has to say. */
+const asFunctions = /(upload-\w+|change-outfit|gallery|live-run)\.spec\.ts$/;
+const ofPlatform = /platform\.spec\.ts$/;
+
+function chooseProjects() {
+  if (functions)
+    return [
+      { name: "functions", testMatch: asFunctions, use: { viewport } },
+      { name: "platform", testMatch: ofPlatform, use: { viewport } },
+    ];
+  if (process.env.ATELIER_E2E_S3) return [{ name: "bucket", testMatch: overBucket, use: { viewport } }];
+  return [
+    {
+      name: "desktop",
+      grepInvert: /@phone/,
+      testIgnore: [withServers, ofPlatform],
+      use: { viewport },
+    },
+    {
+      name: "phone",
+      grep: /@phone/,
+      use: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    },
+    // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
+    { name: "servers", testMatch: withServers, use: { viewport } },
+  ];
+}
+
+const web = functions
+  ? {
+      command: `"${process.execPath}" testing/functions/main.ts`,
+      url: `${baseURL}/api/ready`,
+      env: { PORT: String(port), ATELIER_E2E_FUNCTIONS: JSON.stringify(functions.web) },
+    }
+  : { command: `"${process.execPath}" scripts/start.ts`, url: baseURL };
+
 export default defineConfig<object, Surroundings>({
   testDir: "e2e",
   workers: 1,
@@ -85,7 +134,7 @@ export default defineConfig<object, Surroundings>({
   expect: { timeout: 30_000 },
   forbidOnly: Boolean(process.env.CI),
   webServer: [
-    { ...server, name: "web", command: `"${process.execPath}" scripts/start.ts`, url: baseURL },
+    { ...server, name: "web", ...web },
     {
       ...server,
       name: "worker",
@@ -94,16 +143,5 @@ export default defineConfig<object, Surroundings>({
     },
   ],
   use: { baseURL, comfyPort, trace, launchOptions: await chooseBrowser() },
-  projects: process.env.ATELIER_E2E_S3
-    ? [{ name: "bucket", testMatch: overBucket, use: { viewport } }]
-    : [
-        { name: "desktop", grepInvert: /@phone/, testIgnore: withServers, use: { viewport } },
-        {
-          name: "phone",
-          grep: /@phone/,
-          use: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
-        },
-        // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
-        { name: "servers", testMatch: withServers, use: { viewport } },
-      ],
+  projects: chooseProjects(),
 });

@@ -1,5 +1,5 @@
 import { NextResponse, type NextRequest } from "next/server";
-import { bucketOrigin, letsGuestsIn, sessionCookie } from "./app/server/proxy-env.ts";
+import { bucketOrigin, givesLinks, letsGuestsIn, sessionCookie } from "./app/server/proxy-env.ts";
 
 // oxlint-disable-next-line no-restricted-properties -- replaced by the bundler when it builds; nothing is read at run time
 const isDevelopment = process.env.NODE_ENV === "development";
@@ -12,7 +12,7 @@ function contentSecurityPolicy(nonce: string): string {
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${isDevelopment ? " 'unsafe-eval'" : ""}`,
     // Style attributes carry sizes and positions; a nonce cannot allow them.
     "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' blob: data:",
+    `img-src 'self' blob: data:${givesLinks() ? bucket : ""}`,
     "font-src 'self'",
     `connect-src 'self'${bucket}${isDevelopment ? " ws:" : ""}`,
     "worker-src 'self' blob:",
@@ -23,14 +23,22 @@ function contentSecurityPolicy(nonce: string): string {
   ].join("; ");
 }
 
-/** Where guests are not let in, a visitor without a session sees the sign-in page alone. */
+const openPages = new Set(["/sign-in", "/sign-in/new-password", "/metrics"]);
+
+/** Where guests are not let in, a visitor without a session sees the pages to sign in alone. */
 function mustSignIn({ cookies, nextUrl }: NextRequest): boolean {
-  if (letsGuestsIn() || nextUrl.pathname === "/sign-in" || nextUrl.pathname === "/metrics") return false;
+  if (letsGuestsIn() || openPages.has(nextUrl.pathname)) return false;
   return !cookies.getAll().some(({ name }) => sessionCookie.test(name));
+}
+
+/** Clients of the old job server post to the address of a page; their other paths have none. */
+function isClientJob({ method, nextUrl }: NextRequest): boolean {
+  return method === "POST" && nextUrl.pathname === "/jobs";
 }
 
 /** Gives each page a nonce of its own, which Next puts on its scripts. */
 export function proxy(request: NextRequest): NextResponse {
+  if (isClientJob(request)) return NextResponse.rewrite(new URL("/api/clients/jobs", request.url));
   // Sent as a path: Next strips the origin of the request, which a proxy may have changed.
   if (mustSignIn(request)) return NextResponse.redirect(new URL("/sign-in", request.url));
   const policy = contentSecurityPolicy(btoa(crypto.randomUUID()));
@@ -44,7 +52,9 @@ export function proxy(request: NextRequest): NextResponse {
 export const config = {
   matcher: [
     {
-      source: "/((?!api/|_next/static|_next/image|samples/|icon.svg).*)",
+      // The paths of `app/(clients)` are no pages, and a body that passes here would be held in memory and cut.
+      source:
+        "/((?!api/|_next/static|_next/image|samples/|icon.svg|jobsRedis$|jobChangeOutfit$|jobResult$|upload$|images/|image/raw/|iopaint/|inpaint$|run_plugin$|server_config$|model$).*)",
       missing: [{ type: "header", key: "next-router-prefetch" }],
     },
   ],

@@ -4,7 +4,19 @@ import { expect, test } from "vitest";
 
 /** Every handler that Next serves, with its methods. What is behind each is covered by the access tests of the server. */
 const handlers: Readonly<Record<string, readonly string[]>> = {
+  "(clients)/image/raw/[...key]/route.ts": ["GET"],
+  "(clients)/images/[userId]/route.ts": ["GET"],
+  "(clients)/inpaint/route.ts": ["POST"],
+  "(clients)/iopaint/[...path]/route.ts": ["GET", "POST"],
+  "(clients)/jobChangeOutfit/route.ts": ["POST"],
+  "(clients)/jobResult/route.ts": ["GET"],
+  "(clients)/jobsRedis/route.ts": ["POST"],
+  "(clients)/model/route.ts": ["GET", "POST"],
+  "(clients)/run_plugin/route.ts": ["POST"],
+  "(clients)/server_config/route.ts": ["GET"],
+  "(clients)/upload/route.ts": ["POST"],
   "api/auth/[...all]/route.ts": ["GET", "POST"],
+  "api/clients/jobs/route.ts": ["POST"],
   "api/health/route.ts": ["GET"],
   "api/ready/route.ts": ["GET"],
   "api/trpc/[trpc]/route.ts": ["GET", "POST"],
@@ -19,6 +31,7 @@ const pages = [
   "admin/nodes/page.tsx",
   "admin/page.tsx",
   "admin/queues/page.tsx",
+  "admin/users/[id]/page.tsx",
   "admin/users/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",
@@ -27,6 +40,7 @@ const pages = [
   "jobs/page.tsx",
   "page.tsx",
   "settings/page.tsx",
+  "sign-in/new-password/page.tsx",
   "sign-in/page.tsx",
 ];
 

@@ -1,6 +1,7 @@
+import pg from "pg";
 import { startTestWorker, type TestWorker } from "@atelier/testing/worker";
 import { submit } from "@atelier/server/jobs";
-import { ingestPicture } from "./studio.ts";
+import { ingestPicture, startZeroWork } from "./studio.ts";
 import { quantile, show } from "./start-and-throughput.ts";
 import { openStage, type Backend, type Stage } from "./stage.ts";
 import { killStock } from "./stock.ts";
@@ -124,4 +125,112 @@ async function runPair(stage: Stage, { image, pair, during }: Pair) {
 function add(total: { runs: number; requeued: number }, more: { runs: number; requeued: number }): void {
   total.runs += more.runs;
   total.requeued += more.requeued;
+}
+
+const openJobs = 50;
+const windowMs = 30_000;
+const warmMs = 5_000;
+const firstMinuteMs = 60_000;
+/** How long the transaction is open before the window of the eleventh minute. */
+const holdMs = 600_000;
+
+export interface IdleHolderOptions {
+  /** Whether the database's own limit ends the holder's session; otherwise the session has switched it off. */
+  readonly isLimited: boolean;
+}
+
+/** F19: jobs per second while a foreign transaction is idle for ten minutes against those before it and after its end. */
+export async function benchIdleHolder(backend: Backend, { isLimited }: IdleHolderOptions): Promise<string[]> {
+  const stage = await openStage(backend);
+  const load = await startLoad(stage);
+  await rest(warmMs);
+  const before = await load.rate(windowMs);
+  const holder = await holdTransaction(stage.databaseUrl, { isLimited });
+  const first = await load.rate(firstMinuteMs);
+  const following = await load.rate(holdMs - firstMinuteMs);
+  const held = await load.rate(windowMs);
+  const [dead] = await stage.query<{ dead: string }>(
+    "select sum(n_dead_tup)::text as dead from pg_stat_user_tables",
+  );
+  const heldS = await holder.release();
+  await rest(warmMs);
+  const after = await load.rate(windowMs);
+  await load.close();
+  await stage.close();
+  const ofHold = (first * firstMinuteMs + following * (holdMs - firstMinuteMs)) / holdMs;
+  return [
+    `limit ${isLimited ? "in force" : "switched off"}: the transaction was open for ${show(heldS, 0)} s`,
+    `before: ${show(before, 0)} jobs/s; first minute: ${show(first, 0)}; ten minutes: ${show(ofHold, 0)}; eleventh minute: ${show(held, 0)}; after: ${show(after, 0)}`,
+    `ratio of the ten minutes: ${show(ofHold / before)}, of the eleventh: ${show(held / before)}, after: ${show(after / before)}; dead rows in the eleventh minute: ${dead?.dead ?? "?"}`,
+  ];
+}
+
+interface Holder {
+  /** Ends the transaction unless the database has; for how many seconds it was open. */
+  release(): Promise<number>;
+}
+
+/** A session that reads once and then keeps its transaction open, as a forgotten console does: nothing can be vacuumed. */
+async function holdTransaction(url: string, { isLimited }: IdleHolderOptions): Promise<Holder> {
+  const client = new pg.Client({ connectionString: url });
+  let endedAtMs: number | null = null;
+  client.on("error", () => (endedAtMs ??= performance.now()));
+  await client.connect();
+  if (!isLimited) await client.query("set idle_in_transaction_session_timeout = 0");
+  await client.query("begin isolation level repeatable read");
+  await client.query("select count(*) from jobs");
+  const beganMs = performance.now();
+  return {
+    async release() {
+      if (endedAtMs === null) {
+        await client.query("rollback");
+        await client.end();
+      }
+      return ((endedAtMs ?? performance.now()) - beganMs) / 1_000;
+    },
+  };
+}
+
+/** Jobs without work, always as many open, until it is closed. */
+async function startLoad(stage: Stage) {
+  let endedCount = 0;
+  const product = await startZeroWork(stage, {
+    slots: 10,
+    onCompleted: () => {
+      endedCount += 1;
+      loop.ended();
+    },
+  });
+  const loop = keepOpen(() => product.accept());
+  return {
+    /** Jobs per second of the next `forMs`. */
+    async rate(forMs: number): Promise<number> {
+      const [beganMs, countBefore] = [performance.now(), endedCount];
+      await rest(forMs);
+      return ((endedCount - countBefore) * 1_000) / (performance.now() - beganMs);
+    },
+    async close() {
+      await loop.stop();
+      await product.close();
+    },
+  };
+}
+
+/** Accepts a first set of jobs, and another one for each that has ended. */
+function keepOpen(accept: () => Promise<unknown>) {
+  const accepting = new Set<Promise<unknown>>();
+  let isOpen = true;
+  const ended = () => {
+    if (!isOpen) return;
+    const accepted = accept().finally(() => accepting.delete(accepted));
+    accepting.add(accepted);
+  };
+  for (let count = 0; count < openJobs; count += 1) ended();
+  return {
+    ended,
+    async stop() {
+      isOpen = false;
+      await Promise.all(accepting);
+    },
+  };
 }

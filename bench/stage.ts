@@ -99,8 +99,8 @@ export async function openStage(backend: Backend): Promise<Stage> {
   if (!env) throw new Error(JSON.stringify(problems));
   const config = parseConfig({ limits: { openJobs: 100_000, maxWaiting: 100_000 } });
   const log = pino({ level: "silent" });
-  const open = (maxConnections?: number) =>
-    openServices({ env, config, name: "bench", log, ...(maxConnections ? { maxConnections } : {}) });
+  const open = (DATABASE_MAX_CONNECTIONS?: number) =>
+    openServices({ env: { ...env, DATABASE_MAX_CONNECTIONS }, config, name: "bench", log });
   const services = await open();
   const others: Services[] = [];
   const pool = new pg.Pool({ connectionString: postgres.url, max: 2 });

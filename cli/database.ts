@@ -1,5 +1,5 @@
 import { migrate } from "@atelier/server/db";
-import { type Env, inspectEnv, isAppError, loadConfig, parseEnv } from "@atelier/server/platform";
+import { type Env, inspectEnv, isAppError, loadConfig, openLog, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { openPostgres, readOrCreateSecret } from "../scripts/embedded/postgres.ts";
 
@@ -24,12 +24,16 @@ export async function openDatabase(): Promise<OpenDatabase> {
   };
 }
 
-async function run(action: (services: Services) => Promise<void>): Promise<void> {
+type Action = (services: Services) => Promise<void>;
+
+async function run(action: Action, isAudited: boolean): Promise<void> {
   const { env, close } = await openDatabase();
   try {
     await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL);
     const config = await loadConfig(env.ATELIER_CONFIG);
-    const services = await openServices({ env: { ...env, LOG_LEVEL: "silent" }, config, name: "cli" });
+    const logEnv: Env = { ...env, LOG_LEVEL: isAudited ? "info" : "silent" };
+    const log = await openLog({ env: logEnv, name: "cli", isCommand: true });
+    const services = await openServices({ env: logEnv, config, name: "cli", log });
     try {
       await action(services);
     } finally {
@@ -48,15 +52,18 @@ function rootMessage(error: unknown): string {
     : error.message || error.name;
 }
 
-/** Runs a command on the configured database; a failure is one line on stderr. Returns the exit code. */
-export async function withServices(action: (services: Services) => Promise<void>): Promise<number> {
+/**
+ * Runs a command on the configured database; a failure is one line on stderr. What an audited one logs goes to the log
+ * files, whatever LOG_LEVEL is. Returns the exit code.
+ */
+export async function withServices(action: Action, { isAudited = false } = {}): Promise<number> {
   const { problems } = parseEnv(process.env);
   if (problems.length > 0) {
     for (const { name, message } of problems) console.error(`${name} ${message}`);
     return 1;
   }
   try {
-    await run(action);
+    await run(action, isAudited);
     return 0;
   } catch (error) {
     console.error(rootMessage(error));

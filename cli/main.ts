@@ -27,10 +27,22 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "sets a password and ends all sessions: --email; asks for the password, or reads it from a pipe",
     load: async () => (await import("./accounts.ts")).resetPassword,
   },
+  users: {
+    summary: "list, suspend, unsuspend, quota, role, reset-link, delete: what an admin may do to users",
+    load: async () => (await import("./users.ts")).users,
+  },
   storage: {
     summary:
       "copy --to bucket|files [--verify] [--move]: copies the pictures between the data folder and the bucket",
     load: async () => (await import("./storage.ts")).storage,
+  },
+  backup: {
+    summary: "--to FOLDER: copies the rows and the pictures of the studio into a new folder, while it runs",
+    load: async () => (await import("./backup.ts")).backup,
+  },
+  restore: {
+    summary: "--from FOLDER: fills an empty studio from a backup; --check only reads and compares",
+    load: async () => (await import("./backup.ts")).restore,
   },
   logs: {
     summary: "prints what was logged about a job, or by a node about its jobs: --job ID | --node NAME",

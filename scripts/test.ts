@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
+import { openFunctionParts } from "../testing/functions/index.ts";
 import { startS3 } from "../testing/s3/index.ts";
 import { readS3Files } from "./test/files.ts";
 import { ensureS3Server } from "./test/s3-server.ts";
 import {
   countPart,
   type Counts,
+  ensurePgBouncer,
   ensureRedis,
   readPlaywrightCounts,
   readVitestCounts,
@@ -31,14 +33,14 @@ async function runVitest(reports: string, chosen: readonly string[] = []): Promi
   return { run, counts: countPart(run.isOk, readVitestCounts(report)), failures };
 }
 
-async function runBuild(): Promise<Part> {
-  const env = { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" };
-  const run = await runTool("next", ["build"], { env, isAside: true });
+async function runBuild(extra: Readonly<Record<string, string>> = {}): Promise<Part> {
+  const env = { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1", ...extra };
+  const run = await runTool("next", ["build"], { env });
   return { run: { ...run, name: "next build" }, counts: countPart(run.isOk, null), failures: [] };
 }
 
 async function runPlaywright(reports: string, extra: Readonly<Record<string, string>> = {}): Promise<Part> {
-  const report = path.join(reports, `playwright-${Object.keys(extra).length}.json`);
+  const report = path.join(reports, `playwright${Object.keys(extra).join("")}.json`);
   const env = { PLAYWRIGHT_JSON_OUTPUT_NAME: report, ...extra };
   const run = await runTool("playwright", ["test", "--reporter=list,json"], { env });
   return { run, counts: countPart(run.isOk, readPlaywrightCounts(report)), failures: [] };
@@ -47,25 +49,39 @@ async function runPlaywright(reports: string, extra: Readonly<Record<string, str
 /** Where `playwright.config.ts` serves the studio. */
 const origin = `http://127.0.0.1:${process.env["ATELIER_E2E_PORT"] ?? 3210}`;
 
-/** The journeys of pictures once more, with a real S3 server that browsers send them to. */
+/** The journeys of pictures once more, with a real S3 server that browsers send them to and get them from. */
 async function runOverS3(reports: string): Promise<Part> {
   const s3 = await startS3();
   try {
     await s3.allowOrigin(origin);
-    const { run, ...part } = await runPlaywright(reports, { ATELIER_E2E_S3: JSON.stringify(s3.env) });
+    const { run, ...part } = await runPlaywright(reports, {
+      ATELIER_E2E_S3: JSON.stringify({ ...s3.env, S3_DOWNLOADS: "link" }),
+    });
     return { ...part, run: { ...run, name: "over S3" } };
   } finally {
     await s3.destroy();
   }
 }
 
-/** Unit and integration tests beside the production build, then the journeys through it in a browser. */
+/** A server that does not start is a failed part: what runs beside it goes on to its end. */
+function failedStart(error: unknown): Part {
+  const run = { name: "over S3", isOk: false, tookSeconds: 0 };
+  return { run, counts: countPart(false, null), failures: [String(error)] };
+}
+
+/** The production build, then the journeys through it in a browser. */
+async function runJourneys(reports: string): Promise<Part[]> {
+  const build = await runBuild();
+  if (build.run.isOk)
+    return [build, await runPlaywright(reports), await runOverS3(reports).catch(failedStart)];
+  console.error("The browser tests need the build, which failed.");
+  return [build];
+}
+
+/** Unit and integration tests beside the journeys: most of the former wait, which leaves half of two cores to the browser. */
 async function runAll(reports: string): Promise<Part[]> {
-  const [vitest, build] = await Promise.all([runVitest(reports), runBuild()]);
-  const parts = [vitest, build];
-  if (build.run.isOk) parts.push(await runPlaywright(reports), await runOverS3(reports));
-  else console.error("The browser tests need the build, which failed.");
-  return parts;
+  const [vitest, journeys] = await Promise.all([runVitest(reports), runJourneys(reports)]);
+  return [vitest, ...journeys];
 }
 
 const quickTools = [["tsc", "--noEmit"], ["oxlint"], ["oxfmt", "--check", "."]] as const;
@@ -88,11 +104,25 @@ async function runS3(reports: string): Promise<Part[]> {
   ];
 }
 
-const modes = { "--quick": runQuick, "--s3": runS3 } as const;
+/** The journeys with the pages as functions on a stand-in of a platform, and a worker elsewhere; docs/functions.md. */
+async function runAsFunctions(reports: string): Promise<Part[]> {
+  const build = await runBuild({ NEXT_OUTPUT: "standalone" });
+  if (!build.run.isOk) return [build];
+  const parts = await openFunctionParts(origin);
+  try {
+    const extra = { ATELIER_E2E_FUNCTIONS: JSON.stringify({ web: parts.web, worker: parts.worker }) };
+    const { run, ...part } = await runPlaywright(reports, extra);
+    return [build, { ...part, run: { ...run, name: "as functions" } }];
+  } finally {
+    await parts.close();
+  }
+}
+
+const modes = { "--functions": runAsFunctions, "--quick": runQuick, "--s3": runS3 } as const;
 
 async function main(): Promise<boolean> {
-  const mode = (["--quick", "--s3"] as const).find((flag) => process.argv.includes(flag));
-  if (!ensureRedis() || (mode !== "--quick" && !ensureS3Server())) return false;
+  const mode = (["--quick", "--s3", "--functions"] as const).find((flag) => process.argv.includes(flag));
+  if (!ensureRedis() || (mode !== "--quick" && !(ensurePgBouncer() && ensureS3Server()))) return false;
   const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
   try {
     const parts = await (mode ? modes[mode] : runAll)(reports);

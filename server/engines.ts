@@ -21,10 +21,15 @@ const rolesByKind = {
   text_to_image: roles([]),
   edit: roles(["image"], ["reference", "mask"]),
   restore_faces: roles(["image"]),
+  /** Its result is a mask. */
+  segment: roles(["image"]),
 } as const satisfies Record<string, Roles>;
 
 export type JobKind = keyof typeof rolesByKind;
 export const jobKinds = Object.keys(rolesByKind) as JobKind[];
+
+/** The kinds whose result is a picture of the gallery; only these can have workflows. */
+export const pictureKinds = jobKinds.filter((kind) => kind !== "segment");
 
 export const requiredInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].required;
 export const optionalInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].optional;
@@ -52,7 +57,7 @@ export const comfyuiEngine: EngineFacts = {
 /** Which of the kinds an IOPaint server can run depends on its model and plugins. */
 export const iopaintEngine: EngineFacts = {
   name: "iopaint",
-  kinds: ["inpaint", "upscale", "remove_background", "restore_faces"],
+  kinds: ["inpaint", "upscale", "remove_background", "restore_faces", "segment"],
 };
 
 export const engines: readonly EngineFacts[] = [comfyuiEngine, iopaintEngine, localEngine];
@@ -77,6 +82,7 @@ const byKind: Record<JobKind, readonly EngineName[]> = {
   upscale: ["comfyui", "iopaint", "local"],
   remove_background: ["iopaint", "local"],
   restore_faces: ["iopaint"],
+  segment: ["iopaint"],
 };
 
 /** Parts of a request that not every engine supports. */

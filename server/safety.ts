@@ -36,6 +36,7 @@ export const digitalSourceTypes = {
   edit: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
   restore_faces: `${vocabulary}/compositeWithTrainedAlgorithmicMedia`,
   text_to_image: `${vocabulary}/trainedAlgorithmicMedia`,
+  segment: `${vocabulary}/trainedAlgorithmicMedia`,
 } as const satisfies Record<JobKind, string>;
 
 /** The XMP packet with a result's origin; embedded in all of its files. */

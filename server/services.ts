@@ -1,6 +1,14 @@
 import type { Logger as PinoLogger } from "pino";
 import { type Db, openDatabase } from "./db/index.ts";
-import { AppError, type Config, type Env, type Logger, openLog } from "./platform/index.ts";
+import {
+  AppError,
+  type Config,
+  type Env,
+  isFunction,
+  type Later,
+  type Logger,
+  openLog,
+} from "./platform/index.ts";
 import { type Bells, createBells, createHints, type Hints, queueConnection } from "./queue/index.ts";
 import { closeFolders, type ImageDisk, openDisk, sweepTempFolders, tempFolderMs } from "./storage/index.ts";
 
@@ -13,6 +21,8 @@ export interface Services {
   readonly disk: ImageDisk;
   readonly bells: Bells;
   readonly hints: Hints;
+  /** For whatever a request starts and does not await; the log has what fails. */
+  readonly later: Later;
   close(): Promise<void>;
 }
 
@@ -23,8 +33,13 @@ interface OpenServicesInput {
   readonly name: string;
   /** Without one, lines go to the console and to rotating files. */
   readonly log?: Logger;
-  readonly maxConnections?: number;
+  /** Keeps the process from being frozen until the work has ended; it never rejects. Unset: nothing freezes it. */
+  readonly keepAlive?: Later;
 }
+
+/** Connections to the database, unless the environment says otherwise; many functions share one database. */
+const usualConnections = 10;
+const connectionsOfFunction = 3;
 
 /** Opens what a process needs; connections are made on first use and mend themselves (A3). */
 export async function openServices({
@@ -32,7 +47,7 @@ export async function openServices({
   config,
   name,
   log: given,
-  maxConnections,
+  keepAlive = () => undefined,
 }: OpenServicesInput): Promise<Services> {
   const databaseUrl = env.DATABASE_URL;
   if (!databaseUrl)
@@ -40,7 +55,7 @@ export async function openServices({
       "internal",
       "DATABASE_URL is not set; the supervisor sets it for the embedded database.",
     );
-  closeFolders(env);
+  if (!isFunction(env)) closeFolders(env);
   const log = given ?? (await openLog({ env, name }));
   // What a killed process left behind; an installation without a worker has no other sweep.
   await sweepTempFolders(env, tempFolderMs(config)).catch((error: unknown) => {
@@ -50,13 +65,17 @@ export async function openServices({
   const database = openDatabase({
     url: databaseUrl,
     applicationName: `atelier ${name}`,
-    maxConnections: maxConnections ?? 10,
+    maxConnections:
+      env.DATABASE_MAX_CONNECTIONS ?? (isFunction(env) ? connectionsOfFunction : usualConnections),
+    isPooled: env.DATABASE_POOLER !== undefined,
     onError,
   });
   const disk = await openDisk(env);
   const connection = queueConnection(env, databaseUrl);
-  const bells = createBells(connection, onError);
-  const hints = createHints(connection, onError);
+  const bells = createBells(connection, { onError, isPatient: isFunction(env) });
+  const later: Later = (work) =>
+    keepAlive(work.catch((err: unknown) => log.error({ err }, "work after an answer failed")));
+  const hints = createHints(connection, { onError, later });
   return {
     env,
     config,
@@ -65,6 +84,7 @@ export async function openServices({
     disk,
     bells,
     hints,
+    later,
     async close() {
       await Promise.allSettled([bells.close(), hints.close()]);
       disk.close();

@@ -21,6 +21,7 @@ import {
 } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { sweepTempFolders, tempFolderMs } from "@atelier/server/storage";
+import { purgeDeleted } from "@atelier/server/users";
 import type { Workflow } from "@atelier/server/workflows";
 import type { ConsumeInput, Consumers } from "./claims.ts";
 import { cancelPrompt, readQueuedPrompts } from "./engines/comfyui/client/index.ts";
@@ -223,6 +224,7 @@ type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock"> & {
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
   const tidying = startLoop(services.log, "tidy", async () => {
     await tidy(services);
+    await purgeDeleted(services);
     await rollUp(services);
     return tidyMs;
   });

@@ -179,7 +179,7 @@ interface Beat {
 function startBeat(services: Services, nodeId: string, onLost: () => void): Beat {
   const { timing } = services.config;
   const input: BeatInput = {
-    databaseUrl: services.env.DATABASE_URL ?? "",
+    databaseUrl: services.env.DATABASE_DIRECT_URL ?? services.env.DATABASE_URL ?? "",
     nodeId,
     beatMs: timing.beatMs,
     mainThreadStallMs: timing.mainThreadStallMs,

@@ -1,6 +1,6 @@
 "use client";
 import { Ban, CircleAlert, CircleCheck, Clock, LoaderCircle, type LucideIcon } from "lucide-react";
-import { useTranslations } from "next-intl";
+import { useFormatter, useTranslations } from "next-intl";
 import { type ReactNode, useCallback, useId } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import type { Times as Figures } from "@atelier/server/monitoring";
@@ -168,6 +168,21 @@ export function Times({ times: { p50, p95 } }: { readonly times: Figures }) {
 export function useAgo(): (ms: number | null) => string {
   const t = useTranslations("admin");
   return useCallback((ms) => (ms === null ? t("none") : t("ago", { span: formatAge(ms) })), [t]);
+}
+
+const mb = 1_048_576;
+
+/** Bytes as text: `340 MB`, `1.5 GB`, by powers of 1,024. */
+export function useSize(): (bytes: number) => string {
+  const t = useTranslations("admin.users");
+  const format = useFormatter();
+  return useCallback(
+    (bytes) =>
+      bytes < 1_024 * mb
+        ? t("mb", { size: format.number(bytes / mb, { maximumFractionDigits: bytes < 10 * mb ? 1 : 0 }) })
+        : t("gb", { size: format.number(bytes / mb / 1_024, { maximumFractionDigits: 1 }) }),
+    [t, format],
+  );
 }
 
 interface SparklineProps {

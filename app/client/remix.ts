@@ -30,16 +30,19 @@ export function remixHref(
       return `/?remix=${imageId}`;
     case "remove_background":
     case "restore_faces":
+    case "segment":
       return null;
-    case "edit":
     case "inpaint":
-    case "upscale": {
-      const isBare = kind === "inpaint" && (params.prompt ?? "") === "";
-      if (isBare) return null;
-      const source = inputs.find(({ role }) => role === "image");
-      return source === undefined ? null : `/edit/${source.imageId}?remix=${imageId}`;
-    }
+      return (params.prompt ?? "") === "" ? null : editHref(imageId, inputs);
+    case "edit":
+    case "upscale":
+      return editHref(imageId, inputs);
   }
+}
+
+function editHref(imageId: string, inputs: JobView["inputs"]): string | null {
+  const source = inputs.find(({ role }) => role === "image");
+  return source === undefined ? null : `/edit/${source.imageId}?remix=${imageId}`;
 }
 
 /** The job of the picture to remix; shows a failure when the job cannot be found. */

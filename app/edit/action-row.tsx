@@ -2,15 +2,15 @@
 import type { ReactNode } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import type { Stroke } from "./mask.ts";
+import type { Mark } from "./mask.ts";
 
 /** Props of every action in the panel. */
 export interface ActionProps {
   readonly image: ImageView;
   /** A job of this editor session runs. */
   readonly isBusy: boolean;
-  /** `spent` are the strokes that the job used. */
-  readonly onJob: (jobId: string, spent?: readonly Stroke[]) => void;
+  /** `spent` are the marks that the job used. */
+  readonly onJob: (jobId: string, spent?: readonly Mark[]) => void;
 }
 
 interface ActionRowProps {

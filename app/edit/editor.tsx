@@ -12,6 +12,7 @@ import { AiBadge, useImageName } from "../pictures/picture.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { fitBox, useBoxSize } from "../ui/hooks.ts";
 import { EditPanel } from "./panel.tsx";
+import { useSelectByClick } from "./select-by-click.tsx";
 import { useEditKeys, useEditor, useEditRun } from "./session.ts";
 import { EditStage } from "./stage.tsx";
 import { ToolColumn } from "./tools.tsx";
@@ -157,9 +158,10 @@ export function Editor({ imageId }: { readonly imageId: string }) {
   const t = useTranslations("edit");
   const versions = useVersions(imageId);
   const session = useEditor();
-  useEditKeys(session);
   const { data: image, isError, error, refetch } = useImage(versions.currentId);
-  const run = useEditRun(versions, session.history.strokes);
+  const selection = useSelectByClick(image, session);
+  useEditKeys(session, selection !== null);
+  const run = useEditRun(versions, session.history.marks);
   const { step } = session;
   // The mask belongs to the version on the stage.
   useEffect(() => step({ type: "clear" }), [step, versions.currentId]);
@@ -174,9 +176,9 @@ export function Editor({ imageId }: { readonly imageId: string }) {
           <div className="flex min-h-0 flex-1 max-wide:flex-col">
             <div className="flex min-h-0 min-w-0 flex-1 flex-col">
               <div className="flex min-h-0 min-w-0 flex-1 max-wide:flex-col-reverse">
-                <ToolColumn session={session} />
+                <ToolColumn session={session} canSelect={selection !== null} />
                 {versions.baseId === null ? (
-                  <EditStage key={image.id} image={image} session={session} />
+                  <EditStage key={image.id} image={image} session={session} selection={selection} />
                 ) : (
                   <CompareStage image={image} baseId={versions.baseId} />
                 )}

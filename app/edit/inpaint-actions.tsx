@@ -9,11 +9,11 @@ import { failureOf, useFailureToast } from "../client/failures.ts";
 import { useCapability, useWorkflows } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { type ActionProps, ActionRow, findForPrompt, PromptField } from "./action-row.tsx";
-import { hasPaint, type Stroke, type StrokeHistory, uploadMask } from "./mask.ts";
+import { hasPaint, type Mark, type MarkHistory, uploadMask } from "./mask.ts";
 
 /** What the user requested. Prompt and workflow are set for "Replace with prompt" and missing for "Remove object". */
 export interface InpaintInput {
-  readonly strokes: readonly Stroke[];
+  readonly marks: readonly Mark[];
   readonly prompt?: string;
   readonly workflow?: string;
 }
@@ -35,7 +35,7 @@ export function isSameRequest(
 ): last is PreparedRequest {
   return (
     last?.image.id === image.id &&
-    last.input.strokes === input.strokes &&
+    last.input.marks === input.marks &&
     last.input.prompt === input.prompt &&
     last.input.workflow === input.workflow
   );
@@ -49,7 +49,7 @@ function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
     mutationFn: async (input: InpaintInput) => {
       const request = isSameRequest(prepared.current, image, input)
         ? prepared.current
-        : { image, input, maskId: await uploadMask(image, input.strokes), idempotencyKey: newId() };
+        : { image, input, maskId: await uploadMask(image, input.marks), idempotencyKey: newId() };
       prepared.current = request;
       const { maskId, idempotencyKey } = request;
       const { prompt, workflow } = input;
@@ -63,7 +63,7 @@ function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
       prepared.current = null;
       return job;
     },
-    onSuccess: (job, { strokes }) => onJob(job.id, strokes),
+    onSuccess: (job, { marks }) => onJob(job.id, marks),
     onError: (error) => {
       // The server refused the request; the mask may be deleted, so the next request uploads it again.
       if (failureOf(error).code !== "offline") prepared.current = null;
@@ -73,7 +73,7 @@ function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
 }
 
 interface RemoveActionProps extends ActionProps {
-  readonly history: StrokeHistory;
+  readonly history: MarkHistory;
 }
 
 /** "Remove object"; disabled until the user has painted a mask. */
@@ -87,7 +87,7 @@ export function RemoveAction({ image, history, isBusy, onJob }: RemoveActionProp
       <Button
         look="primary"
         disabled={isBusy || remove.isPending || !isMarked || capability?.available === false}
-        onClick={() => remove.mutate({ strokes: history.strokes })}
+        onClick={() => remove.mutate({ marks: history.marks })}
       >
         <Eraser aria-hidden />
         {t("removeObject")}
@@ -97,7 +97,7 @@ export function RemoveAction({ image, history, isBusy, onJob }: RemoveActionProp
 }
 
 interface RepaintActionProps extends ActionProps {
-  readonly history: StrokeHistory;
+  readonly history: MarkHistory;
   readonly startPrompt: string;
 }
 
@@ -115,7 +115,7 @@ export function RepaintAction({ image, history, isBusy, onJob, startPrompt }: Re
       <PromptField label={t("repaintPrompt")} hint={t("repaintPromptHint")} value={text} onChange={setText} />
       <Button
         disabled={isBusy || inpaint.isPending || !isMarked || prompt === ""}
-        onClick={() => inpaint.mutate({ strokes: history.strokes, workflow: workflow.name, prompt })}
+        onClick={() => inpaint.mutate({ marks: history.marks, workflow: workflow.name, prompt })}
       >
         <PaintbrushVertical aria-hidden />
         {t("repaint")}

@@ -1,5 +1,6 @@
 import type { ImageView } from "@atelier/server/images";
 import { sendFile } from "../uploads/send.ts";
+import { drawSelection, sampleSelection, type Selection } from "./selection.ts";
 
 export interface Point {
   readonly x: number;
@@ -13,9 +14,21 @@ export interface Stroke {
   readonly points: readonly Point[];
 }
 
+/** One step of the mask. A selection replaces the one before and lies under all strokes, whenever these were made. */
+export type Mark = Stroke | Selection;
+
+/** The selection that counts. */
+export function selectionOf(marks: readonly Mark[]): Selection | null {
+  return marks.findLast((mark) => mark.mode === "select") ?? null;
+}
+
+export function strokesOf(marks: readonly Mark[]): Stroke[] {
+  return marks.filter((mark) => mark.mode !== "select");
+}
+
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
-/** Draws a stroke in the current transform of the context. An eraser clears the pixels of earlier strokes. */
+/** Draws a stroke in the current transform of the context. An eraser clears the pixels of earlier marks. */
 export function drawStroke(context: Context, { mode, sizePx, points }: Stroke, colour: string): void {
   const [first, ...rest] = points;
   if (first === undefined) return;
@@ -126,14 +139,17 @@ export function* requireMarked(rows: GreyRows): Generator<Uint8Array<ArrayBuffer
   if (!isMarked) throw Object.assign(new Error("No pixel is marked."), { code: "mask_empty" });
 }
 
-function* greyBands(
-  strokes: readonly Stroke[],
-  { widthPx, heightPx }: Size,
-): Generator<Uint8Array<ArrayBuffer>> {
+function* greyBands(marks: readonly Mark[], { widthPx, heightPx }: Size): Generator<Uint8Array<ArrayBuffer>> {
+  const selection = selectionOf(marks);
+  const strokes = strokesOf(marks);
   for (let top = 0; top < heightPx; top += bandRows) {
     const rows = Math.min(bandRows, heightPx - top);
     const context = new OffscreenCanvas(widthPx, rows).getContext("2d", { willReadFrequently: true });
     if (context === null) throw new Error("The browser returned no canvas context.");
+    if (selection !== null) {
+      const part = { width: widthPx, height: heightPx, top, rows, rgb: [255, 255, 255] } as const;
+      context.putImageData(new ImageData(drawSelection(selection, part), widthPx, rows), 0, 0);
+    }
     context.translate(0, -top);
     for (const stroke of strokes) drawStroke(context, stroke, "#fff");
     const { data } = context.getImageData(0, 0, widthPx, rows);
@@ -141,47 +157,47 @@ function* greyBands(
   }
 }
 
-/** The strokes as a grey PNG at the size of the picture; white = change. */
-function exportMask(strokes: readonly Stroke[], size: Size): Promise<Blob> {
-  return encodeGreyPng(size.widthPx, size.heightPx, requireMarked(greyBands(strokes, size)));
+/** The marks as a grey PNG at the size of the picture; white = change. */
+function exportMask(marks: readonly Mark[], size: Size): Promise<Blob> {
+  return encodeGreyPng(size.widthPx, size.heightPx, requireMarked(greyBands(marks, size)));
 }
 
-/** Uploads the strokes as a mask; resolves with the image id of the mask, rejects with the failure. */
+/** Uploads the marks as a mask; resolves with the image id of the mask, rejects with the failure. */
 export async function uploadMask(
   image: Pick<ImageView, "widthPx" | "heightPx">,
-  strokes: readonly Stroke[],
+  marks: readonly Mark[],
 ): Promise<string> {
-  const file = await exportMask(strokes, image);
+  const file = await exportMask(marks, image);
   const sent = await sendFile({ file, name: "mask.png", role: "mask", signal: new AbortController().signal });
   if (!sent.ok) throw sent.failure;
   return sent.image.id;
 }
 
-export interface StrokeHistory {
-  readonly strokes: readonly Stroke[];
+export interface MarkHistory {
+  readonly marks: readonly Mark[];
   /** Strokes that were undone; redo takes the last one. */
-  readonly undone: readonly Stroke[];
+  readonly undone: readonly Mark[];
 }
 
 export type HistoryStep =
-  | { readonly type: "add"; readonly stroke: Stroke }
+  | { readonly type: "add"; readonly mark: Mark }
   | { readonly type: "undo" | "redo" | "clear" };
 
-export const emptyHistory: StrokeHistory = { strokes: [], undone: [] };
+export const emptyHistory: MarkHistory = { marks: [], undone: [] };
 
-export function stepHistory(history: StrokeHistory, step: HistoryStep): StrokeHistory {
+export function stepHistory(history: MarkHistory, step: HistoryStep): MarkHistory {
   switch (step.type) {
     case "add":
-      return { strokes: [...history.strokes, step.stroke], undone: [] };
+      return { marks: [...history.marks, step.mark], undone: [] };
     case "undo": {
-      const last = history.strokes.at(-1);
+      const last = history.marks.at(-1);
       if (last === undefined) return history;
-      return { strokes: history.strokes.slice(0, -1), undone: [...history.undone, last] };
+      return { marks: history.marks.slice(0, -1), undone: [...history.undone, last] };
     }
     case "redo": {
       const next = history.undone.at(-1);
       if (next === undefined) return history;
-      return { strokes: [...history.strokes, next], undone: history.undone.slice(0, -1) };
+      return { marks: [...history.marks, next], undone: history.undone.slice(0, -1) };
     }
     case "clear":
       return emptyHistory;
@@ -193,24 +209,29 @@ const samplesPerRadius = 8;
 /** Added to an eraser's radius: an eraser of the same size on the same path must leave no paint. */
 const tolerancePx = 0.5;
 
-const marked = new WeakMap<readonly Stroke[], boolean>();
+const marked = new WeakMap<readonly Mark[], boolean>();
 
-/** Whether some painted pixels were not erased by a later stroke. Cached per list of strokes. */
-export function hasPaint({ strokes }: Pick<StrokeHistory, "strokes">): boolean {
-  const known = marked.get(strokes);
+/** Whether some painted pixels were not erased by a later stroke. Cached per list of marks. */
+export function hasPaint({ marks }: Pick<MarkHistory, "marks">): boolean {
+  const known = marked.get(marks);
   if (known !== undefined) return known;
-  const isLeft = strokes.some((stroke, at) => {
-    if (stroke.mode === "erase") return false;
-    const erasers = strokes.slice(at + 1).filter(({ mode }) => mode === "erase");
-    return erasers.length === 0 || leavesPaint(stroke, erasers);
-  });
-  marked.set(strokes, isLeft);
+  const selection = selectionOf(marks);
+  const strokes = strokesOf(marks);
+  const isEraser = ({ mode }: Stroke) => mode === "erase";
+  const isLeft =
+    (selection !== null && leavesSome(sampleSelection(selection), strokes.filter(isEraser))) ||
+    strokes.some((stroke, at) => {
+      if (stroke.mode === "erase") return false;
+      const erasers = strokes.slice(at + 1).filter(isEraser);
+      return erasers.length === 0 || leavesSome(samplesOf(stroke), erasers);
+    });
+  marked.set(marks, isLeft);
   return isLeft;
 }
 
-function leavesPaint(stroke: Stroke, erasers: readonly Stroke[]): boolean {
+function leavesSome(samples: Iterable<Point>, erasers: readonly Stroke[]): boolean {
   const covers = erasers.map(coverOf);
-  for (const sample of samplesOf(stroke)) if (!covers.some((isUnder) => isUnder(sample))) return true;
+  for (const sample of samples) if (!covers.some((isUnder) => isUnder(sample))) return true;
   return false;
 }
 

@@ -11,6 +11,7 @@ import type { ActionProps } from "./action-row.tsx";
 import { RemoveAction, RepaintAction } from "./inpaint-actions.tsx";
 import { ChangeAction, CutOutAction, RestoreFacesAction, UpscaleAction } from "./other-actions.tsx";
 import { type EditorSession, type EditRun, useEditRemix } from "./session.ts";
+import { SelectOptions } from "./select-by-click.tsx";
 import { BrushOptions } from "./tools.tsx";
 
 interface EditActionsProps extends ActionProps {
@@ -91,7 +92,11 @@ export function EditPanel({ image, session, run }: EditPanelProps) {
       aria-label={t("actions")}
       className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:max-h-[38dvh] max-wide:border-t wide:w-[264px] wide:border-l"
     >
-      <BrushOptions session={session} />
+      {session.brush.tool === "select" ? (
+        <SelectOptions session={session} />
+      ) : (
+        <BrushOptions session={session} />
+      )}
       <EditActions image={image} session={session} isBusy={isRunning} onJob={run.start} />
       {job === undefined ? null : <EditJob job={job} onRetried={run.startAgain} />}
     </aside>

@@ -6,14 +6,15 @@ import { useRemixJob } from "../client/remix.ts";
 import { isTyping } from "../frame/run-button.tsx";
 import { useJob } from "../live/hooks.tsx";
 import type { VersionHistory } from "./editor.tsx";
-import { emptyHistory, stepHistory, type Stroke, type StrokeHistory } from "./mask.ts";
+import { emptyHistory, stepHistory, type Mark, type MarkHistory } from "./mask.ts";
+import type { Click } from "./selection.ts";
 
-/** Whether there are strokes that the job did not use (`spent`). To show another version would delete them. */
-export function hasUnusedStrokes(strokes: readonly Stroke[], spent: readonly Stroke[]): boolean {
-  return strokes.some((stroke) => !spent.includes(stroke));
+/** Whether there are marks that the job did not use (`spent`). To show another version would delete them. */
+export function hasUnusedMarks(marks: readonly Mark[], spent: readonly Mark[]): boolean {
+  return marks.some((stroke) => !spent.includes(stroke));
 }
 
-export type Tool = "pan" | "brush" | "eraser";
+export type Tool = "pan" | "brush" | "eraser" | "select";
 
 export const brushLimits = { min: 4, max: 400 } as const;
 
@@ -27,10 +28,11 @@ function boundSize(sizePx: number): number {
   return Math.round(Math.min(brushLimits.max, Math.max(brushLimits.min, sizePx)));
 }
 
-/** Tool, brush size and strokes of one editing session; `before` holds the initial strokes. */
-export function useEditor(before: StrokeHistory = emptyHistory) {
+/** Tool, brush size and marks of one editing session; `before` holds the initial marks. */
+export function useEditor(before: MarkHistory = emptyHistory) {
   const [tool, setTool] = useState<Tool>("brush");
   const [sizePx, setSize] = useState(48);
+  const [clickMode, setClickMode] = useState<Click["mode"]>("include");
   const [history, step] = useReducer(stepHistory, before);
   return {
     brush: { tool, sizePx } satisfies Brush,
@@ -38,6 +40,9 @@ export function useEditor(before: StrokeHistory = emptyHistory) {
     setSize: (size: number) => setSize(boundSize(size)),
     growBrush: () => setSize((size) => boundSize(size * 1.2 + 1)),
     shrinkBrush: () => setSize((size) => boundSize(size / 1.2 - 1)),
+    /** What a click does that is not made with Shift. */
+    clickMode,
+    setClickMode,
     history,
     step,
   };
@@ -53,12 +58,16 @@ function keyName(event: KeyboardEvent): string {
 }
 
 /** Shortcuts of the tools; the keys for zooming and painting are in `useStageKeys`. */
-export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSession): void {
+export function useEditKeys(
+  { setTool, growBrush, shrinkBrush, step }: EditorSession,
+  canSelect = false,
+): void {
   useEffect(() => {
     const keys: Record<string, () => void> = {
       v: () => setTool("pan"),
       b: () => setTool("brush"),
       e: () => setTool("eraser"),
+      ...(canSelect ? { s: () => setTool("select") } : {}),
       "[": shrinkBrush,
       "]": growBrush,
       z: () => step({ type: "undo" }),
@@ -76,7 +85,7 @@ export function useEditKeys({ setTool, growBrush, shrinkBrush, step }: EditorSes
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [growBrush, setTool, shrinkBrush, step]);
+  }, [canSelect, growBrush, setTool, shrinkBrush, step]);
 }
 
 export interface EditStart {
@@ -121,14 +130,14 @@ export function useEditRemix(): EditStart {
 
 interface Run {
   readonly jobId: string;
-  /** The strokes of the job's mask. */
-  readonly spent: readonly Stroke[];
+  /** The marks of the job's mask. */
+  readonly spent: readonly Mark[];
 }
 
-const noStrokes: readonly Stroke[] = [];
+const noMarks: readonly Mark[] = [];
 
-/** The job of this session. Its result becomes the shown version, unless unused strokes would be cleared. */
-export function useEditRun({ add, show }: VersionHistory, strokes: readonly Stroke[]) {
+/** The job of this session. Its result becomes the shown version, unless unused marks would be cleared. */
+export function useEditRun({ add, show }: VersionHistory, marks: readonly Mark[]) {
   const [run, setRun] = useState<Run | null>(null);
   const jobId = run?.jobId ?? null;
   const { job } = useJob(jobId);
@@ -137,14 +146,14 @@ export function useEditRun({ add, show }: VersionHistory, strokes: readonly Stro
   useEffect(() => {
     if (run === null || resultId === undefined || takenJobId.current === run.jobId) return;
     takenJobId.current = run.jobId;
-    if (hasUnusedStrokes(strokes, run.spent)) add(resultId);
+    if (hasUnusedMarks(marks, run.spent)) add(resultId);
     else show(resultId);
-  }, [add, resultId, run, show, strokes]);
+  }, [add, resultId, run, show, marks]);
 
-  const start = useCallback((id: string, spent = noStrokes) => setRun({ jobId: id, spent }), []);
-  /** For a retry, which uses the strokes of the first job. */
+  const start = useCallback((id: string, spent = noMarks) => setRun({ jobId: id, spent }), []);
+  /** For a retry, which uses the marks of the first job. */
   const startAgain = useCallback(
-    (id: string) => setRun((before) => ({ jobId: id, spent: before?.spent ?? noStrokes })),
+    (id: string) => setRun((before) => ({ jobId: id, spent: before?.spent ?? noMarks })),
     [],
   );
   return { jobId, start, startAgain };

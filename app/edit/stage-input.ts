@@ -99,6 +99,7 @@ interface UseStageKeysOptions {
   readonly brush: Brush;
   readonly picture: { readonly widthPx: number; readonly heightPx: number };
   readonly onStroke: (stroke: Stroke) => void;
+  readonly onClick: (at: Point, isExcluding: boolean) => void;
 }
 
 const directions: Record<string, Point> = {
@@ -111,7 +112,7 @@ const panStepPx = 48;
 const bound = (value: number, most: number) => Math.min(most, Math.max(0, value));
 
 /** Painting, panning and zooming without a pointer; `cursor` is the keyboard's brush position in px of the picture. */
-export function useStageKeys({ stage, brush, picture, onStroke }: UseStageKeysOptions) {
+export function useStageKeys({ stage, brush, picture, onStroke, onClick }: UseStageKeysOptions) {
   const [cursor, setCursor] = useState<Point | null>(null);
   const [isPanning, setPanning] = useState(false);
 
@@ -124,18 +125,24 @@ export function useStageKeys({ stage, brush, picture, onStroke }: UseStageKeysOp
       };
     });
   }
-  function stamp(): void {
+  function stamp(isExcluding: boolean): void {
     if (cursor === null || brush.tool === "pan") return;
-    onStroke({ mode: brush.tool === "eraser" ? "erase" : "paint", sizePx: brush.sizePx, points: [cursor] });
+    if (brush.tool === "select") onClick(cursor, isExcluding);
+    else
+      onStroke({ mode: brush.tool === "eraser" ? "erase" : "paint", sizePx: brush.sizePx, points: [cursor] });
+  }
+  function stepOf(isFar: boolean): number {
+    if (brush.tool === "select") return (isFar ? 64 : 8) / stage.view.scale;
+    return isFar ? brush.sizePx * 2 : Math.max(2, brush.sizePx / 3);
   }
   function act(event: KeyboardEvent): boolean {
     const direction = directions[event.key];
     if (direction !== undefined) {
       if (brush.tool === "pan") stage.pan(-direction.x * panStepPx, -direction.y * panStepPx);
-      else moveCursor(direction, event.shiftKey ? brush.sizePx * 2 : Math.max(2, brush.sizePx / 3));
+      else moveCursor(direction, stepOf(event.shiftKey));
       return true;
     }
-    if (event.key === "Enter" || (event.key === " " && cursor !== null)) stamp();
+    if (event.key === "Enter" || (event.key === " " && cursor !== null)) stamp(event.shiftKey);
     else if (event.key === " ") setPanning(true);
     else if (event.key === "+" || event.key === "=") stage.zoom(1.25);
     else if (event.key === "-") stage.zoom(0.8);
@@ -161,6 +168,7 @@ interface UseStagePointersOptions {
   /** Discards the current stroke. */
   readonly onDrop: () => void;
   readonly onStroke: (stroke: Stroke) => void;
+  readonly onClick: (at: Point, isExcluding: boolean) => void;
 }
 
 function placeOf(event: PointerEvent<HTMLElement>): Point {
@@ -171,7 +179,10 @@ function placeOf(event: PointerEvent<HTMLElement>): Point {
 const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
 const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
 
-/** Handlers for pointers: one paints or pans, two zoom. */
+/** A pointer that moves further than this drags the picture and selects nothing. */
+const tapReachPx = 6;
+
+/** Handlers for pointers: one paints, selects or pans, two zoom. */
 export function useStagePointers({
   stage,
   brush,
@@ -179,9 +190,12 @@ export function useStagePointers({
   onDraw,
   onDrop,
   onStroke,
+  onClick,
 }: UseStagePointersOptions) {
   const fingers = useRef(new Map<number, Point>());
   const stroke = useRef<Stroke | null>(null);
+  /** Where a pointer came down that may become a click; null once it moved away, or another one joined. */
+  const tap = useRef<Point | null>(null);
   const [hover, setHover] = useState<Point | null>(null);
   const pans = isPanning || brush.tool === "pan";
 
@@ -195,7 +209,9 @@ export function useStagePointers({
     const at = placeOf(event);
     event.currentTarget.setPointerCapture(event.pointerId);
     fingers.current.set(event.pointerId, at);
+    tap.current = null;
     if (fingers.current.size > 1) drop();
+    else if (brush.tool === "select" && !pans && event.button === 0) tap.current = at;
     else if (!pans && event.button === 0) {
       const mode = brush.tool === "eraser" ? "erase" : "paint";
       stroke.current = { mode, sizePx: brush.sizePx, points: [toPicture(stage.view, at)] };
@@ -215,6 +231,8 @@ export function useStagePointers({
     setHover(event.pointerType === "mouse" || event.pointerType === "pen" ? at : null);
     const from = fingers.current.get(event.pointerId);
     if (from === undefined) return;
+    if (tap.current !== null && distance(tap.current, at) <= tapReachPx) return;
+    tap.current = null;
     if (fingers.current.size > 1) pinch(event.pointerId, from, at);
     else if (stroke.current !== null) {
       const last = stroke.current.points.at(-1);
@@ -226,6 +244,8 @@ export function useStagePointers({
   }
   function end(event: PointerEvent<HTMLElement>): void {
     fingers.current.delete(event.pointerId);
+    if (tap.current !== null) onClick(toPicture(stage.view, tap.current), event.shiftKey);
+    tap.current = null;
     if (stroke.current === null) return;
     onStroke(stroke.current);
     stroke.current = null;
@@ -234,7 +254,10 @@ export function useStagePointers({
     onPointerDown: begin,
     onPointerMove: move,
     onPointerUp: end,
-    onPointerCancel: end,
+    onPointerCancel: (event: PointerEvent<HTMLElement>) => {
+      tap.current = null;
+      end(event);
+    },
     onPointerLeave: () => setHover(null),
   };
   return { handlers, hover, pans };

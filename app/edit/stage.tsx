@@ -1,11 +1,13 @@
 "use client";
 import { Minus, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { type ComponentProps, type RefObject, useEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../client/remix.ts";
 import { cx, IconButton } from "../ui/button.tsx";
-import { drawStroke, type Point, type Stroke } from "./mask.ts";
+import { drawStroke, type Mark, type Point, selectionOf, type Stroke, strokesOf } from "./mask.ts";
+import { ClickDots, type ClickSelection, SelectionState } from "./select-by-click.tsx";
+import { drawSelection } from "./selection.ts";
 import type { EditorSession } from "./session.ts";
 import { type StageView, useStageKeys, useStagePointers, useView } from "./stage-input.ts";
 
@@ -34,15 +36,16 @@ function BrushRing({ at, diameterPx }: BrushRingProps) {
 const longestEdgePx = 2_048;
 
 const tintColour = "#ff5a36";
+const tintRgb = [0xff, 0x5a, 0x36] as const;
 
 interface MaskCanvasProps {
   readonly ref: RefObject<HTMLCanvasElement | null>;
   readonly widthPx: number;
   readonly heightPx: number;
-  readonly strokes: readonly Stroke[];
+  readonly marks: readonly Mark[];
 }
 
-/** Sets the context so that strokes can be drawn in px of the picture. */
+/** Sets the context so that marks can be drawn in px of the picture. */
 function pictureContext(canvas: HTMLCanvasElement, widthPx: number): CanvasRenderingContext2D | null {
   const context = canvas.getContext("2d");
   const scale = canvas.width / widthPx;
@@ -52,22 +55,28 @@ function pictureContext(canvas: HTMLCanvasElement, widthPx: number): CanvasRende
 
 type Picture = Pick<MaskCanvasProps, "widthPx" | "heightPx">;
 
-/** Draws the whole tint from the strokes. */
-function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, strokes: readonly Stroke[]) {
+/** Draws the whole tint from the marks. */
+function drawTint(canvas: HTMLCanvasElement, { widthPx, heightPx }: Picture, marks: readonly Mark[]) {
   const context = pictureContext(canvas, widthPx);
   if (context === null) return;
   context.clearRect(0, 0, widthPx, heightPx);
-  for (const stroke of strokes) drawStroke(context, stroke, tintColour);
+  const selection = selectionOf(marks);
+  if (selection !== null) {
+    const { width, height } = canvas;
+    const part = { width, height, top: 0, rows: height, rgb: tintRgb };
+    context.putImageData(new ImageData(drawSelection(selection, part), width, height), 0, 0);
+  }
+  for (const stroke of strokesOf(marks)) drawStroke(context, stroke, tintColour);
 }
 
 /** The mask as a tint over the picture. */
-function MaskCanvas({ ref, widthPx, heightPx, strokes }: MaskCanvasProps) {
+function MaskCanvas({ ref, widthPx, heightPx, marks }: MaskCanvasProps) {
   const shrink = Math.min(1, longestEdgePx / Math.max(widthPx, heightPx));
   const width = Math.round(widthPx * shrink);
   const height = Math.round(heightPx * shrink);
   useEffect(() => {
-    if (ref.current !== null) drawTint(ref.current, { widthPx, heightPx }, strokes);
-  }, [heightPx, ref, strokes, width, widthPx]);
+    if (ref.current !== null) drawTint(ref.current, { widthPx, heightPx }, marks);
+  }, [heightPx, ref, marks, width, widthPx]);
   return (
     <canvas
       ref={ref}
@@ -114,27 +123,60 @@ function ZoomControls({ stage }: { readonly stage: StageView }) {
   );
 }
 
+/** Diameter of the keyboard's cursor when it selects, in CSS px. */
+const pointRingPx = 18;
+
+interface ClickLayerProps extends Omit<ComponentProps<typeof ClickDots>, "pending"> {
+  readonly selection: ClickSelection | null;
+  /** In CSS px of the stage; null while the keyboard is not used. */
+  readonly cursor: Point | null;
+}
+
+function ClickLayer({ selection, cursor, ...dots }: ClickLayerProps) {
+  return (
+    <>
+      <ClickDots {...dots} pending={selection?.pending ?? null} />
+      {cursor === null ? null : <BrushRing at={cursor} diameterPx={pointRingPx} />}
+    </>
+  );
+}
+
+interface StageState {
+  readonly paints: boolean;
+  readonly selects: boolean;
+  readonly selection: ClickSelection | null;
+}
+
+function cursorOf({ paints, selects, selection }: StageState): string {
+  if (selection !== null && selection.pending !== null) return "cursor-progress";
+  if (selects) return "cursor-crosshair";
+  return paints ? "cursor-none" : "cursor-grab active:cursor-grabbing";
+}
+
 interface EditStageProps {
   readonly image: ImageView;
   readonly session: EditorSession;
+  /** Missing where nothing can select by clicks. */
+  readonly selection?: ClickSelection | null;
 }
 
 /** The picture with its mask; takes pointer, wheel and keyboard input. */
-export function EditStage({ image, session }: EditStageProps) {
+export function EditStage({ image, session, selection = null }: EditStageProps) {
   const t = useTranslations("edit");
   const [element, setElement] = useState<HTMLDivElement | null>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const stage = useView(element, image);
   const { brush, history, step } = session;
-  const onStroke = (stroke: Stroke) => step({ type: "add", stroke });
+  const onStroke = (stroke: Stroke) => step({ type: "add", mark: stroke });
   const onDraw = (stroke: Stroke) => {
     const context = canvas.current === null ? null : pictureContext(canvas.current, image.widthPx);
     if (context !== null) drawStroke(context, stroke, tintColour);
   };
   const onDrop = () => {
-    if (canvas.current !== null) drawTint(canvas.current, image, history.strokes);
+    if (canvas.current !== null) drawTint(canvas.current, image, history.marks);
   };
-  const keyboard = useStageKeys({ stage, brush, picture: image, onStroke });
+  const onClick = (at: Point, isExcluding: boolean) => selection?.select(at, isExcluding);
+  const keyboard = useStageKeys({ stage, brush, picture: image, onStroke, onClick });
   const pointers = useStagePointers({
     stage,
     brush,
@@ -142,9 +184,11 @@ export function EditStage({ image, session }: EditStageProps) {
     onDraw,
     onDrop,
     onStroke,
+    onClick,
   });
   const { view } = stage;
-  const paints = !pointers.pans;
+  const isSelecting = brush.tool === "select";
+  const paints = !pointers.pans && !isSelecting;
   const ring =
     keyboard.cursor === null
       ? pointers.hover
@@ -167,7 +211,7 @@ export function EditStage({ image, session }: EditStageProps) {
         }}
         className={cx(
           "absolute inset-0 touch-none overflow-hidden focus-visible:-outline-offset-2",
-          paints ? "cursor-none" : "cursor-grab active:cursor-grabbing",
+          cursorOf({ paints, selects: isSelecting && !pointers.pans, selection }),
         )}
       >
         <div
@@ -187,18 +231,22 @@ export function EditStage({ image, session }: EditStageProps) {
             draggable={false}
             className="absolute inset-0 size-full select-none"
           />
-          <MaskCanvas
-            ref={canvas}
-            widthPx={image.widthPx}
-            heightPx={image.heightPx}
-            strokes={history.strokes}
-          />
+          <MaskCanvas ref={canvas} widthPx={image.widthPx} heightPx={image.heightPx} marks={history.marks} />
         </div>
         {paints && ring !== null ? <BrushRing at={ring} diameterPx={brush.sizePx * view.scale} /> : null}
+        {isSelecting ? (
+          <ClickLayer
+            marks={history.marks}
+            selection={selection}
+            view={view}
+            cursor={keyboard.cursor === null ? null : ring}
+          />
+        ) : null}
       </div>
       <p id="stage-help" className="sr-only">
-        {t("stageHelp")}
+        {t(isSelecting ? "stageSelectHelp" : "stageHelp")}
       </p>
+      <SelectionState selection={selection} />
       <ZoomControls stage={stage} />
     </div>
   );

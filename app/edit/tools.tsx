@@ -1,5 +1,5 @@
 "use client";
-import { Brush, Eraser, Hand, type LucideIcon, Redo2, Undo2 } from "lucide-react";
+import { Brush, Eraser, Hand, type LucideIcon, MousePointerClick, Redo2, Undo2 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { Button, IconButton, Kbd } from "../ui/button.tsx";
 import { Slider } from "../ui/fields.tsx";
@@ -26,7 +26,7 @@ export function BrushOptions({ session }: { readonly session: EditorSession }) {
         look="quiet"
         size="small"
         className="-ml-2.5 self-start"
-        disabled={history.strokes.length === 0}
+        disabled={history.marks.length === 0}
         onClick={() => step({ type: "clear" })}
       >
         {t("clearMask")}
@@ -39,11 +39,19 @@ const tools: readonly { readonly tool: Tool; readonly keys: string; readonly ico
   { tool: "pan", keys: "v", icon: Hand },
   { tool: "brush", keys: "b", icon: Brush },
   { tool: "eraser", keys: "e", icon: Eraser },
+  { tool: "select", keys: "s", icon: MousePointerClick },
 ];
 
-export function ToolColumn({ session }: { readonly session: EditorSession }) {
+interface ToolColumnProps {
+  readonly session: EditorSession;
+  /** Whether a server can select by clicks. */
+  readonly canSelect?: boolean;
+}
+
+export function ToolColumn({ session, canSelect = false }: ToolColumnProps) {
   const t = useTranslations("edit");
   const { brush, setTool, history, step } = session;
+  const offered = tools.filter(({ tool }) => tool !== "select" || canSelect);
   return (
     <div
       role="toolbar"
@@ -51,7 +59,7 @@ export function ToolColumn({ session }: { readonly session: EditorSession }) {
       aria-orientation="vertical"
       className="flex shrink-0 items-center gap-1 border-line p-2 max-wide:justify-center max-wide:border-t wide:w-[53px] wide:flex-col wide:border-r wide:pt-3"
     >
-      {tools.map(({ tool, keys, icon: Icon }) => (
+      {offered.map(({ tool, keys, icon: Icon }) => (
         <IconButton
           key={tool}
           label={t(`toolNames.${tool}`)}
@@ -71,7 +79,7 @@ export function ToolColumn({ session }: { readonly session: EditorSession }) {
         label={t("undo")}
         keys="Control+Z"
         side="right"
-        disabled={history.strokes.length === 0}
+        disabled={history.marks.length === 0}
         onClick={() => step({ type: "undo" })}
       >
         <Undo2 aria-hidden />

@@ -48,6 +48,7 @@ const shortcutGroups = [
       { key: "pan", keys: "v" },
       { key: "brush", keys: "b" },
       { key: "eraser", keys: "e" },
+      { key: "selectByClick", keys: "s" },
       { key: "size", keys: "[ ]" },
       { key: "zoom", keys: "+ - 0" },
       { key: "undo", keys: "Control+Z" },

@@ -19,6 +19,8 @@ import { Sheet, SheetSkeleton } from "./sheet.tsx";
 import { useViewerAddress, Viewer } from "./viewer/viewer.tsx";
 
 const roleFilters = ["upload", "result"] as const;
+/** A selection makes a mask, which is no picture of the gallery. */
+const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
 
 interface GalleryFilters {
   readonly role?: (typeof roleFilters)[number];
@@ -57,7 +59,7 @@ function FilterBar({ filters }: { readonly filters: GalleryFilters }) {
         </FilterChip>
       ))}
       <FilterDivider />
-      {jobKindOrder.map((kind) => (
+      {kindFilters.map((kind) => (
         <FilterChip key={kind} name="kind" value={kind} pressed={filters.kind === kind}>
           {jobs(`kinds.${kind}`)}
         </FilterChip>

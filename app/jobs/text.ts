@@ -16,9 +16,10 @@ export function formatSeconds(seconds: number): string {
   return `${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(seconds % 60)} h`;
 }
 
-/** URL that a job links to: its result when there is one, else its page. */
+/** URL that a job links to: its result in the gallery when there is one, else its page. */
 export function jobHref(job: JobView): string {
-  const imageId = job.outputs[0]?.imageId;
+  // The result of a selection is a mask, which is not in the gallery.
+  const imageId = job.kind === "segment" ? undefined : job.outputs[0]?.imageId;
   return imageId === undefined ? `/jobs/${job.id}` : `/gallery?image=${imageId}`;
 }
 
@@ -31,6 +32,7 @@ export const jobKindOrder = [
   "upscale",
   "remove_background",
   "restore_faces",
+  "segment",
 ] as const satisfies readonly JobKind[];
 
 /** Parses a job kind; undefined for any other text. */

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { keys } from "../client/queries.ts";
@@ -35,9 +35,10 @@ export function useProgress(id: string) {
 
 const none: readonly JobView[] = [];
 
-/** Jobs that are open, or that ended while this browser watched; newest first. */
+/** Jobs that are open, or that ended while this browser watched; newest first. Selections show on their picture alone. */
 export function useLiveJobs(): readonly JobView[] {
-  return useSyncExternalStore(live.watchList, live.list, () => none);
+  const jobs = useSyncExternalStore(live.watchList, live.list, () => none);
+  return useMemo(() => jobs.filter(({ kind }) => kind !== "segment"), [jobs]);
 }
 
 /** How many live jobs have not ended. */

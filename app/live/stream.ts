@@ -1,5 +1,6 @@
 import type { JobsUpdate } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
+import { failureOf } from "../client/failures.ts";
 import { ensureGuest, forgetSession } from "../client/session.ts";
 
 interface StreamHandlers {
@@ -67,6 +68,11 @@ export const openJobStream: OpenStream = (since, handlers) => {
     if (!wasOpen) forgetSession();
     handlers.onLost();
   }
+  /** An error that the server sent on an open stream has its reason: a session that ended, or a suspension. */
+  function fail(error: unknown): void {
+    if (failureOf(error).code === "unauthorized") forgetSession();
+    lose();
+  }
   function subscribe(): void {
     if (closed) return;
     const subscription = api.jobs.watch.subscribe(since === null ? {} : { since }, {
@@ -75,7 +81,7 @@ export const openJobStream: OpenStream = (since, handlers) => {
         handlers.onOpen();
       },
       onData: handlers.onUpdate,
-      onError: lose,
+      onError: fail,
       onComplete: lose,
       onConnectionStateChange: (state) => {
         const broke = state.state === "connecting" && (wasOpen || state.error !== null);

@@ -8,6 +8,13 @@ export function letsGuestsIn(): boolean {
 /** The session cookie of better-auth, with or without the prefix of secure cookies. */
 export const sessionCookie = /atelier\.session_token$/;
 
+/** Whether pages get pictures from the bucket, too. */
+export function givesLinks(): boolean {
+  // Read without the services, for the same reason.
+  // oxlint-disable-next-line no-restricted-properties
+  return process.env["S3_DOWNLOADS"]?.trim() === "link";
+}
+
 /** Where pages send pictures to: the origin of the bucket; null when pictures are files of the studio. */
 export function bucketOrigin(): string | null {
   // Read without the services, for the same reason.

@@ -1,9 +1,11 @@
 import "server-only";
+import { after } from "next/server";
 import { withDrainedBody } from "@atelier/server/api";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
-import { loadConfig } from "@atelier/server/platform";
+import { isFunction, loadConfigOr } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
+import builtInConfig from "../../atelier.config.ts";
 import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
 
 declare global {
@@ -11,23 +13,41 @@ declare global {
   var atelierServices: Promise<Services> | undefined;
 }
 
+/** When the store of these services was last asked for without an answer, ms of the monotonic clock. */
+const unprovenSinceMs = new WeakMap<Services, number>();
+
+const jobLogsOf = new WeakMap<Services, ReturnType<typeof keepJobLogs>>();
+
 /** Throws ConfigurationError, with the services closed, when the image store is not the studio's. */
-async function requireOwnStore(services: Services): Promise<void> {
+async function requireOwnStore(services: Services, beforeClose = () => {}): Promise<void> {
   // Without the database or the store requests tell what is away; the store is compared when both are back.
   const state = await checkStore(services).catch(() => "away");
-  if (state === "away")
-    setTimeout(
-      () => void requireOwnStore(services).catch(forgetServices),
-      services.config.timing.probeMs,
-    ).unref();
+  if (state === "away") unprovenSinceMs.set(services, performance.now());
+  else unprovenSinceMs.delete(services);
   if (state !== "other") return;
+  beforeClose();
+  await jobLogsOf.get(services)?.close();
   await services.close();
   throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
 }
 
-/** Makes the next request open the services again; it gets the reason when they still cannot be used. */
-function forgetServices(): void {
-  globalThis.atelierServices = undefined;
+/** Asks again for a store that was away, beside a request, since a function does not run between requests. */
+function recheckStore(services: Services): void {
+  const sinceMs = unprovenSinceMs.get(services);
+  if (sinceMs === undefined || performance.now() - sinceMs < services.config.timing.probeMs) return;
+  unprovenSinceMs.delete(services);
+  // The next request opens the services again, and gets the reason when they still cannot be used.
+  const forget = () => void (globalThis.atelierServices = undefined);
+  services.later(requireOwnStore(services, forget).catch(() => undefined));
+}
+
+/** Makes the platform wait for the work. Outside of a request, as in a timer, there is no platform to be told. */
+function keepAlive(work: Promise<unknown>): void {
+  try {
+    after(work);
+  } catch {
+    // The work runs all the same.
+  }
 }
 
 async function open(): Promise<Services> {
@@ -36,10 +56,15 @@ async function open(): Promise<Services> {
   // The only place in the web process that reads the environment, through parseEnv.
   // oxlint-disable-next-line no-restricted-properties
   const env = readWebEnv(process.env);
-  const config = await loadConfig(env.ATELIER_CONFIG);
-  const services = await openServices({ env, config, name: "web" });
+  const config = await loadConfigOr(env.ATELIER_CONFIG, builtInConfig);
+  const services = await openServices({
+    env,
+    config,
+    name: "web",
+    ...(isFunction(env) ? { keepAlive } : {}),
+  });
   await requireOwnStore(services);
-  keepJobLogs(services);
+  jobLogsOf.set(services, keepJobLogs(services));
   return services;
 }
 
@@ -77,6 +102,7 @@ export function withServices(answer: Answer): (request: Request) => Promise<Resp
     let services: Services;
     try {
       services = await getServices();
+      recheckStore(services);
     } catch (error) {
       return withPolicy(startFailureResponse(error));
     }

@@ -10,6 +10,7 @@ import { useEngineName } from "../jobs/text.ts";
 import { Segmented } from "../ui/fields.tsx";
 import { AccountSection, GuestSection, SpaceSection } from "./account.tsx";
 import { ApiKeysSection } from "./api-keys.tsx";
+import { DataSection } from "./data.tsx";
 import { SettingsSection } from "./section.tsx";
 
 function StateIcon({ available, waits }: { readonly available: boolean; readonly waits: boolean }) {
@@ -126,6 +127,7 @@ export function Settings() {
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
         <ShortcutTable />
       </SettingsSection>
+      {me ? <DataSection isGuest={me.isGuest} /> : null}
     </div>
   );
 }

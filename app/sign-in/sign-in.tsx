@@ -10,6 +10,7 @@ import { authClient } from "../client/session.ts";
 import { announceAccountChange } from "../live/channel.ts";
 import { Button } from "../ui/button.tsx";
 import { Field, Segmented } from "../ui/fields.tsx";
+import { SignInFrame } from "./frame.tsx";
 
 /** Limits of the server, checked here as well so that the form shows them before it is sent. */
 export const minPasswordLength = 10;
@@ -26,7 +27,8 @@ type Known =
   | "name"
   | "image"
   | "noInvitation"
-  | "closed";
+  | "closed"
+  | "suspended";
 
 const known: Readonly<Record<string, Known>> = {
   INVALID_EMAIL_OR_PASSWORD: "wrong",
@@ -42,6 +44,7 @@ const known: Readonly<Record<string, Known>> = {
   rate_limited: "tooMany",
   INVITATION_INVALID: "noInvitation",
   SIGN_UP_CLOSED: "closed",
+  BANNED_USER: "suspended",
 };
 
 /** The text for an error of the account service. */
@@ -182,36 +185,22 @@ export function SignInCard({ entry }: { readonly entry: Entry }) {
   const canCreate = entry.signUp === "open" || token !== null;
   const mode = canCreate ? (chosen ?? (isNew ? "create" : "signIn")) : "signIn";
   return (
-    <div className="relative flex min-h-dvh items-center overflow-hidden justify-center px-4 py-10 max-wide:-mb-36 max-wide:pb-24 wide:-mb-16">
-      <img
-        src="/samples/coffee.png"
-        alt=""
-        className="absolute inset-0 size-full scale-105 object-cover opacity-40 blur-[3px] saturate-[0.7]"
-      />
-      <section
-        aria-labelledby="sign-in-title"
-        className="relative w-full max-w-[400px] rounded-card bg-raised p-6 shadow-float sm:p-8"
-      >
-        <h1 id="sign-in-title" className="text-xl">
-          {t(`titles.${mode}`)}
-        </h1>
-        <p className="mt-1.5 mb-6 text-sm text-quiet">{t(`texts.${mode}`)}</p>
-        <EntryNote entry={entry} token={token} />
-        {canCreate ? (
-          <Segmented
-            label={t("choice")}
-            value={mode}
-            onChange={setMode}
-            options={[
-              { value: "signIn", label: t("modes.signIn") },
-              { value: "create", label: t("modes.create") },
-            ]}
-          />
-        ) : null}
-        <AccountForm key={mode} mode={mode} token={token} />
-        <EntryFooter entry={entry} token={token} />
-      </section>
-    </div>
+    <SignInFrame title={t(`titles.${mode}`)} text={t(`texts.${mode}`)}>
+      <EntryNote entry={entry} token={token} />
+      {canCreate ? (
+        <Segmented
+          label={t("choice")}
+          value={mode}
+          onChange={setMode}
+          options={[
+            { value: "signIn", label: t("modes.signIn") },
+            { value: "create", label: t("modes.create") },
+          ]}
+        />
+      ) : null}
+      <AccountForm key={mode} mode={mode} token={token} />
+      <EntryFooter entry={entry} token={token} />
+    </SignInFrame>
   );
 }
 

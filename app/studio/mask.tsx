@@ -5,7 +5,7 @@ import { useTranslations } from "next-intl";
 import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage } from "../client/queries.ts";
-import type { Stroke } from "../edit/mask.ts";
+import type { Mark } from "../edit/mask.ts";
 import { useEditKeys, useEditor } from "../edit/session.ts";
 import { EditStage } from "../edit/stage.tsx";
 import { BrushOptions, ToolColumn } from "../edit/tools.tsx";
@@ -16,7 +16,7 @@ import { personMask, usePersonMask } from "./state.ts";
 
 interface Props {
   readonly person: ImageView;
-  readonly strokes: readonly Stroke[];
+  readonly marks: readonly Mark[];
   readonly onClose: () => void;
 }
 
@@ -26,12 +26,12 @@ interface PainterProps extends Props {
 }
 
 /** The person's photo, on which the user paints the area of the garment. */
-function Painter({ person, strokes, onClose, leaveRef }: PainterProps) {
+function Painter({ person, marks, onClose, leaveRef }: PainterProps) {
   const t = useTranslations("studio.mask");
-  const session = useEditor({ strokes, undone: [] });
+  const session = useEditor({ marks, undone: [] });
   useEditKeys(session);
   const done = () => {
-    personMask.set({ personId: person.id, strokes: session.history.strokes });
+    personMask.set({ personId: person.id, marks: session.history.marks });
     onClose();
   };
   useImperativeHandle(leaveRef, () => done);
@@ -85,7 +85,7 @@ export function MaskButton({ personId }: { readonly personId: string | null }) {
   const t = useTranslations("studio.mask");
   const { data: person } = useImage(personId);
   const { offersMask, takesMask } = useOutfitEngine(personId);
-  const { strokes, isPainted } = usePersonMask(personId);
+  const { marks, isPainted } = usePersonMask(personId);
   const [isOpen, setOpen] = useState(false);
   if (!offersMask || person === undefined) return null;
   return (
@@ -95,12 +95,12 @@ export function MaskButton({ personId }: { readonly personId: string | null }) {
         {t(isPainted ? "change" : "paint")}
       </Button>
       {isPainted ? (
-        <Button size="small" look="quiet" onClick={() => personMask.set({ personId: null, strokes: [] })}>
+        <Button size="small" look="quiet" onClick={() => personMask.set({ personId: null, marks: [] })}>
           {t("clear")}
         </Button>
       ) : null}
       {isPainted && !takesMask ? <p className="basis-full text-xs text-quiet">{t("unused")}</p> : null}
-      <MaskPainter isOpen={isOpen} person={person} strokes={strokes} onClose={() => setOpen(false)} />
+      <MaskPainter isOpen={isOpen} person={person} marks={marks} onClose={() => setOpen(false)} />
     </div>
   );
 }

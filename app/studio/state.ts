@@ -3,23 +3,23 @@ import { useSyncExternalStore } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import { hasPaint, type Stroke, uploadMask } from "../edit/mask.ts";
+import { hasPaint, type Mark, uploadMask } from "../edit/mask.ts";
 import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
 
 export interface PersonMask {
   /** Image id of the photo on which the mask was painted. */
   readonly personId: string | null;
-  readonly strokes: readonly Stroke[];
+  readonly marks: readonly Mark[];
 }
 
-const noMask: PersonMask = { personId: null, strokes: [] };
+const noMask: PersonMask = { personId: null, marks: [] };
 
 const maskListeners = new Set<() => void>();
 let mask = noMask;
 let sent: { readonly mask: PersonMask; readonly id: Promise<string> } | null = null;
 let sentId: string | null = null;
 
-const isSent = () => sent?.mask.personId === mask.personId && sent.mask.strokes === mask.strokes;
+const isSent = () => sent?.mask.personId === mask.personId && sent.mask.marks === mask.marks;
 
 /** The painted area of the garment; kept until another photo is chosen or the page is closed. */
 export const personMask = {
@@ -35,7 +35,7 @@ export const personMask = {
   /** Uploads the mask on first use and returns its image id; rejects with the failure. */
   send: (person: ImageView): Promise<string> => {
     if (sent === null || !isSent()) {
-      sent = { mask, id: uploadMask(person, mask.strokes) };
+      sent = { mask, id: uploadMask(person, mask.marks) };
       sentId = null;
     }
     const sending = sent;
@@ -59,13 +59,13 @@ export const personMask = {
   },
 };
 
-const none: readonly Stroke[] = [];
+const none: readonly Mark[] = [];
 
 /** The mask of this person. */
 export function usePersonMask(personId: string | null) {
   const mask = useSyncExternalStore(personMask.watch, personMask.get, () => noMask);
-  const strokes = personId !== null && mask.personId === personId ? mask.strokes : none;
-  return { strokes, isPainted: hasPaint({ strokes }), sentId: personMask.sentId() };
+  const marks = personId !== null && mask.personId === personId ? mask.marks : none;
+  return { marks, isPainted: hasPaint({ marks }), sentId: personMask.sentId() };
 }
 
 export type Slot = "person" | "garment";

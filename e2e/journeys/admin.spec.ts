@@ -1,20 +1,11 @@
-import type { Page } from "@playwright/test";
 import { beAdmin } from "../steps/be-admin.ts";
 import { beUser } from "../steps/be-user.ts";
-import { liveNode } from "../steps/live-node.ts";
+import { orderNode } from "../steps/order-node.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { submitJob } from "../steps/submit-job.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { waitForResult } from "../steps/wait-for-result.ts";
 import { expect, test } from "../test.ts";
-
-const stateAfter = { Drain: "Draining", Resume: "Active" } as const;
-
-async function orderNode(page: Page, order: keyof typeof stateAfter): Promise<void> {
-  const button = liveNode(page).getByRole("button", { name: new RegExp(`^${order} `) });
-  await button.first().click();
-  await expect(liveNode(page).getByText(stateAfter[order], { exact: true })).toBeVisible();
-}
 
 /** It may have been handed over already when the node was drained. */
 const waits = /^Waiting (in the queue|for a worker)$/;

@@ -1,11 +1,11 @@
 import { bringOutfit } from "../steps/bring-outfit.ts";
+import { holdJobs } from "../steps/order-node.ts";
 import { record } from "../steps/record.ts";
-import { submitJob } from "../steps/submit-job.ts";
-import { uploadSample } from "../steps/upload-sample.ts";
 import { beGuest } from "../steps/be-guest.ts";
 import { expect, test } from "../test.ts";
 
 test("A5 A11 D7 E8 a person and a garment become a result, seen live from waiting to done", async ({
+  browser,
   page,
 }) => {
   await beGuest(page);
@@ -19,13 +19,12 @@ test("A5 A11 D7 E8 a person and a garment become a result, seen live from waitin
   await expect(page.getByRole("alert").filter({ hasText: "Please confirm this first" })).toBeVisible();
   await page.getByRole("checkbox", { name: /shows an adult who agrees/ }).click();
 
-  // Another job keeps the worker busy, so that this one has to wait in line.
-  const portrait = await uploadSample(page, "astronaut.png");
-  await submitJob(page, { kind: "remove_background", inputs: { image: portrait } });
-  await expect(page.getByRole("button", { name: /1 job running/ })).toBeVisible();
+  const release = await holdJobs(browser);
   const statuses = await record(result, { selector: "[role=status]" });
   await run.click();
   await expect(result.getByText(/Preview composite/)).toBeVisible();
+  await expect(result.getByText(/^Waiting /)).toBeVisible();
+  await release();
 
   const slider = result.getByRole("slider", { name: "Before and after" });
   await expect(slider).toBeVisible({ timeout: 45_000 });

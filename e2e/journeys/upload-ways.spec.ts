@@ -30,7 +30,7 @@ test("A15 pictures come by picker, drop and paste; the same bytes are stored onc
   await expect(tiles).toHaveCount(4);
 
   // Where a bucket is set, the files went straight into it.
-  expect([...sentTo].map((origin) => origin === baseURL)).toEqual([project.name !== "bucket"]);
+  expect([...sentTo].map((origin) => origin === baseURL)).toEqual([project.name === "desktop"]);
 
   const answered = page.waitForResponse("**/api/v1/uploads/direct");
   await chooseFiles(upload, samplePath("rocket.jpg"));

@@ -146,6 +146,8 @@ const settings = {
   wal_level: "minimal",
   max_wal_senders: "0",
   max_wal_size: "256MB",
+  // A forgotten console must not stop the removal of dead rows; the product's own sessions set less.
+  idle_in_transaction_session_timeout: "60s",
   log_checkpoints: "off",
   log_timezone: "UTC",
   timezone: "UTC",

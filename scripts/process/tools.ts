@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
-import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -49,42 +48,27 @@ export interface ToolRun {
   readonly tookSeconds: number;
 }
 
-export interface ToolOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  /** It runs beside another tool: it takes the processor time that is left, and its output is shown when it has ended. */
-  readonly isAside?: boolean;
-}
-
-const asideNice = 10;
-
 /** Runs a tool of `node_modules/.bin` from the repository's root, with its output in the terminal. Never rejects. */
 export function runTool(
   name: string,
   args: readonly string[],
-  { env = {}, isAside = false }: ToolOptions = {},
+  { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<ToolRun> {
   const startedMs = performance.now();
   const PATH = [binDir, process.env["PATH"]].join(path.delimiter);
-  const output = isAside ? "pipe" : "inherit";
   const child = spawn(path.join(binDir, name), args, {
     cwd: rootDir,
     env: { ...process.env, ...env, PATH },
-    stdio: ["inherit", output, output],
+    stdio: "inherit",
   });
-  if (isAside && child.pid) os.setPriority(child.pid, asideNice);
-  let kept = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding("utf8").on("data", (text: string) => (kept += text));
   return new Promise((resolve) => {
-    const end = (isOk: boolean) => {
-      process.stdout.write(kept);
+    const end = (isOk: boolean) =>
       resolve({ name, isOk, tookSeconds: (performance.now() - startedMs) / 1000 });
-    };
     child.once("error", (error) => {
       console.error(`${name} cannot be run: ${error.message}`);
       end(false);
     });
-    child.once("close", (code) => end(code === 0));
+    child.once("exit", (code) => end(code === 0));
   });
 }
 

@@ -8,7 +8,8 @@ import { readOrCreateSecret } from "../embedded/postgres.ts";
 
 /** The token for creating the first admin; empty when an admin exists. */
 async function readFirstAdminToken(url: string, dataDir: string): Promise<string> {
-  const database = openDatabase({ url, applicationName: "atelier start", maxConnections: 1 });
+  const isPooled = Boolean(process.env["DATABASE_POOLER"]?.trim());
+  const database = openDatabase({ url, applicationName: "atelier start", maxConnections: 1, isPooled });
   try {
     if (!(await hasAdmin(database.db))) return readOrCreateSecret(dataDir, firstAdminSecret);
     rmSync(path.join(dataDir, "secrets", firstAdminSecret), { force: true });

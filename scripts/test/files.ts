@@ -7,6 +7,7 @@ import path from "node:path";
  */
 export const slowFiles: readonly string[] = [
   "testing/chaos/worker-killed.test.ts",
+  "testing/chaos/partition.test.ts",
   "testing/chaos/last-worker.test.ts",
   "worker/engines/local/outfit/run.test.ts",
   "worker/engines/comfyui/client/run.test.ts",
@@ -17,9 +18,15 @@ export const slowFiles: readonly string[] = [
   "worker/once.test.ts",
   "testing/chaos/comfyui-database.test.ts",
   "testing/live/live-updates.test.ts",
+  "testing/chaos/deploy-overlap.test.ts",
+  "server/backup/backup.test.ts",
   "testing/chaos/comfyui-strays.test.ts",
   "testing/chaos/worker-frozen.test.ts",
   "testing/chaos/worker-leaves.test.ts",
+  "testing/chaos/store.test.ts",
+  "server/users/users.test.ts",
+  "testing/chaos/wrong-clock.test.ts",
+  "testing/chaos/redis-refuses.test.ts",
   "testing/chaos/bells.test.ts",
   "testing/chaos/comfyui-run-faults.test.ts",
   "testing/chaos/iopaint-workers.test.ts",

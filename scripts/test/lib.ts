@@ -6,25 +6,29 @@ function hasProgram(name: string): boolean {
   return spawnSync(name, ["--version"]).error === undefined;
 }
 
-function installRedis(): void {
-  console.log("redis-server is missing; installing it");
+function install(program: string): void {
+  console.log(`${program} is missing; installing it`);
   // With this run level the package's own script does not start a server.
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
   spawnSync("apt-get", ["update", "-q"], { env, stdio: "inherit" });
-  const args = ["install", "-y", "-q", "--no-install-recommends", "redis-server"];
+  const args = ["install", "-y", "-q", "--no-install-recommends", program];
   spawnSync("apt-get", args, { env, stdio: "inherit" });
 }
 
-/** Makes sure that the tests can start redis-server; false, with the reason in the terminal, when they cannot. */
-export function ensureRedis(): boolean {
-  if (hasProgram("redis-server")) return true;
-  if (process.getuid?.() === 0 && hasProgram("apt-get")) installRedis();
-  if (hasProgram("redis-server")) return true;
-  console.error(
-    "The tests need the program redis-server. Install it (Debian: apt-get install redis-server).",
-  );
+/** The Debian package has the name of the program. */
+function ensureProgram(program: string): boolean {
+  if (hasProgram(program)) return true;
+  if (process.getuid?.() === 0 && hasProgram("apt-get")) install(program);
+  if (hasProgram(program)) return true;
+  console.error(`The tests need the program ${program}. Install it (Debian: apt-get install ${program}).`);
   return false;
 }
+
+/** Makes sure that the tests can start redis-server; false, with the reason in the terminal, when they cannot. */
+export const ensureRedis = () => ensureProgram("redis-server");
+
+/** The same for PgBouncer. */
+export const ensurePgBouncer = () => ensureProgram("pgbouncer");
 
 /** How many tests of a part passed and failed. */
 export interface Counts {

@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
-import { schema } from "../db/index.ts";
+import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -13,6 +13,7 @@ import {
 } from "./auth.ts";
 import type { Caller } from "./caller.ts";
 import { serviceRole } from "./first-admin.ts";
+import { countTry } from "./sign-in-limit.ts";
 
 /** The account with an e-mail address, never a guest. Throws `not_found`. */
 export async function findAccount({ db }: Services, input: { email: string }): Promise<{ id: string }> {
@@ -61,15 +62,53 @@ export async function resetPassword(
   services: Services,
   { email, password }: ResetPasswordInput,
 ): Promise<void> {
+  requirePassword(password);
+  const user = await findAccount(services, { email });
+  const hash = await hashPassword(services, password);
+  await services.db.transaction((tx) => setPassword(tx, { userId: user.id, hash }));
+}
+
+/** Throws `bad_request` for a password that is too short or too long; the sign-in refuses longer ones. */
+export function requirePassword(password: string): void {
   if (password.length < minPasswordLength)
     throw new AppError("bad_request", `password must have at least ${minPasswordLength} characters`);
-  // The sign-in refuses longer passwords.
   if (password.length > maxPasswordLength)
     throw new AppError("bad_request", `password must have at most ${maxPasswordLength} characters`);
-  const user = await findAccount(services, { email });
-  const { internalAdapter, password: passwords } = await authOf(services).$context;
-  await internalAdapter.updatePassword(user.id, await passwords.hash(password));
-  await internalAdapter.deleteUserSessions(user.id);
+}
+
+/** The hash of a password that `requirePassword` accepts. */
+export async function hashPassword(services: Services, password: string): Promise<string> {
+  const { password: passwords } = await authOf(services).$context;
+  return passwords.hash(password);
+}
+
+/** Sets a new password by its hash, and ends all sessions. */
+export async function setPassword(
+  tx: Tx,
+  { userId, hash }: { readonly userId: string; readonly hash: string },
+): Promise<void> {
+  const { credentials, sessions } = schema;
+  await tx
+    .update(credentials)
+    .set({ password: hash, updatedAt: new Date() })
+    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, "credential")));
+  await tx.delete(sessions).where(eq(sessions.userId, userId));
+}
+
+/** Whether this is the user's password; false for a user without one. Throws `rate_limited` after ten tries in a minute. */
+export async function isPasswordOf(
+  services: Services,
+  { userId, password }: { readonly userId: string; readonly password: string },
+): Promise<boolean> {
+  const { credentials } = schema;
+  if (!(await countTry(services.db, `password|${userId}`))) throw new AppError("rate_limited");
+  const [own] = await services.db
+    .select({ hash: credentials.password })
+    .from(credentials)
+    .where(and(eq(credentials.userId, userId), eq(credentials.providerId, "credential")));
+  if (!own?.hash || password.length > maxPasswordLength) return false;
+  const { password: passwords } = await authOf(services).$context;
+  return passwords.verify({ hash: own.hash, password });
 }
 
 /** The address receives no mail and the account has no password, so a sign-in is impossible. */

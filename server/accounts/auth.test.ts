@@ -249,7 +249,6 @@ describe("what people fill in", () => {
       .set({ role: "admin" })
       .where(eq(users.id, me?.userId ?? ""));
     for (const [path, body] of [
-      ["/admin/update-user", { userId: me?.userId, data: { email: "workers@atelier.invalid" } }],
       ["/admin/create-user", { name: "N", password: testPassword, email: "workers@atelier.invalid" }],
       ["/update-user", { email: "workers@atelier.invalid" }],
     ] as const)

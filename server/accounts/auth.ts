@@ -14,6 +14,7 @@ import {
   originOf,
 } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { mergeGuest } from "./merge-guest.ts";
 import { limitSignIn, settleSignIn } from "./sign-in-limit.ts";
@@ -83,10 +84,20 @@ function createAuth(services: Services) {
         },
         update: { before: async (user) => checkUserData(user) },
       },
+      session: {
+        create: {
+          // Whatever password somebody gives it.
+          before: async ({ userId }) => {
+            if (await isClientUser(services, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
+          },
+        },
+      },
     },
-    plugins: [guests(services), admin(), keys(services)],
+    plugins: [guests(services), admin({ bannedUserMessage }), keys(services)],
   });
 }
+
+const bannedUserMessage = "An admin of this studio has suspended this account. Ask them about it.";
 
 /** Paths that the product's own API replaces with its own rules, or that are switched off. */
 const disabledPaths = [
@@ -100,6 +111,12 @@ const disabledPaths = [
   "/delete-anonymous-user",
   "/admin/impersonate-user",
   "/admin/remove-user",
+  // server/users does these: it keeps the last admin, and ends jobs and streams of a suspended user.
+  "/admin/set-role",
+  "/admin/ban-user",
+  "/admin/unban-user",
+  "/admin/update-user",
+  "/admin/set-user-password",
 ];
 
 function databaseFor(db: Db) {

@@ -2,7 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { sql } from "drizzle-orm";
-import type { Db } from "../db/index.ts";
+import type { Db, Tx } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const firstAdminLock = 742_010;
@@ -16,6 +17,32 @@ export const serviceRole = "service";
 const adminExists = sql`exists (
   select 1 from users where is_anonymous is not true and 'admin' = any (string_to_array(role, ','))
 )`;
+
+/** Excludes other changes of who is an admin until the transaction ends. */
+export async function lockAdmins(tx: Tx): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${firstAdminLock})`);
+}
+
+/** SQL condition: row `u` of users is an admin who can sign in. */
+const isActiveAdmin = sql`u.is_anonymous is not true and 'admin' = any (string_to_array(u.role, ','))
+  and u.banned is not true and u.deleted_at is null
+  and not exists (select from client_users c where c.user_id = u.id)`;
+
+/** Whether this user is an admin now; call it after `lockAdmins`. */
+export async function isAdminNow(tx: Tx, userId: string): Promise<boolean> {
+  const rows = await tx.execute(sql`select from users u where u.id = ${userId} and ${isActiveAdmin}`);
+  return rows.length > 0;
+}
+
+/** Throws `conflict` when this user is the only admin who can sign in; call it after `lockAdmins`. */
+export async function requireOtherAdmin(tx: Tx, userId: string): Promise<void> {
+  if (!(await isAdminNow(tx, userId))) return;
+  const others = await tx.execute(
+    sql`select from users u where u.id <> ${userId} and ${isActiveAdmin} limit 1`,
+  );
+  if (others.length === 0)
+    throw new AppError("conflict", "This is the only admin. Make another account an admin first.");
+}
 
 /** Whether a person is admin already: until then the token of the first admin is valid. */
 export async function hasAdmin(db: Pick<Db, "execute">): Promise<boolean> {
@@ -40,7 +67,7 @@ export async function isFirstAdminToken(
 export async function makeFirstAdmin(db: Db, userId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     // Two accounts at once: the lock, taken in a separate statement, lets the second see the first's promotion.
-    await tx.execute(sql`select pg_advisory_xact_lock(${firstAdminLock})`);
+    await lockAdmins(tx);
     const { count } = await tx.execute(sql`
       update users set role = 'admin', updated_at = now()
       where id = ${userId} and is_anonymous is not true and role is distinct from ${serviceRole}

@@ -9,8 +9,19 @@
  */
 export type { Caller } from "./caller.ts";
 export { authOf, maxKeyNameLength, trustedOrigins } from "./auth.ts";
+export { actAs, findClient } from "./client-users.ts";
 export { createApiKey, listApiKeys, revokeApiKey } from "./api-keys.ts";
-export { createUser, findAccount, getAccount, resetPassword, workerAccount } from "./accounts.ts";
+export {
+  createUser,
+  findAccount,
+  getAccount,
+  isPasswordOf,
+  resetPassword,
+  workerAccount,
+} from "./accounts.ts";
+export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
+export { createResetLink, resetLinkHours, spendResetLink } from "./password-reset.ts";
+export { userTables } from "./user-tables.ts";
 export {
   entryTokenHeader,
   readEntry,

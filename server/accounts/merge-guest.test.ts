@@ -154,12 +154,38 @@ test("pictures that come in while a guest is merged are merged as well", async (
   expect(await fixture.services.db.$count(users, eq(users.id, guestId))).toBe(0);
 });
 
+test("a guest who is being deleted takes nothing along into an account", async () => {
+  const { db } = fixture.services;
+  const account = await openAccount(fixture.services, "arriving@example.com");
+  const guest = await openGuest(fixture.services);
+  const [accountId, guestId] = [await userOf(account.headers), await userOf(guest.headers)];
+  const imageId = await addImage(guestId);
+  await db.update(users).set({ deletedAt: new Date() }).where(eq(users.id, guestId));
+  await mergeGuest(db, { guestId, accountId });
+  expect(await ownersOf([imageId])).toEqual([guestId]);
+});
+
+test("an account that is being deleted takes no guest along", async () => {
+  const { db } = fixture.services;
+  const account = await openAccount(fixture.services, "leaving@example.com");
+  const guest = await openGuest(fixture.services);
+  const [accountId, guestId] = [await userOf(account.headers), await userOf(guest.headers)];
+  const imageId = await addImage(guestId);
+  await db.update(users).set({ deletedAt: new Date() }).where(eq(users.id, accountId));
+  await mergeGuest(db, { guestId, accountId });
+  expect(await ownersOf([imageId])).toEqual([guestId]);
+  expect(await db.$count(users, eq(users.id, guestId))).toBe(1);
+});
+
 test("every table that belongs to a user is either moved or dies with the session", async () => {
   const rows = await fixture.services.db.execute<{ table: string }>(sql`
     select distinct conrelid::regclass::text as "table" from pg_constraint
     where contype = 'f' and confrelid = 'users'::regclass order by 1`);
   expect(rows.map(({ table }) => table)).toEqual([
     "api_keys",
+    // Made with an API key alone, which a guest does not have.
+    "client_files",
+    "client_users",
     "consents",
     "credentials",
     "direct_uploads",
@@ -168,6 +194,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // Made by admins alone, and a guest is never one.
     "invitations",
     "jobs",
+    // A guest has no password.
+    "password_resets",
     "queue_turns",
     // Written by admins alone, and a guest is never one.
     "server_drains",

@@ -36,7 +36,16 @@ function isRetryable(error: unknown): boolean {
  */
 async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promise<void> {
   await db.transaction(async (tx) => {
-    if (attempt > 1) await tx.execute(sql`select 1 from users where id = ${input.guestId} for update`);
+    // A guest who is being deleted keeps everything; the weaker lock stops a deletion, but no worker.
+    const strength = attempt > 1 ? sql`for update` : sql`for share`;
+    const guest = await tx.execute(
+      sql`select 1 from users where id = ${input.guestId} and deleted_at is null ${strength}`,
+    );
+    // Nor does an account that is being deleted take a guest along.
+    const account = await tx.execute(
+      sql`select 1 from users where id = ${input.accountId} and deleted_at is null for share`,
+    );
+    if (guest.length === 0 || account.length === 0) return;
     await moveAll(tx, input);
   });
 }

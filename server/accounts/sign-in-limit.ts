@@ -54,7 +54,7 @@ async function limitKey(ctx: GenericEndpointContext, email: string): Promise<str
 }
 
 /** Counts a try and returns whether it is within the limit. Counted before the password is checked: parallel tries cannot pass together. */
-async function countTry(db: Db, key: string): Promise<boolean> {
+export async function countTry(db: Db, key: string): Promise<boolean> {
   const isOver = sql`rate_limits.last_request <= ${nowMs} - ${signInWindowMs}`;
   const rows = await db.execute<{ count: number }>(sql`
     insert into rate_limits (id, key, count, last_request) values (${newId()}, ${key}, 1, ${nowMs})

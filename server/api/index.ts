@@ -1,10 +1,12 @@
 /**
- * The two surfaces of the product: tRPC for the pages (`trpc/`) and the HTTP API for programs (`http/`).
+ * The surfaces of the product: tRPC for the pages (`trpc/`), the HTTP API for programs (`http/`), and the APIs of other
+ * servers for programs that were written for those (`clients/`).
  *
  * A procedure or route checks the input, resolves the caller, calls one function of a noun and turns errors into problems.
  * No SQL and no rules of the product here; no other folder of `server/` imports this one.
  */
 export { handleAuth } from "./auth.ts";
+export { handleClients } from "./clients/app.ts";
 export { createHttpApp, handleHttp } from "./http/app.ts";
 export { healthResponse, readyResponse } from "./http/health.ts";
 export { metricsResponse } from "./http/metrics.ts";

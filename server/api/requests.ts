@@ -4,7 +4,9 @@ import {
   AppError,
   type Env,
   isAppError,
+  isFunction,
   requestIdHeader,
+  streamMs,
   toAppError,
   underRequestId,
 } from "../platform/index.ts";
@@ -44,7 +46,7 @@ export const maxJsonBytes = 1_048_576;
 
 /** The body of a request; null when it is larger than `maxBytes`, which is noticed without reading on. */
 export async function readLimited(
-  request: Request,
+  request: Pick<Request, "headers" | "body">,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
@@ -97,15 +99,21 @@ export async function admitWrite(services: Services, request: Request, caller: C
 export const streamLimits = {
   /** A stream resolves its caller again after this time, so it does not outlive the session or key. */
   recheckMs: 30_000,
-  /** Streams end before a platform's time limit would cut them; the client opens the next one where it stood. */
-  lengthMs: 25 * 60_000,
-  /** A stream whose reader takes nothing is not looked at when it should end, so it is ended from outside. */
-  stalledMs: 26 * 60_000,
   /** Open event streams of one user in one process, of all kinds. */
   openPerUser: 20,
   /** Open event streams of all users in one process. */
   openPerProcess: 10_000,
 } as const;
+
+/** A stream whose reader takes nothing is not looked at when it should end; it is ended from outside this much later. */
+const stalledAfterMs = 60_000;
+const stalledAfterMsOfFunction = 1_000;
+
+/** How long a stream lasts here; the client opens the next one where it ended. */
+export function streamTimesOf(env: Pick<Env, "FUNCTION_SECONDS">) {
+  const lengthMs = streamMs(env);
+  return { lengthMs, stalledMs: lengthMs + (isFunction(env) ? stalledAfterMsOfFunction : stalledAfterMs) };
+}
 
 export interface DrainBounds {
   readonly maxBytes: number;

@@ -1,6 +1,7 @@
 import { DrizzleQueryError, sql } from "drizzle-orm";
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import type { Sql } from "postgres";
+import journal from "../../drizzle/migrations/meta/_journal.json" with { type: "json" };
 import { Pool } from "./pool.ts";
 import * as schema from "./schema/index.ts";
 import { connectionCodes, type Statement } from "./session.ts";
@@ -74,6 +75,8 @@ export interface DatabaseOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly maxConnections?: number;
+  /** The address leads to a pooler in transaction mode. */
+  readonly isPooled?: boolean;
   /** Called with errors of idle connections; the pool replaces these connections. */
   readonly onError?: (error: Error) => void;
 }
@@ -83,7 +86,8 @@ const defaultMaxConnections = 5;
 /** Opens a pool; nothing connects until the first query. A lost connection is replaced by the next query. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, applicationName, maxConnections = defaultMaxConnections, onError = () => undefined } = options;
-  const pool = new Pool({ url, applicationName, maxConnections, onError });
+  const { isPooled = false } = options;
+  const pool = new Pool({ url, applicationName, maxConnections, isPooled, onError });
   // Safe: drizzle uses no other members of the client.
   const client = clientOf(pool) as unknown as Sql;
   return { db: drizzle({ client, schema }), close: () => pool.close() };
@@ -146,4 +150,30 @@ export async function probeDatabase(db: Db): Promise<void> {
   );
   if (rows[0]?.mode === "on")
     throw Object.assign(new Error("The database is read-only."), { code: readOnlyState });
+}
+
+/** A database that has never been migrated. */
+const undefinedTable = "42P01";
+
+async function readMigratedAt(db: Db): Promise<number> {
+  try {
+    const [row] = await db.execute<{ at: number | null }>(
+      sql`select max(created_at)::float8 as at from drizzle.__drizzle_migrations`,
+    );
+    return row?.at ?? 0;
+  } catch (error) {
+    const cause = error instanceof DrizzleQueryError ? error.cause : error;
+    if (cause instanceof Error && "code" in cause && cause.code === undefinedTable) return 0;
+    throw error;
+  }
+}
+
+/**
+ * Why this process cannot work with the schema of the database, for people; null when it can. A newer schema is no reason:
+ * migrations only add, and the processes of two versions overlap at each deployment. Throws when the database is away.
+ */
+export async function findSchemaMismatch(db: Db): Promise<string | null> {
+  const wantedAt = Math.max(...journal.entries.map(({ when }) => when));
+  if ((await readMigratedAt(db)) >= wantedAt) return null;
+  return "The schema of the database is older than this web: run `pnpm db:migrate` or start a worker of this version.";
 }

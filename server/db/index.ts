@@ -12,10 +12,12 @@ export {
   type Tx,
   inTurn,
   isDatabaseAway,
+  findSchemaMismatch,
   probeDatabase,
 } from "./client.ts";
 export { sessionLimits } from "./session.ts";
-export { migrate } from "./migrate.ts";
+export { appliedMigrations, knownMigrations, migrate, migrateTo } from "./migrate.ts";
+export { type Load, type Snapshot, type TableShape, withLoad, withSnapshot } from "./copy.ts";
 export * as schema from "./schema/index.ts";
 export {
   jobStatuses,

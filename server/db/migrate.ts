@@ -1,6 +1,9 @@
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runMigrations } from "bullmq";
+import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
@@ -19,15 +22,67 @@ const lockRetryMs = 250;
  * Throws when another process holds the lock for longer than `waitMs`.
  */
 export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {}): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
-  await client.connect();
-  try {
+  await withClient(databaseUrl, async (client) => {
     await takeLock(client, waitMs);
     await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
     await runMigrations(client);
+  });
+}
+
+async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    return await work(client);
   } finally {
     await client.end();
   }
+}
+
+/** The migrations that this version knows, the oldest first, each by the time of its making. */
+export function knownMigrations(): number[] {
+  return readMigrationFiles({ migrationsFolder: migrationsFolder() }).map(({ folderMillis }) => folderMillis);
+}
+
+/** The same of those that a database has; empty for a database that was never used. */
+export function appliedMigrations(databaseUrl: string): Promise<number[]> {
+  return withClient(databaseUrl, async (client) => {
+    const { rows: found } = await client.query("select to_regclass('drizzle.__drizzle_migrations') as known");
+    if (found[0]?.known === null) return [];
+    const { rows } = await client.query(
+      "select created_at from drizzle.__drizzle_migrations order by created_at",
+    );
+    return rows.map(({ created_at }) => Number(created_at));
+  });
+}
+
+/** Brings a database to the schema of an older version, for its rows. Adds nothing when it is there already or newer. */
+export async function migrateTo(databaseUrl: string, last: number): Promise<void> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-migrations-"));
+  try {
+    await copyMigrations(folder, last);
+    await withClient(databaseUrl, async (client) => {
+      await takeLock(client, lockWaitMs);
+      await applyMigrations(drizzle(client), { migrationsFolder: folder });
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Journal {
+  readonly entries: readonly { readonly when: number; readonly tag: string }[];
+}
+
+/** The migrator applies all that a folder lists, so the list of this folder ends earlier. */
+async function copyMigrations(folder: string, last: number): Promise<void> {
+  const from = migrationsFolder();
+  const journal: Journal = JSON.parse(await readFile(path.join(from, "meta/_journal.json"), "utf8"));
+  const entries = journal.entries.filter(({ when }) => when <= last);
+  await mkdir(path.join(folder, "meta"));
+  await writeFile(path.join(folder, "meta/_journal.json"), JSON.stringify({ ...journal, entries }));
+  for (const { tag } of entries)
+    await copyFile(path.join(from, `${tag}.sql`), path.join(folder, `${tag}.sql`));
 }
 
 /** Polls: a waiting statement would block concurrent index builds. */

@@ -12,6 +12,7 @@ export interface PoolOptions {
   readonly url: string;
   readonly applicationName: string;
   readonly maxConnections: number;
+  readonly isPooled: boolean;
   /** Called when an idle session is lost; a later statement opens another one. */
   readonly onError: (error: Error) => void;
 }
@@ -25,6 +26,13 @@ interface Waiter {
 /** How long a statement or a transaction waits for a session. */
 const waitMs = 5_000;
 const idleMs = 30_000;
+
+/** A session that nobody uses. */
+interface Idle {
+  readonly timer: NodeJS.Timeout;
+  /** By the clock of the day, which goes on while the process is frozen: the server may have left meanwhile. */
+  readonly since: number;
+}
 
 /** System code of the error after this wait; temporary for `isDatabaseAway`. */
 const awayCode = "ECONNABORTED";
@@ -45,7 +53,7 @@ function isPlanInvalid(error: unknown): boolean {
 export class Pool {
   readonly #options: PoolOptions;
   readonly #address: Address;
-  readonly #idle = new Map<Session, NodeJS.Timeout>();
+  readonly #idle = new Map<Session, Idle>();
   readonly #waiting = new Set<Waiter>();
   readonly #ending = new Set<Promise<void>>();
   readonly #allBack = Promise.withResolvers<void>();
@@ -54,7 +62,7 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#address = readAddress(options.url, options.applicationName);
+    this.#address = readAddress(options);
   }
 
   run(statement: Statement): Promise<readonly unknown[]> {
@@ -105,8 +113,10 @@ export class Pool {
     for (;;) {
       const session = [...this.#idle.keys()].at(-1);
       if (!session) return null;
+      const since = this.#idle.get(session)?.since ?? 0;
       this.#forget(session);
-      if (session.isUsable) return session;
+      if (session.isUsable && Date.now() - since < idleMs) return session;
+      this.#end(session);
     }
   }
 
@@ -144,16 +154,21 @@ export class Pool {
   #takeBack(session: Session): void {
     this.#lentCount -= 1;
     if (!session.isUsable || this.#isClosing) this.#end(session);
-    else this.#idle.set(session, setTimeout(() => this.#end(session), idleMs).unref());
+    else this.#keep(session);
     const [waiter] = this.#waiting;
     const next = waiter && this.#lend();
     if (next) waiter.take(next);
     if (this.#isClosing && this.#lentCount === 0) this.#allBack.resolve();
   }
 
+  #keep(session: Session): void {
+    const timer = setTimeout(() => this.#end(session), idleMs).unref();
+    this.#idle.set(session, { timer, since: Date.now() });
+  }
+
   /** False when the session was not idle. */
   #forget(session: Session): boolean {
-    clearTimeout(this.#idle.get(session));
+    clearTimeout(this.#idle.get(session)?.timer);
     return this.#idle.delete(session);
   }
 

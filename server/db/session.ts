@@ -19,11 +19,17 @@ export function connectionError(code: string, message: string): Error {
 const closedError = () =>
   connectionError(connectionCodes.closed, "The connection to the database is closed.");
 
-/** Sent with the start of each connection; a pooler refuses the connection unless it ignores these parameters. */
+/** Sent with the start of each connection, or with each transaction where a pooler refuses them. */
 export const sessionLimits = {
   idle_in_transaction_session_timeout: 15_000,
   statement_timeout: 30_000,
 } as const;
+
+/** A pooler gives the session to others after the transaction, so what is set ends with it. */
+const beginPooled = Object.entries(sessionLimits).reduce(
+  (text, [name, limitMs]) => `${text}; set local ${name} = ${limitMs}`,
+  "begin",
+);
 
 export interface Statement {
   readonly text: string;
@@ -45,8 +51,15 @@ const keepAliveSeconds = 60;
 const maxPrepared = 256;
 const maxPreparedParams = 32;
 
+interface AddressOptions {
+  readonly url: string;
+  readonly applicationName: string;
+  /** A pooler in transaction mode: it refuses the limits, and has no prepared statements. */
+  readonly isPooled: boolean;
+}
+
 /** Reads an address as `pg` reads it for the queue, so that both drivers find the same server in the same way. */
-export function readAddress(url: string, applicationName: string) {
+export function readAddress({ url, applicationName, isPooled }: AddressOptions) {
   const {
     host = "localhost",
     port = 5432,
@@ -56,7 +69,9 @@ export function readAddress(url: string, applicationName: string) {
     ssl,
     ...others
   } = parseIntoClientConfig(url);
-  const parameters = { application_name: applicationName, ...sessionLimits, ...pickParameters(others) };
+  const limits = isPooled ? {} : sessionLimits;
+  const parameters = { application_name: applicationName, ...limits, ...pickParameters(others) };
+  const prepare = new URL(url).searchParams.get("prepare");
   return {
     target: host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port },
     login: {
@@ -68,7 +83,8 @@ export function readAddress(url: string, applicationName: string) {
       ssl: ssl ? { host, ...(isIP(host) ? {} : { servername: host }), ...(ssl === true ? {} : ssl) } : false,
       connection: parameters,
     },
-    mayPrepare: new URL(url).searchParams.get("prepare") !== "false",
+    isPooled,
+    mayPrepare: isPooled ? prepare === "true" : prepare !== "false",
   };
 }
 
@@ -96,12 +112,14 @@ export class Session {
   readonly #sql: postgres.Sql;
   readonly #prepared = new Set<string>();
   readonly #mayPrepare: boolean;
+  readonly #begin: string;
   #socket: Socket | null = null;
   #isLost = false;
 
   /** Connects with the first statement. `onLost` is called once the socket is closed. */
-  constructor({ target, login, mayPrepare }: Address, onLost: (self: Session) => void) {
+  constructor({ target, login, isPooled, mayPrepare }: Address, onLost: (self: Session) => void) {
     this.#mayPrepare = mayPrepare;
+    this.#begin = isPooled ? beginPooled : "begin";
     const options = {
       ...login,
       max: 1,
@@ -136,7 +154,7 @@ export class Session {
   }
 
   async command(text: "begin" | "commit" | "rollback"): Promise<void> {
-    await this.run({ text, params: [], shape: "objects" });
+    await this.run({ text: text === "begin" ? this.#begin : text, params: [], shape: "objects" });
   }
 
   async #run({ text, params, shape }: Statement): Promise<readonly unknown[]> {

@@ -1,8 +1,6 @@
-import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createTestDatabase } from "@atelier/testing/postgres";
 import { startRedis } from "@atelier/testing/redis";
-import { checkDatabase, checkRedis, judgeVersion } from "./checks.ts";
+import { checkRedis, judgeRedis } from "./checks.ts";
 
 describe("check redis", () => {
   test("a running Redis of today passes with its version", async () => {
@@ -22,53 +20,27 @@ describe("check redis", () => {
     ["10.0.0", true],
     ["", false],
   ])("Redis %s: new enough is %s", (version, isOk) => {
-    expect(judgeVersion(version).isOk).toBe(isOk);
+    expect(judgeRedis({ version }).isOk).toBe(isOk);
   });
 });
 
-describe("checks", () => {
-  /** An ErrorResponse: severity, code and message, each with its letter. */
-  function errorResponse(code: string, message: string): Buffer {
-    const body = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
-    const head = Buffer.alloc(5);
-    head.write("E");
-    head.writeInt32BE(body.length + 4, 1);
-    return Buffer.concat([head, body]);
-  }
-
-  /** Answers a start as PgBouncer does that does not know a parameter of it. */
-  async function startRefusingPooler() {
-    const server = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.once("data", (start) => {
-        const isRefused = start.includes("statement_timeout");
-        const [code, message] = isRefused ? refusal : otherwise;
-        socket.end(errorResponse(code, message));
-      });
+describe("F15 check redis", () => {
+  test("one that drops keys when it is full passes with a warning that says what to set", () => {
+    expect(judgeRedis({ version: "8.2.1", policy: "allkeys-lru" })).toMatchObject({
+      isOk: true,
+      isWarning: true,
+      message: expect.stringContaining("maxmemory-policy noeviction"),
     });
-    const refusal = ["08P01", "unsupported startup parameter: statement_timeout"] as const;
-    const otherwise = ["28000", "the start named no limit"] as const;
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    return { url: `postgres://user@127.0.0.1:${port}/db`, close: () => server.close() };
-  }
-
-  test("a pooler that refuses the product's limits shows, with what to set", async () => {
-    const pooler = await startRefusingPooler();
-    const result = await checkDatabase("DATABASE_URL", pooler.url);
-    expect(result.isOk).toBe(false);
-    expect(result.message).toContain(
-      "ignore_startup_parameters = idle_in_transaction_session_timeout,statement_timeout",
-    );
-    pooler.close();
+    expect(judgeRedis({ version: "8.2.1", policy: "noeviction" }).isWarning).toBeUndefined();
   });
 
-  test("a running server passes with its version", async () => {
-    const database = await createTestDatabase();
-    expect(await checkDatabase("DATABASE_URL", database.url)).toMatchObject({
-      isOk: true,
-      message: expect.stringMatching(/^PostgreSQL \d+/),
+  test("one that is full takes no writes, and that is what the check says", async () => {
+    const redis = await startRedis();
+    await redis.send("CONFIG SET maxmemory 1");
+    expect(await checkRedis(redis.url)).toMatchObject({
+      isOk: false,
+      message: expect.stringMatching(/takes no writes .*maxmemory/),
     });
-    await database.drop();
+    await redis.destroy();
   });
 });

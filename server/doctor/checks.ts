@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
-import type { Client } from "pg";
 import { ZodError } from "zod";
 import { type Env, isLoopback, loadConfig } from "../platform/index.ts";
 
@@ -32,116 +31,37 @@ export function reasonOf(error: unknown): string {
 }
 
 /** An address without its password. */
-function withoutPassword(address: string): string {
+export function withoutPassword(address: string): string {
   const url = new URL(address);
   if (url.password) url.password = "***";
   return url.href;
 }
 
-const databaseConnectMs = 5_000;
-const notifyMs = 3_000;
-/** `server_version_num` of the oldest version that the queries are written for. */
-const oldestVersion = 160_000;
-
-/** Loaded late: with the embedded database a start has none to check, and would wait 0.5 s for its packages. */
-async function loadSessionLimits() {
-  return (await import("../db/index.ts")).sessionLimits;
-}
-
-export async function withClient<T>(url: string, action: (client: Client) => Promise<T>): Promise<T> {
-  const { default: pg } = await import("pg");
-  const sessionLimits = await loadSessionLimits();
-  // Connects as the product does, so that a pooler that refuses these parameters shows here.
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: databaseConnectMs,
-    ...sessionLimits,
-  });
-  client.on("error", () => undefined); // A drop shows as the failure of the query that waits.
-  try {
-    await client.connect();
-    return await action(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-async function readVersion(client: Client): Promise<{ number: number; text: string }> {
-  const answer = await client.query(
-    "SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS text",
-  );
-  return answer.rows[0];
-}
-
-/** A pooler refuses parameters of the start that it does not know with this state, as PostgreSQL itself never does here. */
-const refusedParameter = "08P01";
-
-async function adviceFor(error: unknown): Promise<string> {
-  if (error instanceof Error && "code" in error && error.code === refusedParameter) {
-    const names = Object.keys(await loadSessionLimits()).join(",");
-    return `a pooler must let these through: ignore_startup_parameters = ${names}`;
-  }
-  return "start the server, correct the address, or remove it to use the embedded database";
-}
-
-/** Whether the database answers and is new enough. */
-export async function checkDatabase(name: string, url: string): Promise<CheckResult> {
-  try {
-    const version = await withClient(url, readVersion);
-    if (version.number >= oldestVersion) return passed(name, `PostgreSQL ${version.text}`);
-    return failed(name, `is PostgreSQL ${version.text}; Atelier needs version 16 or newer`);
-  } catch (error) {
-    return failed(
-      name,
-      `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${await adviceFor(error)}`,
-    );
-  }
-}
-
-function hearOnce(client: Client, channel: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), notifyMs);
-    client.on("notification", (note) => {
-      if (note.channel !== channel) return;
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
-}
-
-/** Whether a notification from one connection reaches another; poolers in transaction mode lose it. */
-export async function checkListen(url: string): Promise<CheckResult> {
-  const channel = `atelier_doctor_${process.pid}`;
-  try {
-    const isHeard = await withClient(url, async (listener) => {
-      await listener.query(`LISTEN ${channel}`);
-      const heard = hearOnce(listener, channel);
-      await withClient(url, (sender) => sender.query("SELECT pg_notify($1, '')", [channel]));
-      return heard;
-    });
-    if (isHeard) return passed("LISTEN", "notifications arrive");
-  } catch (error) {
-    return failed("LISTEN", `could not be tried: ${reasonOf(error)}`);
-  }
-  return failed(
-    "LISTEN",
-    "notifications do not arrive (a pooler?); set DATABASE_DIRECT_URL to the server itself, else live updates come once a second",
-  );
-}
-
 const redisConnectMs = 3_000;
+
+/** The only policy under which no bell is lost in silence. */
+const keeping = "noeviction";
+
+interface RedisFacts {
+  readonly version?: string | undefined;
+  readonly policy?: string | undefined;
+}
 
 /** The oldest version that the queue's scripts run on. */
 const oldest = { major: 6, minor: 2 } as const;
 
-export function judgeVersion(version: string): CheckResult {
+/** Judges what Redis tells of itself; `policy` is what it does when its memory is full. */
+export function judgeRedis({ version = "", policy = keeping }: RedisFacts): CheckResult {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isNewEnough = major > oldest.major || (major === oldest.major && minor >= oldest.minor);
-  if (isNewEnough) return passed("REDIS_URL", `Redis ${version}`);
-  return failed("REDIS_URL", `is Redis ${version || "of an unknown version"}; Atelier needs 6.2 or newer`);
+  if (!isNewEnough)
+    return failed("REDIS_URL", `is Redis ${version || "of an unknown version"}; Atelier needs 6.2 or newer`);
+  if (policy === keeping) return passed("REDIS_URL", `Redis ${version}`);
+  const advice = `it drops keys of the queue when its memory is full (${policy}); set maxmemory-policy ${keeping}`;
+  return { ...passed("REDIS_URL", `Redis ${version}: ${advice}`), isWarning: true };
 }
 
-/** Whether Redis answers within 3 s and is new enough. */
+/** Whether Redis answers within 3 s, takes writes, is new enough and keeps what it was given. */
 export async function checkRedis(url: string): Promise<CheckResult> {
   const { Redis } = await import("ioredis");
   const client = new Redis(url, {
@@ -155,11 +75,19 @@ export async function checkRedis(url: string): Promise<CheckResult> {
   client.on("error", (error) => (cause = error));
   try {
     await client.connect();
-    const info = await client.info("server");
-    const version = /redis_version:(\S+)/.exec(info)?.[1] ?? "";
-    return judgeVersion(version);
+    const info = `${await client.info("server")}\n${await client.info("memory")}`;
+    await client.set("atelier:doctor", "1", "PX", redisConnectMs);
+    return judgeRedis({
+      version: /redis_version:(\S+)/.exec(info)?.[1],
+      policy: /maxmemory_policy:(\S+)/.exec(info)?.[1],
+    });
   } catch (error) {
     const reason = reasonOf(cause ?? error);
+    if (client.status === "ready")
+      return failed(
+        "REDIS_URL",
+        `${withoutPassword(url)} takes no writes (${reason}); give it memory, or the address of the primary`,
+      );
     const advice = "start the server, correct the address, or remove it to use the queue of the database";
     return failed("REDIS_URL", `${withoutPassword(url)} cannot be reached (${reason}); ${advice}`);
   } finally {

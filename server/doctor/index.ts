@@ -6,16 +6,15 @@
 import { type Env, inspectEnv } from "../platform/index.ts";
 import {
   checkConfigFile,
-  checkDatabase,
   checkDataDir,
   checkDiskSpace,
   checkExposure,
-  checkListen,
   checkNode,
   checkRedis,
   type CheckResult,
   failed,
 } from "./checks.ts";
+import { checkDatabase, checkIdleLimit, checkListen, checkRoleLimit } from "./database.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {
@@ -26,7 +25,7 @@ async function checkHost(env: Env): Promise<CheckResult[]> {
 
 function checkServices(env: Env): Promise<CheckResult>[] {
   const checks: Promise<CheckResult>[] = [];
-  if (env.DATABASE_URL) checks.push(checkDatabase("DATABASE_URL", env.DATABASE_URL));
+  if (env.DATABASE_URL) checks.push(checkDatabase("DATABASE_URL", env.DATABASE_URL, env));
   if (env.DATABASE_DIRECT_URL) checks.push(checkDatabase("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL));
   if (env.REDIS_URL) checks.push(checkRedis(env.REDIS_URL));
   if (env.S3_BUCKET) checks.push(checkBucket(env));
@@ -45,13 +44,16 @@ export async function runChecks(
   return [...problems.map(({ name, message }) => failed(name, message)), ...results.flat()];
 }
 
-/** The part of the doctor that needs the database in use, be it embedded or not: LISTEN, and the mark of the image store. */
+/** The part of the doctor that needs the database in use, be it embedded or not: its limits, LISTEN, and the mark of the image store. */
 export async function runDatabaseChecks(
   env: Env & { readonly DATABASE_URL: string },
 ): Promise<CheckResult[]> {
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = env;
+  const ofPooler = env.DATABASE_POOLER === undefined ? [] : [await checkRoleLimit(url, env)];
   return [
-    await checkDatabase("Database", url),
+    await checkDatabase("Database", url, env),
+    ...ofPooler,
+    await checkIdleLimit(directUrl ?? url),
     await checkListen(directUrl ?? url),
     await checkStoreMark(env, url),
   ];

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import type { Env } from "../platform/index.ts";
-import { type CheckResult, failed, passed, reasonOf, withClient } from "./checks.ts";
+import { type CheckResult, failed, passed, reasonOf } from "./checks.ts";
+import { withClient } from "./database.ts";
 
 /** Whether the bucket takes, returns and removes an object. */
 export async function checkBucket(env: Env): Promise<CheckResult> {
@@ -40,7 +41,7 @@ export async function checkStoreMark(env: Env, databaseUrl: string): Promise<Che
   const { otherStoreReason, readMark } = await import("../images/index.ts");
   const disk = await openDisk(env);
   try {
-    const wanted = await withClient(databaseUrl, readStoredMark);
+    const wanted = await withClient(databaseUrl, readStoredMark, env);
     const found = await readMark(disk);
     if (wanted === null && found === null) return passed(name, "is marked by the first process that starts");
     return found === wanted ? passed(name, "is the studio's") : failed(name, otherStoreReason);

@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { addUser, readSample } from "@atelier/testing/pictures";
 import { startS3, type TestS3 } from "@atelier/testing/s3";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { listObjects, type SignedPut } from "../storage/index.ts";
-import { beginUpload, expireUploads, finishUpload, receiveUpload } from "./index.ts";
+import { beginUpload, expireUploads, finishUpload, openFile, receiveUpload } from "./index.ts";
 
 const { directUploads } = schema;
 const { signal } = new AbortController();
@@ -157,6 +158,25 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
       limits.bytesPerUser = before;
     }
   });
+
+  test.for(kind === "bucket" ? [kind] : [])(
+    "F29 a link that ended before the file was sent is refused by the %s; announced again, the file becomes one picture",
+    async () => {
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 20 * 60_000 });
+      const late = await begin().finally(() => vi.useRealTimers());
+      await expect(send(late, photo)).rejects.toThrow(/^403/);
+      await expect(finishUpload(services, { ownerId, id: late.id, signal })).rejects.toMatchObject({
+        code: "conflict",
+      });
+      const again = await begin();
+      await send(again, photo);
+      const image = await finishUpload(services, { ownerId, id: again.id, signal });
+      const { body } = await openFile(services, { ownerId, id: image.id, variant: "original" });
+      expect(body && (await buffer(body)).length).toBeGreaterThan(1_000);
+      const rows = await services.db.select().from(schema.images).where(eq(schema.images.ownerId, ownerId));
+      expect(rows).toHaveLength(1);
+    },
+  );
 
   test("A15 what was begun and never finished goes after an hour, with its file", async () => {
     const begun = await begin();

@@ -12,6 +12,7 @@ import type { Services } from "../services.ts";
 import {
   openObject,
   putAll,
+  removePrefix,
   type SignedPut,
   signedPutMs,
   storageFailure,
@@ -219,6 +220,23 @@ async function fetchTo(
     throw signal.aborted || isOutOfSpace(error) ? error : storageFailure(error);
   }
   if (row.sha256 !== null && hash.digest("hex") !== row.sha256) throw notAnnounced();
+}
+
+/** Removes the begun uploads of a user who is being deleted, files first. Ends early when the signal aborts. Throws `storage_unavailable`. */
+export async function removeUploadsOf(
+  { db, disk }: Pick<Services, "db" | "disk">,
+  ownerId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = await db
+    .select({ id: directUploads.id })
+    .from(directUploads)
+    .where(eq(directUploads.ownerId, ownerId));
+  for (const upload of own) {
+    if (signal.aborted) return;
+    await removePrefix(disk, incomingPrefix(upload));
+    await db.delete(directUploads).where(eq(directUploads.id, upload.id));
+  }
 }
 
 /** Removes uploads that were begun more than an hour ago, with their files. */

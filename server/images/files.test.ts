@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createTurns, type Turn } from "./files.ts";
 
 /** Work that ends when it is told to, in the order in which it began. */
-function createLine(limits: { slots: number; heavySlots: number }) {
+function createLine(limits: Parameters<typeof createTurns>[0]) {
   const takeTurn = createTurns(limits);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -56,4 +56,15 @@ test("failed work gives its slot back", async () => {
   const next = takeTurn(heavy("b"), async () => "done");
   await expect(failed).rejects.toBe(failure);
   expect(await next).toBe("done");
+});
+
+test("D2 an owner has no more turns at once than owners may, and others take the rest", async () => {
+  const { ask, begun, end } = createLine({ slots: 4, heavySlots: 4, ownerSlots: 2 });
+  for (const name of ["a1", "a2", "a3", "a4", "b1", "c1"]) void ask(name, light(name.slice(0, 1)));
+  await new Promise(setImmediate);
+  expect(begun).toEqual(["a1", "a2", "b1", "c1"]);
+  await end("b1");
+  expect(begun).toHaveLength(4);
+  await end("a1");
+  expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3"]);
 });

@@ -16,30 +16,45 @@ export interface Turn {
 
 export type TakeTurn = <T>(turn: Turn, work: () => Promise<T>) => Promise<T>;
 
+interface TurnLimits {
+  readonly slots: number;
+  readonly heavySlots: number;
+  readonly ownerSlots?: number;
+}
+
 interface Waiting {
   readonly weight: Weight;
   start(): void;
 }
 
 /**
- * Runs `slots` pieces of work at once, at most `heavySlots` of them heavy. Owners who wait take turns. The work of one
+ * Runs `slots` pieces of work at once, at most `heavySlots` of them heavy and `ownerSlots` of one owner. Owners who wait take turns. The work of one
  * owner starts in the order in which it came; only light work passes heavy work that has no slot.
  */
-export function createTurns({ slots, heavySlots }: { slots: number; heavySlots: number }): TakeTurn {
+export function createTurns({ slots, heavySlots, ownerSlots = slots }: TurnLimits): TakeTurn {
   const running = { light: 0, heavy: 0 };
+  const runningByOwner = new Map<string, number>();
   /** Waiting work by owner; the owner with the next turn is first. */
   const lines = new Map<string, Waiting[]>();
 
   const hasRoom = (weight: Weight) =>
     running.light + running.heavy < slots && (weight === "light" || running.heavy < heavySlots);
 
+  function count(ownerId: string, by: 1 | -1): void {
+    const left = (runningByOwner.get(ownerId) ?? 0) + by;
+    if (left > 0) runningByOwner.set(ownerId, left);
+    else runningByOwner.delete(ownerId);
+  }
+
   function takeNext(): Waiting | undefined {
     for (const [ownerId, line] of lines) {
+      if ((runningByOwner.get(ownerId) ?? 0) >= ownerSlots) continue;
       const next = line.find(({ weight }) => hasRoom(weight));
       if (!next) continue;
       const later = line.filter((waiting) => waiting !== next);
       lines.delete(ownerId);
       if (later.length > 0) lines.set(ownerId, later);
+      count(ownerId, 1);
       return next;
     }
     return undefined;
@@ -61,6 +76,7 @@ export function createTurns({ slots, heavySlots }: { slots: number; heavySlots: 
       return await work();
     } finally {
       running[weight] -= 1;
+      count(ownerId, -1);
       startWaiting();
     }
   };

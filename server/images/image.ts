@@ -48,6 +48,8 @@ export interface IngestInput {
   readonly bytes: Buffer | string;
   /** The file's name as sent; only used, cleaned, as the title. */
   readonly name?: string | undefined;
+  /** Makes the upload a picture of its own: the same bytes without this text, or with another one, are not the same upload. */
+  readonly apart?: string | undefined;
   /** Aborting stops before the next step; nothing is left behind. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -11,14 +11,34 @@
  * Objects are written before their row, so a row always has its files. An upload is decoded only after `inspect` accepted
  * its bytes. No knowledge of jobs here.
  */
-export { announcedSchema, beginUpload, expireUploads, finishUpload, receiveUpload } from "./direct-upload.ts";
+export {
+  announcedSchema,
+  beginUpload,
+  expireUploads,
+  finishUpload,
+  receiveUpload,
+  removeUploadsOf,
+} from "./direct-upload.ts";
+export {
+  type ClientFile,
+  type ClientFolder,
+  clientListLimits,
+  listClientFiles,
+  openClientFile,
+  putClientFiles,
+  removeClientFiles,
+} from "./client-files.ts";
+export { createTurns } from "./files.ts";
+export { adjustMask, highlightMask, maskOfCutOut } from "./adjust-mask.ts";
+export { type AnswerFormat, formatOf, readAs } from "./convert.ts";
 export { copyStore } from "./copy-store.ts";
-export { checkStore, otherStoreReason, readMark, type StoreState } from "./store-mark.ts";
+export { checkStore, markKey, otherStoreReason, readMark, type StoreState } from "./store-mark.ts";
 export {
   deleteUnusedRows,
   lockRows,
   purgeDeleted,
   purgeImages,
+  removePicturesOf,
   sweepOrphanObjects,
   sweepOrphansInTurn,
 } from "./purge.ts";
@@ -28,24 +48,29 @@ export {
   listImages,
   type ListImagesInput,
   listImagesSchema,
+  type OwnedImage,
+  readAllImages,
   removeImages,
   renameImage,
   restoreImages,
   starImage,
 } from "./library.ts";
-export { readUsage, storageLimit, storageQuotaError } from "./quota.ts";
+export { quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
 export { stripPlainPng } from "./formats/png.ts";
 export {
+  mimeOfKey,
+  objectKey,
   type ImageView,
   variants,
   type IngestedImage,
   type StoredMime,
+  extensionOf,
   type StoredOutput,
   type StoreOutputInput,
   type Variant,
   toImageView,
 } from "./image.ts";
-export { ingest } from "./ingest.ts";
+export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { uploadLimits } from "./limits.ts";
 export {
   openFile,

@@ -20,14 +20,60 @@ type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
  * Throws the codes `upload_*`, `quota_exceeded` (guests), `storage_quota`, `storage_unavailable`.
  */
 export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
+  const made = await makeUpload(services, input);
+  return "known" in made ? view(made.known, false) : store(services, made.row, made.files);
+}
+
+/** An upload whose objects are written and whose row is not; `insertStaged` adds it in a transaction of the caller. */
+export type StagedUpload = Readonly<UploadRow>;
+
+/**
+ * `ingest` without the row, for uploads that belong to one transaction with something else. The caller calls
+ * `discardStaged` when that fails; after a crash the orphan sweep does. Throws what `ingest` throws.
+ */
+export async function stageUpload(
+  services: Ingesting,
+  input: IngestInput & { readonly apart: string },
+): Promise<StagedUpload> {
+  const made = await makeUpload(services, input);
+  if ("known" in made) throw new AppError("conflict");
+  try {
+    await putFiles(services, made.row.storageKey, made.files);
+    return made.row;
+  } catch (error) {
+    await discardOutput(services, made.row.storageKey);
+    throw error;
+  }
+}
+
+/** Adds the row of a staged upload. Throws `quota_exceeded` for guests, `storage_quota`. */
+export async function insertStaged(tx: Tx, config: Config, staged: StagedUpload): Promise<void> {
+  const inserted = await insertOnce(tx, staged, config);
+  if (!inserted?.created) throw new AppError("conflict");
+}
+
+/** Removes the objects of a staged upload, unless its row was committed. */
+export function discardStaged(services: Ingesting, staged: StagedUpload): Promise<void> {
+  return discardUnlessCommitted(services, staged);
+}
+
+interface MadeUpload {
+  readonly row: UploadRow;
+  readonly files: ImageFiles;
+}
+
+async function makeUpload(
+  services: Ingesting,
+  input: IngestInput,
+): Promise<MadeUpload | { readonly known: ImageRow }> {
   const { ownerId } = input;
   const taken = await takeDecodeTurn({ ownerId, weight: "light" }, () => takeIn(services, input));
-  if ("known" in taken) return view(taken.known, false);
+  if ("known" in taken) return taken;
   const { same, plan } = taken;
   const files =
     taken.files ?? (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(input, plan)));
   input.signal?.throwIfAborted();
-  return store(services, rowOf(same, files, titleOfFile(input.name ?? "")), files);
+  return { row: rowOf(same, files, titleOfFile(input.name ?? "")), files };
 }
 
 interface Planned {
@@ -43,12 +89,19 @@ type TakenIn = { readonly known: ImageRow } | Planned;
 async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn> {
   input.signal?.throwIfAborted();
   const bytes = await readBounded(input.bytes);
-  const same: SameBytes = { ownerId: input.ownerId, role: input.role, uploadSha256: sha256(bytes) };
+  const uploadSha256 = hashOf(bytes, input.apart);
+  const same: SameBytes = { ownerId: input.ownerId, role: input.role, uploadSha256 };
   const known = await findSameBytes(services.db, same);
   if (known) return { known };
   await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
   const plan = await planUpload(bytes, input.role);
   return { same, plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
+}
+
+/** Of the hash and the text, where one keeps the upload apart: the text never stands for bytes of another upload. */
+function hashOf(bytes: Buffer, apart: string | undefined): string {
+  const hash = sha256(bytes);
+  return apart === undefined ? hash : sha256(Buffer.from(`${hash} ${apart}`));
 }
 
 /** A heavy image waits for a slot for heavy images; its bytes are dropped meanwhile and read again. */

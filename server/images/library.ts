@@ -20,7 +20,14 @@ import { inTurn, schema, type Tx } from "../db/index.ts";
 import { type JobKind, jobKinds } from "../engines.ts";
 import { AppError, type Config, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { findOwnImage, type ImageView, isOwn, type OwnImageInput, toImageView } from "./image.ts";
+import {
+  findOwnImage,
+  type ImageView,
+  isOwn,
+  type OwnImageInput,
+  type StoredOriginal,
+  toImageView,
+} from "./image.ts";
 import { cleanTitle } from "./ingest.ts";
 import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
@@ -202,6 +209,33 @@ export async function listImages(services: Pick<Services, "db">, input: ListImag
   const items = rows.slice(0, limit).map(({ image, kind }) => toImageView(image, kind));
   const last = rows.length > limit ? items.at(-1) : undefined;
   return { items, nextCursor: last ? encodeCursor(last.id) : null };
+}
+
+const pageSize = 500;
+
+/** A picture with what locates its file. */
+export interface OwnedImage extends StoredOriginal {
+  readonly view: ImageView;
+}
+
+/** All pictures of an owner with the masks, the oldest first, without deleted ones; read page by page. */
+export async function* readAllImages(
+  { db }: Pick<Services, "db">,
+  ownerId: string,
+): AsyncGenerator<OwnedImage> {
+  const own = and(eq(images.ownerId, ownerId), isNull(images.deletedAt));
+  for (let after: string | null = null; ;) {
+    const rows = await db
+      .select({ image: images, kind: jobs.kind })
+      .from(images)
+      .leftJoin(jobs, eq(jobs.id, images.jobId))
+      .where(after === null ? own : and(own, gt(images.id, after)))
+      .orderBy(images.id)
+      .limit(pageSize);
+    for (const { image, kind } of rows) yield { ...image, view: toImageView(image, kind) };
+    after = rows.at(-1)?.image.id ?? null;
+    if (rows.length < pageSize) return;
+  }
 }
 
 function filtersOf(input: ListImagesInput): SQL[] {

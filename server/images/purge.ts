@@ -3,6 +3,7 @@ import {
   and,
   eq,
   exists,
+  gt,
   inArray,
   isNotNull,
   isNull,
@@ -20,7 +21,7 @@ import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 import { checkStore } from "./store-mark.ts";
 
-const { images, jobInputs, jobOutputs, jobs, studio } = schema;
+const { clientFiles, images, jobInputs, jobOutputs, jobs, studio } = schema;
 
 /** Locks these rows in the order of their ids and returns the ids that exist. */
 export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
@@ -35,27 +36,22 @@ export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]
 }
 
 /**
- * Deletes the rows of those pictures that no job has as input or result and that have no star, and returns
- * the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
+ * Deletes the rows of pictures that no job has as input or result, and that have no star and are no file of a client or were
+ * deleted. Returns the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
  */
 export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
   // Locked in a separate statement: a submit that refers to the picture at this moment (FOR KEY SHARE) is either
   // seen by the delete below or waits for us and then finds the picture gone.
   const lockedIds = await lockRows(tx, ids);
   if (lockedIds.length === 0) return [];
-  const linksIn = (links: typeof jobInputs | typeof jobOutputs) =>
-    tx
-      .select({ one: sql`1` })
-      .from(links)
-      .where(eq(links.imageId, images.id));
   const deleted = await tx
     .delete(images)
     .where(
       and(
         inArray(images.id, lockedIds),
-        notExists(linksIn(jobInputs)),
-        notExists(linksIn(jobOutputs)),
-        or(not(images.starred), isNotNull(images.deletedAt)),
+        notExists(uses(tx, jobInputs)),
+        notExists(uses(tx, jobOutputs)),
+        or(isNotNull(images.deletedAt), and(not(images.starred), notExists(uses(tx, clientFiles)))),
       ),
     )
     .returning({ storageKey: images.storageKey });
@@ -67,7 +63,7 @@ const purgeBatchSize = 100;
 const finalStatuses: JobStatus[] = ["completed", "failed", "cancelled"];
 
 /**
- * Purges images whose time for undo is over, and masks that no job used within that time.
+ * Purges images whose time for undo is over, and masks that no job used or made within that time.
  * Inputs of open jobs stay until these end; ended jobs lose their link to the image. Returns the number of purged images.
  */
 export async function purgeDeleted(
@@ -90,7 +86,12 @@ async function purgeBatch(services: Pick<Services, "config">, tx: Tx): Promise<s
     .where(
       or(
         and(isNotNull(images.deletedAt), lt(images.deletedAt, ago(undoDeleteMs)), notExists(openUses(tx))),
-        and(eq(images.role, "mask"), lt(images.createdAt, ago(orphanObjectMs)), notExists(uses(tx))),
+        and(
+          eq(images.role, "mask"),
+          lt(images.createdAt, ago(orphanObjectMs)),
+          notExists(uses(tx, jobInputs)),
+          notExists(uses(tx, jobOutputs)),
+        ),
       ),
     )
     .orderBy(images.id)
@@ -108,12 +109,12 @@ function ago(ms: number): SQL {
   return sql`now() - ${ms} * interval '1 millisecond'`;
 }
 
-/** Links from any job to the picture of the outer query. */
-function uses(tx: Tx) {
+/** Links from any job or client to the picture of the outer query. */
+function uses(tx: Tx, links: typeof jobInputs | typeof jobOutputs | typeof clientFiles) {
   return tx
     .select({ one: sql`1` })
-    .from(jobInputs)
-    .where(eq(jobInputs.imageId, images.id));
+    .from(links)
+    .where(eq(links.imageId, images.id));
 }
 
 /** Links from jobs that still need the image. */
@@ -140,6 +141,41 @@ export async function purgeImages(
   const storageKeys = await services.db.transaction((tx) => deleteUnusedRows(tx, ids));
   await discardObjects(services, storageKeys);
   return storageKeys.length;
+}
+
+/** Pictures whose objects are removed before their rows; few, since each costs requests to the store. */
+const ownedBatchSize = 20;
+
+/**
+ * Removes all pictures of a user who is being deleted, whatever their star, except inputs of jobs that are still there.
+ * Objects first: while the store is away the rows say what is left to remove. Ends early when the signal aborts. Throws
+ * `storage_unavailable`.
+ */
+export async function removePicturesOf(
+  { db, disk }: Pick<Services, "db" | "disk">,
+  { ownerId, signal }: { readonly ownerId: string; readonly signal: AbortSignal },
+): Promise<number> {
+  const isFree = sql`${images.ownerId} = ${ownerId}
+    and not exists (select 1 from ${jobInputs} link where link.image_id = ${images.id})`;
+  let removed = 0;
+  for (let after = ""; ;) {
+    const batch = await db
+      .select({ id: images.id, storageKey: images.storageKey })
+      .from(images)
+      .where(after === "" ? isFree : and(isFree, gt(images.id, after)))
+      .orderBy(images.id)
+      .limit(ownedBatchSize);
+    const ids: string[] = [];
+    for (const { id, storageKey } of batch) {
+      if (signal.aborted) break;
+      await removePrefix(disk, storageKey);
+      ids.push(id);
+    }
+    if (ids.length > 0) await db.delete(images).where(and(inArray(images.id, ids), isFree));
+    removed += ids.length;
+    after = ids.at(-1) ?? "";
+    if (ids.length < ownedBatchSize || signal.aborted) return removed;
+  }
 }
 
 /** Key prefixes per statement. */

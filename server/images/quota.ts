@@ -1,4 +1,4 @@
-import { and, count, eq, gt, isNull, or, sql } from "drizzle-orm";
+import { and, count, eq, gt, isNull, or, sql, type SQL } from "drizzle-orm";
 import { schema, type Db, type Tx } from "../db/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -31,18 +31,17 @@ export interface NewImage {
  */
 export async function checkQuota(db: Db | Tx, config: Config, image: NewImage): Promise<void> {
   const { ownerId, role, sizeBytes } = image;
-  const isGuest = await isGuestOwner(db, ownerId);
+  const { isGuest, limitBytes } = await readOwner(db, config, ownerId);
   const kept = await readKept(db, config, ownerId);
   const pictures = role === "mask" ? kept.masks : kept.pictures;
   if (isGuest && pictures >= config.limits.guestImages) throw tooManyPictures(config);
-  const limitBytes = storageLimit(config.limits, isGuest);
   const usedBytes = kept.sizeBytes;
   if (usedBytes + Math.max(sizeBytes, 1) > limitBytes) throw storageQuotaError({ usedBytes, limitBytes });
 }
 
 /** For restored images, which `readKept` counts already. Throws `quota_exceeded`, for guests only. */
 export async function checkRestored(tx: Tx, config: Config, ownerId: string): Promise<void> {
-  if (!(await isGuestOwner(tx, ownerId))) return;
+  if (!(await readOwner(tx, config, ownerId)).isGuest) return;
   const [live] = await tx
     .select({ pictures: count(notMask), masks: count(isMask) })
     .from(images)
@@ -56,8 +55,11 @@ export async function readUsage(
   { db, config }: Pick<Services, "db" | "config">,
   ownerId: string,
 ): Promise<Usage> {
-  const [isGuest, kept] = await Promise.all([isGuestOwner(db, ownerId), readKept(db, config, ownerId)]);
-  return { usedBytes: kept.sizeBytes, limitBytes: storageLimit(config.limits, isGuest) };
+  const [{ limitBytes }, kept] = await Promise.all([
+    readOwner(db, config, ownerId),
+    readKept(db, config, ownerId),
+  ]);
+  return { usedBytes: kept.sizeBytes, limitBytes };
 }
 
 /** Excludes other uploads of this owner until the transaction ends, so that the counts above stay true. */
@@ -73,9 +75,20 @@ export function uploadTurnOf(ownerId: string): string {
 const isMask = sql`case when ${images.role} = 'mask' then 1 end`;
 const notMask = sql`case when ${images.role} <> 'mask' then 1 end`;
 
-async function isGuestOwner(db: Db | Tx, ownerId: string): Promise<boolean> {
-  const [owner] = await db.select({ isGuest: users.isAnonymous }).from(users).where(eq(users.id, ownerId));
-  return owner?.isGuest ?? false;
+interface Owner {
+  readonly isGuest: boolean;
+  readonly limitBytes: number;
+}
+
+async function readOwner(db: Db | Tx, { limits }: Config, ownerId: string): Promise<Owner> {
+  const [owner] = await db
+    .select({ isGuest: users.isAnonymous, quotaBytes: users.quotaBytes, deletedAt: users.deletedAt })
+    .from(users)
+    .where(eq(users.id, ownerId));
+  // A request that began before would go on adding to what is being removed.
+  if (owner?.deletedAt) throw new AppError("unauthorized", "This account was deleted.");
+  const isGuest = owner?.isGuest ?? false;
+  return { isGuest, limitBytes: owner?.quotaBytes ?? storageLimit(limits, isGuest) };
 }
 
 async function readKept(db: Db | Tx, { retention }: Config, ownerId: string): Promise<Kept> {
@@ -97,7 +110,13 @@ async function readKept(db: Db | Tx, { retention }: Config, ownerId: string): Pr
   return kept ?? { pictures: 0, masks: 0, sizeBytes: 0 };
 }
 
-/** Bytes that the pictures of an owner may take up. */
+/** SQL expression: the rule `maxBytes` of a user with a quota, as an object; without one an empty object. */
+export function quotaRule(ownerId: string): SQL {
+  return sql`coalesce((select jsonb_build_object('maxBytes', quota_bytes) from ${users}
+    where id = ${ownerId} and quota_bytes is not null), '{}'::jsonb)`;
+}
+
+/** Bytes that the pictures of an owner without a quota of their own may take up. */
 export function storageLimit(limits: Config["limits"], isGuest: boolean): number {
   return isGuest ? limits.bytesPerGuest : limits.bytesPerUser;
 }

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { findObject, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
+import { findObject, type ImageDisk, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
 import {
   extensionOf,
   findOwnImage,
@@ -23,6 +23,8 @@ export interface OpenFileInput extends OwnImageInput {
   readonly ifNoneMatch?: string | null | undefined;
   /** Only the headers are wanted. */
   readonly isHead?: boolean;
+  /** The caller may be sent to the store; the studio does not learn then whether the file was read. */
+  readonly allowsLink?: boolean;
 }
 
 export interface OpenedFile {
@@ -31,10 +33,12 @@ export interface OpenedFile {
   readonly isCurrent: boolean;
   /** Null without a need for it. The caller reads it to its end or destroys it. */
   readonly body: Readable | null;
+  /** Where the caller gets the file, instead of a body. */
+  readonly link: string | null;
 }
 
 /**
- * A file of an own picture with the headers to serve it, by one request to the store. Throws `not_found`, `file_missing`,
+ * A file of an own picture with the headers to serve it, by one request to the store, or a link to it by none. Throws `not_found`, `file_missing`,
  * `storage_unavailable`.
  */
 export async function openFile(
@@ -44,8 +48,10 @@ export async function openFile(
   const { row } = await findOwnImage(services.db, input);
   const headers = fileHeaders(row, input);
   if (isKnown(input.ifNoneMatch, headers.etag))
-    return { headers: { ...headers }, isCurrent: true, body: null };
+    return { headers: { ...headers }, isCurrent: true, body: null, link: null };
   const key = objectKey(row, input.variant);
+  const link = input.allowsLink && !input.isHead ? await signLink(services.disk, key, headers) : null;
+  if (link !== null) return { headers: linkHeaders, isCurrent: false, body: null, link };
   const found = input.isHead ? await findObject(services.disk, key) : await openObject(services.disk, key);
   if (!found) {
     services.log.warn({ imageId: row.id, key }, "the object of a picture is missing");
@@ -58,7 +64,16 @@ export async function openFile(
     services.log.error({ imageId: row.id, key, ...sizes }, "the file of a picture is damaged");
     throw new AppError("not_found");
   }
-  return { headers: { ...headers, "content-length": String(found.sizeBytes) }, isCurrent: false, body };
+  const sized = { ...headers, "content-length": String(found.sizeBytes) };
+  return { headers: sized, isCurrent: false, body, link: null };
+}
+
+/** The link itself is not kept, so that each view asks whether the picture is still the caller's. */
+const linkHeaders = { "cache-control": "private, no-store", vary: "Cookie, Authorization" };
+
+function signLink({ driver }: ImageDisk, key: string, headers: FileHeaders): Promise<string | null> {
+  const { "content-type": mime, "content-disposition": disposition } = headers;
+  return driver.signGet(key, { mime, disposition });
 }
 
 function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean {

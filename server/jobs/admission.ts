@@ -44,7 +44,7 @@ export type Refusal =
   | { readonly outcome: "storage_quota"; readonly detail: { readonly usedBytes: number } }
   | { readonly outcome: "guests_full" | "queue_full" | "input_missing"; readonly detail: unknown };
 
-export function refusalError(refusal: Refusal, { maxBytes }: AcceptRules): AppError {
+export function refusalError(refusal: Refusal, { maxBytes }: Pick<AcceptRules, "maxBytes">): AppError {
   switch (refusal.outcome) {
     case "open_jobs":
       return new AppError(

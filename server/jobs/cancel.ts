@@ -2,8 +2,19 @@ import { sql, type SQL } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { tryRemove } from "./cleanup.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { amend, claimedStatuses, heldBy, hint, isFinal, type Lease, transition } from "./job.ts";
+import {
+  amend,
+  amendAll,
+  claimedStatuses,
+  heldBy,
+  hint,
+  isFinal,
+  type Lease,
+  transition,
+  transitionAll,
+} from "./job.ts";
 
 export interface CancelAnswer {
   /** True when the job is cancelled or its worker has the request to stop; false when the job had ended. */
@@ -75,6 +86,38 @@ async function readAnswer(services: Services, target: Target): Promise<CancelAns
   };
 }
 
+/** Cancels every open job of a user like `cancel`; returns how many. */
+export async function cancelAllOf(services: Services, ownerId: string): Promise<number> {
+  return stopAll(services, sql`${schema.jobs.ownerId} = ${ownerId}`);
+}
+
+/** SQL query for the ids of users who may not use the studio; a user who is being deleted is suspended as well. */
+export const suspendedUsers = sql`select u.id from ${schema.users} u
+  where u.banned and (u.ban_expires is null or u.ban_expires > now())`;
+
+/** `cancelAllOf` for all suspended users: a job may be accepted in the moment of the suspension. */
+export async function cancelOfSuspended(services: Services): Promise<number> {
+  return stopAll(services, sql`${schema.jobs.ownerId} in (${suspendedUsers})`);
+}
+
+async function stopAll(services: Services, owned: SQL): Promise<number> {
+  const waiting = await transitionAll(services.db, {
+    from: ["pending", "queued"],
+    to: "cancelled",
+    where: owned,
+    event: "cancelled",
+  });
+  const running = await amendAll(services.db, {
+    where: sql`${owned} and status in ${[...claimedStatuses]} and cancel_requested_at is null`,
+    set: { cancelRequestedAt: sql`now()` },
+    event: "cancel_requested",
+  });
+  hint(services, [...waiting, ...running]);
+  for (const { id } of running) services.hints.publish({ type: "cancel", jobId: id });
+  for (const queue of new Set(waiting.map((job) => job.queue))) await scheduleDispatch(services, queue);
+  return waiting.length + running.length;
+}
+
 /** Call when the worker has stopped the engine. False when the lease is lost or the job has ended. */
 export async function confirmCancel(services: Services, lease: Lease): Promise<boolean> {
   const job = await transition(services.db, {
@@ -85,6 +128,8 @@ export async function confirmCancel(services: Services, lease: Lease): Promise<b
   });
   if (!job) return false;
   hint(services, [job]);
+  // Nobody waits for it any more: with its pictures it goes at once.
+  if (job.retention === "ephemeral" && job.ackedAt !== null) await tryRemove(services, job.id);
   return true;
 }
 

@@ -26,7 +26,10 @@ export interface Capabilities {
   readonly limits: { readonly maxOutputPixels: number };
 }
 
-/** Which kinds can be requested now. A known kind without a live worker is available, with the reason why jobs wait. */
+/** Kinds that a user waits for while working on a picture: without a live server they are not offered. */
+const immediateKinds: ReadonlySet<JobKind> = new Set(["segment"]);
+
+/** Which kinds can be requested now. Most known kinds without a live worker are available, with the reason why jobs wait. */
 export async function readCapabilities({ db }: Pick<Services, "db">): Promise<Capabilities> {
   const [live, seen, workflows] = await Promise.all([livePlaces(db), seenNeeds(db), knownWorkflows(db)]);
   const kindOf = new Map(workflows.map((workflow) => [`comfyui/${workflow.name}`, workflow.kind]));
@@ -46,7 +49,7 @@ export async function readCapabilities({ db }: Pick<Services, "db">): Promise<Ca
     );
     const [best] = engines;
     if (best) return { kind, available: true, engine: best, engines, reason: null };
-    const known = enginesAmong(seen, kind);
+    const known = immediateKinds.has(kind) ? [] : enginesAmong(seen, kind);
     const engine = localEngine.kinds.includes(kind) ? localEngine.name : (known[0] ?? null);
     const reason =
       engine === null

@@ -123,12 +123,17 @@ describe("expire guests", () => {
     for (const hours of [-1, 1]) {
       const session = { id: newId(), token: `${hours}`, userId: ownerId };
       await db.insert(sessions).values({ ...session, expiresAt: sql`now() - ${hours} * interval '1 hour'` });
+      const link = { id: newId(), tokenHash: `${hours}`, userId: ownerId };
+      const ended = sql`now() - ${hours} * interval '1 hour'`;
+      await db.insert(schema.passwordResets).values({ ...link, expiresAt: ended });
       const lastRequest = Date.now() - 86_400_000 - hours * 3_600_000;
       await db.insert(schema.rateLimits).values({ id: newId(), key: `${hours}`, count: 1, lastRequest });
     }
     await tidy(services);
     expect((await db.select().from(schema.idempotencyKeys)).map(({ key }) => key)).toEqual(["29"]);
     expect((await db.select().from(sessions)).map(({ token }) => token)).toEqual(["-1"]);
+    const links = await db.select().from(schema.passwordResets);
+    expect(links.map(({ tokenHash }) => tokenHash)).toEqual(["-1"]);
     expect((await db.select().from(schema.rateLimits)).map(({ key }) => key)).toEqual(["-1"]);
     const states = (await db.select().from(schema.nodes)).map(({ state }) => state);
     expect(states.sort()).toEqual(["active", "lost"]);

@@ -1,17 +1,10 @@
-import { and, eq, gt, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, inArray, not, sql, type SQL } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
-import {
-  deleteUnusedRows,
-  discardObjects,
-  lockRows,
-  type OpenedFile,
-  openFile,
-  type OpenFileInput,
-} from "../images/index.ts";
+import { deleteUnusedRows, discardObjects, lockRows } from "../images/index.ts";
 import { keepFigures } from "../monitoring/index.ts";
-import { AppError, type Config, isAppError } from "../platform/index.ts";
+import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isFinal, openStatuses } from "./job.ts";
+import { finalStatuses, isFinal, openStatuses } from "./job.ts";
 import { get, type JobAddress } from "./read.ts";
 
 const { jobs, jobOutputs, users, sessions, images } = schema;
@@ -48,7 +41,8 @@ async function readDue({ db, config }: Services, after: string | null): Promise<
   return due.map(({ id }) => id);
 }
 
-async function tryRemove(services: Services, id: string): Promise<boolean> {
+/** False when the job could not be removed now; the next pass tries again. */
+export async function tryRemove(services: Services, id: string): Promise<boolean> {
   try {
     await removeJob(services, id);
     return true;
@@ -62,25 +56,66 @@ async function tryRemove(services: Services, id: string): Promise<boolean> {
  * Removes one job with its otherwise unused pictures. All rows go in one transaction: a crash leaves everything or only
  * files without rows, which `sweepOrphanObjects` removes. Idempotent.
  */
-async function removeJob(services: Services, id: string): Promise<void> {
+export async function removeJob(services: Services, id: string): Promise<void> {
   const storageKeys = await services.db.transaction((tx) => deleteJobRows(tx, id));
   if (!storageKeys) return;
   await discardObjects(services, storageKeys);
   services.log.info({ jobId: id }, "ephemeral job removed after delivery");
 }
 
+/**
+ * SQL condition on a job and its input: a selection is made on a picture that the user goes on working with. One that came
+ * with the request, in the transaction of the job, has the same time as the job, which is kept in milliseconds.
+ */
+const isUnderSelection = sql`(${jobs.kind} = 'segment' and ${images.createdAt}::timestamptz(3) < ${jobs.createdAt})`;
+
 /** Null when the job was removed before. Locks in the order job, pictures, links, as everywhere, to avoid deadlocks. */
 async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
-  const { jobs, jobInputs, jobOutputs } = schema;
+  const { jobInputs, jobOutputs } = schema;
   const [job] = await tx.select({ id: jobs.id }).from(jobs).where(eq(jobs.id, id)).for("update");
   if (!job) return null;
-  const inputs = tx.select({ id: jobInputs.imageId }).from(jobInputs).where(eq(jobInputs.jobId, id));
+  const inputs = tx
+    .select({ id: jobInputs.imageId })
+    .from(jobInputs)
+    .innerJoin(jobs, eq(jobs.id, jobInputs.jobId))
+    .innerJoin(images, eq(images.id, jobInputs.imageId))
+    .where(and(eq(jobInputs.jobId, id), not(isUnderSelection)));
   const outputs = tx.select({ id: jobOutputs.imageId }).from(jobOutputs).where(eq(jobOutputs.jobId, id));
   const pictureIds = (await inputs.union(outputs)).map((link) => link.id);
   await lockRows(tx, pictureIds);
-  await keepFigures(tx, id);
+  await keepFigures(tx, [id]);
   await tx.delete(jobs).where(eq(jobs.id, id));
   return deleteUnusedRows(tx, pictureIds);
+}
+
+/** Jobs of one transaction. */
+const batchOfJobs = 100;
+
+/**
+ * Removes a user's ended jobs with their stories and logs; their pictures stay. Ends early when the signal aborts. Returns
+ * the number of open jobs that are left.
+ */
+export async function removeJobsOf(
+  { db }: Pick<Services, "db">,
+  ownerId: string,
+  signal: AbortSignal,
+): Promise<number> {
+  for (let removed = batchOfJobs; removed === batchOfJobs && !signal.aborted;)
+    removed = await db.transaction(async (tx) => {
+      const ended = await tx
+        .select({ id: jobs.id })
+        .from(jobs)
+        .where(and(eq(jobs.ownerId, ownerId), inArray(jobs.status, [...finalStatuses])))
+        .orderBy(jobs.id)
+        .limit(batchOfJobs)
+        .for("update", { skipLocked: true });
+      const ids = ended.map(({ id }) => id);
+      if (ids.length === 0) return 0;
+      await keepFigures(tx, ids);
+      await tx.delete(jobs).where(inArray(jobs.id, ids));
+      return ids.length;
+    });
+  return db.$count(jobs, and(eq(jobs.ownerId, ownerId), inArray(jobs.status, [...openStatuses])));
 }
 
 /**
@@ -129,22 +164,6 @@ export async function noteServed(services: Pick<Services, "db" | "log">, imageId
   }
 }
 
-/**
- * Opens the original of a picture for its owner. A missing file never comes back, so `file_missing` counts as the full
- * result and the ephemeral job is removed too. Throws `not_found`, `file_missing`, `storage_unavailable`.
- */
-export async function openResult(
-  services: Services,
-  input: Omit<OpenFileInput, "variant">,
-): Promise<OpenedFile> {
-  try {
-    return await openFile(services, { ...input, variant: "original" });
-  } catch (error) {
-    if (isAppError(error) && error.code === "file_missing") await noteServed(services, input.id);
-    throw error;
-  }
-}
-
 /** Removes old events of ended jobs; the jobs themselves stay. */
 export async function pruneEvents({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { jobEvents, jobs } = schema;
@@ -164,10 +183,11 @@ export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">)
 /** Longer than any window of the sign-in limits. */
 const limitsKeptMs = 86_400_000;
 
-/** Removes expired sessions and verifications, and sign-in counters that no limit reads any more. */
+/** Removes expired sessions, links to a new password and verifications, and sign-in counters that no limit reads any more. */
 export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> {
-  const { rateLimits, sessions, verifications } = schema;
+  const { passwordResets, rateLimits, sessions, verifications } = schema;
   await db.delete(sessions).where(sql`${sessions.expiresAt} < now()`);
+  await db.delete(passwordResets).where(sql`${passwordResets.expiresAt} < now()`);
   await db.delete(verifications).where(sql`${verifications.expiresAt} < now()`);
   const nowMs = sql`(extract(epoch from now()) * 1000)::bigint`;
   await db.delete(rateLimits).where(sql`${rateLimits.lastRequest} < ${nowMs} - ${limitsKeptMs}::bigint`);

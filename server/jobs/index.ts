@@ -25,9 +25,10 @@
  * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `run.ts`, `fail.ts` and `sweep.ts`.
  */
 
-export { ack, noteAnswer, noteServed, openResult } from "./cleanup.ts";
+export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
+export { collect } from "./collect.ts";
 export { openBundle } from "./bundle.ts";
-export { cancel, cancelAny, confirmCancel, findStops } from "./cancel.ts";
+export { cancel, cancelAllOf, cancelAny, confirmCancel, findStops } from "./cancel.ts";
 export {
   claim,
   type Offer,
@@ -40,7 +41,14 @@ export {
   start,
 } from "./run.ts";
 export { dispatch, rering } from "./dispatch.ts";
-export { findOrphanedPrompts, readActivity, readAwaitedNeeds, sweep, tidy } from "./sweep.ts";
+export {
+  findOrphanedPrompts,
+  readActivity,
+  readAwaitedNeeds,
+  requeueRestored,
+  sweep,
+  tidy,
+} from "./sweep.ts";
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";
@@ -62,5 +70,16 @@ export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny } from "./retry.ts";
 export { submit, type SubmitOptions } from "./submit.ts";
+export { submitWithPictures } from "./submit-with-pictures.ts";
+export {
+  finishResult,
+  finishWithoutResult,
+  type HeldResult,
+  releaseResult,
+  renewResult,
+  type ResultState,
+  takeResult,
+  openResult,
+} from "./result-hold.ts";
 export { readAnyStory, type AnyStory, setTier } from "./admin.ts";
 export { searchJobs, searchJobsSchema, type FoundJob } from "./admin-search.ts";

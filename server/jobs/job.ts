@@ -22,6 +22,7 @@ export const openStatuses = [
   "waiting_for_engine",
   "processing",
 ] as const satisfies JobStatus[];
+export const finalStatuses = ["completed", "failed", "cancelled"] as const satisfies JobStatus[];
 export const claimedStatuses = ["waiting_for_engine", "processing"] as const satisfies JobStatus[];
 
 export function canFollow(from: JobStatus, to: JobStatus): boolean {
@@ -47,6 +48,7 @@ export type JobEventType =
   | "requeued"
   | "handed_back"
   | "worker_lost"
+  | "restored"
   | "moved"
   | "reordered"
   | "displaced"

@@ -5,6 +5,7 @@ import {
   createSentRevisions,
   type PendingReads,
   type ProgressUpdate,
+  readEnded,
   readRevisions,
   type SentRevisions,
 } from "./live-changes.ts";
@@ -19,6 +20,8 @@ export interface Watcher {
   /** Workers make previews only while a watcher that receives progress is connected. */
   readonly reads: "jobs" | "jobs_and_progress";
   push(update: FeedUpdate): void;
+  /** The owner was suspended or deleted: nothing more is pushed. */
+  end(): void;
 }
 
 /** One feed per web process: reads each changed job once and sends it to all watchers of its owner. */
@@ -128,6 +131,8 @@ function createPoll({ services, watchers, sent, pending, askForProgress }: Feed)
     if (polling) return;
     polling = true;
     try {
+      for (const ownerId of await readEnded(services, watchers.ownerIds())) watchers.end(ownerId);
+      if (watchers.ownerIds().length === 0) return;
       const startedMs = performance.now();
       const withinMs = startedMs - polledAtMs + lookBackMs;
       const rows = await readRevisions(services, { ownerIds: watchers.ownerIds(), withinMs });
@@ -186,6 +191,7 @@ interface Watchers {
   readsProgress(ownerId: string): boolean;
   ownerIds(): string[];
   tell(ownerId: string, update: FeedUpdate): void;
+  end(ownerId: string): void;
 }
 
 function createWatchers(): Watchers {
@@ -207,6 +213,9 @@ function createWatchers(): Watchers {
     tell(ownerId, update) {
       for (const watcher of byOwner.get(ownerId) ?? [])
         if (update.type === "jobs" || readsProgress(watcher)) watcher.push(update);
+    },
+    end(ownerId) {
+      for (const watcher of byOwner.get(ownerId) ?? []) watcher.end();
     },
   };
 }

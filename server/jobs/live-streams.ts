@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { streamMs } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import { type ProgressUpdate, withLastPreview } from "./live-changes.ts";
@@ -21,8 +22,6 @@ export interface WatchInput {
 }
 
 const aliveMs = 10_000;
-/** A stream ends before the time limit of a hosting platform; the client opens the next one with `since`. */
-const streamMs = 25 * 60_000;
 const firstLookBackMs = 10 * 60_000;
 /** Covers commits that become visible late; a job that is read twice is dropped by its revision. */
 const overlapMs = 5_000;
@@ -33,15 +32,19 @@ export async function* watch(
   { ownerId, since, signal }: WatchInput,
 ): AsyncGenerator<JobsUpdate> {
   const mailbox = createMailbox();
+  const ended = new AbortController();
+  const stopped = AbortSignal.any([signal, ended.signal]);
   const watcher: Watcher = {
     ownerId,
     reads: "jobs_and_progress",
     push: (update) => mailbox.put(update),
+    end: () => ended.abort(),
   };
   const feed = feedOf(services);
   // Added before the snapshot is read, so that no change is missed.
   const remove = feed.add(watcher);
-  const endsAtMs = performance.now() + streamMs;
+  // The client opens the next stream with `since`.
+  const endsAtMs = performance.now() + streamMs(services.env);
   try {
     const now = await readClock(services);
     const snapshot = {
@@ -56,9 +59,9 @@ export async function* watch(
       if (progress) yield progress;
     }
     const dropOlder = createOlderFilter(snapshot.jobs);
-    while (!signal.aborted && performance.now() < endsAtMs) {
-      const updates = await mailbox.take(aliveMs, signal);
-      if (updates.length === 0 && !signal.aborted) yield { type: "alive", at: now() };
+    while (!stopped.aborted && performance.now() < endsAtMs) {
+      const updates = await mailbox.take(Math.min(aliveMs, endsAtMs - performance.now()), stopped);
+      if (updates.length === 0 && !stopped.aborted) yield { type: "alive", at: now() };
       for (const update of dropOlder(updates))
         yield update.type === "jobs" ? { ...update, at: now() } : update;
     }
@@ -110,9 +113,12 @@ export async function* streamEvents(
   { ownerId, id, after, signal }: JobAddress & { after: number; signal: AbortSignal },
 ): AsyncGenerator<JobEventView | null> {
   const mailbox = createMailbox();
+  const leaving = new AbortController();
+  const stopped = AbortSignal.any([signal, leaving.signal]);
   const remove = feedOf(services).add({
     ownerId,
     reads: "jobs",
+    end: () => leaving.abort(),
     push: (update) => {
       if (update.type === "jobs" && update.jobs.some((job) => job.id === id)) mailbox.put(update);
     },
@@ -121,14 +127,14 @@ export async function* streamEvents(
     await get(services, { ownerId, id });
     let revision = after;
     let ended = false;
-    while (!ended && !signal.aborted) {
+    while (!ended && !stopped.aborted) {
       const events = await readEvents(services, { id, after: revision });
       yield* events;
       const last = events.at(-1);
       revision = last?.revision ?? revision;
       ended = last ? isFinal(last.status) : await hasEnded(services, { ownerId, id }, revision);
       if (!last && !ended) yield null;
-      if (!ended) await mailbox.take(waitMs, signal);
+      if (!ended) await mailbox.take(waitMs, stopped);
     }
   } finally {
     remove();

@@ -180,7 +180,9 @@ test("D12 no claim passes over a job whose lines are being stored", async () => 
     await db.transaction(async (tx) => {
       await tx.execute(sql`select pg_advisory_xact_lock(4711)`);
       closing.push(kept.close());
-      const isWaiting = sql`select from pg_locks where locktype = 'advisory' and not granted`;
+      const isWaiting = sql`
+        select from pg_locks join pg_database d on d.oid = database and d.datname = current_database()
+        where locktype = 'advisory' and not granted`;
       await expect.poll(async () => (await db.execute(isWaiting)).length).toBe(1);
       const claimed = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
       expect(claimed).toMatchObject({ id });

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eq, sql, type SQL } from "drizzle-orm";
 import { type Db, isDatabaseAway, type JobLogLevel, maxJobLogs, schema } from "../db/index.ts";
-import { AppError, followLog, isId } from "../platform/index.ts";
+import { AppError, followLog, isFunction, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 /** Lines wait this long, so that a busy process stores them with one statement a second. */
 const waitMs = 1_000;
+/** The platform waits with a function for its lines, so it stores those of one request. */
+const waitOfFunctionMs = 20;
 const maxBatch = 2_000;
 /** A process that ends does not wait longer than this for a database that is away. */
 const closeMs = 3_000;
@@ -23,7 +25,9 @@ export interface JobLogs {
  * or above, the first `maxJobLogs` of a job, without stacks. Lines are stored in batches, so none costs a job a
  * statement; the last second of a killed process is in its log files alone.
  */
-export function keepJobLogs({ db, log }: Pick<Services, "db" | "log">): JobLogs {
+export function keepJobLogs(services: Pick<Services, "db" | "env" | "later" | "log">): JobLogs {
+  const { db, log, later } = services;
+  const isFrozen = isFunction(services.env);
   let waiting: Line[] = [];
   let timer: NodeJS.Timeout | null = null;
   let storing: Promise<void> = Promise.resolve();
@@ -44,12 +48,17 @@ export function keepJobLogs({ db, log }: Pick<Services, "db" | "log">): JobLogs 
   };
   const schedule = () => {
     if (timer || isClosed || waiting.length === 0) return;
-    timer = setTimeout(() => {
+    const stored = Promise.withResolvers<void>();
+    later(stored.promise);
+    const store = () => {
       storing = storeBatch().finally(() => {
         timer = null;
-        schedule();
+        stored.resolve();
+        // A function does not stay awake for a database that is away: the next line tries again.
+        if (!isFailing || !isFrozen) schedule();
       });
-    }, waitMs).unref();
+    };
+    timer = setTimeout(store, isFrozen ? waitOfFunctionMs : waitMs).unref();
   };
   const stopFollowing = followLog(log, (text) => {
     if (waiting.length < maxWaiting) waiting.push(...parseLine(text));

@@ -14,7 +14,7 @@ export type Inputs = ReadonlyMap<InputRole, InputFacts>;
 
 /**
  * Reads the input pictures of a request. Throws `not_found` also for pictures of other owners, `bad_request` for a mask
- * where a picture is required and the reverse, `mask_size`, `output_too_large`.
+ * where a picture is required and the reverse or a click outside of the picture, `mask_size`, `output_too_large`.
  */
 export async function readInputs(db: Db, ownerId: string, request: SubmitRequest): Promise<Inputs> {
   const wanted = wantedOf(request);
@@ -34,6 +34,13 @@ export async function recallInputs(db: Db, ownerId: string, request: SubmitReque
 }
 
 type Remembered = InputFacts & Pick<InputImage, "ownerId">;
+/** A picture that has no row yet. */
+export type NewInput = Remembered;
+
+/** Makes `recallInputs` find pictures that have no row yet. */
+export function rememberInputs(db: Db, images: readonly NewInput[]): void {
+  for (const image of images) factsOf(db).set(image.id, image);
+}
 
 /** Pictures whose facts a process keeps; the page asks for an estimate before it submits the same pictures. */
 const keptFacts = 500;
@@ -93,6 +100,14 @@ function checkSizes(request: SubmitRequest, inputs: Inputs): void {
       `The mask has ${mask.widthPx} × ${mask.heightPx} pixels, the picture ${image.widthPx} × ${image.heightPx}.`,
     );
   }
+  if (request.kind === "segment" && image) {
+    const outside = request.params.clicks.find(({ x, y }) => x >= image.widthPx || y >= image.heightPx);
+    if (outside)
+      throw new AppError(
+        "bad_request",
+        `The click at ${outside.x}, ${outside.y} is outside of the picture, which has ${image.widthPx} × ${image.heightPx} pixels.`,
+      );
+  }
   if (request.kind === "upscale" && image) {
     const pixels = image.widthPx * image.heightPx * request.params.scale ** 2;
     if (pixels > maxOutputPixels) {
@@ -139,7 +154,7 @@ export function insertOutputs(outputs: readonly StoredResult[]): SQL {
         mime text, "widthPx" int, "heightPx" int, "sizeBytes" bigint, thumbhash text)
     ), stored as (
       insert into ${schema.images} (id, owner_id, role, storage_key, stored_sha256, mime, width_px, height_px, size_bytes, thumbhash, job_id)
-      select made.id, moved.owner_id, 'result', "storageKey", "storedSha256", mime, "widthPx", "heightPx", "sizeBytes", thumbhash, moved.id
+      select made.id, moved.owner_id, case moved.kind when 'segment' then 'mask' else 'result' end, "storageKey", "storedSha256", mime, "widthPx", "heightPx", "sizeBytes", thumbhash, moved.id
       from moved, made
     ), linked as (
       insert into ${schema.jobOutputs} (job_id, position, image_id) select moved.id, made.position, made.id from moved, made

@@ -26,6 +26,15 @@ const drawing = {
 /** How much the picture may change, 0..1. */
 const strength = z.number().min(0).max(1).optional();
 
+const maxClicks = 50;
+
+/** A point of the picture in whole pixels, from the corner at the top left. */
+const click = z.strictObject({
+  x: z.number().int().min(0),
+  y: z.number().int().min(0),
+  mode: z.enum(["include", "exclude"]).default("include"),
+});
+
 /** Params of each kind; the same schemas serve tRPC, the HTTP API and OpenAPI. */
 export const kindParams = {
   outfit_change: z.strictObject({
@@ -46,6 +55,14 @@ export const kindParams = {
   text_to_image: z.strictObject({ prompt, width: side, height: side, ...drawing }),
   edit: z.strictObject({ prompt: prompt.optional(), width: side, height: side, ...drawing, strength }),
   restore_faces: z.strictObject({}),
+  segment: z.strictObject({
+    /** All of them together select one area. */
+    clicks: z
+      .array(click)
+      .min(1)
+      .max(maxClicks)
+      .refine((clicks) => clicks.some(({ mode }) => mode === "include"), "one click at least must include"),
+  }),
 } as const satisfies Record<JobKind, z.ZodType>;
 
 function inputsSchema(kind: JobKind) {
@@ -96,6 +113,7 @@ export const submitSchema = z.discriminatedUnion("kind", [
   z.strictObject({ ...requestOf("text_to_image"), params: kindParams.text_to_image }),
   z.strictObject({ ...requestOf("edit"), params: kindParams.edit.prefault({}) }),
   z.strictObject({ ...requestOf("restore_faces"), params: kindParams.restore_faces.prefault({}) }),
+  z.strictObject({ ...requestOf("segment"), params: kindParams.segment }),
 ]);
 
 export type SubmitInput = z.input<typeof submitSchema>;

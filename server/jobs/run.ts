@@ -79,7 +79,7 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
   if (!job) return null;
   hint(services, [job]);
   // Not awaited: the run can begin before the next rows are dispatched.
-  void scheduleDispatch(services, queue);
+  services.later(scheduleDispatch(services, queue));
   return job;
 }
 

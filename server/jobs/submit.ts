@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Asked, type Db, inTurn, type JobStatus, tiers, type Tx } from "../db/index.ts";
 import { needOf } from "../engines.ts";
 import { AppError, currentRequestId, newId } from "../platform/index.ts";
+import { quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -18,7 +19,7 @@ import {
 } from "./admission.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Quote, readQuote } from "./estimate.ts";
-import { type Inputs, readInputs, recallInputs } from "./pictures.ts";
+import { type Inputs, type NewInput, readInputs, recallInputs, rememberInputs } from "./pictures.ts";
 import { hint, type Job } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 
@@ -35,6 +36,13 @@ export interface SubmitOptions {
   readonly retry?: { readonly of: string; readonly number: number };
   /** The first failed attempt ends the job; false by default. */
   readonly once?: boolean;
+  /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
+  readonly newInputs?: NewInputs;
+}
+
+interface NewInputs {
+  readonly images: readonly NewInput[];
+  insert(tx: Tx): Promise<void>;
 }
 
 export interface Submitted {
@@ -85,6 +93,7 @@ async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { request, options } = draft;
   const { userId: ownerId } = options.submitter;
   const quote = await readQuote(services, { request, ownerId, maxAgeMs: services.config.timing.placesMs });
+  if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, ownerId, request);
   const { maxCharged } = services.config.limits;
   return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, inputs), ...markOf(request, maxCharged) } };
@@ -112,13 +121,28 @@ async function accept(services: Services, job: NewJob): Promise<Accepted> {
   const { request, options } = job;
   const ownerId = options.submitter.userId;
   const rules = rulesFor(config, options.submitter.isGuest);
+  if (options.newInputs) return acceptWith(services, options.newInputs, { job, rules });
   const answer = await storeJob(db, job, rules);
   if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };
   if (answer.outcome === "known") return { ...answer, known: answer.detail, displaced: [] };
   if (answer.outcome === "queue_full" && request.tier === "urgent") return displace(services, job, rules);
   // A cached picture was deleted in the meantime: the read throws an error that names its role.
   if (answer.outcome === "input_missing") await readInputs(db, ownerId, request);
-  throw refusalError(answer, rules);
+  throw refusedBy(answer, rules);
+}
+
+/** Stores the job and its new pictures, or neither. */
+async function acceptWith(
+  { db }: Services,
+  newInputs: NewInputs,
+  { job, rules }: { readonly job: NewJob; readonly rules: AcceptRules },
+): Promise<Accepted> {
+  return db.transaction(async (tx) => {
+    await newInputs.insert(tx);
+    const answer = await storeJob(tx, job, rules);
+    if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };
+    throw answer.outcome === "known" ? new AppError("conflict") : refusedBy(answer, rules);
+  });
 }
 
 /** Stores an urgent job in a full line: the oldest job of tier `low` fails for it. */
@@ -128,16 +152,22 @@ async function displace({ db }: Services, job: NewJob, rules: AcceptRules): Prom
     const answer = await storeJob(tx, job, { ...rules, maxWaiting: null });
     if (answer.outcome === "accepted") return { ...answer, known: null, displaced };
     if (answer.outcome === "known") throw new AppError("conflict", "The same request is being accepted now.");
-    throw refusalError(answer, rules);
+    throw refusedBy(answer, rules);
   });
 }
 
-type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> &
-  (
+type Answer = Pick<Accepted, "isQueued" | "idle" | "needsDispatch"> & {
+  /** The user's own quota; null where the rules apply. */
+  readonly quotaBytes: number | null;
+} & (
     | { readonly outcome: "accepted"; readonly detail: unknown }
     | { readonly outcome: "known"; readonly detail: KnownJob }
     | Refusal
   );
+
+function refusedBy(answer: Refusal & Pick<Answer, "quotaBytes">, rules: AcceptRules): AppError {
+  return refusalError(answer, { maxBytes: answer.quotaBytes ?? rules.maxBytes });
+}
 
 /** Calls `accept_job`: the row, its first event, its links to pictures, the key and the consent in one round trip. */
 async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<Answer> {
@@ -151,8 +181,10 @@ async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<A
     ...(person ? { consent: consentFor(person.storedSha256) } : {}),
   };
   const rows = await db.execute<Answer & Record<string, unknown>>(sql`
-    select outcome, detail, is_queued as "isQueued", idle, needs_dispatch as "needsDispatch"
-    from accept_job(${JSON.stringify(row)}::jsonb, ${JSON.stringify(links)}::jsonb, ${JSON.stringify({ ...rules, ...also })}::jsonb)`);
+    select outcome, detail, is_queued as "isQueued", idle, needs_dispatch as "needsDispatch",
+      (rule.quota ->> 'maxBytes')::float8 as "quotaBytes"
+    from (select ${quotaRule(row.ownerId)} as quota) rule, accept_job(${JSON.stringify(row)}::jsonb,
+      ${JSON.stringify(links)}::jsonb, ${JSON.stringify({ ...rules, ...also })}::jsonb || rule.quota)`);
   const [answer] = rows;
   if (!answer) throw new Error("accept_job gave no row");
   return answer;
@@ -167,8 +199,9 @@ function announce(services: Services, { id, request, options, quote }: NewJob, a
   services.log.info({ jobId: id, kind: request.kind, queue }, "job accepted");
   noteAccepted(services.db, { queue, target: quote.target, isQueued });
   // Not awaited: the job is accepted, and a failed bell or dispatch does not change that.
-  if (isQueued) void ringFor(services, queue, [{ id, need: candidate.need, attempt: 0, ring: 1, idle }]);
-  if (needsDispatch) void scheduleDispatch(services, queue);
+  if (isQueued)
+    services.later(ringFor(services, queue, [{ id, need: candidate.need, attempt: 0, ring: 1, idle }]));
+  if (needsDispatch) services.later(scheduleDispatch(services, queue));
 }
 
 function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {

@@ -6,6 +6,7 @@ import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
+import { cancelOfSuspended } from "./cancel.ts";
 import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
@@ -13,6 +14,7 @@ import { pruneLogs } from "./logs.ts";
 
 /** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
 export async function sweep(services: Services): Promise<void> {
+  await cancelOfSuspended(services);
   await recover(services);
   await moveStranded(services);
   await clearAvoidedServers(services);
@@ -59,6 +61,33 @@ export async function recover(services: Services): Promise<Job[]> {
     );
   hint(services, all);
   return requeued;
+}
+
+/**
+ * In a database that was restored from a backup, takes back the jobs that ran when it was made: their workers belong to
+ * the other installation. They wait again, uncharged; those with `once` fail, since their run may have ended there.
+ */
+export async function requeueRestored(services: Services): Promise<{ requeued: number; failed: number }> {
+  const failed = await transitionAll(services.db, {
+    from: claimedStatuses,
+    to: "failed",
+    where: sql`once and cancel_requested_at is null`,
+    set: {
+      errorCode: "worker_lost",
+      errorMessage: "The studio was restored from a backup that was made during the run.",
+    },
+    event: "failed",
+    data: { code: "worker_lost" },
+  });
+  const requeued = await transitionAll(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    where: sql`true`,
+    set: { nodeId: null, progress: 0, stage: null },
+    honourCancel: true,
+    event: "restored",
+  });
+  return { requeued: requeued.length, failed: failed.length };
 }
 
 /**

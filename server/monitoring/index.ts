@@ -9,4 +9,4 @@ export { keepFigures, rollUp } from "./roll-up.ts";
 export { metricsText } from "./metrics.ts";
 export { type Times, windowNames, type FigureWindow } from "./figures.ts";
 export { readNodes, type NodeFigures, type NodeJob, type ServerFigures } from "./nodes.ts";
-export { listUsersSchema, readUsers, type UserFigures } from "./users.ts";
+export { listUsersSchema, readUser, readUsers, type UserFigures } from "./users.ts";

@@ -4,10 +4,10 @@ import type { Services } from "../services.ts";
 import { figuresOf } from "./figures.ts";
 
 /**
- * Keeps the figures of an ended job that is about to be removed, unless its hour has been added up already. Call it in
- * the transaction that removes the job, before the row goes.
+ * Keeps the figures of ended jobs that are about to be removed, unless their hour has been added up already. Call it in
+ * the transaction that removes the jobs, before the rows go.
  */
-export async function keepFigures(tx: Tx, jobId: string): Promise<void> {
+export async function keepFigures(tx: Tx, jobIds: readonly string[]): Promise<void> {
   const { jobFigures, figureMarks } = schema;
   // A separate statement: the next one must see the mark of another pass that held the row.
   const marks = await tx.execute<{ until: string }>(
@@ -17,7 +17,7 @@ export async function keepFigures(tx: Tx, jobId: string): Promise<void> {
   if (!until) return;
   await tx.execute(sql`
     insert into ${jobFigures} (at, queue, measure, bucket, count)
-    ${figuresOf(sql`j.id = ${jobId} and j.ended_at >= ${until}::timestamptz`, "minute")}
+    ${figuresOf(sql`j.id in ${[...jobIds]} and j.ended_at >= ${until}::timestamptz`, "minute")}
     on conflict (at, queue, measure, bucket) do update set count = job_figures.count + excluded.count`);
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -154,6 +155,18 @@ export function defineConfig(config: ConfigInput): ConfigInput {
 /** The configuration with every default. */
 export function parseConfig(input: unknown): Config {
   return configSchema.parse(input);
+}
+
+/** Where the file about behaviour is, unless the environment names another one. */
+export const usualConfigFile = "atelier.config.ts";
+
+/**
+ * The configuration of the file; without a file of the usual name that of `builtIn`, the same file as it was when the
+ * pages were built: a function has only what was built.
+ */
+export async function loadConfigOr(file: string, builtIn: ConfigInput): Promise<Config> {
+  const isBuiltIn = file === usualConfigFile && !existsSync(path.resolve(/* turbopackIgnore: true */ file));
+  return isBuiltIn ? parseConfig(builtIn) : loadConfig(file);
 }
 
 /** Reads the file about behaviour (a module with a default export); throws ZodError when it is not valid. */

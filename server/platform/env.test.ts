@@ -29,6 +29,40 @@ test("A1 all problems are listed at once, also those between names", () => {
   ]);
 });
 
+const functionEnv = {
+  DATABASE_URL: "postgres://pooler/atelier",
+  DATABASE_POOLER: "transaction",
+  REDIS_URL: "redis://redis",
+  S3_BUCKET: "atelier",
+  S3_ACCESS_KEY_ID: "id",
+  S3_SECRET_ACCESS_KEY: "secret",
+  APP_URL: "https://atelier.example.org",
+  AUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+};
+
+test("A3 as a function the web names all that it needs and lacks, Redis and the bucket first among them", () => {
+  const { problems } = inspectEnv({ FUNCTION_SECONDS: "60" });
+  const names = problems.map(({ name }) => name);
+  expect(names.toSorted()).toEqual(["APP_URL", "AUTH_SECRET", "DATABASE_URL", "REDIS_URL", "S3_BUCKET"]);
+  expect(inspectEnv({ ...functionEnv, FUNCTION_SECONDS: "60" }).problems).toEqual([]);
+});
+
+test("A3 on Vercel the time of a function is the one of vercel.json", () => {
+  const { functions } = JSON.parse(readFileSync("vercel.json", "utf8"));
+  const [{ maxDuration }] = Object.values<{ maxDuration: number }>(functions) as [{ maxDuration: number }];
+  expect(parseEnv({ ...functionEnv, VERCEL: "1" }).env?.FUNCTION_SECONDS).toBe(maxDuration);
+  expect(parseEnv({ ...functionEnv, VERCEL: "1", FUNCTION_SECONDS: "20" }).env?.FUNCTION_SECONDS).toBe(20);
+  expect(parseEnv({ ...functionEnv, VERCEL: "1", REDIS_URL: "" }).problems).toMatchObject([
+    { name: "REDIS_URL" },
+  ]);
+});
+
+test("A3 a server behind a pooler needs the address of the database itself, a function does not", () => {
+  const missing = [{ name: "DATABASE_DIRECT_URL", message: expect.stringContaining("LISTEN") }];
+  expect(inspectEnv(functionEnv).problems).toEqual(missing);
+  expect(inspectEnv({ ...functionEnv, FUNCTION_SECONDS: "60" }).problems).toEqual([]);
+});
+
 test("A14 S1 a worker's token that no header could bear is refused", () => {
   const problemsOf = (token: string) =>
     inspectEnv({ WORKER_HTTP_TOKEN: token }).problems.map(({ message }) => message);

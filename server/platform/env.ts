@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isAddressRange } from "./addresses.ts";
+import { usualConfigFile } from "./config.ts";
 
 const text = z.string().trim().min(1);
 const optionalText = text.optional();
@@ -22,6 +23,7 @@ const databaseUrl = z.url({
   error: "must be an address like postgres://user:password@host:5432/atelier",
 });
 const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be an address like redis://host:6379" });
+const poolers = ["transaction"] as const;
 const webUrl = z.url({ protocol: /^https?$/, error: "must be an address like https://atelier.example.org" });
 
 /** Anything else could not be sent in a header, or would not be read as one token. */
@@ -30,9 +32,15 @@ const bearerToken = z
   .min(16, "must have at least 16 characters")
   .regex(/^[\x21-\x7e]*$/, "must be of letters, digits and signs of ASCII, without blanks");
 
+const downloads = ["stream", "link"] as const;
+
 const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
+  /** Set when DATABASE_URL leads to a pooler in transaction mode: no prepared statements, no limits at the start. */
+  DATABASE_POOLER: z.enum(poolers, { error: `must be ${poolers.join(", ")}, or unset` }).optional(),
+  /** Connections to the database of one process; unset: 10, of a function 3. */
+  DATABASE_MAX_CONNECTIONS: integer(1, 100).optional(),
   REDIS_URL: redisUrl.optional(),
   /** The bucket for pictures and the server that holds it; without a bucket they are files in the data folder. */
   S3_BUCKET: optionalText,
@@ -43,9 +51,13 @@ const envSchema = z.object({
   S3_ENDPOINT: webUrl.optional(),
   /** Where browsers reach the same server, when they use another address. */
   S3_PUBLIC_ENDPOINT: webUrl.optional(),
+  /** Whether pictures reach browsers through the studio or by a link to the bucket. */
+  S3_DOWNLOADS: z.enum(downloads, { error: `must be one of ${downloads.join(", ")}` }).default("stream"),
   APP_URL: webUrl.optional(),
   HOST: text.default("127.0.0.1"),
   PORT: integer(0, 65_535).default(3000),
+  /** Set when the web runs as functions: the seconds after which the platform ends a request. */
+  FUNCTION_SECONDS: integer(10, 3_600).optional(),
   /** Proxies whose X-Forwarded-* headers count; without one the address of the socket is the client's. */
   TRUSTED_PROXIES: list
     .refine(
@@ -55,6 +67,8 @@ const envSchema = z.object({
     .default([]),
   /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
+  /** Answers programs that were written for the old job server, for IOPaint and for Lama Cleaner at their own paths. */
+  EXISTING_CLIENTS: z.stringbool({ error: "must be 1 or 0" }).default(false),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),
@@ -72,7 +86,7 @@ const envSchema = z.object({
   /** Folder of the embedded services, the files and the logs. */
   ATELIER_DATA_DIR: text.default(".data"),
   /** File about behaviour (queues, limits, lease times). */
-  ATELIER_CONFIG: text.default("atelier.config.ts"),
+  ATELIER_CONFIG: text.default(usualConfigFile),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(", ")}` }).default("info"),
 });
 
@@ -96,6 +110,7 @@ function dropBlank(source: Source): Source {
 /** The second of each is needed where the first is set. */
 const pairs = [
   ["DATABASE_DIRECT_URL", "DATABASE_URL"],
+  ["DATABASE_POOLER", "DATABASE_URL"],
   ["WORKER_HTTP_PORT", "WORKER_HTTP_TOKEN"],
   ["S3_BUCKET", "S3_ACCESS_KEY_ID"],
   ["S3_BUCKET", "S3_SECRET_ACCESS_KEY"],
@@ -103,11 +118,36 @@ const pairs = [
   ["S3_PUBLIC_ENDPOINT", "S3_BUCKET"],
 ] as const;
 
+/** What the web as a function needs: its processes share nothing else, and none of them lasts. */
+const neededByFunctions = ["DATABASE_URL", "REDIS_URL", "S3_BUCKET", "APP_URL", "AUTH_SECRET"] as const;
+
+function findMissing(source: Source): ConfigProblem[] {
+  const missing = source["FUNCTION_SECONDS"] ? neededByFunctions.filter((name) => !source[name]) : [];
+  const ofFunctions = missing.map((name) => ({
+    name,
+    message: "is missing although FUNCTION_SECONDS is set: functions need it",
+  }));
+  const isServer = source["DATABASE_POOLER"] && !source["FUNCTION_SECONDS"];
+  if (!isServer || source["DATABASE_DIRECT_URL"]) return ofFunctions;
+  const message =
+    "is missing although DATABASE_POOLER is set: migrations, LISTEN and a worker's beat need the server itself";
+  return [...ofFunctions, { name: "DATABASE_DIRECT_URL", message }];
+}
+
+/** Vercel sets VERCEL, and ends a request at the `maxDuration` of vercel.json. */
+const vercelSeconds = "300";
+
+function withPlatform(source: Source): Source {
+  if (!source["VERCEL"] || source["FUNCTION_SECONDS"]) return source;
+  return { ...source, FUNCTION_SECONDS: vercelSeconds };
+}
+
 /** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */
 function findConflicts(source: Source): ConfigProblem[] {
-  return pairs
+  const ofPairs = pairs
     .filter(([given, needed]) => source[given] && !source[needed])
     .map(([given, needed]) => ({ name: needed, message: `is missing although ${given} is set` }));
+  return [...ofPairs, ...findMissing(source)];
 }
 
 /**
@@ -115,7 +155,7 @@ function findConflicts(source: Source): ConfigProblem[] {
  * depends on the others can still be checked. Blank values count as unset.
  */
 export function inspectEnv(source: Source): { env: Env; problems: ConfigProblem[] } {
-  const filled = dropBlank(source);
+  const filled = withPlatform(dropBlank(source));
   const result = envSchema.safeParse(filled);
   const conflicts = findConflicts(filled);
   if (result.success) return { env: result.data, problems: conflicts };

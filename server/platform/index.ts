@@ -32,11 +32,13 @@ export { inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
 export {
   defineConfig,
   loadConfig,
+  loadConfigOr,
   parseConfig,
   type Config,
   type ConfigInput,
   type QueueNeeds,
 } from "./config.ts";
+export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
 export { followLog, openLog, type Logger } from "./log.ts";

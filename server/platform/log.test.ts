@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -41,6 +41,16 @@ test("A2 without a folder for its files the console has all lines, after one rep
   for (let n = 0; n < 3; n += 1) log.error({ n }, "a line");
   expect(reports()).toHaveLength(1);
   expect(console.filter((line) => line.includes("a line"))).toHaveLength(3);
+});
+
+test("A2 a function writes no files, and the console has all lines", async () => {
+  const log = await openLog({
+    env: { LOG_LEVEL: "info", ATELIER_DATA_DIR: dataDir, FUNCTION_SECONDS: 60 },
+    name: "web",
+  });
+  log.error("a line");
+  expect(console).toEqual([expect.stringContaining("a line")]);
+  expect(await readdir(dataDir)).toEqual([]);
 });
 
 test("A2 a file that fails later, as on a full disk, is reported once and fails no line", async () => {

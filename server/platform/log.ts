@@ -3,12 +3,15 @@ import { types } from "node:util";
 import pino from "pino";
 import type { DestinationStream, Logger } from "pino";
 import type { Env } from "./env.ts";
+import { isFunction } from "./functions.ts";
 import { currentRequestId } from "./request-id.ts";
 
 export interface LogOptions {
-  readonly env: Pick<Env, "LOG_LEVEL" | "ATELIER_DATA_DIR">;
+  readonly env: Pick<Env, "LOG_LEVEL" | "ATELIER_DATA_DIR" | "FUNCTION_SECONDS">;
   /** Name of the process; its files are `logs/<name>/combined` and `logs/<name>/error`. */
   readonly name: string;
+  /** For a command, whose output is its answer: lines go to the files alone, and to stderr where no file can be written. */
+  readonly isCommand?: boolean;
 }
 
 const secretPaths = [
@@ -136,21 +139,22 @@ function requestField(): { readonly requestId?: string } {
 
 /**
  * Structured lines to the console and to rotating files: all of them in `combined`, errors also in `error`. Where no
- * file can be written the console alone has the lines: a missing log must not fail what it describes.
+ * file can be written, and in a function, the console alone has the lines: a missing log must not fail what it describes.
  */
-export async function openLog({ env, name }: LogOptions): Promise<Logger> {
+export async function openLog({ env, name, isCommand = false }: LogOptions): Promise<Logger> {
   const folder = path.resolve(env.ATELIER_DATA_DIR, "logs", name);
   let failure: unknown;
   let report = (error: unknown) => {
     failure ??= error;
   };
   const file = (label: string) => tryFile(path.join(folder, label), (error) => report(error));
-  const combined = await file("combined");
-  const error = await file("error");
+  const combined = isFunction(env) ? null : await file("combined");
+  const error = isFunction(env) ? null : await file("error");
   const followers = new Set<OnLine>();
   const toFollowers = { write: (line: string) => followers.forEach((onLine) => onLine(line)) };
+  const console = isCommand ? process.stderr : process.stdout;
   const streams = pino.multistream([
-    { level: "trace", stream: process.stdout },
+    ...(isCommand && combined ? [] : [{ level: "trace" as const, stream: console }]),
     { level: "info", stream: toFollowers },
     ...(combined ? [{ level: "trace" as const, stream: combined }] : []),
     ...(error ? [{ level: "error" as const, stream: error }] : []),

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { newId } from "./text.ts";
+import { randomUUID } from "node:crypto";
 
 /** Name of the header, in and out. */
 export const requestIdHeader = "X-Request-Id";
@@ -23,7 +23,7 @@ export async function underRequestId<Answer>(
   answer: (id: string) => Promise<Answer> | Answer,
 ): Promise<Answer> {
   // The prefix tells a generated id from the id of a job.
-  const id = header && acceptable.test(header) ? header : `req-${newId()}`;
+  const id = header && acceptable.test(header) ? header : `req-${randomUUID()}`;
   const request = { id, isAnswered: false };
   try {
     return await current.run(request, async () => answer(id));

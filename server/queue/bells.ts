@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Processor, Queue, Worker, WorkerOptions } from "bullmq";
-import type { Bell, Bells, OnConnectionError, QueueConnection } from "./index.ts";
+import type { Bell, BellConsumer, Bells, OnConnectionError, QueueConnection } from "./index.ts";
 import { postgresBells } from "./postgres.ts";
 import { redisBells } from "./redis.ts";
 
@@ -14,10 +14,12 @@ export interface BellBackend {
   close(): Promise<void>;
 }
 
-type QueueHandle = Pick<Queue, "add" | "addBulk" | "close"> & Pick<NodeJS.EventEmitter, "on">;
+type QueueHandle = Pick<Queue, "add" | "addBulk" | "close" | "waitUntilReady"> &
+  Pick<NodeJS.EventEmitter, "on">;
 
 interface WorkerHandle {
-  readonly worker: Pick<Worker, "close" | "concurrency"> & Pick<NodeJS.EventEmitter, "on">;
+  readonly worker: Pick<Worker, "run" | "close" | "concurrency" | "waitUntilReady"> &
+    Pick<NodeJS.EventEmitter, "on">;
   /** Closes the connections of the worker, also when it could not stop in order. */
   readonly disconnect: () => void;
 }
@@ -26,8 +28,14 @@ interface WorkerHandle {
 const workerTiming = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount: 1, drainDelay: 5 };
 const bellOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
 
+interface BellOptions {
+  readonly onError: OnConnectionError;
+  /** Rings when a lost connection is back, as in a function: its connections end while it is frozen. */
+  readonly isPatient?: boolean;
+}
+
 /** Opens the bells of a process. Queues connect on the first ring, workers when they consume. */
-export function createBells(connection: QueueConnection, onError: OnConnectionError): Bells {
+export function createBells(connection: QueueConnection, { onError, isPatient = false }: BellOptions): Bells {
   const open = connection.backend === "redis" ? redisBells : postgresBells;
   const backend = open(connection.url, onError);
   const queues = new Map<string, QueueHandle>();
@@ -37,13 +45,18 @@ export function createBells(connection: QueueConnection, onError: OnConnectionEr
     const queue = backend.openQueue(name);
     queue.on("error", onError);
     queues.set(name, queue);
+    // BullMQ remembers a failed first connection for ever, so the next ring opens the queue anew.
+    queue.waitUntilReady().catch(() => {
+      if (queues.get(name) === queue) queues.delete(name);
+      queue.close().catch(onError);
+    });
     return queue;
   };
   return {
     async ring(name, bells) {
       if (bells.length === 0) return;
       // Fails at once: a submit must not wait for the reconnect, and the sweep rings again.
-      if (backend.isAway()) throw new Error("the queue is away");
+      if (backend.isAway() && !isPatient) throw new Error("the queue is away");
       await add(queueOf(name), bells.map(toJob));
     },
     consume(name, slots, onBell) {
@@ -53,21 +66,67 @@ export function createBells(connection: QueueConnection, onError: OnConnectionEr
         underWay.add(answered);
         await answered.finally(() => underWay.delete(answered));
       };
-      const options = { ...workerTiming, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
-      const handle = backend.openWorker(name, (job) => answer(job.data), { ...options, concurrency: slots });
-      handle.worker.on("error", onError);
-      return {
-        setSlots(atOnce) {
-          if (handle.worker.concurrency !== atOnce) handle.worker.concurrency = atOnce;
-        },
-        close: () => closeWorker(handle, underWay),
-      };
+      const removed = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+      const options = { ...workerTiming, ...removed, autorun: false };
+      const open = (concurrency: number) =>
+        backend.openWorker(name, (job) => answer(job.data), { ...options, concurrency });
+      return keepWorker({ open, slots, underWay, onError });
     },
     ping: () => backend.ping(),
     async close() {
       // Closing would wait for a server that is away; only bells are lost without it.
       if (!backend.isAway()) await Promise.all([...queues.values()].map((queue) => queue.close()));
       await backend.close();
+    },
+  };
+}
+
+interface KeptWorker {
+  readonly open: (slots: number) => WorkerHandle;
+  readonly slots: number;
+  /** The answers that a stop waits for. */
+  readonly underWay: ReadonlySet<Promise<void>>;
+  readonly onError: OnConnectionError;
+}
+
+const firstRetryMs = 250;
+const lastRetryMs = 5_000;
+
+/**
+ * Runs a worker once it is connected, and opens another when it could not connect: BullMQ remembers a failed first
+ * connection for ever, and its loop would then ask again without a pause, which stops the whole process.
+ */
+function keepWorker({ open, slots, underWay, onError }: KeptWorker): BellConsumer {
+  const closed = new AbortController();
+  let atOnce = slots;
+  const openOne = () => {
+    const handle = open(atOnce);
+    handle.worker.on("error", onError);
+    return handle;
+  };
+  let handle = openOne();
+  const run = async () => {
+    for (let waitMs = firstRetryMs; !closed.signal.aborted; waitMs = Math.min(lastRetryMs, waitMs * 2)) {
+      try {
+        await handle.worker.waitUntilReady();
+        return await handle.worker.run();
+      } catch (error) {
+        onError(error instanceof Error ? error : new Error(String(error)));
+      }
+      handle.disconnect();
+      await sleep(waitMs, undefined, { signal: closed.signal }).catch(() => undefined);
+      if (!closed.signal.aborted) handle = openOne();
+    }
+  };
+  void run();
+  return {
+    setSlots(next) {
+      atOnce = next;
+      if (handle.worker.concurrency !== next) handle.worker.concurrency = next;
+    },
+    close() {
+      closed.abort();
+      return closeWorker(handle, underWay);
     },
   };
 }

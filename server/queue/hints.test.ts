@@ -7,14 +7,21 @@ afterEach(() => void vi.useRealTimers());
 
 function openChannel() {
   const sent: unknown[] = [];
+  const kept: Promise<unknown>[] = [];
+  const listened: string[] = [];
   const channel = createHintChannel(
-    { send: async (_channel, text) => void sent.push(JSON.parse(text)), listen() {}, async close() {} },
-    () => undefined,
+    {
+      send: async (_channel, text) => void sent.push(JSON.parse(text)),
+      listen: (name) => void listened.push(name),
+      unlisten: async (name) => void listened.splice(listened.indexOf(name), 1),
+      async close() {},
+    },
+    { onError: () => undefined, later: (work) => void kept.push(work) },
   );
   const hint = (jobId: string, revision: number): JobHint => ({ ownerId: "owner", jobId, revision });
   const publish = (...jobs: readonly JobHint[]) => channel.publish({ type: "jobs", jobs });
   const take = () => sent.splice(0);
-  return { channel, hint, publish, take };
+  return { channel, hint, publish, take, kept, listened };
 }
 
 test("a hint after a pause is sent at once, the next ones together within 20 ms", () => {
@@ -35,6 +42,38 @@ test("a hint after a pause is sent at once, the next ones together within 20 ms"
   publish(hint("two", 2));
   vi.advanceTimersByTime(1);
   expect(take()).toEqual([{ type: "jobs", jobs: [hint("two", 2)] }]);
+});
+
+test("A3 a function is not frozen before its hints are sent, however they were gathered", async () => {
+  const { channel, hint, publish, take, kept } = openChannel();
+  publish(hint("one", 1));
+  publish(hint("one", 2));
+  channel.publish({ type: "cancel", jobId: "one" });
+  // One for the gathered hints, one for the message that goes at once.
+  expect(kept).toHaveLength(2);
+  vi.advanceTimersByTime(1);
+  await Promise.all(kept);
+  expect(take()).toHaveLength(2);
+  publish(hint("one", 3));
+  expect(kept).toHaveLength(3);
+  vi.advanceTimersByTime(40);
+  await Promise.all(kept);
+  expect(take()).toEqual([{ type: "jobs", jobs: [hint("one", 3)] }]);
+});
+
+test("a process listens while somebody in it does, and again when somebody comes back", () => {
+  const { channel, listened } = openChannel();
+  const [first, second] = [channel.subscribe(() => undefined), channel.subscribe(() => undefined)];
+  const progress = channel.subscribeProgress(() => undefined);
+  expect(listened).toEqual(["hints", "progress"]);
+  first();
+  first();
+  progress();
+  expect(listened).toEqual(["hints"]);
+  second();
+  expect(listened).toEqual([]);
+  channel.subscribe(() => undefined);
+  expect(listened).toEqual(["hints"]);
 });
 
 test("hints that wait are sent when the channel closes", async () => {

@@ -1,3 +1,4 @@
+import type { Later } from "../platform/index.ts";
 import type {
   HintMessage,
   Hints,
@@ -9,10 +10,16 @@ import type {
 import { postgresHints } from "./postgres.ts";
 import { redisHints } from "./redis.ts";
 
+interface HintOptions {
+  readonly onError: OnConnectionError;
+  /** Gets the promise of each message that is not sent yet. */
+  readonly later: Later;
+}
+
 /** Opens the hints of a process; nothing connects before the first publish or subscription. */
-export function createHints(connection: QueueConnection, onError: OnConnectionError): Hints {
+export function createHints(connection: QueueConnection, options: HintOptions): Hints {
   const open = connection.backend === "redis" ? redisHints : postgresHints;
-  return createHintChannel(open(connection.url, onError), onError);
+  return createHintChannel(open(connection.url, options.onError), options);
 }
 
 export type HintChannelName = "hints" | "progress";
@@ -20,24 +27,25 @@ export type HintChannelName = "hints" | "progress";
 /** Carries texts between processes; one implementation per backend. */
 export interface HintTransport {
   send(channel: HintChannelName, text: string): Promise<void>;
-  /** Called once for each channel, on its first subscription. */
+  /** Called for the first subscription of a channel. */
   listen(channel: HintChannelName, onText: (text: string) => void): void;
+  /** Called when the last subscription of the channel has ended. */
+  unlisten(channel: HintChannelName): Promise<void>;
   close(): Promise<void>;
 }
 
 const itemsPerMessage = 60;
 
 /** The hints of a process over a transport. A lost message costs at most one second. */
-export function createHintChannel(transport: HintTransport, onError: (error: Error) => void): Hints {
+export function createHintChannel(transport: HintTransport, { onError, later }: HintOptions): Hints {
   const listeners = new Set<(message: HintMessage) => void>();
   const progressListeners = new Set<(progress: LiveProgress) => void>();
   const listened = new Set<HintChannelName>();
 
-  const send = (channel: HintChannelName, message: HintMessage) => {
+  const send = (channel: HintChannelName, message: HintMessage) =>
     transport.send(channel, JSON.stringify(message)).catch(onError);
-  };
-  const jobs = coalesceHints((hints) => {
-    for (const part of inParts(hints)) send("hints", { type: "jobs", jobs: part });
+  const jobs = coalesceHints(later, async (hints) => {
+    await Promise.all(inParts(hints).map((part) => send("hints", { type: "jobs", jobs: part })));
   });
   const receive = (text: string) => {
     try {
@@ -54,23 +62,33 @@ export function createHintChannel(transport: HintTransport, onError: (error: Err
     listened.add(channel);
     transport.listen(channel, receive);
   };
+  // A process that is frozen would be sent what nobody reads, until the server closes its connection.
+  const unlisten = (channel: HintChannelName) => {
+    if (listened.delete(channel)) later(transport.unlisten(channel).catch(onError));
+  };
 
   return {
     publish(message) {
       if (message.type === "jobs") jobs.add(message.jobs);
       else if (message.type === "watched")
-        for (const jobIds of inParts(message.jobIds)) send("hints", { ...message, jobIds });
-      else send(message.type === "progress" ? "progress" : "hints", message);
+        for (const jobIds of inParts(message.jobIds)) later(send("hints", { ...message, jobIds }));
+      else later(send(message.type === "progress" ? "progress" : "hints", message));
     },
     subscribe(listener) {
       listeners.add(listener);
       listen("hints");
-      return () => listeners.delete(listener);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) unlisten("hints");
+      };
     },
     subscribeProgress(listener) {
       progressListeners.add(listener);
       listen("progress");
-      return () => progressListeners.delete(listener);
+      return () => {
+        progressListeners.delete(listener);
+        if (progressListeners.size === 0) unlisten("progress");
+      };
     },
     async close() {
       jobs.flush();
@@ -91,15 +109,18 @@ function inParts<Item>(items: readonly Item[]): Item[][] {
 const windowMs = 20;
 
 /** Sends the newest revision of each job: after a pause at once, else with all hints of the same 20 ms. */
-function coalesceHints(send: (hints: readonly JobHint[]) => void) {
+function coalesceHints(later: Later, send: (hints: readonly JobHint[]) => Promise<void>) {
   const newest = new Map<string, JobHint>();
   let timer: NodeJS.Timeout | null = null;
+  let unsent: PromiseWithResolvers<void> | null = null;
   const flush = () => {
     timer = null;
     const hints = [...newest.values()];
     newest.clear();
     if (hints.length === 0) return;
-    send(hints);
+    const due = unsent;
+    unsent = null;
+    void send(hints).finally(due?.resolve);
     timer = setTimeout(flush, windowMs);
   };
   return {
@@ -107,6 +128,10 @@ function coalesceHints(send: (hints: readonly JobHint[]) => void) {
       for (const hint of hints) {
         const known = newest.get(hint.jobId);
         if (!known || known.revision < hint.revision) newest.set(hint.jobId, hint);
+      }
+      if (!unsent && newest.size > 0) {
+        unsent = Promise.withResolvers();
+        later(unsent.promise);
       }
       // Not in the same step, so that all hints of one commit are one message.
       timer ??= setTimeout(flush, 0);

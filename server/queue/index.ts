@@ -48,7 +48,7 @@ export interface Bells {
   ring(queue: string, bells: readonly Bell[]): Promise<void>;
   /** Calls `onBell` for each bell, at most `slots` at once. */
   consume(queue: string, slots: number, onBell: (bell: Bell) => Promise<void>): BellConsumer;
-  /** Throws when the backend cannot be reached. */
+  /** Throws when the backend cannot be reached or takes no writes. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

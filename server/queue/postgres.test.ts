@@ -26,7 +26,7 @@ afterAll(() => void server.close());
 
 test("A3 a connection cut while the queue starts is an error of the ring, and never ends the process", async () => {
   const errors: Error[] = [];
-  const bells = createBells({ backend: "postgres", url }, (error) => void errors.push(error));
+  const bells = createBells({ backend: "postgres", url }, { onError: (error) => void errors.push(error) });
   await expect(bells.ring("cpu-light", [{ jobId: "one", attempt: 0, ring: 1 }])).rejects.toThrow(
     /terminated|ECONNRESET/,
   );

@@ -96,7 +96,12 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
   });
   pool.on("error", onError);
   const listeners = new Map<string, (text: string) => void>();
-  const listener = { client: null as pg.Client | null, closed: false, retryMs: firstRetryMs };
+  const listener = {
+    client: null as pg.Client | null,
+    started: false,
+    closed: false,
+    retryMs: firstRetryMs,
+  };
 
   async function listenAll(client: pg.Client): Promise<void> {
     for (const name of listeners.keys()) await client.query(`listen ${name}`);
@@ -138,10 +143,17 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
       await pool.query(notify, [nameOf(channel), cutText(text)]);
     },
     listen(channel, onText) {
-      const isFirst = listeners.size === 0;
       listeners.set(nameOf(channel), joinTexts(onText));
-      if (isFirst) void connect();
-      else listener.client?.query(`listen ${nameOf(channel)}`).catch(onError);
+      if (listener.started) {
+        listener.client?.query(`listen ${nameOf(channel)}`).catch(onError);
+        return;
+      }
+      listener.started = true;
+      void connect();
+    },
+    async unlisten(channel) {
+      listeners.delete(nameOf(channel));
+      await listener.client?.query(`unlisten ${nameOf(channel)}`);
     },
     async close() {
       listener.closed = true;

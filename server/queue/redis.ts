@@ -5,6 +5,8 @@ import type { HintChannelName, HintTransport } from "./hints.ts";
 import type { OnConnectionError } from "./index.ts";
 
 const prefix = "atelier";
+/** How long the key of a ping stays. */
+const aliveMs = 60_000;
 
 /** Bells over Redis. BullMQ does not close connections that it receives, so all are closed here. */
 export function redisBells(url: string, onError: OnConnectionError): BellBackend {
@@ -14,24 +16,26 @@ export function redisBells(url: string, onError: OnConnectionError): BellBackend
     return client;
   };
   const shared = connect();
-  let wasReady = false;
-  shared.on("ready", () => {
-    wasReady = true;
-  });
+  // From the first failure to connect, too; a client that has not been asked for anything yet is not away.
+  let isAway = false;
+  shared.on("close", () => (isAway = true));
+  shared.on("ready", () => (isAway = false));
   return {
-    isAway: () => wasReady && shared.status !== "ready",
+    isAway: () => isAway,
     openQueue: (name) => new Queue(name, { connection: shared, prefix, skipMetasUpdate: true }),
     openWorker(name, onBell, options) {
       const connection = connect();
       const worker = new Worker(name, onBell, { ...options, connection, prefix });
       const disconnect = () => {
-        worker.disconnect().catch(onError);
+        // `worker.disconnect` waits for the first connection, and leaves the second one of a worker that never had it.
+        worker.close(true).catch(onError);
         connection.disconnect();
       };
       return { worker, disconnect };
     },
+    // A write: a server that is full or read-only answers every ping.
     ping: async () => {
-      await shared.ping();
+      await shared.set(`${prefix}:alive`, "1", "PX", aliveMs);
     },
     close: async () => {
       shared.disconnect();
@@ -57,7 +61,9 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
   const publisher = open();
   const subscriber = open();
   const listeners = new Map<string, (text: string) => void>();
-  const subscribe = () => void subscriber.subscribe(...listeners.keys()).catch(onError);
+  const subscribe = () => {
+    if (listeners.size > 0) subscriber.subscribe(...listeners.keys()).catch(onError);
+  };
   subscriber.on("message", (name, text) => listeners.get(name)?.(text));
   // On each connect: a subscription that failed because Redis was away at the start is not resumed by itself.
   subscriber.on("ready", subscribe);
@@ -69,6 +75,10 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
       listeners.set(nameOf(channel), onText);
       if (subscriber.status === "ready") subscribe();
       if (subscriber.status === "wait") subscriber.connect().catch(onError);
+    },
+    async unlisten(channel) {
+      listeners.delete(nameOf(channel));
+      if (subscriber.status === "ready") await subscriber.unsubscribe(nameOf(channel));
     },
     async close() {
       publisher.disconnect();

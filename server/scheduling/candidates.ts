@@ -95,6 +95,8 @@ export function missingEngineReason(kind: JobKind, candidates: readonly Candidat
       return "Editing with a prompt needs a ComfyUI server with an edit model; none is connected.";
     case "restore_faces":
       return "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer; none is connected.";
+    case "segment":
+      return "Selecting by click needs an IOPaint server with InteractiveSeg; none is connected.";
     case "inpaint":
     case "outfit_change":
     case "remove_background":

@@ -15,10 +15,11 @@ import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
 import type { Env } from "../platform/index.ts";
-import { hashOf, signedPutMs } from "./driver.ts";
+import { hashOf, signedGetMs, signedPutMs } from "./driver.ts";
 import type {
   AnnouncedObject,
   FoundObject,
+  LinkedObject,
   ListedPage,
   OpenObject,
   SignedPut,
@@ -27,7 +28,12 @@ import type {
 
 export type BucketEnv = Pick<
   Env,
-  "S3_ENDPOINT" | "S3_PUBLIC_ENDPOINT" | "S3_REGION" | "S3_ACCESS_KEY_ID" | "S3_SECRET_ACCESS_KEY"
+  | "S3_ENDPOINT"
+  | "S3_PUBLIC_ENDPOINT"
+  | "S3_REGION"
+  | "S3_ACCESS_KEY_ID"
+  | "S3_SECRET_ACCESS_KEY"
+  | "S3_DOWNLOADS"
 > & { readonly S3_BUCKET: string };
 
 /** Until the connection stands, until the answer to a request without a body begins, and without a byte in either direction. */
@@ -81,6 +87,9 @@ const putRestMs = 250;
 /** How long reading back may take: a minute, and 50 kB a second. */
 const readBackMs = (sizeBytes: number) => 60_000 + Math.ceil(sizeBytes / 50);
 
+/** Within it a link to an object stays the same. */
+const sameLinkMs = signedGetMs / 3;
+
 const checksumHeader = "x-amz-checksum-sha256";
 
 /** A private bucket of an S3-compatible server. */
@@ -91,6 +100,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
   /** Signs for browsers, which may reach the server under another address. */
   readonly #publicClient: S3Client;
   readonly #bucket: string;
+  readonly #givesLinks: boolean;
 
   constructor(env: BucketEnv) {
     const client = openClient(env);
@@ -100,6 +110,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     this.#sendClient = openClient(env, { requestMs: sendMs });
     this.#publicClient = openClient(env, { endpoint: env.S3_PUBLIC_ENDPOINT });
     this.#bucket = env.S3_BUCKET;
+    this.#givesLinks = env.S3_DOWNLOADS === "link";
   }
 
   /**
@@ -204,6 +215,21 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     });
     const hash = checksum.ChecksumSHA256;
     return { url, headers: { "content-type": mime, ...(hash ? { [checksumHeader]: hash } : {}) } };
+  }
+
+  /** Signed as of the last full five minutes: until the next ones the address is the same, so that browsers keep the picture. */
+  async signGet(key: string, { mime, disposition }: LinkedObject): Promise<string | null> {
+    if (!this.#givesLinks) return null;
+    const object = {
+      Bucket: this.#bucket,
+      Key: key,
+      ResponseContentType: mime,
+      ResponseContentDisposition: disposition,
+      ResponseCacheControl: `private, max-age=${signedGetMs / 1_000}, immutable`,
+    };
+    const signingDate = new Date(Math.floor(Date.now() / sameLinkMs) * sameLinkMs);
+    const options = { expiresIn: signedGetMs / 1_000, signingDate };
+    return getSignedUrl(this.#publicClient, new GetObjectCommand(object), options);
   }
 
   close(): void {

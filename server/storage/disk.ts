@@ -25,6 +25,7 @@ type StoreEnv = Pick<
   | "S3_REGION"
   | "S3_ACCESS_KEY_ID"
   | "S3_SECRET_ACCESS_KEY"
+  | "S3_DOWNLOADS"
 >;
 
 /** Opens the image store: the bucket `S3_BUCKET`, else files below `<data>/files`. Connects to nothing. */

@@ -51,6 +51,16 @@ export interface SignedPut {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** The answer to a request by a signed address. */
+export interface LinkedObject {
+  readonly mime: string;
+  /** Value of Content-Disposition. */
+  readonly disposition: string;
+}
+
+/** How long a signed address for a GET is valid at most; at least two thirds of it, as each is given out for a while. */
+export const signedGetMs = 15 * 60_000;
+
 /** What a store adds to a driver of flydrive. All of them throw the errors of the file system or of the bucket. */
 export interface StoreDriver extends DriverContract {
   /** Opens an object by one request; null when it is not there. */
@@ -65,6 +75,8 @@ export interface StoreDriver extends DriverContract {
   removeBelow(prefix: string): Promise<void>;
   /** Signs an address for a PUT, valid for `signedPutMs`; null when clients cannot reach the store directly. */
   signPut(key: string, object: AnnouncedObject): Promise<SignedPut | null>;
+  /** Signs an address for a GET, valid for `signedGetMs`; null when objects are to be streamed. */
+  signGet(key: string, object: LinkedObject): Promise<string | null>;
   /** Ends idle connections. */
   close(): void;
 }

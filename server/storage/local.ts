@@ -81,6 +81,10 @@ export class LocalDriver extends FSDriver implements StoreDriver {
     return null;
   }
 
+  async signGet(): Promise<null> {
+    return null;
+  }
+
   close(): void {}
 }
 

@@ -1,10 +1,11 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import path from "node:path";
-import { AppError, type Config, type Env } from "../platform/index.ts";
+import { AppError, type Config, type Env, isFunction } from "../platform/index.ts";
+import { type TempEnv, tempRoot } from "./temp-folder.ts";
 
 interface SpaceInput {
-  readonly env: Pick<Env, "ATELIER_DATA_DIR" | "S3_BUCKET">;
+  readonly env: TempEnv & Pick<Env, "S3_BUCKET">;
   readonly config: Pick<Config, "limits">;
 }
 
@@ -15,12 +16,18 @@ export interface FreeSpace {
   readonly isEnough: boolean;
 }
 
+/** A function's folder is about as small as the usual limit, and holds one upload at a time. */
+const minFreeBytesOfFunction = 64 * 1024 ** 2;
+
 /** Free space for new files. Throws the system's error when the data folder is not available. */
 export async function readFreeSpace({ env, config }: SpaceInput): Promise<FreeSpace> {
-  const names = env.S3_BUCKET === undefined ? ["files", "tmp"] : ["tmp"];
-  const disks = await Promise.all(names.map((name) => statfs(path.resolve(env.ATELIER_DATA_DIR, name))));
+  const files = path.resolve(env.ATELIER_DATA_DIR, "files");
+  const folders = env.S3_BUCKET === undefined ? [files, tempRoot(env)] : [tempRoot(env)];
+  const disks = await Promise.all(folders.map((folder) => statfs(folder)));
   const freeBytes = Math.min(...disks.map(({ bavail, bsize }) => bavail * bsize));
-  return { freeBytes, isEnough: freeBytes >= config.limits.minFreeBytes };
+  const { minFreeBytes } = config.limits;
+  const neededBytes = isFunction(env) ? Math.min(minFreeBytes, minFreeBytesOfFunction) : minFreeBytes;
+  return { freeBytes, isEnough: freeBytes >= neededBytes };
 }
 
 /** Throws `storage_full` before a disk is so full that jobs and the database could not write. */

@@ -1,17 +1,23 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
-import type { Config, Env } from "../platform/index.ts";
+import { type Config, type Env, isFunction } from "../platform/index.ts";
 
-type DataFolder = Pick<Env, "ATELIER_DATA_DIR">;
+export type TempEnv = Pick<Env, "ATELIER_DATA_DIR" | "FUNCTION_SECONDS">;
 
-function root(env: DataFolder): string {
-  return path.resolve(env.ATELIER_DATA_DIR, "tmp");
+/** Where temporary folders are made: a function can write to the platform's folder alone. */
+export function tempRoot(env: TempEnv): string {
+  return isFunction(env) ? os.tmpdir() : path.resolve(env.ATELIER_DATA_DIR, "tmp");
 }
 
-/** Runs `work` with a folder of its own below `<data>/tmp`, which is gone afterwards whatever happened. */
-export async function withTempFolder<T>(env: DataFolder, work: (folder: string) => Promise<T>): Promise<T> {
-  await mkdir(root(env), { recursive: true });
-  const folder = await mkdtemp(path.join(root(env), "work-"));
+/** How the names begin: the platform's folder has those of others, too. */
+const tempPrefix = (env: TempEnv) => (isFunction(env) ? "atelier-work-" : "work-");
+
+/** Runs `work` with a folder of its own below `tempRoot`, which is gone afterwards whatever happened. */
+export async function withTempFolder<T>(env: TempEnv, work: (folder: string) => Promise<T>): Promise<T> {
+  const root = tempRoot(env);
+  await mkdir(root, { recursive: true });
+  const folder = await mkdtemp(path.join(root, tempPrefix(env)));
   try {
     return await work(folder);
   } finally {
@@ -26,10 +32,11 @@ export function tempFolderMs({ retention, timing }: Config): number {
 }
 
 /** Removes the folders that a killed process left behind: `olderThanMs` must be longer than any work with one lasts. */
-export async function sweepTempFolders(env: DataFolder, olderThanMs: number): Promise<void> {
-  const names = await readdir(root(env)).catch(ignoreAbsent);
-  for (const name of names ?? []) {
-    const folder = path.join(root(env), name);
+export async function sweepTempFolders(env: TempEnv, olderThanMs: number): Promise<void> {
+  const names = await readdir(tempRoot(env)).catch(ignoreAbsent);
+  const own = names?.filter((name) => name.startsWith(tempPrefix(env)));
+  for (const name of own ?? []) {
+    const folder = path.join(tempRoot(env), name);
     const found = await stat(folder).catch(ignoreAbsent);
     if (found && Date.now() - found.mtimeMs > olderThanMs) await rm(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type InputRole, jobKinds } from "../engines.ts";
+import { type InputRole, pictureKinds } from "../engines.ts";
 
 /** A graph in ComfyUI's API format: nodes by id; an input is a literal or a link `[nodeId, output]`. */
 export type Graph = z.infer<typeof graphSchema>;
@@ -129,7 +129,7 @@ const inputSchema = z.strictObject({
 export const manifestSchema = z.strictObject({
   title: z.string().trim().min(1).max(80),
   description: z.string().trim().max(300),
-  kind: z.enum(jobKinds),
+  kind: z.enum(pictureKinds),
   /** Among the workflows of a kind the lowest rank is preferred. */
   rank: z.number(),
   vramGib: z.number().nonnegative(),

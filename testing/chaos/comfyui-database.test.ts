@@ -4,7 +4,7 @@ import { type PrivatePostgres, startPrivatePostgres } from "../postgres/index.ts
 import type { TestWorker } from "../worker/index.ts";
 import { type ComfyScene, openComfyScene } from "./comfy-scene.ts";
 import { backends, eventually, oneByOne, realTimeMs } from "./scene.ts";
-import { endSessions, takeAllSessions } from "./sessions.ts";
+import { endSessions, takeAllSessions } from "../postgres/index.ts";
 
 const large = { steps: 100 };
 const once = { attempt: 1, charged: 0 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { insertJob, untilAll } from "../jobs/index.ts";
-import { endSessions } from "./sessions.ts";
+import { endSessions } from "../postgres/index.ts";
 import { backends, openScene, realTimeMs } from "./scene.ts";
 
 const jobCount = 100;

@@ -27,18 +27,19 @@ function ellipse({ widthPx, heightPx }: Frame): Frame {
 
 const spotShare = 0.1;
 
-/** A mask of circles around the clicks `[x, y, 1]`. */
+/** A mask of discs around the clicks `[x, y, 1]` without those around the clicks `[x, y, 0]`: the picture is not looked at. */
 function spots({ widthPx, heightPx }: Frame, clicks: unknown): Frame {
-  const points = Array.isArray(clicks) ? clicks.filter(isInside) : [];
+  const points = Array.isArray(clicks) ? clicks.filter(isClick) : [];
   const reachPx = Math.max(widthPx, heightPx) * spotShare;
   return mapBytes(solidFrame(widthPx, heightPx, [0]), (_, at) => {
     const [x, y] = [at % widthPx, Math.trunc(at / widthPx)];
-    return points.some(([left, top]) => Math.hypot(x - left, y - top) <= reachPx) ? 255 : 0;
+    const near = points.filter(([left, top]) => Math.hypot(x - left, y - top) <= reachPx);
+    return near.length > 0 && near.every(([, , include]) => include !== 0) ? 255 : 0;
   });
 }
 
-function isInside(click: unknown): click is [number, number, number] {
-  return Array.isArray(click) && click.every((part) => typeof part === "number") && click[2] !== 0;
+function isClick(click: unknown): click is [number, number, number] {
+  return Array.isArray(click) && click.every((part) => typeof part === "number");
 }
 
 /** The picture with the mask as its alpha. */

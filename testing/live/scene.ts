@@ -27,10 +27,13 @@ export interface Proxy {
   readonly port: number;
   /** Cuts every connection; new ones are let through at once. */
   cut(): void;
+  /** Leads new connections to another process. */
+  turnTo(targetPort: number): void;
   close(): Promise<void>;
 }
 
-export async function startProxy(targetPort: number): Promise<Proxy> {
+export async function startProxy(firstPort: number): Promise<Proxy> {
+  let targetPort = firstPort;
   const sockets = new Set<Socket>();
   const keep = (socket: Socket) => {
     sockets.add(socket);
@@ -53,6 +56,7 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     // Safe: a server that listens on a port has this kind of address.
     port: (server.address() as AddressInfo).port,
     cut,
+    turnTo: (port) => void (targetPort = port),
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       cut();
@@ -68,6 +72,8 @@ export interface TestWeb {
   /** kill -9, and a new one; returns once that listens. */
   restart(): Promise<void>;
   kill9(): Promise<void>;
+  /** SIGTERM; returns once it has ended. */
+  term(): Promise<void>;
   /** SIGSTOP, and SIGCONT: as a platform of functions does between requests. */
   stop(): void;
   cont(): void;
@@ -90,6 +96,10 @@ export async function startWeb(services: Pick<Services, "env">): Promise<TestWeb
   return {
     port,
     kill9,
+    term: async () => {
+      run.child.kill("SIGTERM");
+      await run.ended;
+    },
     stop: () => void run.child.kill("SIGSTOP"),
     cont: () => void run.child.kill("SIGCONT"),
     restart: async () => {

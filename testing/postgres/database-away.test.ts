@@ -2,7 +2,9 @@ import { createServer, type Socket } from "node:net";
 import { sql } from "drizzle-orm";
 import { afterEach, expect, test } from "vitest";
 import { isDatabaseAway, openDatabase } from "@atelier/server/db";
-import { startPrivatePostgres } from "./index.ts";
+import { createBells } from "@atelier/server/queue";
+import { openLine } from "../network/index.ts";
+import { createTestDatabase, startPrivatePostgres } from "./index.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 
@@ -58,4 +60,30 @@ test("F16 A3 a transaction that is cut off while it begins gives its connection 
   await postgres.start();
   const rows = await db.transaction((tx) => tx.execute(sql`select 1 as one`));
   expect(rows).toEqual([{ one: 1 }]);
+});
+
+test("A3 a queue whose first connection failed rings and is heard once the database is back, and the process stays awake", async () => {
+  const database = await createTestDatabase();
+  const line = await openLine(database.url);
+  const errors: Error[] = [];
+  const heard: string[] = [];
+  line.set({ isCut: true });
+  const bells = createBells(
+    { backend: "postgres", url: line.urlOf(database.url) },
+    {
+      onError: (error) => errors.push(error),
+    },
+  );
+  const consumer = bells.consume("cpu-light", 1, async ({ jobId }) => void heard.push(jobId));
+  const ring = (jobId: string) => bells.ring("cpu-light", [{ jobId, attempt: 0, ring: 1 }]);
+  await expect(ring("lost")).rejects.toThrow(/ECONNRESET/);
+  await expect.poll(() => errors.length, { timeout: 20_000 }).toBeGreaterThan(1);
+  line.set({});
+  await expect.poll(() => ring("heard").then(() => "rung", String), { timeout: 20_000 }).toBe("rung");
+  await expect.poll(() => heard, { timeout: 20_000 }).toEqual(["heard"]);
+  expect(errors.length).toBeLessThan(50);
+  await consumer.close();
+  await bells.close();
+  await line.close();
+  await database.drop();
 });

@@ -40,6 +40,16 @@ test("a statement with parameters is prepared once for each connection", async (
   expect(known).toEqual([{ calls: 3 }]);
 });
 
+test("A3 a session that was idle while the process was frozen is not used again", async () => {
+  const pid = async () => (await single.db.execute(sql`select pg_backend_pid() as pid`))[0]?.["pid"];
+  const before = await pid();
+  expect(await pid()).toBe(before);
+  const thawedAt = Date.now() + 60_000;
+  const clock = vi.spyOn(Date, "now").mockReturnValue(thawedAt);
+  expect(await pid()).not.toBe(before);
+  clock.mockRestore();
+});
+
 test("no statement is prepared at an address that says so, for poolers without support for it", async () => {
   const plain = openDatabase({
     url: `${database.url}?prepare=false`,

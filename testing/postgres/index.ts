@@ -1,4 +1,5 @@
 export {
+  createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
   startPrivatePostgres,
@@ -7,3 +8,4 @@ export {
   type TestPostgres,
 } from "./servers.ts";
 export { countStatements } from "./count.ts";
+export { endSessions, type EndedSessions, type Hoard, takeAllSessions } from "./sessions.ts";

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -6,7 +7,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { createTestDatabase } from "./servers.ts";
+import { createEmptyDatabase, createTestDatabase } from "./servers.ts";
 
 const migrations = path.join(import.meta.dirname, "../../drizzle/migrations");
 
@@ -91,3 +92,50 @@ test("an account of a person that holds the address of the workers' account gets
   await client.end();
   await database.drop();
 });
+
+test("F19 a database without a limit for idle transactions gets one from its owner, keeps its own, and works without", async () => {
+  const own = (limit: string) => (client: pg.Client, database: string) =>
+    client.query(`alter database ${database} set idle_in_transaction_session_timeout = '${limit}'`);
+  const role = `role_${randomUUID().replaceAll("-", "")}`;
+  // A role that may write to the database, but does not own it.
+  const other = async (client: pg.Client, database: string) => {
+    await client.query(`create role ${role} login`);
+    await client.query(`grant create on database ${database} to ${role}`);
+    await client.query(`grant create on schema public to ${role}`);
+  };
+  expect(await limitsAfter({ set: async () => undefined })).toEqual([
+    "idle_in_transaction_session_timeout=60s",
+  ]);
+  expect(await limitsAfter({ set: own("10min") })).toEqual(["idle_in_transaction_session_timeout=10min"]);
+  expect(await limitsAfter({ set: own("0") })).toEqual(["idle_in_transaction_session_timeout=0"]);
+  expect(await limitsAfter({ set: other, role })).toEqual([]);
+});
+
+interface Before {
+  /** Prepares the empty database. */
+  readonly set: (client: pg.Client, database: string) => Promise<unknown>;
+  /** Who migrates; its owner by default. */
+  readonly role?: string;
+}
+
+/** The settings of a database after its migrations, on a server whose own limit is switched off for the migration. */
+async function limitsAfter({ set, role }: Before): Promise<readonly string[]> {
+  const database = await createEmptyDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await set(client, new URL(database.url).pathname.slice(1));
+  const address = new URL(database.url);
+  const options = ["idle_in_transaction_session_timeout=0", ...(role ? [`role=${role}`] : [])];
+  address.searchParams.set("options", options.map((option) => `-c ${option}`).join(" "));
+  await migrate(address.href);
+  const { rows } = await client.query(
+    "select unnest(setconfig) as setting from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase where d.datname = current_database()",
+  );
+  if (role) {
+    await client.query(`drop owned by ${role}`);
+    await client.query(`drop role ${role}`);
+  }
+  await client.end();
+  await database.drop();
+  return rows.map(({ setting }) => setting);
+}

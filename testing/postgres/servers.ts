@@ -80,14 +80,27 @@ async function ensureTemplate(serverUrl: string, client: pg.Client): Promise<voi
 }
 
 /** Clones the migrated template into a database with a unique name; needs the global set-up's server. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const serverUrl = readServerUrl();
-  const name = `test_${randomUUID().replaceAll("-", "")}`;
-  await withAdmin(serverUrl, async (client) => {
+export function createTestDatabase(): Promise<TestDatabase> {
+  return createDatabase(async (name, serverUrl, client) => {
     await ensureTemplate(serverUrl, client);
     // Without fsync a copy of the files takes half the time of the default, which writes each page into the log.
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   });
+}
+
+/** The same without any table. */
+export function createEmptyDatabase(): Promise<TestDatabase> {
+  return createDatabase(async (name, _serverUrl, client) => {
+    await client.query(`CREATE DATABASE ${name}`);
+  });
+}
+
+async function createDatabase(
+  create: (name: string, serverUrl: string, client: pg.Client) => Promise<void>,
+): Promise<TestDatabase> {
+  const serverUrl = readServerUrl();
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  await withAdmin(serverUrl, (client) => create(name, serverUrl, client));
   return {
     url: withDatabase(serverUrl, name),
     drop: () =>

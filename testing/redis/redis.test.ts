@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from "vitest";
 import { startRedis, type TestRedis } from "./index.ts";
-import { sendCommand } from "./redis.ts";
 
 let redis: TestRedis | null = null;
 
@@ -8,14 +7,13 @@ afterEach(() => redis?.destroy());
 
 test("a Redis of its own keeps its data over a restart and loses it at FLUSHALL", async () => {
   redis = await startRedis();
-  const port = Number(new URL(redis.url).port);
-  await sendCommand(port, "SET mark 1");
+  await redis.send("SET mark 1");
   await redis.stop();
   await redis.start();
-  expect(await sendCommand(port, "GET mark")).toBe("$1\r\n1\r\n");
+  expect(await redis.send("GET mark")).toBe("$1\r\n1\r\n");
   await redis.flushAll();
-  expect(await sendCommand(port, "GET mark")).toBe("$-1\r\n");
+  expect(await redis.send("GET mark")).toBe("$-1\r\n");
   await redis.kill9();
   await redis.start();
-  expect(await sendCommand(port, "PING")).toBe("+PONG\r\n");
+  expect(await redis.send("PING")).toBe("+PONG\r\n");
 });

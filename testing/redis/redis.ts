@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createConnection } from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -7,7 +7,7 @@ import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 import { killAtExit } from "../processes/index.ts";
 
 /** Sends one inline command to a local Redis and resolves with the start of its raw answer. */
-export function sendCommand(port: number, command: string): Promise<string> {
+function sendCommand(port: number, command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(port, "127.0.0.1", () => socket.write(`${command}\r\n`));
     socket.once("error", reject);
@@ -29,6 +29,10 @@ export interface TestRedis {
   start(): Promise<void>;
   kill9(): Promise<void>;
   flushAll(): Promise<void>;
+  /** Kills it; an empty server takes over its address, as when the copy of a primary had not caught up. */
+  failOver(): Promise<void>;
+  /** Sends one inline command and returns the start of its raw answer. */
+  send(command: string): Promise<string>;
   /** Stops it for good and removes its files. */
   destroy(): Promise<void>;
 }
@@ -81,6 +85,12 @@ export async function startRedis(): Promise<TestRedis> {
     flushAll: async () => {
       await sendCommand(port, "FLUSHALL");
     },
+    failOver: async () => {
+      await end(child, "SIGKILL");
+      for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true });
+      child = await launchReady(port, folder);
+    },
+    send: (command) => sendCommand(port, command),
     destroy: async () => {
       await end(child, "SIGTERM");
       rmSync(folder, { recursive: true, force: true });

@@ -30,7 +30,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const bucketEnv = () => ({ ...s3.env, S3_PUBLIC_ENDPOINT: undefined, ATELIER_DATA_DIR: folder });
+const bucketEnv = () =>
+  ({ ...s3.env, S3_PUBLIC_ENDPOINT: undefined, S3_DOWNLOADS: "stream", ATELIER_DATA_DIR: folder }) as const;
 
 async function keysBelow(disk: ImageDisk, prefix: string): Promise<string[]> {
   const keys: string[] = [];

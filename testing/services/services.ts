@@ -5,7 +5,7 @@ import pino from "pino";
 import { authOf, type Caller, createApiKey, createUser, resolveCaller } from "@atelier/server/accounts";
 import { beginUpload, ingest } from "@atelier/server/images";
 import { submit } from "@atelier/server/jobs";
-import { type ConfigInput, type Logger, parseConfig, parseEnv } from "@atelier/server/platform";
+import { type ConfigInput, type Later, type Logger, parseConfig, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { createTestDatabase } from "../postgres/index.ts";
 import { startRedis } from "../redis/index.ts";
@@ -23,6 +23,8 @@ export interface TestServicesOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Silent by default. */
   readonly log?: Logger;
+  /** What a platform of functions is told to wait for. */
+  readonly keepAlive?: Later;
 }
 
 export interface TestServices {
@@ -52,8 +54,9 @@ export async function createTestServices(options: TestServicesOptions = {}): Pro
   });
   if (!env) throw new Error(`wrong test environment: ${JSON.stringify(problems)}`);
   const log = options.log ?? pino({ level: "silent" });
-  const open = () =>
-    openServices({ env, config: parseConfig(freshPlaces(options.config)), name: "test", log });
+  const { keepAlive } = options;
+  const config = parseConfig(freshPlaces(options.config));
+  const open = () => openServices({ env, config, name: "test", log, ...(keepAlive ? { keepAlive } : {}) });
   const opened: Services[] = [await open()];
   const [services] = opened as [Services];
   return {

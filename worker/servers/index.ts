@@ -143,4 +143,4 @@ export interface ServerPool {
 
 export { createServerPool } from "./pool.ts";
 export { createSources } from "./sources/index.ts";
-export { pluginsByKind } from "./probes.ts";
+export { pluginsByKind, segmentPlugin } from "./probes.ts";

@@ -216,6 +216,9 @@ export const pluginsByKind = {
   restore_faces: ["GFPGAN", "RestoreFormer"],
 } as const satisfies Partial<Record<JobKind, readonly string[]>>;
 
+/** The plugin that selects by clicks. */
+export const segmentPlugin = "InteractiveSeg";
+
 interface IopaintProbeInput {
   readonly server: ServerAddress;
   /** Limit of each request. */
@@ -235,9 +238,10 @@ function createIopaintProbe({ server, timeoutMs }: IopaintProbeInput): ServerPro
         .filter(([, plugins]) => plugins.some((name) => config.plugins.includes(name)))
         .map(([kind]) => kind);
       const inpaint = model.needsPrompt ? [] : ["inpaint"];
+      const segment = config.maskPlugins.includes(segmentPlugin) ? ["segment"] : [];
       return {
         ...unknownFacts,
-        needs: [...inpaint, ...kinds].map((kind): Need => `iopaint/${kind}`),
+        needs: [...inpaint, ...kinds, ...segment].map((kind): Need => `iopaint/${kind}`),
         models: [model.name, ...config.pluginModels],
         missing: model.needsPrompt ? lackingEraser(model.name) : {},
       };

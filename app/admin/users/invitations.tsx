@@ -1,43 +1,20 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Copy, Link2 } from "lucide-react";
+import { Link2 } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import type { InvitationView } from "@atelier/server/accounts";
 import { api } from "../../client/api.ts";
-import { useCopy } from "../../client/failures.ts";
 import { LoadFailed } from "../../frame/providers.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Segmented } from "../../ui/fields.tsx";
-import { ConfirmButton, useAdminAction } from "../controls.tsx";
+import { ConfirmButton, OneTimeLink, useAdminAction } from "../controls.tsx";
 import { Panel } from "../parts.tsx";
 
 const dayChoices = ["1", "7", "30"] as const;
 type Days = (typeof dayChoices)[number];
 
 const linkOf = (token: string) => `${window.location.origin}/sign-in#invitation=${token}`;
-
-function NewLink({ link, onDone }: { readonly link: string; readonly onDone: () => void }) {
-  const t = useTranslations("admin.invitations");
-  const copy = useCopy();
-  return (
-    <div role="status" className="flex flex-col gap-3 rounded-card border border-edge/60 bg-well p-4">
-      <p className="text-xs font-medium">{t("shownOnce")}</p>
-      <code className="rounded-control border border-line bg-surface px-3 py-2 text-xs break-all select-all">
-        {link}
-      </code>
-      <div className="flex gap-2">
-        <Button size="small" onClick={() => copy(link)}>
-          <Copy aria-hidden />
-          {t("copy")}
-        </Button>
-        <Button size="small" look="quiet" onClick={onDone}>
-          {t("done")}
-        </Button>
-      </div>
-    </div>
-  );
-}
 
 function CreateInvitation({ onLink }: { readonly onLink: (link: string) => void }) {
   const t = useTranslations("admin.invitations");
@@ -101,7 +78,9 @@ export function Invitations() {
     <Panel title={t("title")} aside={t("text")}>
       <div className="flex max-w-3xl flex-col gap-4">
         <CreateInvitation onLink={setLink} />
-        {link === null ? null : <NewLink link={link} onDone={() => setLink(null)} />}
+        {link === null ? null : (
+          <OneTimeLink text={t("shownOnce")} link={link} onDone={() => setLink(null)} />
+        )}
         {data.items.length === 0 ? (
           <p className="text-sm text-quiet">{t("none")}</p>
         ) : (

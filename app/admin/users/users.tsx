@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { CircleUserRound, ShieldCheck, UserRoundX, VenetianMask } from "lucide-react";
+import { CircleUserRound, Cpu, ShieldCheck, Trash2, UserRoundX, VenetianMask } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { UserFigures } from "@atelier/server/monitoring";
@@ -10,34 +10,53 @@ import { FilterChip, FilterChips, TextFilter, useSearchFilter } from "../../fram
 import { LoadFailed } from "../../frame/providers.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { useNearEnd } from "../../ui/hooks.ts";
-import { Loading, StateChip, useAgo } from "../parts.tsx";
-import { Cell, Row, Table } from "../table.tsx";
+import { Loading, StateChip, useAgo, useSize } from "../parts.tsx";
+import { Cell, Row, Table, wideOnlyCell } from "../table.tsx";
 
-const icons = { admin: ShieldCheck, user: CircleUserRound, guest: VenetianMask } as const;
+const icons = { admin: ShieldCheck, user: CircleUserRound, guest: VenetianMask, service: Cpu } as const;
 /** The server counts up to this number; a larger one shows as "1,000+". */
 const maxCounted = 1_000;
+
+/** Role and, unless the user is active, the state. */
+export function UserChips({ user: { role, state } }: { readonly user: UserFigures }) {
+  const t = useTranslations("admin.users");
+  return (
+    <span className="flex flex-wrap gap-1.5">
+      <StateChip icon={icons[role]} tone={role === "admin" ? "info" : "quiet"}>
+        {t(`roles.${role}`)}
+      </StateChip>
+      {state === "active" ? null : (
+        <StateChip icon={state === "deleted" ? Trash2 : UserRoundX} tone="fail">
+          {t(`states.${state}`)}
+        </StateChip>
+      )}
+    </span>
+  );
+}
 
 function UserRow({ user }: { readonly user: UserFigures }) {
   const t = useTranslations("admin.users");
   const format = useFormatter();
   const ago = useAgo();
+  const size = useSize();
   const count = (value: number) =>
     value >= maxCounted ? t("more", { count: format.number(maxCounted) }) : format.number(value);
   return (
     <Row>
       <Cell label={t("name")} isHead>
-        <span className="block max-w-96 truncate md:max-xl:max-w-60 font-medium">{user.name}</span>
-        <span className="block max-w-96 truncate md:max-xl:max-w-60 text-quiet">{user.email ?? user.id}</span>
+        <Link
+          href={`/admin/users/${user.id}`}
+          className="block max-w-96 truncate md:max-xl:max-w-56 font-medium underline-offset-4 hover:underline"
+        >
+          {user.name === "" ? t("nameless") : user.name}
+        </Link>
+        <span className="block max-w-96 truncate md:max-xl:max-w-56 text-quiet">{user.email ?? user.id}</span>
       </Cell>
       <Cell label={t("role")}>
-        <StateChip icon={icons[user.role]} tone={user.role === "admin" ? "info" : "quiet"}>
-          {t(`roles.${user.role}`)}
-        </StateChip>
-        {user.banned ? (
-          <StateChip icon={UserRoundX} tone="fail">
-            {t("banned")}
-          </StateChip>
-        ) : null}
+        <UserChips user={user} />
+      </Cell>
+      <Cell label={t("space")} isNumeric>
+        {t("used", { used: size(user.usedBytes), limit: size(user.limitBytes) })}
       </Cell>
       <Cell label={t("open")} isNumeric>
         {user.openJobs}
@@ -51,7 +70,7 @@ function UserRow({ user }: { readonly user: UserFigures }) {
       <Cell label={t("pictures")} isNumeric>
         {count(user.images)}
       </Cell>
-      <Cell label={t("joined")} isNumeric>
+      <Cell label={t("joined")} isNumeric className={wideOnlyCell}>
         {format.dateTime(new Date(user.createdAt), { dateStyle: "medium" })}
       </Cell>
       <Cell label={t("seen")} isNumeric>
@@ -66,8 +85,18 @@ function UserTable({ users }: { readonly users: readonly UserFigures[] }) {
   return (
     <Table
       caption={t("caption")}
-      columns={[t("name"), t("role"), t("open"), t("jobs"), t("pictures"), t("joined"), t("seen")]}
-      numeric={[2, 3, 4, 5, 6]}
+      columns={[
+        t("name"),
+        t("role"),
+        t("space"),
+        t("open"),
+        t("jobs"),
+        t("pictures"),
+        t("joined"),
+        t("seen"),
+      ]}
+      numeric={[2, 3, 4, 5, 6, 7]}
+      wideOnly={[6]}
     >
       {users.map((user) => (
         <UserRow key={user.id} user={user} />
@@ -77,30 +106,37 @@ function UserTable({ users }: { readonly users: readonly UserFigures[] }) {
 }
 
 const roles = ["admin", "user", "guest"] as const;
-const refetchMs = 5_000;
+/** Seldom: the space of each user is summed up. */
+const refetchMs = 15_000;
 
 /** The users that match the filters in the URL. Refetched on the first page only, so that rows further down do not move. */
 function useUsers() {
   const { params } = useSearchFilter();
   const search = params.get("search")?.trim() ?? "";
   const role = roles.find((name) => name === params.get("role"));
+  const state = params.get("state") === "suspended" ? "suspended" : undefined;
   const query = useInfiniteQuery({
-    queryKey: ["admin", "users", search, role],
+    queryKey: ["admin", "users", search, role, state],
     queryFn: ({ pageParam }) =>
-      api.admin.users.query({ role, search: search || undefined, cursor: pageParam ?? undefined }),
+      api.admin.users.list.query({
+        role,
+        state,
+        search: search || undefined,
+        cursor: pageParam ?? undefined,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
     staleTime: 0,
     refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && refetchMs,
   });
-  return { query, role };
+  return { query, role, state };
 }
 
 /** The table of accounts and guests with their filters. */
 export function UserList() {
   const t = useTranslations("admin.users");
-  const { query, role } = useUsers();
+  const { query, role, state } = useUsers();
   const endRef = useNearEnd(() => void query.fetchNextPage(), canLoadMore(query));
   const users = query.data?.pages.flatMap(({ items }) => items);
   return (
@@ -119,6 +155,9 @@ export function UserList() {
               {t(`roles.${value}`)}
             </FilterChip>
           ))}
+          <FilterChip name="state" value="suspended" pressed={state === "suspended"}>
+            {t("states.suspended")}
+          </FilterChip>
         </FilterChips>
       </div>
       {query.error === null ? null : <LoadFailed error={query.error} onRetry={() => retryLoad(query)} />}

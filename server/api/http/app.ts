@@ -1,21 +1,18 @@
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import {
-  AppError,
-  issuesOf,
-  originOf,
-  requestIdHeader,
-  ruleOf,
-  underRequestId,
-} from "../../platform/index.ts";
+import { AppError, issuesOf, originOf } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { iopaintApi } from "../clients/iopaint.ts";
+import { mountClientApi } from "../clients/route.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
 import { directUploadRoutes } from "./direct-uploads.ts";
 import { mountDocs } from "./docs.ts";
+import { withoutBody } from "./streams.ts";
 import { imageRoutes } from "./images.ts";
-import { jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
+import { exportRoute, jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
 import { openApiDocument } from "./openapi.ts";
+import { logFailure, logRequests } from "./request-log.ts";
 import { type HttpRoute, problemResponse, requireCaller } from "./route.ts";
 import { createUpload } from "./uploads.ts";
 
@@ -28,6 +25,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   jobEventsRoute,
   jobBundleRoute,
   listWorkflows,
+  exportRoute,
 ];
 
 const httpBasePath = "/api/v1";
@@ -44,18 +42,10 @@ export function handleHttp(services: Services, request: Request): Promise<Respon
 /** The HTTP API under /api/v1 as one fetch handler: `createHttpApp(services).fetch(request)`. */
 export function createHttpApp(services: Services): Hono {
   const app = new Hono().basePath(httpBasePath);
-  app.use((context, next) =>
-    underRequestId(context.req.header(requestIdHeader), async (requestId) => {
-      const startedAtMs = performance.now();
-      await next();
-      context.header(requestIdHeader, requestId);
-      logRequest(services, context, startedAtMs);
-    }),
-  );
+  logRequests(app, services);
   app.onError((error) => {
     const appError = classifyError(error);
-    if (ruleOf(appError.code).httpStatus >= 500)
-      services.log.error({ code: appError.code, err: appError.cause ?? appError }, "http request failed");
+    logFailure(services, appError);
     return problemResponse(appError);
   });
   app.notFound(() => problemResponse(new AppError("not_found")));
@@ -63,13 +53,9 @@ export function createHttpApp(services: Services): Hono {
   app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, installation)));
   mountDocs(app);
   for (const route of httpRoutes) mountRoute(app, services, route);
+  // Not in the document: these are the paths of another program's API, see docs/clients.md.
+  mountClientApi(app, services, { api: iopaintApi, prefix: "" });
   return app;
-}
-
-function logRequest(services: Services, context: Context, startedAtMs: number): void {
-  const durationMs = Math.round(performance.now() - startedAtMs);
-  const { method, path } = context.req;
-  services.log.info({ method, path, status: context.res.status, durationMs }, "http request");
 }
 
 /** Adds a route of the table to the app: caller first, then params, query and body by its schemas. */
@@ -92,12 +78,6 @@ function handlerFor(services: Services, route: HttpRoute) {
     });
     return request.method === "HEAD" ? withoutBody(response) : response;
   };
-}
-
-/** Hono drops the body of an answer to HEAD as it is, which would leave its source open. */
-async function withoutBody(response: Response): Promise<Response> {
-  await response.body?.cancel();
-  return new Response(null, response);
 }
 
 /** A path id of a wrong form is answered like an unknown one. */

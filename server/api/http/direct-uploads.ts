@@ -3,7 +3,8 @@ import { announcedSchema, beginUpload, finishUpload, receiveUpload } from "../..
 import { AppError, isOutOfSpace } from "../../platform/index.ts";
 import { requireFreeSpace, signedPutMs } from "../../storage/index.ts";
 import { defineRoute } from "./route.ts";
-import { bodyOf, uploadedSchema } from "./uploads.ts";
+import { bodyOf } from "./multipart.ts";
+import { uploadedSchema } from "./uploads.ts";
 
 const begunSchema = z.object({
   id: z.uuid(),

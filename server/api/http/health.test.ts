@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { addNode, addOwner, addServer, insertJob } from "@atelier/testing/jobs";
 import { addHistory } from "@atelier/testing/monitoring";
 import { listObjects } from "@atelier/testing/pictures";
-import { type PrivatePostgres, startPrivatePostgres } from "@atelier/testing/postgres";
+import { type PrivatePostgres, startPrivatePostgres, takeAllSessions } from "@atelier/testing/postgres";
 import {
   createTestServices,
   openAdmin,
@@ -311,6 +311,23 @@ describe("health", () => {
       }
     });
 
+    test("A3 F32 is not ready with an older schema and says so; a newer one is that of a deployment under way", async () => {
+      const { services } = fixture;
+      const answer = async () => {
+        const response = await readyResponse(services);
+        const { reason }: { reason: string | null } = await response.json();
+        return [response.status, reason];
+      };
+      const shift = (ms: number) =>
+        services.db.execute(sql`update drizzle.__drizzle_migrations set created_at = created_at + ${ms}`);
+      await shift(1);
+      expect(await answer()).toEqual([200, null]);
+      await shift(-2);
+      expect(await answer()).toEqual([503, expect.stringContaining("older than this web")]);
+      await shift(1);
+      expect(await answer()).toEqual([200, null]);
+    });
+
     test("is ready when the database answers", async () => {
       const response = await readyResponse(fixture.services);
       expect([response.status, await response.json()]).toMatchObject([200, { ready: true }]);
@@ -366,7 +383,7 @@ describe("health", () => {
     let logDir: string;
 
     beforeAll(async () => {
-      postgres = await startPrivatePostgres();
+      postgres = await startPrivatePostgres({ max_connections: "40" });
       logDir = await mkdtemp(path.join(os.tmpdir(), "atelier-log-"));
       const log = await openLog({ env: { LOG_LEVEL: "trace", ATELIER_DATA_DIR: logDir }, name: "web" });
       own = await createTestServices({ env: { DATABASE_URL: postgres.url }, log });
@@ -379,38 +396,63 @@ describe("health", () => {
       await rm(logDir, { recursive: true, force: true });
     });
 
-    test("A3 without a database every door says so with 503 and a code, and works again when it is back", async () => {
-      const { services } = own;
-      const { apiKey, browser } = await openOwner(services, "owner@example.com");
-      const app = createHttpApp(services);
-      const http = () =>
-        app.fetch(
-          new Request(`${testOrigin}/api/v1/jobs`, { headers: { authorization: `Bearer ${apiKey}` } }),
-        );
-      const trpc = () =>
-        handleTrpc(
-          services,
-          new Request(`${testOrigin}/api/trpc/apiKeys.list`, { headers: browser.headers }),
-        );
-      const auth = () =>
-        handleAuth(services, new Request(`${testOrigin}/api/auth/get-session`, { headers: browser.headers }));
-      await postgres.kill9();
-      const down = [
-        await http(),
-        await trpc(),
-        await auth(),
-        await readyResponse(services),
-        await healthResponse({ ...services }),
-      ];
-      expect(down.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
-      const texts = await Promise.all(down.map((response) => response.text()));
-      for (const text of texts.slice(0, 3)) expect(text).toContain("database_unavailable");
-      for (const text of texts) expect(text).not.toMatch(/ECONN|node_modules|select /i);
-      await postgres.start();
-      await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
-      const up = [await http(), await trpc(), await auth()];
-      expect(up.map(({ status }) => status)).toEqual([200, 200, 200]);
-    });
+    const absences = [
+      [
+        "was killed",
+        async () => {
+          await postgres.kill9();
+          return () => postgres.start();
+        },
+      ],
+      [
+        "has no connection left",
+        async () => {
+          const hoard = await takeAllSessions(postgres.url);
+          return () => hoard.free();
+        },
+      ],
+    ] as const;
+    test.for(absences)(
+      "A3 F18 a database that %s: every door says so with 503 and a code, and works again when it is back",
+      async ([what, begin]) => {
+        const { services } = own;
+        const { apiKey, browser } = await openOwner(services, `${what.length}@example.com`);
+        const app = createHttpApp(services);
+        const http = () =>
+          app.fetch(
+            new Request(`${testOrigin}/api/v1/jobs`, { headers: { authorization: `Bearer ${apiKey}` } }),
+          );
+        const trpc = () =>
+          handleTrpc(
+            services,
+            new Request(`${testOrigin}/api/trpc/apiKeys.list`, { headers: browser.headers }),
+          );
+        const auth = () =>
+          handleAuth(
+            services,
+            new Request(`${testOrigin}/api/auth/get-session`, { headers: browser.headers }),
+          );
+        const end = await begin();
+        try {
+          const down = [
+            await http(),
+            await trpc(),
+            await auth(),
+            await readyResponse(services),
+            await healthResponse({ ...services }),
+          ];
+          expect(down.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+          const texts = await Promise.all(down.map((response) => response.text()));
+          for (const text of texts.slice(0, 3)) expect(text).toContain("database_unavailable");
+          for (const text of texts) expect(text).not.toMatch(/ECONN|node_modules|select /i);
+        } finally {
+          await end();
+        }
+        await expect.poll(async () => (await readyResponse(services)).status, { timeout: 20_000 }).toBe(200);
+        const up = [await http(), await trpc(), await auth()];
+        expect(up.map(({ status }) => status)).toEqual([200, 200, 200]);
+      },
+    );
 
     test("S9 the log files hold nothing that people wrote, also when writes fail and the database is away", async () => {
       const { services } = own;

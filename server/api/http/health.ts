@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { probeDatabase, schema } from "../../db/index.ts";
+import { findSchemaMismatch, probeDatabase, schema } from "../../db/index.ts";
 import type { EngineName } from "../../engines.ts";
 import { isConnectedNode } from "../../nodes/index.ts";
 import type { Services } from "../../services.ts";
@@ -17,12 +17,16 @@ export async function healthResponse(services: Services): Promise<Response> {
   });
 }
 
-/** GET /api/ready: whether this process can answer requests; 503 until the database does, be it read-only. */
+/**
+ * GET /api/ready: whether this process can answer requests; 503 with the reason until the database does, be it read-only,
+ * and has the schema of this version.
+ */
 export async function readyResponse(services: Services): Promise<Response> {
-  const { ok, latencyMs } = await checkerOf(services).probes.answers();
+  const { latencyMs, reason, value } = await checkerOf(services).probes.schema();
+  const why = reason ?? value?.mismatch ?? null;
   return Response.json(
-    { ready: ok, latencyMs },
-    { status: ok ? 200 : 503, headers: { "cache-control": "no-store" } },
+    { ready: why === null, latencyMs, reason: why },
+    { status: why === null ? 200 : 503, headers: { "cache-control": "no-store" } },
   );
 }
 
@@ -165,7 +169,11 @@ function createProbes(services: Services) {
   const { db, bells, disk } = services;
   const away = "The database does not answer.";
   return {
-    answers: createProbe(services, { part: "database", reason: away, ask: () => db.execute(sql`select 1`) }),
+    schema: createProbe(services, {
+      part: "database",
+      reason: away,
+      ask: async () => ({ mismatch: await findSchemaMismatch(db) }),
+    }),
     database: createProbe(services, {
       part: "database",
       reason: "The database does not answer or takes no writes.",
@@ -173,7 +181,7 @@ function createProbes(services: Services) {
     }),
     queue: createProbe(services, {
       part: "queue",
-      reason: "The queue does not answer.",
+      reason: "The queue does not answer or takes no writes.",
       ask: () => bells.ping(),
     }),
     // Requests to a bucket cost money: asked rarely, and at once again after a failure.

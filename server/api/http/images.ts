@@ -101,21 +101,30 @@ const getImageFileRoute = defineRoute({
   }),
   responses: {
     200: { description: "The file", contentType: "image/*" },
+    302: { description: "Where to get the file, for a quarter of an hour at most; in studios with a bucket" },
     304: { description: "Your copy is still right" },
   },
   async handle({ services, caller, params: { id }, query, request }) {
     const ifNoneMatch = request.headers.get("if-none-match");
     const isHead = request.method === "HEAD";
-    const own = { id, ownerId: caller.userId, download: query.download, ifNoneMatch, isHead };
+    const own = {
+      id,
+      ownerId: caller.userId,
+      download: query.download,
+      ifNoneMatch,
+      isHead,
+      allowsLink: true,
+    };
     const { variant } = query;
-    const { headers, isCurrent, body } = await (variant === "original"
+    const { headers, isCurrent, body, link } = await (variant === "original"
       ? openResult(services, own)
       : openFile(services, { ...own, variant }));
+    if (link !== null) return new Response(null, { status: 302, headers: { ...headers, location: link } });
     if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });
     const onServed = async () => {
       if (variant === "original") await noteServed(services, id);
     };
-    return new Response(servedStream(body, onServed), { headers });
+    return new Response(servedStream(services, body, onServed), { headers });
   },
 });
 

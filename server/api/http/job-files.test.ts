@@ -10,7 +10,7 @@ import type { Hono } from "hono";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
-import { streamLimits } from "../requests.ts";
+import { streamLimits, streamTimesOf } from "../requests.ts";
 import { holdStreamSlot, takeStreamSlot } from "./streams.ts";
 
 let fixture: TestServices;
@@ -154,9 +154,10 @@ test("a stream whose reader takes nothing ends after its time, and gives its pla
     const onEnd = vi.fn<() => void>();
     for (let at = 0; at < streamLimits.openPerUser; at += 1)
       holdStreamSlot(fixture.services, { userId: "still", signal }, onEnd);
-    vi.advanceTimersByTime(streamLimits.lengthMs);
+    const { lengthMs, stalledMs } = streamTimesOf(fixture.services.env);
+    vi.advanceTimersByTime(lengthMs);
     expect(onEnd).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(streamLimits.stalledMs - streamLimits.lengthMs);
+    vi.advanceTimersByTime(stalledMs - lengthMs);
     expect(onEnd).toHaveBeenCalledTimes(streamLimits.openPerUser);
     takeStreamSlot(fixture.services, "still")();
   } finally {

@@ -5,7 +5,8 @@ import { get, type JobEventView, noteAnswer, openBundle, streamEvents } from "..
 import { isAppError } from "../../platform/index.ts";
 import { offeredWorkflows } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
-import { streamLimits } from "../requests.ts";
+import { openExport } from "../../users/index.ts";
+import { streamLimits, streamTimesOf } from "../requests.ts";
 import { defineRoute } from "./route.ts";
 import { boundStream, holdStreamSlot, servedStream } from "./streams.ts";
 
@@ -22,12 +23,44 @@ export const jobBundleRoute = defineRoute({
   async handle({ services, caller, params: { id } }) {
     const zip = await openBundle(services, { ownerId: caller.userId, id });
     return new Response(
-      servedStream(zip, () => noteAnswer(services, id)),
+      servedStream(services, zip, () => noteAnswer(services, id)),
       {
         headers: {
           "Content-Type": "application/zip",
           "Content-Disposition": `attachment; filename="job-${id}.zip"`,
           "Cache-Control": "private, no-store",
+          "X-Content-Type-Options": "nosniff",
+        },
+      },
+    );
+  },
+});
+
+/** GET /account/export */
+export const exportRoute = defineRoute({
+  method: "get",
+  path: "/account/export",
+  operationId: "exportAccount",
+  summary: "Download everything that the studio holds about you as a zip",
+  description:
+    "`account.json` (the account, sessions, API keys and consents, without secrets), `jobs.json` (every job with its settings), the originals of uploads, results and masks, and `pictures.json`, which names the file of each. The length is not known before the end: a download that breaks off is no valid zip, and begins anew. One export of a user at a time, else 429. Deleted pictures are not in it.",
+  tag: "account",
+  responses: { 200: { description: "The zip", contentType: "application/zip" } },
+  async handle({ services, caller, request }) {
+    const zip = await openExport(services, {
+      userId: caller.userId,
+      signal: request.signal,
+      isAllowed: () => isStillCaller(services, request.headers),
+    });
+    const day = new Date().toISOString().slice(0, 10);
+    return new Response(
+      servedStream(services, zip, () => Promise.resolve()),
+      {
+        headers: {
+          "Content-Type": "application/zip",
+          "Content-Disposition": `attachment; filename="atelier-${day}.zip"`,
+          "Cache-Control": "private, no-store",
+          "X-Accel-Buffering": "no",
           "X-Content-Type-Options": "nosniff",
         },
       },
@@ -70,7 +103,7 @@ export const jobEventsRoute = defineRoute({
   path: "/jobs/{id}/events",
   operationId: "streamJobEvents",
   summary: "Follow a job by server-sent events",
-  description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamLimits.lengthMs / 60_000} minutes; one user has at most ${streamLimits.openPerUser} open, the studio's own included.`,
+  description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamTimesOf({ FUNCTION_SECONDS: undefined }).lengthMs / 60_000} minutes, sooner where the pages run as functions; one user has at most ${streamLimits.openPerUser} open, the studio's own included.`,
   tag: "jobs",
   resource: "job",
   params: z.object({ id: z.string() }),
@@ -88,7 +121,11 @@ export const jobEventsRoute = defineRoute({
     const address = { ownerId: caller.userId, id };
     const events = boundStream(
       streamEvents(services, { ...address, after: headers["last-event-id"], signal: ended.signal }),
-      { ...streamLimits, isAllowed: () => isStillCaller(services, request.headers) },
+      {
+        ...streamLimits,
+        ...streamTimesOf(services.env),
+        isAllowed: () => isStillCaller(services, request.headers),
+      },
     );
     const reader = { userId: caller.userId, signal: request.signal };
     const close = holdStreamSlot(services, reader, () => {

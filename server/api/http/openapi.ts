@@ -62,7 +62,8 @@ const describe = ({
 }: Installation) => `Upload pictures, submit jobs and fetch results. Send an API key as \`Authorization: Bearer <key>\`; keys are
 made under Settings. A key may send ${limits.apiKeyPerMinute} requests a minute. Errors are problems (RFC 9457) whose
 \`code\` is stable. Pictures and jobs of other accounts answer 404. Each answer has an \`X-Request-Id\`, which the log, problems
-and jobs name as well; an id of your own (up to 128 letters, digits and \`._:@/+=-\`) in the request is taken over.`;
+and jobs name as well; an id of your own (up to 128 letters, digits and \`._:@/+=-\`) in the request is taken over. The routes of
+IOPaint, which are served here as well, are described in docs/clients.md.`;
 
 function problem(description: string): Json {
   return {

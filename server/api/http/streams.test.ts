@@ -41,7 +41,7 @@ describe("bound stream", () => {
 describe("streams", () => {
   function serve(source: Readable) {
     let served = 0;
-    const body = servedStream(source, async () => {
+    const body = servedStream({ later: () => undefined }, source, async () => {
       served += 1;
     });
     return { body, served: () => served };

@@ -1,7 +1,8 @@
+import { AsyncResource } from "node:async_hooks";
 import type { Readable } from "node:stream";
 import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { streamLimits } from "../requests.ts";
+import { streamLimits, streamTimesOf } from "../requests.ts";
 
 export interface StreamBounds {
   /** Asked every `recheckMs`; the stream ends when it is false. */
@@ -31,7 +32,13 @@ export async function* boundStream<Value>(
  * The body of an answer; `onServed` is called when the reader asks for more after the last byte, and not when it leaves
  * before. Nothing is read ahead of the reader, and leaving closes the source.
  */
-export function servedStream(source: Readable, onServed: () => Promise<void>): ReadableStream<Uint8Array> {
+export function servedStream(
+  { later }: Pick<Services, "later">,
+  source: Readable,
+  onServed: () => Promise<void>,
+): ReadableStream<Uint8Array> {
+  // Bound to the request: the reader's calls come from elsewhere, and `later` asks the platform of the request.
+  const noteServed = AsyncResource.bind(() => later(onServed()));
   // The reader receives errors through `next`; before its first read an error would have no listener.
   source.on("error", () => undefined);
   const pieces = source[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
@@ -46,7 +53,7 @@ export function servedStream(source: Readable, onServed: () => Promise<void>): R
           return;
         }
         controller.close();
-        void onServed();
+        noteServed();
       },
       cancel() {
         hasLeft = true;
@@ -55,6 +62,12 @@ export function servedStream(source: Readable, onServed: () => Promise<void>): R
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Hono drops the body of an answer to HEAD as it is, which would leave its source open. */
+export async function withoutBody(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return new Response(null, response);
 }
 
 interface OpenStreams {
@@ -107,7 +120,7 @@ export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: 
     giveBack();
     onEnd();
   };
-  const timer = setTimeout(end, streamLimits.stalledMs);
+  const timer = setTimeout(end, streamTimesOf(services.env).stalledMs);
   timer.unref();
   // Not every server cancels the body of a client that has left.
   if (reader.signal.aborted) end();

@@ -20,8 +20,9 @@ type Resource = "imageId" | "jobId" | "apiKeyId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
-  | { readonly access: "public"; readonly input?: unknown }
-  | { readonly access: "member"; readonly input?: unknown }
+  | { readonly access: "public"; readonly input?: unknown; readonly lacks?: number }
+  /** `lacks`: needs more proof than a session, a password or a link; without it the status is this one. */
+  | { readonly access: "member"; readonly input?: unknown; readonly lacks?: number }
   /** For admins; other accounts are refused with 403. */
   | { readonly access: "admin"; readonly input?: unknown }
   /** Another's id is 404 like an unknown one. */
@@ -36,7 +37,20 @@ const cases: Readonly<Record<string, Case>> = {
   "account.me": { access: "public" },
   "account.usage": { access: "member" },
   "admin.overview": { access: "admin", input: {} },
-  "admin.users": { access: "admin", input: {} },
+  "account.resetPassword": {
+    access: "public",
+    input: { token: "unknown", password: "a long enough password" },
+    lacks: 404,
+  },
+  "account.remove": { access: "member", input: { confirm: "delete" }, lacks: 403 },
+  "admin.users.list": { access: "admin", input: {} },
+  "admin.users.get": { access: "admin", input: { id: newId() } },
+  "admin.users.suspend": { access: "admin", input: { id: newId() } },
+  "admin.users.unsuspend": { access: "admin", input: { id: newId() } },
+  "admin.users.setQuota": { access: "admin", input: { id: newId(), quotaBytes: null } },
+  "admin.users.setRole": { access: "admin", input: { id: newId(), role: "admin" } },
+  "admin.users.createResetLink": { access: "admin", input: { id: newId() } },
+  "admin.users.remove": { access: "admin", input: { id: newId(), confirm: "delete" } },
   "admin.invitations.list": { access: "admin" },
   "admin.invitations.create": { access: "admin", input: { days: 7 } },
   "admin.invitations.revoke": { access: "admin", input: { id: newId() } },
@@ -223,7 +237,8 @@ test.each(forAdmins)(
 );
 
 test.each(open)("S1 $path answers an account", async ({ path, how }) => {
-  expect((await call(path, inputOf(how, ""), stranger)).status).toBe(200);
+  const lacks = "lacks" in how ? how.lacks : undefined;
+  expect((await call(path, inputOf(how, ""), stranger)).status).toBe(lacks ?? 200);
 });
 
 /** Owned, but what they answer depends on the state of the thing; their own tests cover it. */

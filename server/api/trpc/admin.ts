@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { createInvitation, invitationDays, listInvitations, revokeInvitation } from "../../accounts/index.ts";
+import {
+  createInvitation,
+  createResetLink,
+  invitationDays,
+  listInvitations,
+  revokeInvitation,
+} from "../../accounts/index.ts";
 import {
   cancelAny,
   dispatch,
@@ -10,7 +16,14 @@ import {
   searchJobsSchema,
   setTier,
 } from "../../jobs/index.ts";
-import { listUsersSchema, readNodes, readOverview, readUsers, windowNames } from "../../monitoring/index.ts";
+import {
+  listUsersSchema,
+  readNodes,
+  readOverview,
+  readUser,
+  readUsers,
+  windowNames,
+} from "../../monitoring/index.ts";
 import {
   changeNodeSettings,
   drainNode,
@@ -20,6 +33,8 @@ import {
   resumeServer,
   requestStop,
 } from "../../nodes/index.ts";
+import { lineOfText } from "../../platform/index.ts";
+import { deleteUser, maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "../../users/index.ts";
 import { t } from "./init.ts";
 import { adminAction, adminProcedure } from "./procedures.ts";
 
@@ -90,12 +105,50 @@ const adminNodesRouter = t.router({
   }),
 });
 
+const oneUser = z.strictObject({ id: lineOfText.max(64) });
+
+/** What admins see of users and may do to them; each act is logged. */
+const adminUsersRouter = t.router({
+  list: adminProcedure.input(listUsersSchema).query(({ ctx, input }) => readUsers(ctx.services, input)),
+  get: adminProcedure.input(oneUser).query(({ ctx, input }) => readUser(ctx.services, input)),
+  suspend: adminAction
+    .input(oneUser)
+    .mutation(({ ctx, input }) => suspend(ctx.services, { userId: input.id, adminId: ctx.caller.userId })),
+  unsuspend: adminAction.input(oneUser).mutation(async ({ ctx, input }) => {
+    await unsuspend(ctx.services, { userId: input.id, adminId: ctx.caller.userId });
+    return input;
+  }),
+  /** Null is the studio's default. */
+  setQuota: adminAction
+    .input(oneUser.extend({ quotaBytes: z.int().min(0).max(maxQuotaBytes).nullable() }))
+    .mutation(async ({ ctx, input }) => {
+      const { id: userId, quotaBytes } = input;
+      await setQuota(ctx.services, { userId, adminId: ctx.caller.userId, quotaBytes });
+      return input;
+    }),
+  setRole: adminAction
+    .input(oneUser.extend({ role: z.enum(["admin", "user"]) }))
+    .mutation(async ({ ctx, input }) => {
+      await setRole(ctx.services, { userId: input.id, adminId: ctx.caller.userId, role: input.role });
+      return input;
+    }),
+  /** The answer's `token` is shown this once. */
+  createResetLink: adminAction
+    .input(oneUser)
+    .mutation(({ ctx, input }) => createResetLink(ctx.services, { userId: input.id })),
+  /** `confirm` is the user's e-mail address, for a guest the word "delete". */
+  remove: adminAction.input(oneUser.extend({ confirm: z.string().max(300) })).mutation(({ ctx, input }) => {
+    const { id: userId, confirm } = input;
+    return deleteUser(ctx.services, { userId, adminId: ctx.caller.userId, confirm });
+  }),
+});
+
 /** Procedures for admins only. */
 export const adminRouter = t.router({
   overview: adminProcedure
     .input(z.strictObject({ window: z.enum(windowNames).default("1h") }).prefault({}))
     .query(({ ctx, input }) => readOverview(ctx.services, input)),
-  users: adminProcedure.input(listUsersSchema).query(({ ctx, input }) => readUsers(ctx.services, input)),
+  users: adminUsersRouter,
   invitations: adminInvitationsRouter,
   nodes: adminNodesRouter,
   jobs: adminJobsRouter,

@@ -5,6 +5,7 @@ import {
   listApiKeys,
   maxKeyNameLength,
   revokeApiKey,
+  spendResetLink,
 } from "../../accounts/index.ts";
 import {
   getImage,
@@ -18,6 +19,7 @@ import {
 } from "../../images/index.ts";
 import { AppError, lineOfText } from "../../platform/index.ts";
 import { offeredWorkflows } from "../../scheduling/index.ts";
+import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
 
@@ -26,6 +28,18 @@ export const accountRouter = t.router({
   me: publicProcedure.query(({ ctx }) => (ctx.caller ? getAccount(ctx.services, ctx.caller) : null)),
   /** The space that the caller's pictures take up, and how much they may. */
   usage: memberProcedure.query(({ ctx }) => readUsage(ctx.services, ctx.caller.userId)),
+  /** By the one-time link of an admin. */
+  resetPassword: publicProcedure
+    .input(z.strictObject({ token: z.string().max(100), password: z.string().max(1_000) }))
+    .mutation(async ({ ctx, input }) => {
+      await spendResetLink(ctx.services, input);
+    }),
+  /** Removes the caller's account with everything; a guest has no password. */
+  remove: memberProcedure
+    .input(z.strictObject({ confirm: z.literal(deletionWord), password: z.string().max(1_000).optional() }))
+    .mutation(({ ctx, input }) =>
+      deleteOwnAccount(ctx.services, { caller: ctx.caller, password: input.password }),
+    ),
 });
 
 /** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */

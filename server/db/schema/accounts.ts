@@ -27,6 +27,12 @@ export const users = pgTable(
     banned: boolean("banned").default(false),
     banReason: text("ban_reason"),
     banExpires: at("ban_expires"),
+    /** Bytes that the pictures may take up; null for the studio's default. */
+    quotaBytes: bigint("quota_bytes", { mode: "number" }),
+    /** Set when the account was deleted: nobody can use it, and all that belongs to it is being removed. */
+    deletedAt: at("deleted_at"),
+    /** An export of the user's data is running and says so again before this time. */
+    exportUntil: at("export_until"),
     createdAt: at("created_at").notNull().defaultNow(),
     updatedAt: at("updated_at").notNull().defaultNow(),
   },
@@ -35,9 +41,14 @@ export const users = pgTable(
     uniqueIndex("users_service")
       .on(table.role)
       .where(sql`${table.role} = 'service'`),
+    /** The sweep looks for open jobs of these. */
+    index("users_suspended")
+      .on(table.id)
+      .where(sql`${table.banned}`),
     check("users_name_length", sql`char_length(${table.name}) <= 100`),
     check("users_email_length", sql`char_length(${table.email}) <= 254`),
     check("users_image_none", sql`${table.image} is null`),
+    check("users_quota_bytes", sql`${table.quotaBytes} >= 0`),
     check("users_ban_reason_length", sql`char_length(${table.banReason}) <= 1000`),
   ],
 );
@@ -137,6 +148,21 @@ export const invitations = pgTable("invitations", {
   expiresAt: at("expires_at").notNull(),
   usedAt: at("used_at"),
 });
+
+/** One-time links to a new password, handed over by an admin; `tokenHash` is SHA-256 of the token in the link. */
+export const passwordResets = pgTable(
+  "password_resets",
+  {
+    id: text("id").primaryKey(),
+    tokenHash: text("token_hash").notNull().unique(),
+    userId: text("user_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    createdAt: at("created_at").notNull().defaultNow(),
+    expiresAt: at("expires_at").notNull(),
+  },
+  (table) => [index("password_resets_user").on(table.userId)],
+);
 
 /** Counters of the rate limits. */
 export const rateLimits = pgTable("rate_limits", {

@@ -26,7 +26,7 @@ export const images = pgTable(
     role: text("role").$type<ImageRole>().notNull(),
     /** Key prefix of its objects: `users/<owner>/<image>` or `jobs/<job>/<attempt>`. */
     storageKey: text("storage_key").notNull().unique(),
-    /** SHA-256 of the uploaded bytes; null for results. */
+    /** SHA-256 of the uploaded bytes (and of a text that keeps the upload apart); null for results. */
     uploadSha256: text("upload_sha256"),
     /** SHA-256 of the stored original. */
     storedSha256: text("stored_sha256").notNull(),

@@ -1,4 +1,5 @@
 export * from "./accounts.ts";
+export * from "./clients.ts";
 export * from "./figures.ts";
 export * from "./images.ts";
 export * from "./job-logs.ts";

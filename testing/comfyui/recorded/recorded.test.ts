@@ -15,6 +15,10 @@ import {
 
 let simulator: ComfySimulator;
 
+async function untilNextMillisecond(): Promise<void> {
+  for (const now = Date.now(); Date.now() === now;) await new Promise(setImmediate);
+}
+
 describe("files", () => {
   beforeAll(async () => {
     simulator = await startComfySimulator();
@@ -168,8 +172,11 @@ describe("queue", () => {
       simulator.inject({ kind: "hold", nodeClass: "ImageBlur", times: 2 });
       const one = await postGraph(url, slowGraph(1), { client_id: clientId });
       await untilHeld(one.promptId);
+      // The list of jobs is sorted by milliseconds.
+      await untilNextMillisecond();
       const two = await postGraph(url, slowGraph(2), { client_id: clientId, front: true });
       const marked = { extra_pnginfo: { workflow: { id: "wf-9" } } };
+      await untilNextMillisecond();
       const three = await postGraph(url, slowGraph(3), { client_id: clientId, extra_data: marked });
       const posted = [one, two, three].map(({ heard }) => ["POST /prompt ->", ...heard]);
       const recordedPosts = ["slow 1", "slow 2 (front)", "slow 3"].map(

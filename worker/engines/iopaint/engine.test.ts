@@ -177,11 +177,17 @@ describe("engine", () => {
       {
         engine: "iopaint",
         state: "healthy",
-        needs: ["iopaint/inpaint", "iopaint/restore_faces"],
-        models: ["cv2"],
+        needs: ["iopaint/inpaint", "iopaint/restore_faces", "iopaint/segment"],
+        models: ["cv2", "vit_b"],
       },
       {
-        needs: ["iopaint/inpaint", "iopaint/upscale", "iopaint/remove_background", "iopaint/restore_faces"],
+        needs: [
+          "iopaint/inpaint",
+          "iopaint/upscale",
+          "iopaint/remove_background",
+          "iopaint/restore_faces",
+          "iopaint/segment",
+        ],
       },
     ]);
   });
@@ -231,6 +237,39 @@ describe("engine", () => {
     });
     const [output] = await engine.run(task, newContext().context);
     expect(await sharp(output?.path).metadata()).toMatchObject({ format: "png", ...expected });
+  });
+
+  describe("D2 segment", () => {
+    const clicks = [
+      { x: 30, y: 40, mode: "include" },
+      { x: 90, y: 20, mode: "include" },
+      { x: 36, y: 40, mode: "exclude" },
+    ];
+
+    test("the mask has the picture's size and shows each click at its pixel", async () => {
+      const server = await scene.startServer();
+      const { engine } = await scene.openEngine([server]);
+      const image = await drawPicture(scene.folder, "clear.png", 4);
+      const task = await scene.newTask("segment", { inputs: { image }, params: { clicks } });
+      const [output] = await engine.run(task, newContext().context);
+      if (!output) throw new Error("no output");
+      expect(await sharp(output.path).metadata()).toMatchObject({ format: "png", ...size, channels: 1 });
+      const grey = await greyOf(output.path);
+      const at = (x: number, y: number) => grey[y * size.width + x];
+      // The simulator selects discs of 12 pixels: the third click takes away what it overlaps.
+      expect([at(90, 20), at(20, 40), at(30, 40), at(36, 40), at(60, 70)]).toEqual([255, 255, 0, 0, 0]);
+      expect(new Set(grey)).toEqual(new Set([0, 255]));
+      expect(server.stats().plugins).toEqual({ InteractiveSeg: 1 });
+    });
+
+    test("an empty selection is told, and its server is not blamed", async () => {
+      const { engine, pool } = await scene.openEngine([await scene.startServer()]);
+      const image = await drawPicture(scene.folder, "photo.jpg");
+      const same = [{ ...clicks[0] }, { ...clicks[0], mode: "exclude" }];
+      const task = await scene.newTask("segment", { inputs: { image }, params: { clicks: same } });
+      await expect(engine.run(task, newContext().context)).rejects.toMatchObject({ code: "mask_empty" });
+      expect(pool.list()[0]?.state).toBe("healthy");
+    });
   });
 
   test("D1 faces are restored by whichever plugin the server has", async () => {

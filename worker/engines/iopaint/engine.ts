@@ -5,7 +5,13 @@ import { AppError, toAppError } from "@atelier/server/platform";
 import { orAborted } from "../../loop.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask, ServerLease } from "../port.ts";
-import { type IopaintRun, prepareInpaint, preparePlugin, type PrepareRun } from "./prepare.ts";
+import {
+  type IopaintRun,
+  prepareInpaint,
+  preparePlugin,
+  type PrepareRun,
+  prepareSegment,
+} from "./prepare.ts";
 
 type Pool = Pick<ServerPool, "acquire" | "report" | "noteTaken">;
 
@@ -22,13 +28,18 @@ const startShare = 0.05;
 const endShare = 0.95;
 
 /** Keys of the message catalogue `stages`. */
-const stageByKind: Partial<Record<JobKind, string>> = { upscale: "tile", remove_background: "edge" };
+const stageByKind: Partial<Record<JobKind, string>> = {
+  upscale: "tile",
+  remove_background: "edge",
+  segment: "segment",
+};
 
 const prepareByKind: Partial<Record<JobKind, PrepareRun>> = {
   inpaint: prepareInpaint,
   upscale: preparePlugin("upscale"),
   remove_background: preparePlugin("remove_background"),
   restore_faces: preparePlugin("restore_faces"),
+  segment: prepareSegment,
 };
 
 /**

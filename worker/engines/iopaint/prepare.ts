@@ -1,13 +1,22 @@
 import path from "node:path";
 import sharp from "sharp";
+import { z } from "zod";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { AppError } from "@atelier/server/platform";
-import { pluginsByKind } from "../../servers/index.ts";
+import { pluginsByKind, segmentPlugin } from "../../servers/index.ts";
 import { inputPath } from "../local/run-context.ts";
-import { byteAt, type Mask } from "../local/raster/grid.ts";
+import { byteAt, type Mask, maskWhere } from "../local/raster/grid.ts";
 import { type Picture, readMask, readPicture, writeMask, writePng, writeSharp } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
-import { type CallOptions, inpaint, type IopaintServer, readServerConfig, runPlugin } from "./routes.ts";
+import {
+  type CallOptions,
+  inpaint,
+  type IopaintServer,
+  type PluginClick,
+  readServerConfig,
+  runMaskPlugin,
+  runPlugin,
+} from "./routes.ts";
 
 /** One request to a server, and how the result is made from its answer. */
 export interface IopaintRun {
@@ -67,6 +76,33 @@ export function preparePlugin(kind: PluginKind): PrepareRun {
       },
     };
   };
+}
+
+/** A selection by clicks: the result is a mask of the picture's size, white = selected. */
+export const prepareSegment: PrepareRun = async (task) => {
+  const { png: image, ...size } = await preparePicture(inputPath(task, "image"));
+  const request = { plugin: segmentPlugin, image, clicks: clicksOf(task.params) };
+  return {
+    request: (server, options) => runMaskPlugin(server, request, options),
+    async finish(answer, file) {
+      const { data, channels } = await readResult(answer, size);
+      if (channels !== 4) throw new AppError("engine_failed", "The server's mask has no transparency.");
+      const mask = maskWhere(size, (i) => byteAt(data, i * 4 + 3) >= leastSelectedAlpha);
+      if (!mask.data.includes(1)) throw new AppError("mask_empty", "Nothing was found at these points.");
+      await writeMask(mask, file);
+    },
+  };
+};
+
+/** Selected pixels are shown at 73 % there, the others at 0. */
+const leastSelectedAlpha = 96;
+
+const clicksSchema = z.array(
+  z.object({ x: z.number(), y: z.number(), mode: z.enum(["include", "exclude"]) }),
+);
+
+function clicksOf({ clicks }: Readonly<Record<string, unknown>>): PluginClick[] {
+  return clicksSchema.parse(clicks).map(({ x, y, mode }) => [x, y, mode === "include" ? 1 : 0]);
 }
 
 function scaleOf({ scale }: Readonly<Record<string, unknown>>): number {

@@ -88,16 +88,42 @@ export function runPlugin(
   return call(server, request, options);
 }
 
+/** A point in whole pixels of the image; 1 includes, 0 excludes. */
+export type PluginClick = readonly [x: number, y: number, include: 0 | 1];
+
+interface MaskPluginRequest extends Pick<PluginRequest, "plugin" | "image"> {
+  readonly clicks: readonly PluginClick[];
+}
+
+/** Runs a plugin that selects by clicks. Throws `node_missing` when the server does not have the plugin. */
+export function runMaskPlugin(
+  server: IopaintServer,
+  { plugin, image, clicks }: MaskPluginRequest,
+  options: CallOptions,
+): Promise<Buffer> {
+  const json = { name: plugin, image: image.toString("base64"), clicks };
+  return call(server, { route: "run_plugin_gen_mask", json, maxBytes: maxPictureBytes }, options);
+}
+
+const pluginSchema = z.object({
+  name: foreignText,
+  support_gen_image: z.boolean().default(false),
+  support_gen_mask: z.boolean().default(false),
+});
+
 const serverConfigSchema = z.object({
-  plugins: z.array(z.object({ name: foreignText, support_gen_image: z.boolean().default(false) })),
+  plugins: z.array(pluginSchema),
   removeBGModel: foreignText.nullish(),
   realesrganModel: foreignText.nullish(),
+  interactiveSegModel: foreignText.nullish(),
 });
 
 /** The plugins that the server was started with. */
 interface IopaintConfig {
   /** Names of the plugins that return pictures, such as `RealESRGAN`. */
   readonly plugins: readonly string[];
+  /** Names of the plugins that return masks, such as `InteractiveSeg`. */
+  readonly maskPlugins: readonly string[];
   /** Models of these plugins. */
   readonly pluginModels: readonly string[];
 }
@@ -105,11 +131,17 @@ interface IopaintConfig {
 export async function readServerConfig(server: IopaintServer, options: CallOptions): Promise<IopaintConfig> {
   const config = await readJson(server, { route: "server-config", schema: serverConfigSchema }, options);
   const plugins = config.plugins.filter((plugin) => plugin.support_gen_image).map(({ name }) => name);
-  const modelByPlugin = { RemoveBG: config.removeBGModel, RealESRGAN: config.realesrganModel };
+  const maskPlugins = config.plugins.filter((plugin) => plugin.support_gen_mask).map(({ name }) => name);
+  const modelByPlugin = {
+    RemoveBG: config.removeBGModel,
+    RealESRGAN: config.realesrganModel,
+    InteractiveSeg: config.interactiveSegModel,
+  };
   return {
     plugins,
+    maskPlugins,
     pluginModels: Object.entries(modelByPlugin).flatMap(([name, model]) =>
-      model && plugins.includes(name) ? [model] : [],
+      model && [...plugins, ...maskPlugins].includes(name) ? [model] : [],
     ),
   };
 }

@@ -54,10 +54,12 @@ export async function takeAllSessions(url: string): Promise<Hoard> {
   const takeSeveral = () => Promise.all(Array.from({ length: crowd }, () => takeOne(url, held)));
   for (;;) {
     while ((await takeSeveral()).includes(true));
-    const ended = await held[0]?.query(
+    const [admin] = held;
+    if (!admin) throw new Error("another client has every session");
+    const ended = await admin.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name <> 'hoard' and backend_type = 'client backend'",
     );
-    if (ended?.rows.length === 0) return { free };
+    if (ended.rows.length === 0) return { free };
   }
 }
 

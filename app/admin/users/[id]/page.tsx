@@ -1,0 +1,17 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { UserPage } from "../user.tsx";
+
+interface Props {
+  readonly params: Promise<{ readonly id: string }>;
+}
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("admin");
+  return { title: t("pages.users") };
+}
+
+export default async function AdminUserPage({ params }: Props) {
+  const { id } = await params;
+  return <UserPage id={id} />;
+}

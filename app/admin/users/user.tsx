@@ -1,0 +1,286 @@
+"use client";
+import { KeyRound, ShieldCheck, ShieldOff, UserRoundCheck, UserRoundX } from "lucide-react";
+import { useFormatter, useTranslations } from "next-intl";
+import Link from "next/link";
+import { useRouter } from "next/navigation";
+import { type FormEvent, type ReactNode, useState } from "react";
+import type { UserFigures } from "@atelier/server/monitoring";
+import { api } from "../../client/api.ts";
+import { useMe } from "../../client/queries.ts";
+import { PageHeader } from "../../frame/frame.tsx";
+import { Button, buttonStyle } from "../../ui/button.tsx";
+import { Facts, Progress } from "../../ui/display.tsx";
+import { Field } from "../../ui/fields.tsx";
+import { toastDone } from "../../ui/toasts.tsx";
+import { ConfirmButton, OneTimeLink, useAdminAction } from "../controls.tsx";
+import { LiveData, useLiveQuery } from "../live.tsx";
+import { Panel, useAgo, useSize } from "../parts.tsx";
+import { UserChips } from "./users.tsx";
+
+interface Props {
+  readonly user: UserFigures;
+}
+
+function UserFacts({ user }: Props) {
+  const t = useTranslations("admin.users");
+  const format = useFormatter();
+  const ago = useAgo();
+  return (
+    <Panel title={t("facts")}>
+      <Facts
+        rows={[
+          [t("role"), <UserChips key="chips" user={user} />],
+          [t("email"), user.email ?? "–"],
+          [t("joined"), format.dateTime(new Date(user.createdAt), { dateStyle: "medium" })],
+          [t("seen"), user.seenMs === null ? t("never") : ago(user.seenMs)],
+          [t("pictures"), format.number(user.images)],
+          [t("open"), format.number(user.openJobs)],
+          [
+            t("jobs"),
+            <Link key="jobs" href={`/admin/jobs?owner=${user.id}`} className="underline underline-offset-4">
+              {format.number(user.jobs)}
+              <span className="sr-only">{` · ${t("showJobs", { name: user.name })}`}</span>
+            </Link>,
+          ],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function ActRow({ text, children }: { readonly text: string; readonly children: ReactNode }) {
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 py-3">
+      <p className="max-w-[52ch] text-xs text-quiet">{text}</p>
+      {children}
+    </li>
+  );
+}
+
+function SuspendRow({ user: { id, name, state } }: Props) {
+  const t = useTranslations("admin.users");
+  const suspend = useAdminAction(async () => {
+    const { cancelledJobs } = await api.admin.users.suspend.mutate({ id });
+    toastDone(t("suspended", { jobs: cancelledJobs }));
+  });
+  const unsuspend = useAdminAction(() => api.admin.users.unsuspend.mutate({ id }));
+  if (state === "suspended")
+    return (
+      <ActRow text={t("unsuspendText")}>
+        <Button size="small" disabled={unsuspend.isPending} onClick={() => unsuspend.mutate()}>
+          <UserRoundCheck aria-hidden />
+          {t("unsuspend")}
+        </Button>
+      </ActRow>
+    );
+  return (
+    <ActRow text={t("suspendText")}>
+      <ConfirmButton
+        label={t("suspendNamed", { name })}
+        question={t("suspendAsk")}
+        confirm={t("suspendYes")}
+        isPending={suspend.isPending}
+        onConfirm={() => suspend.mutate()}
+      >
+        <UserRoundX aria-hidden />
+        {t("suspend")}
+      </ConfirmButton>
+    </ActRow>
+  );
+}
+
+function RoleRow({ user: { id, name, role } }: Props) {
+  const t = useTranslations("admin.users");
+  const isAdmin = role === "admin";
+  const change = useAdminAction(() =>
+    api.admin.users.setRole.mutate({ id, role: isAdmin ? "user" : "admin" }),
+  );
+  const key = isAdmin ? "demote" : "promote";
+  return (
+    <ActRow text={t(`${key}Text`)}>
+      <ConfirmButton
+        label={t(`${key}Named`, { name })}
+        question={t(`${key}Ask`)}
+        confirm={t(`${key}Yes`)}
+        isPending={change.isPending}
+        onConfirm={() => change.mutate()}
+      >
+        {isAdmin ? <ShieldOff aria-hidden /> : <ShieldCheck aria-hidden />}
+        {t(key)}
+      </ConfirmButton>
+    </ActRow>
+  );
+}
+
+function PasswordRow({ user: { id } }: Props) {
+  const t = useTranslations("admin.users");
+  const [link, setLink] = useState<string | null>(null);
+  const create = useAdminAction(async () => {
+    const { token } = await api.admin.users.createResetLink.mutate({ id });
+    setLink(`${window.location.origin}/sign-in/new-password#${token}`);
+  });
+  return (
+    <>
+      <ActRow text={t("resetText")}>
+        <Button size="small" disabled={create.isPending} onClick={() => create.mutate()}>
+          <KeyRound aria-hidden />
+          {t("reset")}
+        </Button>
+      </ActRow>
+      {link === null ? null : (
+        <li className="py-3">
+          <OneTimeLink text={t("resetShown")} link={link} onDone={() => setLink(null)} />
+        </li>
+      )}
+    </>
+  );
+}
+
+const bytesPerMb = 1_048_576;
+
+function QuotaPanel({ user: { id, usedBytes, limitBytes, quotaBytes } }: Props) {
+  const t = useTranslations("admin.users");
+  const size = useSize();
+  const [text, setText] = useState(quotaBytes === null ? "" : String(quotaBytes / bytesPerMb));
+  const save = useAdminAction(async () => {
+    const wanted = text.trim() === "" ? null : Math.round(Number(text) * bytesPerMb);
+    await api.admin.users.setQuota.mutate({ id, quotaBytes: wanted });
+    toastDone(t("quotaSaved"));
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  const used = t("used", { used: size(usedBytes), limit: size(limitBytes) });
+  return (
+    <Panel title={t("space")} aside={used}>
+      <Progress value={Math.min(1, usedBytes / Math.max(1, limitBytes))} label={t("space")} />
+      <form onSubmit={submit} className="mt-4 flex max-w-sm items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <Field
+            name="quota"
+            label={t("quota")}
+            hint={t("quotaHint")}
+            type="number"
+            min={0}
+            step="any"
+            value={text}
+            onValueChange={setText}
+          />
+        </div>
+        <Button type="submit" className="mb-6 h-10" disabled={save.isPending}>
+          {t("saveQuota")}
+        </Button>
+      </form>
+    </Panel>
+  );
+}
+
+function DeletePanel({ user }: Props) {
+  const t = useTranslations("admin.users");
+  return (
+    <Panel title={t("delete")}>
+      {useIsMe(user) ? (
+        <Link href="/settings" className="text-xs underline underline-offset-4">
+          {t("deleteSelf")}
+        </Link>
+      ) : (
+        <DeleteForm user={user} />
+      )}
+    </Panel>
+  );
+}
+
+function DeleteForm({ user: { id, email, role } }: Props) {
+  const t = useTranslations("admin.users");
+  const router = useRouter();
+  const wanted = role === "guest" ? "delete" : (email ?? "");
+  const [typed, setTyped] = useState("");
+  const remove = useAdminAction(async () => {
+    const { isGone } = await api.admin.users.remove.mutate({ id, confirm: typed });
+    toastDone(isGone ? t("deleted") : t("deleting"));
+    router.push("/admin/users");
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    remove.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="flex max-w-sm flex-col items-start gap-3">
+      <p className="text-xs text-quiet">{t("deleteText")}</p>
+      <div className="w-full">
+        <Field
+          name="confirm"
+          label={t("deleteType", { text: wanted })}
+          autoComplete="off"
+          spellCheck={false}
+          value={typed}
+          onValueChange={setTyped}
+        />
+      </div>
+      <Button
+        type="submit"
+        look="danger"
+        disabled={remove.isPending || typed.trim().toLowerCase() !== wanted.toLowerCase()}
+      >
+        {remove.isPending ? t("deleteBusy") : t("deleteYes")}
+      </Button>
+    </form>
+  );
+}
+
+/** Oneself is neither suspended nor deleted here. */
+function useIsMe({ id }: UserFigures): boolean {
+  return useMe()?.id === id;
+}
+
+function UserActs({ user }: Props) {
+  const t = useTranslations("admin.users");
+  const isMe = useIsMe(user);
+  const isAccount = user.role === "admin" || user.role === "user";
+  return (
+    <Panel title={t("access")}>
+      <ul className="divide-y divide-line border-y border-line">
+        {isMe ? null : <SuspendRow user={user} />}
+        {isAccount && user.state === "active" ? <RoleRow user={user} /> : null}
+        {isAccount ? <PasswordRow user={user} /> : null}
+      </ul>
+    </Panel>
+  );
+}
+
+/** One user: what the studio knows, and what an admin may do. */
+export function UserPage({ id }: { readonly id: string }) {
+  const t = useTranslations("admin.users");
+  const query = useLiveQuery(["users", "one", id], () => api.admin.users.get.query({ id }));
+  const { data } = query;
+  return (
+    <>
+      <PageHeader title={data === undefined || data.name === "" ? t("nameless") : data.name}>
+        <Link href="/admin/users" className={buttonStyle("quiet", "small")}>
+          {t("all")}
+        </Link>
+      </PageHeader>
+      <div className="max-w-[960px] px-4 pb-10 sm:px-6 wide:px-8">
+        <LiveData query={query}>
+          {(user) => (
+            <div className="grid items-start gap-x-12 gap-y-8 md:grid-cols-2">
+              <UserFacts user={user} />
+              {user.state === "deleted" || user.role === "service" ? (
+                <p className="text-sm text-quiet">
+                  {t(`fixed.${user.role === "service" ? "service" : "deleted"}`)}
+                </p>
+              ) : (
+                <>
+                  <UserActs user={user} />
+                  <QuotaPanel key={String(user.quotaBytes)} user={user} />
+                  <DeletePanel user={user} />
+                </>
+              )}
+            </div>
+          )}
+        </LiveData>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import type { ImageView } from "@atelier/server/images";
+import type { JobView } from "@atelier/server/jobs";
+import { api, newId } from "../client/api.ts";
+import { imageUrl } from "../client/remix.ts";
+import { hasEnded, live } from "../live/store.ts";
+import { type Click, readSelection, type Selection } from "./selection.ts";
+
+/**
+ * Has a server select what the clicks mean; null when the job was cancelled elsewhere. Aborting cancels the job. Throws the
+ * failure of the request or of the job.
+ */
+export async function requestSelection(
+  image: ImageView,
+  clicks: readonly Click[],
+  signal: AbortSignal,
+): Promise<Selection | null> {
+  const { id } = await api.jobs.submit.mutate({
+    kind: "segment",
+    retention: "ephemeral",
+    inputs: { image: image.id },
+    params: { clicks: [...clicks] },
+    idempotencyKey: newId(),
+  });
+  try {
+    const { error, outputs } = await waitForEnd(id, signal);
+    if (error !== null) throw Object.assign(new Error(error.message), { code: error.code });
+    const [mask] = outputs;
+    return mask === undefined ? null : await fetchSelection(mask.imageId, { image, clicks, signal });
+  } finally {
+    void discard(id);
+  }
+}
+
+interface Fetching {
+  readonly image: ImageView;
+  readonly clicks: readonly Click[];
+  readonly signal: AbortSignal;
+}
+
+async function fetchSelection(maskId: string, { image, clicks, signal }: Fetching): Promise<Selection> {
+  const response = await fetch(imageUrl(maskId, "original"), { signal });
+  if (!response.ok) throw await response.json();
+  return readSelection(await response.blob(), image, clicks);
+}
+
+/** The job when it has ended, by the live stream of the page. */
+async function waitForEnd(id: string, signal: AbortSignal): Promise<JobView> {
+  signal.throwIfAborted();
+  live.put(await api.jobs.get.query({ id }));
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      const job = live.job(id);
+      if (job !== undefined && hasEnded(job)) settle(() => resolve(job));
+    };
+    const stop = () => settle(() => reject(signal.reason));
+    const unwatch = live.watchJob(id, look);
+    const settle = (finish: () => void) => {
+      unwatch();
+      signal.removeEventListener("abort", stop);
+      finish();
+    };
+    signal.addEventListener("abort", stop);
+    look();
+    if (signal.aborted) stop();
+  });
+}
+
+/** Ends the job and removes it with its mask. What fails here the server does itself after a while. */
+async function discard(id: string): Promise<void> {
+  try {
+    const job = live.job(id);
+    if (job === undefined || !hasEnded(job)) {
+      await api.jobs.cancel.mutate({ id });
+      await waitForEnd(id, new AbortController().signal);
+    }
+    await fetch(`/api/v1/jobs/${id}/ack`, { method: "POST" });
+  } catch {
+    // Offline, or removed by another tab.
+  }
+}

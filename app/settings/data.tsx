@@ -1,0 +1,126 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import { Download, Trash2 } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { api } from "../client/api.ts";
+import { failureOf, useFailureText } from "../client/failures.ts";
+import { authClient } from "../client/session.ts";
+import { announceSignOut } from "../live/channel.ts";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { Field } from "../ui/fields.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { SettingsSection } from "./section.tsx";
+
+/** The server asks for this word. */
+const deletionWord = "delete";
+
+/** Deletes the account; then every tab of this browser leaves. */
+function useDeleteAccount() {
+  return useMutation({
+    mutationFn: async (password: string | undefined) => {
+      await api.account.remove.mutate({ confirm: deletionWord, password });
+      // The session is gone already: this only drops the cookie.
+      await authClient.signOut().catch(() => undefined);
+    },
+    onSuccess: announceSignOut,
+  });
+}
+
+function useProblem(): (error: unknown) => string {
+  const t = useTranslations("settings");
+  const textOf = useFailureText();
+  return (error) => {
+    const failure = failureOf(error);
+    if (failure.code === "forbidden") return t("deleteWrong");
+    if (failure.code === "conflict") return t("onlyAdmin");
+    const { title, advice } = textOf(failure);
+    return `${title}. ${advice}`;
+  };
+}
+
+interface FormProps {
+  readonly isGuest: boolean;
+  readonly onClose: () => void;
+}
+
+function DeleteForm({ isGuest, onClose }: FormProps) {
+  const t = useTranslations("settings");
+  const problemOf = useProblem();
+  const [password, setPassword] = useState("");
+  const [typed, setTyped] = useState("");
+  const remove = useDeleteAccount();
+  const isTyped = typed.trim().toLowerCase() === deletionWord;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    remove.mutate(isGuest ? undefined : password);
+  };
+  return (
+    <form method="post" onSubmit={submit} className="flex flex-col gap-4">
+      <p className="text-sm text-quiet">{t(isGuest ? "deleteGuestText" : "deleteText")}</p>
+      {isGuest ? null : (
+        <Field
+          name="delete-password"
+          label={t("deletePassword")}
+          type="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onValueChange={setPassword}
+        />
+      )}
+      <Field
+        name="delete-word"
+        label={t("deleteType")}
+        autoComplete="off"
+        spellCheck={false}
+        required
+        value={typed}
+        onValueChange={setTyped}
+      />
+      {remove.isError ? (
+        <p role="alert" className="text-xs text-fail">
+          {problemOf(remove.error)}
+        </p>
+      ) : null}
+      <div className="mt-2 flex flex-wrap justify-end gap-2">
+        <Button look="quiet" onClick={onClose}>
+          {t("deleteKeep")}
+        </Button>
+        <Button type="submit" look="danger" disabled={!isTyped || remove.isPending}>
+          {remove.isPending ? t("deleteBusy") : t("deleteConfirm")}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Export of everything, and the end of the account; for guests as well. */
+export function DataSection({ isGuest }: { readonly isGuest: boolean }) {
+  const t = useTranslations("settings");
+  const [isAsking, setAsking] = useState(false);
+  const title = t(isGuest ? "deleteGuest" : "deleteAccount");
+  return (
+    <SettingsSection id="data" title={t("data")} text={t("dataText")}>
+      <div className="flex max-w-[640px] flex-col items-start gap-6">
+        <div className="flex flex-col items-start gap-2">
+          <a href="/api/v1/account/export" download className={buttonStyle("plain")}>
+            <Download aria-hidden />
+            {t("export")}
+          </a>
+          <p className="max-w-[60ch] text-xs text-quiet">{t("exportText")}</p>
+        </div>
+        <div className="flex flex-col items-start gap-2">
+          <Button look="danger" onClick={() => setAsking(true)}>
+            <Trash2 aria-hidden />
+            {title}
+          </Button>
+          <p className="max-w-[60ch] text-xs text-quiet">{t(isGuest ? "deleteGuestText" : "deleteText")}</p>
+        </div>
+      </div>
+      <Dialog open={isAsking} onOpenChange={setAsking} title={title}>
+        <DeleteForm isGuest={isGuest} onClose={() => setAsking(false)} />
+      </Dialog>
+    </SettingsSection>
+  );
+}

@@ -1,0 +1,13 @@
+import type { Metadata } from "next";
+import { getTranslations } from "next-intl/server";
+import { NewPassword } from "./new-password.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("signIn.newPassword");
+  return { title: t("title") };
+}
+
+/** Where the link leads that an admin hands to a user who forgot the password. */
+export default function NewPasswordPage() {
+  return <NewPassword />;
+}

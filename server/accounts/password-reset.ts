@@ -1,0 +1,75 @@
+import { createHash, randomBytes } from "node:crypto";
+import { and, eq, gt, isNull } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { hashPassword, requirePassword, setPassword } from "./accounts.ts";
+import { isReservedEmail } from "./auth.ts";
+
+const { passwordResets, users } = schema;
+
+/** A link works for this long. */
+export const resetLinkHours = 24;
+const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
+
+/** A link to a new password, for the user to whom an admin hands it over. */
+export interface ResetLink {
+  /** Returned once; the database holds its hash. */
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+/**
+ * Makes a one-time link with which a user sets a new password; earlier links of the user end. The password of today
+ * works until then. Throws `not_found`, and `conflict` for a user who signs in without a password.
+ */
+export async function createResetLink({ db }: Services, { userId }: { userId: string }): Promise<ResetLink> {
+  const token = randomBytes(24).toString("base64url");
+  const expiresAt = new Date(Date.now() + resetLinkHours * 3_600_000);
+  await db.transaction(async (tx) => {
+    // Of two links at once the second ends the first, and a user who is being deleted gets none.
+    const [user] = await tx
+      .select({ email: users.email })
+      .from(users)
+      .where(and(eq(users.id, userId), isNull(users.deletedAt)))
+      .for("update");
+    if (!user) throw new AppError("not_found");
+    if (isReservedEmail(user.email))
+      throw new AppError("conflict", "This user has no e-mail address to sign in with, and so no password.");
+    await tx.delete(passwordResets).where(eq(passwordResets.userId, userId));
+    await tx.insert(passwordResets).values({ id: newId(), tokenHash: hashOf(token), userId, expiresAt });
+  });
+  return { token, expiresAt: expiresAt.toISOString() };
+}
+
+/**
+ * Sets the password of the user whose link this is, and ends all of the user's sessions. Of two calls at once one succeeds. Throws
+ * `bad_request` for a password that is too short or too long (the link still works then), `not_found` for a link that was
+ * used, has expired or never existed.
+ */
+export async function spendResetLink(
+  services: Services,
+  { token, password }: { readonly token: string; readonly password: string },
+): Promise<void> {
+  requirePassword(password);
+  const isValid = and(eq(passwordResets.tokenHash, hashOf(token)), gt(passwordResets.expiresAt, new Date()));
+  const unknown = new AppError("not_found", "This link was used or has expired. Ask an admin for a new one.");
+  // Asked before the hash, which takes long on purpose: anybody may call this.
+  if ((await services.db.$count(passwordResets, isValid)) === 0) throw unknown;
+  const hash = await hashPassword(services, password);
+  await services.db.transaction(async (tx) => {
+    // The user first, as whoever suspends or deletes the user does: the other way round would deadlock.
+    await tx
+      .select({ id: users.id })
+      .from(users)
+      .innerJoin(passwordResets, eq(passwordResets.userId, users.id))
+      .where(isValid)
+      .for("update", { of: users });
+    const [taken] = await tx
+      .delete(passwordResets)
+      .where(isValid)
+      .returning({ userId: passwordResets.userId });
+    if (!taken) throw unknown;
+    await setPassword(tx, { userId: taken.userId, hash });
+  });
+}

@@ -1,0 +1,39 @@
+/** How a table holds rows about a user. */
+interface UserTable {
+  /** Column with the user's id. */
+  readonly column: string;
+  /** What happens to the rows when the user is deleted. */
+  readonly onDelete: "removed" | "unnamed";
+  /** How the rows get into the export of the user's data; `rows`: as they are, without the columns of `secrets`. */
+  readonly inExport: "rows" | "pictures" | "jobs";
+  /** Hashes and tokens: worth nothing to the user and something to a thief. */
+  readonly secrets?: readonly string[];
+}
+
+/**
+ * Every table with a user's rows, for the deletion and the export of a user's data; `mergeGuest` moves or drops the same
+ * tables. A test compares this list with the database, so that no new table is forgotten. What hangs on jobs and pictures
+ * goes with them.
+ */
+export const userTables: Readonly<Record<string, UserTable>> = {
+  users: { column: "id", onDelete: "removed", inExport: "rows" },
+  sessions: { column: "user_id", onDelete: "removed", inExport: "rows", secrets: ["token"] },
+  credentials: {
+    column: "user_id",
+    onDelete: "removed",
+    inExport: "rows",
+    secrets: ["password", "access_token", "refresh_token", "id_token"],
+  },
+  api_keys: { column: "reference_id", onDelete: "removed", inExport: "rows", secrets: ["key"] },
+  client_users: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  client_files: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  password_resets: { column: "user_id", onDelete: "removed", inExport: "rows", secrets: ["token_hash"] },
+  invitations: { column: "created_by", onDelete: "unnamed", inExport: "rows", secrets: ["token_hash"] },
+  images: { column: "owner_id", onDelete: "removed", inExport: "pictures" },
+  direct_uploads: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  jobs: { column: "owner_id", onDelete: "removed", inExport: "jobs" },
+  idempotency_keys: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  queue_turns: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  consents: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  server_drains: { column: "requested_by", onDelete: "unnamed", inExport: "rows" },
+};

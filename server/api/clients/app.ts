@@ -1,0 +1,40 @@
+import { Hono } from "hono";
+import { AppError } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { logRequests } from "../http/request-log.ts";
+import { problemResponse } from "../http/route.ts";
+import { iopaintApi } from "./iopaint.ts";
+import { jobServerApi } from "./job-server.ts";
+import { lamaApi } from "./lama.ts";
+import { type ClientApi, mountClientApi } from "./route.ts";
+
+interface Mount {
+  readonly api: ClientApi;
+  readonly prefix: string;
+}
+
+/** What is served outside of /api/v1 for programs of others. The access tests read this table. */
+export const clientMounts: readonly Mount[] = [
+  { api: jobServerApi, prefix: "" },
+  { api: iopaintApi, prefix: "/iopaint/api/v1" },
+  { api: lamaApi, prefix: "/iopaint" },
+  // At the root their paths are those of a server that stands alone.
+  { api: { ...lamaApi, isSwitched: true }, prefix: "" },
+];
+
+const appByServices = new WeakMap<Services, Hono>();
+
+/** Answers a request of a program that was written for another server. */
+export function handleClients(services: Services, request: Request): Promise<Response> | Response {
+  const app = appByServices.get(services) ?? createClientsApp(services);
+  appByServices.set(services, app);
+  return app.fetch(request);
+}
+
+export function createClientsApp(services: Services): Hono {
+  const app = new Hono();
+  logRequests(app, services);
+  app.notFound(() => problemResponse(new AppError("not_found")));
+  for (const mount of clientMounts) mountClientApi(app, services, mount);
+  return app;
+}

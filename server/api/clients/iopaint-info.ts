@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { readCapabilities } from "../../jobs/index.ts";
+import { AppError } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { readBody } from "./picture-bodies.ts";
+import { pluginJob, unknownPlugin } from "./picture-jobs.ts";
+import type { ClientRoute } from "./route.ts";
+
+/** What the model that needs no prompt is called: the name that every client knows. */
+export const eraseModel = "lama";
+const promptModel = "inpaint-with-prompt";
+
+function modelInfo(name: string) {
+  const needsPrompt = name === promptModel;
+  return {
+    name,
+    path: name,
+    model_type: needsPrompt ? "diffusers_sd_inpaint" : "inpaint",
+    is_single_file_diffusers: false,
+    need_prompt: needsPrompt,
+    controlnets: [],
+    controlnet: null,
+    brushnets: [],
+    brushnet: null,
+    support_strength: needsPrompt,
+    support_outpainting: false,
+    support_lcm_lora: false,
+    support_controlnet: false,
+    support_brushnet: false,
+    support_powerpaint_v2: false,
+  };
+}
+
+export async function readModels(services: Services): Promise<string[]> {
+  const { items } = await readCapabilities(services);
+  const canPaint = items.some(({ kind, engines }) => kind === "inpaint" && engines.includes("comfyui"));
+  return canPaint ? [eraseModel, promptModel] : [eraseModel];
+}
+
+/** The plugin that makes masks as well as pictures. */
+export const cutOutPlugin = "RemoveBG";
+/** The plugin that makes a mask from clicks. */
+export const clickPlugin = "InteractiveSeg";
+
+/** Plugins that make pictures and whose jobs can run now. */
+export async function readPicturePlugins(services: Services): Promise<string[]> {
+  const { items } = await readCapabilities(services);
+  const names = [cutOutPlugin, "RealESRGAN", "GFPGAN"];
+  return names.filter((name) =>
+    items.some(({ kind, available }) => available && kind === pluginJob(name, 2)?.kind),
+  );
+}
+
+/** All plugins whose jobs can run now. */
+async function readPlugins(services: Services): Promise<string[]> {
+  const [names, { items }] = await Promise.all([readPicturePlugins(services), readCapabilities(services)]);
+  const canSegment = items.some(({ kind, available }) => available && kind === "segment");
+  return canSegment ? [...names, clickPlugin] : names;
+}
+
+/** The workflow chooses its own; the name is the default of the clients. */
+const samplers = ["UniPC"];
+
+/** GET server-config */
+const serverConfigRoute: ClientRoute = {
+  method: "get",
+  path: "/server-config",
+  operationId: "iopaintServerConfig",
+  async handle({ services }) {
+    const [plugins, models] = await Promise.all([readPlugins(services), readModels(services)]);
+    return Response.json({
+      plugins: plugins.map((name) => ({
+        name,
+        support_gen_image: name !== clickPlugin,
+        support_gen_mask: name === cutOutPlugin || name === clickPlugin,
+      })),
+      modelInfos: models.map(modelInfo),
+      removeBGModel: "atelier",
+      removeBGModels: ["atelier"],
+      realesrganModel: "atelier",
+      realesrganModels: ["atelier"],
+      interactiveSegModel: "atelier",
+      interactiveSegModels: ["atelier"],
+      enableFileManager: false,
+      enableAutoSaving: false,
+      enableControlnet: false,
+      controlnetMethod: null,
+      disableModelSwitch: false,
+      isDesktop: false,
+      samplers,
+    });
+  },
+};
+
+/** GET model */
+const modelRoute: ClientRoute = {
+  method: "get",
+  path: "/model",
+  operationId: "iopaintModel",
+  handle: () => Promise.resolve(Response.json(modelInfo(eraseModel))),
+};
+
+const switchSchema = z.looseObject({ name: z.string() });
+
+/** POST model: whether a request has a prompt decides which model it gets, so that nothing is switched for others. */
+const switchModelRoute: ClientRoute = {
+  method: "post",
+  path: "/model",
+  operationId: "iopaintSwitchModel",
+  async handle(input) {
+    const { name } = await readBody(input, switchSchema);
+    if (!(await readModels(input.services)).includes(name))
+      throw new AppError("no_engine", `${name} not found`);
+    return Response.json(modelInfo(name));
+  },
+};
+
+const samplersRoute: ClientRoute = {
+  method: "get",
+  path: "/samplers",
+  operationId: "iopaintSamplers",
+  handle: () => Promise.resolve(Response.json(samplers)),
+};
+
+/** The picture that an IOPaint was started with: there is none. */
+const inputImageRoute: ClientRoute = {
+  method: "get",
+  path: "/inputimage",
+  operationId: "iopaintInputImage",
+  handle: () => Promise.reject(new AppError("not_found", "Input image not found")),
+};
+
+const switchPluginSchema = z.looseObject({ plugin_name: z.string(), model_name: z.string() });
+
+/** POST switch_plugin_model: each plugin has one model. */
+const switchPluginRoute: ClientRoute = {
+  method: "post",
+  path: "/switch_plugin_model",
+  operationId: "iopaintSwitchPluginModel",
+  async handle(input) {
+    const { plugin_name: name } = await readBody(input, switchPluginSchema);
+    if (!(await readPlugins(input.services)).includes(name)) throw unknownPlugin();
+    return Response.json(null);
+  },
+};
+
+/** The routes of IOPaint that tell what the server can do. */
+export const iopaintInfoRoutes: readonly ClientRoute[] = [
+  serverConfigRoute,
+  modelRoute,
+  switchModelRoute,
+  { ...switchModelRoute, path: "/switch_model", operationId: "iopaintSwitchModelByName" },
+  switchPluginRoute,
+  samplersRoute,
+  inputImageRoute,
+];

@@ -1,0 +1,161 @@
+import { z } from "zod";
+import type { Caller } from "../../accounts/index.ts";
+import { kindParams, submit, submitWithPictures } from "../../jobs/index.ts";
+import { AppError, isAppError, toProblem } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { type MultipartRules, withParts } from "../http/multipart.ts";
+import { maxJsonBytes, readLimited } from "../requests.ts";
+import { fileRoutes } from "./files.ts";
+import { jobResultRoute } from "./job-result.ts";
+import { actFor, type ClientApi, type ClientInput, type ClientRoute, parseUserName } from "./route.ts";
+
+/** POST /jobsRedis and its elder POST /jobs: the same request and answer. */
+const jobsRedisRoute: ClientRoute = {
+  method: "post",
+  path: "/jobsRedis",
+  operationId: "clientJobsRedis",
+  handle: createTextJob,
+};
+const jobsRoute: ClientRoute = { ...jobsRedisRoute, path: "/jobs", operationId: "clientJobs" };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+async function createTextJob({ services, caller, request }: ClientInput): Promise<Response> {
+  const { prompt, styles, userId: _name, ...others } = renamed(await readFields(request));
+  const userName = parseUserName(_name);
+  const submitter = await actFor(services, caller, userName);
+  const settings = settingsOf(others);
+  const unused = Object.entries(others).filter(([name]) => !(name in settings));
+  const metadata = {
+    userId: userName,
+    ...(styles === undefined ? {} : { styles }),
+    ...Object.fromEntries(unused),
+  };
+  const params = { prompt: withStyles(prompt, styles), ...settings };
+  const job = await submitText(services, { submitter, params, metadata });
+  return Response.json({ jobId: job.id }, { status: 201 });
+}
+
+/** Spellings of older clients. */
+const oldNames: Readonly<Record<string, string>> = {
+  user_id: "userId",
+  negative_prompt: "negativePrompt",
+};
+
+function renamed(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [oldNames[name] ?? name, value]));
+}
+
+/** The old server read JSON and forms. Throws `bad_request`, `request_too_large`. */
+async function readFields(request: Request): Promise<Fields> {
+  const type = request.headers.get("content-type") ?? "";
+  const bytes = await readLimited(request, maxJsonBytes);
+  if (!bytes) throw new AppError("request_too_large");
+  const text = new TextDecoder().decode(bytes);
+  if (type.startsWith("application/x-www-form-urlencoded"))
+    return Object.fromEntries(new URLSearchParams(text));
+  try {
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+  } catch (cause) {
+    throw new AppError("bad_request", "The body is not a JSON object.", { cause });
+  }
+}
+
+/** The styles follow the prompt, as the old workers put them. A style that is no text stays in the metadata alone. */
+function withStyles(prompt: unknown, styles: unknown): unknown {
+  const list: unknown[] = Array.isArray(styles) ? styles : [styles];
+  const texts = list.filter((style): style is string => typeof style === "string" && style.trim() !== "");
+  return typeof prompt === "string" && prompt.trim() !== "" ? [prompt.trim(), ...texts].join(", ") : prompt;
+}
+
+const settingSchemas = Object.entries(kindParams.text_to_image.shape).filter(([name]) => name !== "prompt");
+
+/** Members that are settings of a text-to-image job; a value that is none of ours stays in the metadata. */
+function settingsOf(fields: Fields): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
+  for (const [name, schema] of settingSchemas) {
+    const value = fields[name];
+    // Forms have texts alone.
+    const number = typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;
+    const parsed = [value, number]
+      .map((candidate) => schema.safeParse(candidate))
+      .find(({ success }) => success);
+    if (parsed?.data !== undefined) settings[name] = parsed.data;
+  }
+  return settings;
+}
+
+interface TextJob {
+  readonly submitter: Caller;
+  readonly params: Fields;
+  readonly metadata: Fields;
+}
+
+/** Settings that the chosen workflow does not take are left to it: the client does not know the workflow. */
+async function submitText(
+  services: Services,
+  { submitter, params, metadata }: TextJob,
+): Promise<{ id: string }> {
+  const request = { kind: "text_to_image", retention: "ephemeral", metadata };
+  try {
+    return await submit(services, { ...request, params }, { submitter });
+  } catch (error) {
+    if (!isAppError(error) || error.code !== "workflow_params") throw error;
+    const { prompt, ...settings } = params;
+    const kept = { ...request, metadata: { ...settings, ...metadata }, params: { prompt } };
+    return submit(services, kept, { submitter });
+  }
+}
+
+const outfitRules: MultipartRules = {
+  files: { personImage: 1, garmentImage: 1 },
+  fields: 32,
+  fieldBytes: 8_192,
+};
+
+/** POST /jobChangeOutfit: both pictures and the job are stored in one transaction. */
+const jobChangeOutfitRoute: ClientRoute = {
+  method: "post",
+  path: "/jobChangeOutfit",
+  operationId: "clientJobChangeOutfit",
+  handle: ({ services, caller, request }) =>
+    withParts(services, { request, rules: outfitRules }, async ({ files, fields }) => {
+      const { userId, consent, ...others } = renamed(Object.fromEntries(fields));
+      const userName = parseUserName(userId);
+      const [person, garment] = ["personImage", "garmentImage"].map((name) =>
+        files.find(({ part }) => part === name),
+      );
+      if (!person || !garment)
+        throw new AppError("bad_request", "personImage and garmentImage are required, each as a file.");
+      const submitter = await actFor(services, caller, userName);
+      const job = await submitWithPictures(services, {
+        submitter,
+        signal: request.signal,
+        pictures: [
+          { role: "person", bytes: person.path, name: person.name },
+          { role: "garment", bytes: garment.path, name: garment.name },
+        ],
+        request: {
+          kind: "outfit_change",
+          retention: "ephemeral",
+          // These clients have no field for it: who opens EXISTING_CLIENTS states it for them, see docs/clients.md.
+          params: consent === "false" || consent === "0" ? {} : { consent: true },
+          metadata: { userId: userName, ...others },
+        },
+      });
+      return Response.json({ jobId: job.id }, { status: 201 });
+    }),
+};
+
+/** The old server's clients read `error`; ours read the members of a problem. */
+function errorResponse(error: AppError): Response {
+  const { status, headers, body } = toProblem(error);
+  return new Response(JSON.stringify({ ...body, error: error.message }), { status, headers });
+}
+
+/** The HTTP API of the old job server. */
+export const jobServerApi: ClientApi = {
+  routes: [jobsRedisRoute, jobsRoute, jobChangeOutfitRoute, jobResultRoute, ...fileRoutes],
+  isSwitched: true,
+  errorResponse,
+};

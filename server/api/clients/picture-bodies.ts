@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { createTurns, uploadLimits } from "../../images/index.ts";
+import { AppError, issuesOf } from "../../platform/index.ts";
+import { maxJsonBytes, readLimited } from "../requests.ts";
+import type { ClientInput } from "./route.ts";
+
+/** A picture and its mask in base64, and the settings. */
+const maxBodyBytes = 2 * Math.ceil((uploadLimits.sizeBytes * 4) / 3) + maxJsonBytes;
+/** A body that takes longer gives its turn back. */
+const bodyMs = 60_000;
+
+/** Bodies that are in memory at once, two of one user, so that slow ones of a few users do not hold up the others. */
+const takeBodyTurn = createTurns({ slots: 8, heavySlots: 8, ownerSlots: 2 });
+
+/** Base64, with or without the head of a data address. */
+export const pictureSchema = z
+  .string()
+  .min(1)
+  .transform((text) =>
+    Buffer.from(text.slice(text.startsWith("data:") ? text.indexOf(",") + 1 : 0), "base64"),
+  );
+
+/** Reads a JSON body with pictures. Throws `request_too_large`, `bad_request`. */
+export async function readBody<T>({ request, caller }: ClientInput, schema: z.ZodType<T>): Promise<T> {
+  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes)
+    throw new AppError("request_too_large");
+  return takeBodyTurn({ ownerId: caller.userId, weight: "light" }, async () => {
+    const bytes = await readInTime(request);
+    if (!bytes) throw new AppError("request_too_large");
+    const result = schema.safeParse(parseJson(bytes));
+    if (result.success) return result.data;
+    const issues = issuesOf(result.error);
+    throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+      details: { issues },
+    });
+  });
+}
+
+async function readInTime({ headers, body }: Request): Promise<Uint8Array | null> {
+  const late = AbortSignal.timeout(bodyMs);
+  const bounded = body?.pipeThrough(new TransformStream<Uint8Array<ArrayBuffer>>(), { signal: late }) ?? null;
+  try {
+    return await readLimited({ headers, body: bounded }, maxBodyBytes);
+  } catch (cause) {
+    const text = late.aborted ? `The body took longer than ${bodyMs / 1_000} s.` : "The body was broken off.";
+    throw new AppError("bad_request", text, { cause });
+  }
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch (cause) {
+    throw new AppError("bad_request", "The body is not valid JSON.", { cause });
+  }
+}

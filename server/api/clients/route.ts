@@ -1,0 +1,123 @@
+import type { Context, Hono } from "hono";
+import { actAs, type Caller, resolveCaller } from "../../accounts/index.ts";
+import { AppError, lineOfText } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { withoutBody } from "../http/streams.ts";
+import { logFailure } from "../http/request-log.ts";
+import { classifyError, isCrossSite } from "../requests.ts";
+
+export interface ClientInput {
+  readonly services: Services;
+  /** The owner of the API key. */
+  readonly caller: Caller;
+  readonly request: Request;
+  /** Of `performance.now()`. */
+  readonly startedAtMs: number;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** A route of another program's API, which keeps that API's path, body and answers. */
+export interface ClientRoute {
+  readonly method: "get" | "post";
+  /** In the form of Hono: `/images/:userId`. */
+  readonly path: `/${string}`;
+  /** Unique, camelCase. */
+  readonly operationId: string;
+  handle(input: ClientInput): Promise<Response>;
+}
+
+/** The API of another program: its routes, and how it shows errors. */
+export interface ClientApi {
+  readonly routes: readonly ClientRoute[];
+  /** Served with EXISTING_CLIENTS alone; without it the routes answer 404, also to callers without a key. */
+  readonly isSwitched: boolean;
+  errorResponse(error: AppError): Response;
+}
+
+/** Adds the routes of an API to an app, below a prefix. */
+export function mountClientApi(
+  app: Hono,
+  services: Services,
+  { api, prefix }: { readonly api: ClientApi; readonly prefix: string },
+): void {
+  for (const route of api.routes)
+    app.on(route.method.toUpperCase(), `${prefix}${route.path}`, (context) =>
+      answer(services, context, { api, route }),
+    );
+}
+
+async function answer(
+  services: Services,
+  context: Context,
+  { api, route }: { readonly api: ClientApi; readonly route: ClientRoute },
+): Promise<Response> {
+  const request = context.req.raw;
+  const startedAtMs = performance.now();
+  try {
+    if (api.isSwitched && !services.env.EXISTING_CLIENTS) throw new AppError("not_found");
+    const caller = await requireKey(services, request);
+    const params = context.req.param();
+    const query = context.req.query();
+    const response = await route.handle({ services, caller, request, startedAtMs, params, query });
+    return request.method === "HEAD" ? await withoutBody(response) : response;
+  } catch (error) {
+    const appError = classifyError(error);
+    logFailure(services, appError);
+    const response = api.errorResponse(appError);
+    // Some libraries send user and password of an address only after this.
+    if (appError.code === "unauthorized") response.headers.set("www-authenticate", 'Basic realm="Atelier"');
+    return response;
+  }
+}
+
+/** Whether a browser sent the request without a word about the page that caused it, as to an address of a LAN over plain http. */
+function isSilentBrowser({ headers }: Request): boolean {
+  const isBrowser = /^mozilla\//i.test(headers.get("user-agent") ?? "");
+  return isBrowser && !headers.has("origin") && !headers.has("sec-fetch-site");
+}
+
+/**
+ * The owner of the API key of a request: `Authorization: Bearer <key>`, or Basic with the key as its password, which
+ * programs send for an address like `https://key:<key>@studio.example.org`. Never a session. Throws `unauthorized`,
+ * `rate_limited`, and `forbidden` for what may be a page of another site: browsers repeat a Basic password by themselves.
+ */
+async function requireKey(services: Services, request: Request): Promise<Caller> {
+  const authorization = request.headers.get("authorization") ?? "";
+  const password = passwordOf(authorization);
+  if (password !== null && (isCrossSite(services.env, request) || isSilentBrowser(request)))
+    throw new AppError("forbidden", "The request may come from another site.");
+  const bearer = password === null ? authorization : `Bearer ${password}`;
+  const caller = bearer && (await resolveCaller(services, new Headers({ authorization: bearer })));
+  if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
+  return caller;
+}
+
+/** The password of `Authorization: Basic`, or the user name where the password is empty; null for another scheme. */
+function passwordOf(authorization: string): string | null {
+  const [, encoded] = /^basic +([a-z0-9+/=_-]+)$/i.exec(authorization.trim()) ?? [];
+  if (encoded === undefined) return null;
+  const [user = "", ...rest] = Buffer.from(encoded, "base64").toString("utf8").split(":");
+  const key = rest.join(":") || user;
+  return /^[\x21-\x7e]+$/.test(key) ? key : "";
+}
+
+export const userNameSchema = lineOfText.min(1).max(100);
+
+/**
+ * The `userId` that a client sends. It becomes the first part of keys, so it has no slash: `a/b` with `c` would be the same
+ * key as `a` with `b/c`. Throws `bad_request`.
+ */
+export function parseUserName(value: unknown): string {
+  const name = userNameSchema.safeParse(typeof value === "number" ? String(value) : value);
+  if (name.success && !name.data.includes("/")) return name.data;
+  throw new AppError(
+    "bad_request",
+    "userId is required: at most 100 characters, without slashes and control characters.",
+  );
+}
+
+/** An admin's key acts for the user of that name, any other key for its owner whatever the name. */
+export async function actFor(services: Services, caller: Caller, userName: string): Promise<Caller> {
+  return caller.isAdmin ? actAs(services, userName) : caller;
+}

@@ -1,0 +1,151 @@
+import { createWriteStream } from "node:fs";
+import path from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream } from "node:stream/web";
+import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import { uploadLimits } from "../../images/index.ts";
+import { AppError, isOutOfSpace } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { requireFreeSpace, withTempFolder } from "../../storage/index.ts";
+
+interface ReceivedFile {
+  /** Name of its part. */
+  readonly part: string;
+  readonly path: string;
+  /** As sent; not to be trusted. */
+  readonly name: string;
+}
+
+export interface ReceivedParts {
+  readonly files: readonly ReceivedFile[];
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+/** What a multipart body may hold. */
+export interface MultipartRules {
+  /** Names of the parts with files, and how many files each may have. */
+  readonly files: Readonly<Record<string, number>>;
+  readonly fields: number;
+  readonly fieldBytes: number;
+}
+
+const headBytes = 16_384;
+
+const countFiles = ({ files }: MultipartRules) => Object.values(files).reduce((sum, count) => sum + count, 0);
+
+/** All files of a request and the lines between them. */
+function maxBodyBytes(rules: MultipartRules): number {
+  return countFiles(rules) * (uploadLimits.sizeBytes + headBytes);
+}
+
+/** The parts of a multipart body, whose files exist until `work` is done. Throws `storage_full` and what receiving them throws. */
+export async function withParts<T>(
+  services: Services,
+  { request, rules }: { readonly request: Request; readonly rules: MultipartRules },
+  work: (parts: ReceivedParts) => Promise<T>,
+): Promise<T> {
+  await requireFreeSpace(services);
+  try {
+    return await withTempFolder(services.env, async (folder) =>
+      work(await receiveMultipart(request, folder, rules)),
+    );
+  } catch (cause) {
+    throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
+  }
+}
+
+/**
+ * Streams a multipart body into files below `folder`, which the caller removes. Ends at the first file that is too
+ * large and at the first file too many, without reading on. Throws `upload_too_large`, `upload_too_many`, `bad_request`.
+ */
+async function receiveMultipart(
+  request: Request,
+  folder: string,
+  rules: MultipartRules,
+): Promise<ReceivedParts> {
+  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes(rules))
+    throw new AppError("upload_too_large");
+  const parser = openParser(request, rules);
+  const source = bodyOf(request);
+  const parts = collectParts(parser, folder, rules);
+  source.on("error", parts.fail);
+  source.pipe(parser);
+  try {
+    await parts.parsed;
+    return { files: await Promise.all(parts.writes), fields: parts.fields };
+  } finally {
+    source.unpipe(parser);
+    source.destroy();
+    // With an error: a pipeline whose target is still being opened would otherwise never settle.
+    for (const stream of parts.streams) stream.destroy(new AppError("bad_request"));
+    // The folder can only be removed when nothing writes into it any more.
+    await Promise.allSettled(parts.writes);
+  }
+}
+
+function openParser(request: Request, rules: MultipartRules): BusboyInstance {
+  const contentType = request.headers.get("content-type") ?? "";
+  try {
+    return new Busboy({
+      headers: { "content-type": contentType },
+      limits: {
+        fileSize: uploadLimits.sizeBytes,
+        files: countFiles(rules),
+        fields: rules.fields,
+        fieldSize: rules.fieldBytes,
+        headerPairs: 32,
+        headerSize: headBytes,
+      },
+    });
+  } catch (cause) {
+    throw new AppError("bad_request", "Send the files as multipart/form-data.", { cause });
+  }
+}
+
+/** The body of a request as a stream of Node; fails when the client leaves. Throws `bad_request` without a body. */
+export function bodyOf(request: Request): Readable {
+  if (!request.body) throw new AppError("bad_request", "The request has no body.");
+  // The DOM's and Node's types of the same stream differ in name only.
+  return Readable.fromWeb(request.body as ReadableStream<Uint8Array>, { signal: request.signal });
+}
+
+function collectParts(parser: BusboyInstance, folder: string, rules: MultipartRules) {
+  const fields = new Map<string, string>();
+  const streams: Readable[] = [];
+  const writes: Promise<ReceivedFile>[] = [];
+  const counts = new Map<string, number>();
+  const { promise: parsed, resolve, reject } = Promise.withResolvers<void>();
+  parser.on("file", (part, stream, name) => {
+    const count = (counts.get(part) ?? 0) + 1;
+    counts.set(part, count);
+    const problem = problemOf(part, count, rules);
+    if (problem) reject(problem);
+    stream.on("limit", () => reject(new AppError("upload_too_large", undefined, { details: { name } })));
+    const file = { part, path: path.join(folder, String(writes.length)), name: name ?? "" };
+    const write = pipeline(stream, createWriteStream(file.path)).then(() => file);
+    write.catch(reject);
+    streams.push(stream);
+    writes.push(write);
+  });
+  parser.on("field", (field, value) => fields.set(field, value));
+  parser.on("filesLimit", () => reject(new AppError("upload_too_many")));
+  parser.on("error", (cause) =>
+    reject(new AppError("bad_request", "The multipart body is broken.", { cause })),
+  );
+  parser.on("finish", resolve);
+  const fail = (cause: unknown) =>
+    reject(new AppError("bad_request", "The upload was broken off.", { cause }));
+  return { fields, streams, writes, parsed, fail };
+}
+
+function problemOf(part: string, count: number, { files }: MultipartRules): AppError | null {
+  const allowed = Object.hasOwn(files, part) ? files[part] : undefined;
+  if (allowed === undefined) {
+    const names = Object.keys(files).map((name) => `\`${name}\``);
+    return new AppError("bad_request", `Files are sent in parts named ${names.join(", ")}.`);
+  }
+  return count > allowed
+    ? new AppError("upload_too_many", `At most ${allowed} in parts named \`${part}\`.`)
+    : null;
+}

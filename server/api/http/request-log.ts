@@ -1,0 +1,27 @@
+import type { Context, Hono } from "hono";
+import { type AppError, requestIdHeader, ruleOf, underRequestId } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+
+/** Gives each request of an app an id and a line in the log. */
+export function logRequests(app: Hono, services: Services): void {
+  app.use((context, next) =>
+    underRequestId(context.req.header(requestIdHeader), async (requestId) => {
+      const startedAtMs = performance.now();
+      await next();
+      context.header(requestIdHeader, requestId);
+      logRequest(services, context, startedAtMs);
+    }),
+  );
+}
+
+function logRequest(services: Services, context: Context, startedAtMs: number): void {
+  const durationMs = Math.round(performance.now() - startedAtMs);
+  const { method, path } = context.req;
+  services.log.info({ method, path, status: context.res.status, durationMs }, "http request");
+}
+
+/** Logs the cause of an error that is not the caller's. */
+export function logFailure(services: Services, error: AppError): void {
+  if (ruleOf(error.code).httpStatus >= 500)
+    services.log.error({ code: error.code, err: error.cause ?? error }, "http request failed");
+}

@@ -1,0 +1,74 @@
+import { type AddressInfo, createServer } from "node:net";
+import pg from "pg";
+import { describe, expect, test } from "vitest";
+import { createTestDatabase } from "@atelier/testing/postgres";
+import { checkDatabase, checkIdleLimit } from "./database.ts";
+
+describe("check the database", () => {
+  /** An ErrorResponse: severity, code and message, each with its letter. */
+  function errorResponse(code: string, message: string): Buffer {
+    const body = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
+    const head = Buffer.alloc(5);
+    head.write("E");
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  }
+
+  /** Answers a start as PgBouncer does that does not know a parameter of it. */
+  async function startRefusingPooler() {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", (start) => {
+        const isRefused = start.includes("statement_timeout");
+        const [code, message] = isRefused ? refusal : otherwise;
+        socket.end(errorResponse(code, message));
+      });
+    });
+    const refusal = ["08P01", "unsupported startup parameter: statement_timeout"] as const;
+    const otherwise = ["28000", "the start named no limit"] as const;
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    return { url: `postgres://user@127.0.0.1:${port}/db`, close: () => server.close() };
+  }
+
+  test("a pooler that refuses the product's limits shows, with what to set", async () => {
+    const pooler = await startRefusingPooler();
+    const result = await checkDatabase("DATABASE_URL", pooler.url);
+    expect(result.isOk).toBe(false);
+    expect(result.message).toContain(
+      "ignore_startup_parameters = idle_in_transaction_session_timeout,statement_timeout",
+    );
+    pooler.close();
+  });
+
+  test("a running server passes with its version", async () => {
+    const database = await createTestDatabase();
+    expect(await checkDatabase("DATABASE_URL", database.url)).toMatchObject({
+      isOk: true,
+      message: expect.stringMatching(/^PostgreSQL \d+/),
+    });
+    await database.drop();
+  });
+
+  test("F19 a database that lets transactions stay idle for long passes with a warning that says what to set", async () => {
+    const database = await createTestDatabase();
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const name = new URL(database.url).pathname.slice(1);
+    const found = [];
+    for (const limit of ["0", "301s", "300s"]) {
+      await client.query(`alter database ${name} set idle_in_transaction_session_timeout = '${limit}'`);
+      found.push(await checkIdleLimit(database.url));
+    }
+    const advice = expect.stringContaining(
+      `ALTER DATABASE ${name} SET idle_in_transaction_session_timeout = '60s'`,
+    );
+    expect(found).toEqual([
+      { name: "Idle transactions", isOk: true, isWarning: true, message: advice },
+      { name: "Idle transactions", isOk: true, isWarning: true, message: advice },
+      { name: "Idle transactions", isOk: true, message: "end after 300 s" },
+    ]);
+    await client.end();
+    await database.drop();
+  });
+});

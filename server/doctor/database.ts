@@ -1,0 +1,153 @@
+import type { Client } from "pg";
+import type { Env } from "../platform/index.ts";
+import { type CheckResult, failed, passed, reasonOf, withoutPassword } from "./checks.ts";
+
+const databaseConnectMs = 5_000;
+const notifyMs = 3_000;
+/** `server_version_num` of the oldest version that the queries are written for. */
+const oldestVersion = 160_000;
+
+/** Loaded late: with the embedded database a start has none to check, and would wait 0.5 s for its packages. */
+async function loadSessionLimits() {
+  return (await import("../db/index.ts")).sessionLimits;
+}
+
+type Pooled = Pick<Env, "DATABASE_POOLER">;
+
+/** Of the server itself, whatever leads to it. */
+const direct: Pooled = { DATABASE_POOLER: undefined };
+
+export async function withClient<T>(
+  url: string,
+  action: (client: Client) => Promise<T>,
+  { DATABASE_POOLER }: Pooled = direct,
+): Promise<T> {
+  const { default: pg } = await import("pg");
+  const limits = DATABASE_POOLER === undefined ? await loadSessionLimits() : {};
+  // Connects as the product does, so that a pooler that refuses these parameters shows here.
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: databaseConnectMs,
+    ...limits,
+  });
+  client.on("error", () => undefined); // A drop shows as the failure of the query that waits.
+  try {
+    await client.connect();
+    return await action(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function readVersion(client: Client): Promise<{ number: number; text: string }> {
+  const answer = await client.query(
+    "SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS text",
+  );
+  return answer.rows[0];
+}
+
+/** A pooler refuses parameters of the start that it does not know with this state, as PostgreSQL itself never does here. */
+const refusedParameter = "08P01";
+
+async function adviceFor(error: unknown): Promise<string> {
+  if (error instanceof Error && "code" in error && error.code === refusedParameter) {
+    const names = Object.keys(await loadSessionLimits()).join(",");
+    return `set DATABASE_POOLER=transaction, or let the pooler pass these: ignore_startup_parameters = ${names}`;
+  }
+  return "start the server, correct the address, or remove it to use the embedded database";
+}
+
+/** Whether the database answers and is new enough. */
+export async function checkDatabase(
+  name: string,
+  url: string,
+  pooled: Pooled = direct,
+): Promise<CheckResult> {
+  try {
+    const version = await withClient(url, readVersion, pooled);
+    if (version.number >= oldestVersion) return passed(name, `PostgreSQL ${version.text}`);
+    return failed(name, `is PostgreSQL ${version.text}; Atelier needs version 16 or newer`);
+  } catch (error) {
+    return failed(
+      name,
+      `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${await adviceFor(error)}`,
+    );
+  }
+}
+
+/** Whether the role limits single statements: through a pooler the product can limit those of transactions only. */
+export async function checkRoleLimit(url: string, pooled: Pooled): Promise<CheckResult> {
+  const name = "DATABASE_POOLER";
+  const read = "SELECT current_setting('statement_timeout') AS text, quote_ident(current_user) AS role";
+  try {
+    const { text, role } = await withClient(
+      url,
+      async (client) => (await client.query(read)).rows[0],
+      pooled,
+    );
+    if (text !== "0") return passed(name, `statements end after ${text}`);
+    const { statement_timeout: limitMs } = await loadSessionLimits();
+    const message = `a single statement may run for ever; ALTER ROLE ${role} SET statement_timeout = '${limitMs}ms'`;
+    return { ...passed(name, message), isWarning: true };
+  } catch (error) {
+    return failed(name, `could not be tried: ${reasonOf(error)}`);
+  }
+}
+
+/** An idle transaction that is ended later than this has stopped the removal of dead rows for too long. */
+const longestIdleMs = 300_000;
+
+/**
+ * Whether the database ends sessions that stay idle in a transaction, whichever program they belong to: while one is
+ * open no dead row is removed, and the queue becomes slower with each job.
+ */
+export async function checkIdleLimit(url: string): Promise<CheckResult> {
+  const name = "Idle transactions";
+  const read = `SELECT setting::int AS "limitMs", quote_ident(current_database()) AS database
+    FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`;
+  try {
+    // Without the product's own limits, as a foreign program connects.
+    const { limitMs, database } = await withClient(
+      url,
+      async (client) => (await client.query(read)).rows[0],
+      { DATABASE_POOLER: "transaction" },
+    );
+    if (limitMs > 0 && limitMs <= longestIdleMs) return passed(name, `end after ${limitMs / 1_000} s`);
+    const found = limitMs === 0 ? "may stay open for ever" : `end only after ${limitMs / 1_000} s`;
+    const message = `${found}, and the queue becomes slow meanwhile; ALTER DATABASE ${database} SET idle_in_transaction_session_timeout = '60s'`;
+    return { ...passed(name, message), isWarning: true };
+  } catch (error) {
+    return failed(name, `could not be tried: ${reasonOf(error)}`);
+  }
+}
+
+function hearOnce(client: Client, channel: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), notifyMs);
+    client.on("notification", (note) => {
+      if (note.channel !== channel) return;
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
+
+/** Whether a notification from one connection reaches another; poolers in transaction mode lose it. */
+export async function checkListen(url: string): Promise<CheckResult> {
+  const channel = `atelier_doctor_${process.pid}`;
+  try {
+    const isHeard = await withClient(url, async (listener) => {
+      await listener.query(`LISTEN ${channel}`);
+      const heard = hearOnce(listener, channel);
+      await withClient(url, (sender) => sender.query("SELECT pg_notify($1, '')", [channel]));
+      return heard;
+    });
+    if (isHeard) return passed("LISTEN", "notifications arrive");
+  } catch (error) {
+    return failed("LISTEN", `could not be tried: ${reasonOf(error)}`);
+  }
+  return failed(
+    "LISTEN",
+    "notifications do not arrive (a pooler?); set DATABASE_DIRECT_URL to the server itself, else live updates come once a second",
+  );
+}

@@ -1,0 +1,45 @@
+import { buffer } from "node:stream/consumers";
+import sharp from "sharp";
+import { maxOutputPixels } from "../engines.ts";
+import type { Services } from "../services.ts";
+import { takeDecodeTurn } from "./files.ts";
+import type { OwnImageInput } from "./image.ts";
+import { openFile } from "./serve.ts";
+
+/** A format that a picture can be asked for in. */
+export type AnswerFormat = "jpeg" | "png" | "webp";
+
+/** The format of a file by its first bytes; `png` for everything that is neither JPEG nor WebP. */
+export function formatOf(bytes: Buffer): AnswerFormat {
+  if (bytes.subarray(0, 3).equals(jpegStart)) return "jpeg";
+  return bytes.toString("latin1", 8, 12) === "WEBP" ? "webp" : "png";
+}
+
+const jpegStart = Buffer.from([0xff, 0xd8, 0xff]);
+
+/**
+ * The original of an own picture in a format, with its mark of origin. Throws `not_found`, `file_missing`,
+ * `storage_unavailable`.
+ */
+export async function readAs(
+  services: Services,
+  own: OwnImageInput,
+  format: AnswerFormat,
+): Promise<Buffer<ArrayBuffer>> {
+  const { headers, body } = await openFile(services, { ...own, variant: "original" });
+  const bytes = body ? await buffer(body) : Buffer.alloc(0);
+  if (headers["content-type"] === `image/${format}`) return bytes;
+  return takeDecodeTurn({ ownerId: own.ownerId, weight: "heavy" }, () => encodeAs(bytes, format));
+}
+
+function encodeAs(bytes: Buffer, format: AnswerFormat): Promise<Buffer<ArrayBuffer>> {
+  const picture = sharp(bytes, { limitInputPixels: maxOutputPixels }).keepMetadata();
+  switch (format) {
+    case "jpeg":
+      return picture.jpeg({ quality: 95, chromaSubsampling: "4:4:4" }).toBuffer();
+    case "webp":
+      return picture.webp({ lossless: true, effort: 2 }).toBuffer();
+    case "png":
+      return picture.png().toBuffer();
+  }
+}

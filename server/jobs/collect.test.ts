@@ -1,0 +1,77 @@
+import { addNode, localOffers, readJob, testQueue } from "@atelier/testing/jobs";
+import { openJobScene } from "@atelier/testing/scenes";
+import { eq } from "drizzle-orm";
+import { expect, test, vi } from "vitest";
+import { schema } from "../db/index.ts";
+import { confirmCancel } from "./cancel.ts";
+import { collect } from "./collect.ts";
+import { fail } from "./fail.ts";
+import { claim, start } from "./run.ts";
+import { submit } from "./submit.ts";
+import { AppError } from "../platform/index.ts";
+
+const scene = openJobScene({ isEmptied: true });
+
+async function newJob() {
+  const { services, owner } = scene;
+  const nodeId = await addNode(services);
+  const request = { kind: "upscale", inputs: { image: owner.imageId }, retention: "ephemeral" };
+  const { id } = await submit(services, request, { submitter: owner });
+  const begin = async () => {
+    await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+    await start(services, { jobId: id, attempt: 1, nodeId });
+    return { jobId: id, attempt: 1, nodeId };
+  };
+  return { address: { id, ownerId: owner.userId }, begin };
+}
+
+const isGone = async (id: string) =>
+  (await scene.services.db.$count(schema.jobs, eq(schema.jobs.id, id))) === 0;
+const never = new AbortController().signal;
+const read = () => Promise.reject(new Error("there is no result"));
+
+test("D2 D6 a job whose client leaves while it waits is cancelled and gone", async () => {
+  const { address } = await newJob();
+  const leave = new AbortController();
+  const answer = collect(scene.services, address, { signal: leave.signal, waitMs: 60_000, read });
+  leave.abort();
+  await expect(answer).rejects.toMatchObject({ code: "bad_request" });
+  expect(await isGone(address.id)).toBe(true);
+});
+
+test("D2 a job that is not done in time is cancelled and gone, its client is told", async () => {
+  const { address } = await newJob();
+  const answer = collect(scene.services, address, { signal: never, waitMs: 50, read });
+  await expect(answer).rejects.toMatchObject({ code: "engine_timeout" });
+  expect(await isGone(address.id)).toBe(true);
+});
+
+test("D2 D6 a running job is asked to stop, and goes when its worker has stopped it", async () => {
+  const { services } = scene;
+  const { address, begin } = await newJob();
+  const lease = await begin();
+  const leave = new AbortController();
+  const answer = collect(services, address, { signal: leave.signal, waitMs: 60_000, read });
+  leave.abort();
+  await expect(answer).rejects.toMatchObject({ code: "bad_request" });
+  expect(await readJob(services, address.id)).toMatchObject({
+    status: "processing",
+    cancelRequestedAt: expect.any(Date),
+    ackedAt: expect.any(Date),
+  });
+  expect(await confirmCancel(services, lease)).toBe(true);
+  expect(await isGone(address.id)).toBe(true);
+});
+
+test("D2 the error of a failed job reaches its client, and the job is gone", async () => {
+  const { services } = scene;
+  const { address, begin } = await newJob();
+  const lease = await begin();
+  const answer = collect(services, address, { signal: never, waitMs: 60_000, read });
+  const [settled] = await Promise.allSettled([
+    answer,
+    fail(services, lease, new AppError("mask_empty", "Nothing to do.")),
+  ]);
+  expect(settled).toMatchObject({ reason: { code: "mask_empty", message: "Nothing to do." } });
+  await vi.waitUntil(() => isGone(address.id));
+});

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { eq } from "drizzle-orm";
+import { type Caller, isPasswordOf, requireOtherAdmin } from "../accounts/index.ts";
+import { schema, type Tx } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type Act, actOn } from "./acts.ts";
+import { purgeUser } from "./purge.ts";
+
+const { users, sessions, apiKeys, credentials, passwordResets } = schema;
+
+/** Whoever deletes a user without an address, or their own account, types this. */
+export const deletionWord = "delete";
+
+export interface Deleted {
+  /** False while a worker still holds a job, or the store is away: a worker removes the rest. */
+  readonly isGone: boolean;
+}
+
+/**
+ * Deletes a user with everything that belongs to them. `confirm` is the user's e-mail address, for a guest the word
+ * `deletionWord`. Throws `not_found`, `bad_request` for another `confirm`, and `conflict` for oneself and for the only admin.
+ */
+export async function deleteUser(
+  services: Services,
+  act: Act & { readonly confirm: string },
+): Promise<Deleted> {
+  if (act.userId === act.adminId)
+    throw new AppError("conflict", "Your own account is deleted under Settings.");
+  await actOn(services, act, async (tx, { id, email, isAnonymous }) => {
+    const wanted = isAnonymous === true ? deletionWord : email;
+    if (act.confirm.trim().toLowerCase() !== wanted.toLowerCase())
+      throw new AppError("bad_request", `Type ${wanted} to confirm.`);
+    await markDeleted(tx, id);
+  });
+  return finish(services, act.userId);
+}
+
+/**
+ * Deletes the caller's own account with everything. An account proves itself by its password, a guest has none. Throws
+ * `forbidden` for an API key and for a wrong password, and `conflict` for the only admin.
+ */
+export async function deleteOwnAccount(
+  services: Services,
+  { caller, password }: { readonly caller: Caller; readonly password: string | undefined },
+): Promise<Deleted> {
+  const { userId, isGuest, via } = caller;
+  if (via !== "session") throw new AppError("forbidden", "An account is deleted in the browser.");
+  if (!isGuest && !(await isPasswordOf(services, { userId, password: password ?? "" })))
+    throw new AppError("forbidden", "This is not your password.");
+  await actOn(services, { userId, adminId: null }, (tx) => markDeleted(tx, userId));
+  services.log.info({ audit: true, userId, action: "account.delete" }, "user deleted their own account");
+  return finish(services, userId);
+}
+
+/** From this commit on nobody can use the account, and nothing in its row names a person. */
+async function markDeleted(tx: Tx, id: string): Promise<void> {
+  await requireOtherAdmin(tx, id);
+  await tx
+    .update(users)
+    .set({
+      deletedAt: new Date(),
+      banned: true,
+      banReason: null,
+      banExpires: null,
+      role: "user",
+      name: "",
+      email: `deleted-${id}@atelier.invalid`,
+    })
+    .where(eq(users.id, id));
+  await tx.delete(sessions).where(eq(sessions.userId, id));
+  await tx.delete(apiKeys).where(eq(apiKeys.referenceId, id));
+  await tx.delete(credentials).where(eq(credentials.userId, id));
+  await tx.delete(passwordResets).where(eq(passwordResets.userId, id));
+}
+
+/** Time for workers to let go of running jobs, and for the files; the request does not wait longer. */
+const patienceMs = 4_000;
+const pauseMs = 250;
+
+/** The account is deleted whatever happens here, so a failure is no failure of the request. */
+async function finish(services: Services, userId: string): Promise<Deleted> {
+  const late = AbortSignal.timeout(patienceMs);
+  try {
+    for (;;) {
+      if (await purgeUser(services, userId, late)) return { isGone: true };
+      if (late.aborted) return { isGone: false };
+      await sleep(pauseMs);
+    }
+  } catch (error) {
+    services.log.warn({ err: error, userId }, "deleted user not removed yet, a worker tries again");
+    return { isGone: false };
+  }
+}

@@ -1,0 +1,257 @@
+import { AsyncResource } from "node:async_hooks";
+import { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
+import { sql } from "drizzle-orm";
+import { ZipFile } from "yazl";
+import { userTables } from "../accounts/index.ts";
+import { schema } from "../db/index.ts";
+import {
+  extensionOf,
+  type ImageView,
+  openOriginal,
+  type OwnedImage,
+  readAllImages,
+} from "../images/index.ts";
+import { list } from "../jobs/index.ts";
+import { AppError, isAppError } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+interface ExportInput {
+  readonly userId: string;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Whether the key or session that asked is still one; asked every few seconds. */
+  readonly isAllowed: () => Promise<boolean>;
+}
+
+/**
+ * Everything that the studio holds about a user as a zip, made while it is read: one picture is open at a time, and nothing is
+ * kept in memory but the list of files.
+ *
+ *   account.json    the rows of `userTables`, without hashes and tokens
+ *   jobs.json       every job with its settings, the newest first
+ *   uploads, results, masks      the originals, as <day>_<title>_<id>
+ *   pictures.json   every picture with its file; null for a file that is gone
+ *
+ * A zip that breaks off has no directory at its end, and no program takes it for whole. Throws `rate_limited` while
+ * another export of the user runs.
+ */
+export async function openExport(services: Services, input: ExportInput): Promise<Readable> {
+  const { userId, signal } = input;
+  const zip = new ZipFile();
+  // Safe: yazl's stream is a PassThrough.
+  const output = zip.outputStream as Readable;
+  // Without a listener an error before the first read would end the process.
+  output.on("error", () => undefined);
+  const hold = await holdExport(services, input, (reason) => output.destroy(reason));
+  const leave = () => output.destroy();
+  // Bound to the request: the stream is closed by calls from elsewhere, and `later` asks the platform of the request.
+  const release = AsyncResource.bind(() => services.later(hold.release()));
+  signal.addEventListener("abort", leave, { once: true });
+  output.once("close", () => {
+    signal.removeEventListener("abort", leave);
+    release();
+  });
+  if (signal.aborted) leave();
+  zip.once("error", (error) => output.destroy(error));
+  const writer: Writer = { zip, output, note: () => hold.note() };
+  fill(services, userId, writer).then(
+    () => zip.end(),
+    (error: unknown) => {
+      if (!output.destroyed) services.log.error({ err: error, userId }, "export broke off");
+      output.destroy(error instanceof Error ? error : new Error(String(error)));
+    },
+  );
+  return output;
+}
+
+interface Writer {
+  readonly zip: ZipFile;
+  readonly output: Readable;
+  /** The reader takes bytes. */
+  readonly note: () => void;
+}
+
+async function fill(services: Services, userId: string, writer: Writer): Promise<void> {
+  await addText(writer, "account.json", accountText(services, userId));
+  await addText(writer, "jobs.json", inList(readJobs(services, userId)));
+  const missing = new Set<string>();
+  for await (const image of readAllImages(services, userId))
+    if (!(await addPicture(services, writer, image))) missing.add(image.view.id);
+  await addText(writer, "pictures.json", inList(readPictures(services, userId, missing)));
+}
+
+/** One entry: returns when it was read to its end. Rejects when the source fails or the reader leaves. */
+async function add(
+  { zip, output, note }: Writer,
+  source: AsyncIterable<unknown>,
+  entry: Entry,
+): Promise<void> {
+  const body = Readable.from(noted(source, note), { objectMode: false });
+  const stop = () => body.destroy();
+  output.once("close", stop);
+  if (output.destroyed) stop();
+  try {
+    const ended = finished(body, { writable: false });
+    if (!output.destroyed)
+      zip.addReadStream(body, entry.name, { compress: entry.isText, mtime: entry.at, mode: 0o600 });
+    await ended;
+  } finally {
+    output.off("close", stop);
+  }
+}
+
+interface Entry {
+  readonly name: string;
+  readonly at: Date;
+  /** Pictures are compressed already. */
+  readonly isText: boolean;
+}
+
+async function* noted(source: AsyncIterable<unknown>, note: () => void): AsyncGenerator<unknown> {
+  for await (const piece of source) {
+    note();
+    yield piece;
+  }
+}
+
+function addText(writer: Writer, name: string, text: AsyncIterable<string>): Promise<void> {
+  return add(writer, text, { name, at: new Date(), isText: true });
+}
+
+/** False when the file is gone or damaged, which must not keep the other pictures from their owner. */
+async function addPicture(services: Services, writer: Writer, image: OwnedImage): Promise<boolean> {
+  const source = await openOriginal(services, image).catch((error: unknown) => {
+    if (isAppError(error) && error.code === "input_missing") return null;
+    throw error;
+  });
+  if (!source) return false;
+  await add(writer, source, { name: fileOf(image.view), at: new Date(image.view.createdAt), isText: false });
+  return true;
+}
+
+const folders = { upload: "uploads", result: "results", mask: "masks" } as const;
+const titleCharacters = 40;
+
+/** Of letters and digits of any script and a few signs, so that every system can store it; the id keeps two titles apart. */
+function fileOf({ id, role, title, mime, createdAt }: ImageView): string {
+  const plain = title.normalize("NFC").replaceAll(/[^\p{L}\p{M}\p{N} -]/gu, "_");
+  const short = Array.from(plain).slice(0, titleCharacters).join("").trim();
+  const name = [createdAt.slice(0, 10), short, id].filter((part) => part !== "").join("_");
+  return `${folders[role]}/${name}.${extensionOf(mime)}`;
+}
+
+async function* readPictures(services: Services, userId: string, missing: ReadonlySet<string>) {
+  for await (const { view } of readAllImages(services, userId))
+    yield { ...view, file: missing.has(view.id) ? null : fileOf(view) };
+}
+
+async function* readJobs(services: Services, ownerId: string) {
+  for (let cursor: string | undefined; ;) {
+    const page = await list(services, { ownerId, limit: 100, cursor });
+    yield* page.items;
+    if (page.nextCursor === null) return;
+    cursor = page.nextCursor;
+  }
+}
+
+const rowsPerRead = 1_000;
+
+async function* readRows({ db }: Services, table: string, userId: string) {
+  const { column, secrets = [] } = userTables[table] ?? { column: "id" };
+  const without = sql`${`{${secrets.join(",")}}`}::text[]`;
+  for (let from = 0; ; from += rowsPerRead) {
+    const rows = await db.execute<{ facts: unknown }>(sql`
+      select to_jsonb(t) - ${without} as facts from ${sql.identifier(table)} t
+      where t.${sql.identifier(column)} = ${userId} order by 1 limit ${rowsPerRead} offset ${from}`);
+    for (const { facts } of rows) yield facts;
+    if (rows.length < rowsPerRead) return;
+  }
+}
+
+/** An object with one list for each table. */
+async function* accountText(services: Services, userId: string): AsyncGenerator<string> {
+  const tables = Object.keys(userTables).filter((table) => userTables[table]?.inExport === "rows");
+  for (const [at, table] of tables.entries()) {
+    yield `${at === 0 ? "{" : ","}\n${JSON.stringify(table)}: `;
+    yield* inList(readRows(services, table, userId));
+  }
+  yield "}\n";
+}
+
+async function* inList(items: AsyncIterable<unknown>): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const item of items) {
+    yield `${isFirst ? "[" : ","}\n${JSON.stringify(item, null, 2)}`;
+    isFirst = false;
+  }
+  yield isFirst ? "[]\n" : "\n]\n";
+}
+
+const { users } = schema;
+
+const leaseSeconds = 60;
+const renewMs = 5_000;
+/** A reader that takes nothing for this long has left, or will not get to the end. */
+const stalledMs = 5 * 60_000;
+/** Exports of one process at once: each keeps a picture open and reads pages of the database. */
+const maxExports = 4;
+
+const openByServices = new WeakMap<Services, Set<string>>();
+
+interface ExportHold {
+  /** The reader takes bytes. */
+  note(): void;
+  /** Ends the export, so that the user may begin another. Never throws. */
+  release(): Promise<void>;
+}
+
+/**
+ * Reserves the one export that a user may have in the whole studio. The row says so for a minute and is renewed, so that a
+ * killed process blocks nobody for long. `stop` is called when the user was suspended or deleted, when the key or session ended, and when the reader stalls. Throws `rate_limited`.
+ */
+async function holdExport(
+  services: Services,
+  { userId, isAllowed }: ExportInput,
+  stop: (reason: Error) => void,
+): Promise<ExportHold> {
+  const open = openByServices.get(services) ?? new Set<string>();
+  openByServices.set(services, open);
+  if (open.size >= maxExports)
+    throw new AppError("rate_limited", "This server is busy with other exports. Try again in a few minutes.");
+  const isFree = sql`(export_until is null or export_until < now())`;
+  if (!(await extend(services, userId, isFree)))
+    throw new AppError("rate_limited", "Another export of your data is running. Wait until it has ended.");
+  open.add(userId);
+  let readAtMs = performance.now();
+  const renew = async () => {
+    if (performance.now() - readAtMs > stalledMs) stop(new Error("the export stalled"));
+    else if (!(await isAllowed()) || !(await extend(services, userId, sql`true`)))
+      stop(new Error("the user may not use the studio any more"));
+  };
+  const timer = setInterval(() => {
+    // Without the database the next page cannot be read, and the export breaks off by itself.
+    renew().catch((err: unknown) => services.log.warn({ err, userId }, "export not renewed"));
+  }, renewMs);
+  timer.unref();
+  return {
+    note() {
+      readAtMs = performance.now();
+    },
+    async release() {
+      clearInterval(timer);
+      open.delete(userId);
+      await services.db
+        .execute(sql`update ${users} set export_until = null where id = ${userId}`)
+        .catch((err: unknown) => services.log.warn({ err, userId }, "end of an export not noted"));
+    },
+  };
+}
+
+/** False for a user who may not use the studio, and when `condition` is false. */
+async function extend({ db }: Services, userId: string, condition: ReturnType<typeof sql>): Promise<boolean> {
+  const rows = await db.execute(sql`
+    update ${users} set export_until = now() + ${leaseSeconds} * interval '1 second'
+    where id = ${userId} and banned is not true and ${condition} returning id`);
+  return rows.length > 0;
+}

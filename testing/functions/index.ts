@@ -1,0 +1,1 @@
+export { type FunctionParts, openFunctionParts } from "./parts.ts";

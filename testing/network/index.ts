@@ -1,0 +1,1 @@
+export { openLine, type Line, type LineState } from "./line.ts";

@@ -1,0 +1,1 @@
+export { type PgBouncer, startPgBouncer } from "./pgbouncer.ts";

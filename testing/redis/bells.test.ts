@@ -1,0 +1,64 @@
+import { expect, test, vi } from "vitest";
+import { type Bell, createBells } from "@atelier/server/queue";
+import { startRedis } from "./index.ts";
+
+const bellOf = (jobId: string): Bell => ({ jobId, attempt: 0, ring: 1 });
+const queue = "cpu-light";
+
+test("A3 while the connection is lost a bell fails at once, and a function's rings when it is back", async ({
+  onTestFinished,
+}) => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.destroy());
+  const open = (isPatient: boolean) => {
+    const bells = createBells({ backend: "redis", url: redis.url }, { onError: () => undefined, isPatient });
+    onTestFinished(() => bells.close());
+    return bells;
+  };
+  const [usual, patient] = [open(false), open(true)];
+  await Promise.all([usual, patient].map((bells, at) => bells.ring(queue, [bellOf(`before-${at}`)])));
+  await redis.stop();
+  const isRefused = () =>
+    usual.ring(queue, [bellOf("usual")]).then(
+      () => false,
+      () => true,
+    );
+  await vi.waitUntil(isRefused, { timeout: 10_000 });
+  const rung = patient.ring(queue, [bellOf("patient")]);
+  await redis.start();
+  await rung;
+  const heard: string[] = [];
+  const consumer = patient.consume(queue, 1, async ({ jobId }) => void heard.push(jobId));
+  await vi.waitUntil(() => heard.includes("patient"), { timeout: 10_000 });
+  expect(heard).not.toContain("usual");
+  await consumer.close();
+});
+
+test("A3 with Redis away since the start bells fail at once; when it comes they ring, and no connection is left over", async ({
+  onTestFinished,
+}) => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.destroy());
+  await redis.stop();
+  let failures = 0;
+  const bells = createBells({ backend: "redis", url: redis.url }, { onError: () => (failures += 1) });
+  const heard: string[] = [];
+  const consumer = bells.consume(queue, 1, async ({ jobId }) => void heard.push(jobId));
+  const ring = (id: string) =>
+    bells.ring(queue, [bellOf(id)]).then(
+      () => true,
+      () => false,
+    );
+  // The consumer has failed to connect more than once by then.
+  await vi.waitUntil(() => failures > 10, { timeout: 20_000, interval: 50 });
+  for (const id of ["first", "second", "third"]) expect(await ring(id)).toBe(false);
+  await redis.start();
+  await vi.waitUntil(() => ring("late"), { timeout: 20_000, interval: 100 });
+  await vi.waitUntil(() => heard.includes("late"), { timeout: 20_000 });
+  await consumer.close();
+  await bells.close();
+  const countClients = async () =>
+    Number(/connected_clients:(\d+)/.exec(await redis.send("INFO clients"))?.[1]);
+  // The one that asks.
+  await vi.waitUntil(async () => (await countClients()) === 1, { timeout: 20_000, interval: 100 });
+});

@@ -1,0 +1,1 @@
+export { readZip } from "./read-zip.ts";
