@@ -63,25 +63,20 @@ async function runOverS3(reports: string): Promise<Part> {
   }
 }
 
-/** A server that does not start is a failed part: what runs beside it goes on to its end. */
+/** A server that does not start is a failed part, beside which the others are still reported. */
 function failedStart(error: unknown): Part {
   const run = { name: "over S3", isOk: false, tookSeconds: 0 };
   return { run, counts: countPart(false, null), failures: [String(error)] };
 }
 
-/** The production build, then the journeys through it in a browser. */
-async function runJourneys(reports: string): Promise<Part[]> {
-  const build = await runBuild();
-  if (build.run.isOk)
-    return [build, await runPlaywright(reports), await runOverS3(reports).catch(failedStart)];
-  console.error("The browser tests need the build, which failed.");
-  return [build];
-}
-
-/** Unit and integration tests beside the journeys: most of the former wait, which leaves half of two cores to the browser. */
+/** Unit and integration tests beside the production build, then the journeys through it in a browser. */
 async function runAll(reports: string): Promise<Part[]> {
-  const [vitest, journeys] = await Promise.all([runVitest(reports), runJourneys(reports)]);
-  return [vitest, ...journeys];
+  const parts = await Promise.all([runVitest(reports), runBuild()]);
+  const [, build] = parts;
+  if (build.run.isOk)
+    return [...parts, await runPlaywright(reports), await runOverS3(reports).catch(failedStart)];
+  console.error("The browser tests need the build, which failed.");
+  return parts;
 }
 
 const quickTools = [["tsc", "--noEmit"], ["oxlint"], ["oxfmt", "--check", "."]] as const;

@@ -1,3 +1,5 @@
+import type { SQL } from "drizzle-orm";
+import { PgDialect } from "drizzle-orm/pg-core";
 import type { Services } from "@atelier/server/services";
 import type { Engine, EngineContext } from "@atelier/worker/engines";
 import type { PausePoint, Say } from "./simulated-engine.ts";
@@ -36,7 +38,7 @@ export function pauseAt(
 function pauseOnce(point: PausePoint, { services, engines }: Paused, pause: Pause): Paused {
   switch (point) {
     case "fetched":
-      return { engines, services: { ...services, bells: pauseOnBell(services.bells, pause) } };
+      return { engines, services: pauseBeforeClaim(services, pause) };
     case "claimed":
       return { engines, services: { ...services, disk: pauseOn(services.disk, "open", pause) } };
     case "running":
@@ -52,11 +54,31 @@ function pauseOnce(point: PausePoint, { services, engines }: Paused, pause: Paus
   }
 }
 
-function pauseOnBell(bells: Services["bells"], pause: Pause): Services["bells"] {
+/** Pauses with the first bell. Until then the sweeps of the process, which need no bell, find nothing to claim. */
+function pauseBeforeClaim(services: Services, pause: Pause): Services {
+  const { bells } = services;
   return {
-    ...bells,
-    consume: (queue, slots, onBell) => bells.consume(queue, slots, (bell) => pause(() => onBell(bell))),
+    ...services,
+    db: withoutClaims(services.db),
+    bells: {
+      ...bells,
+      consume: (queue, slots, onBell) => bells.consume(queue, slots, (bell) => pause(() => onBell(bell))),
+    },
   };
+}
+
+const dialect = new PgDialect();
+
+function withoutClaims(db: Services["db"]): Services["db"] {
+  return new Proxy(db, {
+    get: (object, name) => {
+      if (name !== "execute") return bound(object, name);
+      return (query: SQL) => {
+        const isClaim = dialect.sqlToQuery(query).sql.includes("attempt + 1");
+        return isClaim ? Promise.resolve([]) : object.execute(query);
+      };
+    },
+  });
 }
 
 function pauseRun(engine: Engine, pause: Pause): Engine {
