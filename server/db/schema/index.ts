@@ -5,5 +5,6 @@ export * from "./images.ts";
 export * from "./job-logs.ts";
 export * from "./jobs.ts";
 export * from "./nodes.ts";
+export * from "./providers.ts";
 export * from "./safety.ts";
 export * from "./studio.ts";

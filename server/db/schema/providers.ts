@@ -1,0 +1,100 @@
+import { sql } from "drizzle-orm";
+import {
+  boolean,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { users } from "./accounts.ts";
+
+const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
+/**
+ * `submitting`: the call is under way, or its process died; `unknown`: the answer to the call was lost; `accepted`: the
+ * provider has the job; the others are final.
+ */
+export type AttemptState = "submitting" | "unknown" | "accepted" | "succeeded" | "failed" | "cancelled";
+
+/**
+ * One request to a provider for a job, stored before the call. Activity, rates, cooldowns and spend are derived from
+ * these rows. They outlive their jobs and users, since the money was spent: no foreign keys.
+ */
+export const providerAttempts = pgTable(
+  "provider_attempts",
+  {
+    id: uuid("id").primaryKey(),
+    jobId: uuid("job_id").notNull(),
+    ownerId: text("owner_id").notNull(),
+    provider: text("provider").notNull(),
+    /** Hash of the API key: each key has its own rate. */
+    keyId: text("key_id").notNull(),
+    model: text("model").notNull(),
+    endpoint: text("endpoint").notNull(),
+    state: text("state").$type<AttemptState>().notNull(),
+    /** The node that makes the call; null once the provider accepted. */
+    nodeId: uuid("node_id"),
+    externalId: text("external_id"),
+    /** Addresses that the provider gave for the run. */
+    urls: jsonb("urls").$type<Record<string, string>>(),
+    /** Secret part of the webhook address. */
+    token: text("token").notNull(),
+    /** Price of the model list, US dollars; null when unknown. Counts as spent until the cost is known. */
+    priceUsd: doublePrecision("price_usd"),
+    /** What the provider charged, US dollars; 0 when it charged nothing. */
+    costUsd: doublePrecision("cost_usd"),
+    errorClass: text("error_class"),
+    errorMessage: text("error_message"),
+    retryAfterMs: integer("retry_after_ms"),
+    createdAt: at("created_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+    acceptedAt: at("accepted_at"),
+    endedAt: at("ended_at"),
+    polls: integer("polls").notNull().default(0),
+    nextPollAt: at("next_poll_at"),
+    /** Without an end by then the attempt has failed. */
+    deadlineAt: at("deadline_at"),
+    /** The process that follows the run at the moment, and until when it may. */
+    finishToken: uuid("finish_token"),
+    finishUntil: at("finish_until"),
+  },
+  (table) => [
+    index("provider_attempts_job").on(table.jobId),
+    index("provider_attempts_key").on(table.provider, table.keyId, table.createdAt),
+    index("provider_attempts_owner").on(table.ownerId, table.createdAt),
+    index("provider_attempts_age").on(table.createdAt),
+    index("provider_attempts_due")
+      .on(table.nextPollAt)
+      .where(sql`${table.state} in ('submitting', 'unknown', 'accepted')`),
+    uniqueIndex("provider_attempts_token").on(table.token),
+  ],
+);
+
+/** What the admin changed about a provider. */
+export const providerSettings = pgTable("provider_settings", {
+  provider: text("provider").primaryKey(),
+  isEnabled: boolean("is_enabled").notNull().default(true),
+  updatedAt: at("updated_at").notNull().defaultNow(),
+});
+
+/** The admin's order of the providers of a model; without a row the order of the model list holds. */
+export const modelChains = pgTable("model_chains", {
+  model: text("model").primaryKey(),
+  providers: text("providers").array().notNull(),
+  updatedAt: at("updated_at").notNull().defaultNow(),
+});
+
+/** Caps of one user that differ from the configuration, US dollars. */
+export const spendingCaps = pgTable("spending_caps", {
+  userId: text("user_id")
+    .primaryKey()
+    .references(() => users.id, { onDelete: "cascade" }),
+  dailyUsd: doublePrecision("daily_usd"),
+  monthlyUsd: doublePrecision("monthly_usd"),
+});

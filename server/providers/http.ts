@@ -1,0 +1,146 @@
+import { ProviderError } from "./port.ts";
+
+/** A call of a provider's API. */
+export interface ProviderCall {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent as JSON, unless it is a form. */
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+  /** Whether the call may start work that costs money: without an answer it is `lost`. */
+  readonly isSubmit?: boolean;
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+}
+
+export interface ProviderAnswer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown;
+  /** The first part of the body, for messages. */
+  readonly excerpt: string;
+}
+
+const usualTimeoutMs = 20_000;
+const usualMaxBytes = 4 * 1024 ** 2;
+const excerptLength = 300;
+
+/** Codes of errors before anything was sent. */
+const unsentCodes = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/**
+ * Makes one call and reads the whole answer, whatever its status; repeats nothing and follows no redirect. Throws
+ * `transient` when nothing was sent, `lost` or `timeout` when the answer did not come, and `lost` or `internal` for an
+ * answer above `maxBytes`.
+ */
+export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> {
+  const { method, url, headers, body, signal, isSubmit = false } = call;
+  const timeout = AbortSignal.timeout(call.timeoutMs ?? usualTimeoutMs);
+  const isForm = body instanceof FormData;
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(body === undefined || isForm ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+      redirect: "manual",
+      signal: AbortSignal.any([signal, timeout]),
+    });
+    const bytes = await readBounded(response, call.maxBytes ?? usualMaxBytes);
+    const text = new TextDecoder().decode(bytes);
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      json: parseJson(text),
+      excerpt: text.slice(0, excerptLength),
+    };
+  } catch (error) {
+    throw failureOf(error, { isSubmit, isTimeout: timeout.aborted });
+  }
+}
+
+function failureOf(
+  error: unknown,
+  { isSubmit, isTimeout }: { isSubmit: boolean; isTimeout: boolean },
+): ProviderError {
+  if (error instanceof ProviderError)
+    return isSubmit ? new ProviderError("lost", error.message, { cause: error }) : error;
+  if (unsentCodes.has(codeOf(error)))
+    return new ProviderError("transient", "The provider cannot be reached.", { cause: error });
+  if (isSubmit)
+    return new ProviderError("lost", "The answer of the provider did not come.", { cause: error });
+  if (isTimeout)
+    return new ProviderError("timeout", "The provider did not answer in time.", { cause: error });
+  return new ProviderError("transient", "The connection to the provider broke.", { cause: error });
+}
+
+function codeOf(error: unknown): string {
+  let current = error;
+  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
+    if ("code" in current && typeof current.code === "string") return current.code;
+    current = current.cause;
+  }
+  return "";
+}
+
+async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw new ProviderError("internal", `The answer has more than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Milliseconds of a `Retry-After` header (seconds or a date), at most an hour; null without one.
+ */
+export function retryAfterOf(headers: Readonly<Record<string, string>>): number | null {
+  const value = headers["retry-after"]?.trim();
+  if (!value) return null;
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
+  return Number.isFinite(ms) ? Math.min(3_600_000, Math.max(0, Math.round(ms))) : null;
+}
+
+/**
+ * The usual meaning of a status that is no success, for what the provider's own text does not say. A submit that a
+ * gateway answers (502, 504) is `lost`: the provider behind it may have accepted.
+ */
+export function statusError(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
+  const { status, excerpt } = answer;
+  const retryAfterMs = retryAfterOf(answer.headers);
+  const message = `HTTP ${status}: ${excerpt}`;
+  const make = (errorClass: ProviderError["class"]) =>
+    new ProviderError(errorClass, message, { retryAfterMs });
+  if (status === 401 || status === 403) return make("auth");
+  if (status === 402) return make("credit");
+  if (status === 429) return make("rate");
+  if (status === 408) return make("timeout");
+  if (status === 502 || status === 504) return make(isSubmit ? "lost" : "transient");
+  if (status >= 500) return make("transient");
+  if (status >= 400) return make("input");
+  return make(isSubmit ? "lost" : "internal");
+}

@@ -1,0 +1,183 @@
+import type { InputRole, JobKind } from "../engines.ts";
+
+export const providerNames = ["replicate", "fal", "google", "higgsfield", "kie", "fashn", "openai"] as const;
+export type ProviderName = (typeof providerNames)[number];
+
+/**
+ * Why a call or a run failed. `capacity`: the account runs as much as it may; `rate`: too many requests; `lost`: the
+ * request may have been accepted, but its answer did not come; `credit`: the account has no money left.
+ */
+export type ProviderErrorClass =
+  | "capacity"
+  | "rate"
+  | "transient"
+  | "lost"
+  | "input"
+  | "moderation"
+  | "auth"
+  | "credit"
+  | "timeout"
+  | "internal";
+
+/** The one error of the clients. `message` is for admins and holds no secret. */
+export class ProviderError extends Error {
+  readonly class: ProviderErrorClass;
+  /** How long the provider asks to be left alone, ms. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    errorClass: ProviderErrorClass,
+    message: string,
+    options: { retryAfterMs?: number | null; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "ProviderError";
+    this.class = errorClass;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}
+
+/** Where and as whom a provider is called. */
+export interface ProviderAccess {
+  readonly name: ProviderName;
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** Verifies its webhooks; null when none is configured. */
+  readonly webhookSecret: string | null;
+}
+
+/** An input picture inside the input of a submission; each client sends it in its provider's way. */
+export interface ProviderPicture {
+  readonly bytes: Uint8Array;
+  readonly mime: "image/png" | "image/jpeg" | "image/webp";
+}
+
+export type InputValue =
+  | string
+  | number
+  | boolean
+  | null
+  | ProviderPicture
+  | readonly InputValue[]
+  | { readonly [name: string]: InputValue };
+
+export interface Submission {
+  /** The provider's own name of the model, e.g. `black-forest-labs/flux-2-pro`. */
+  readonly endpoint: string;
+  readonly kind: JobKind;
+  /** The provider's own fields, pictures included. */
+  readonly input: Readonly<Record<string, InputValue>>;
+  /** UUID, the same for each repetition of this submission. */
+  readonly idempotencyKey: string;
+  /** HTTPS address for the webhook; null where the studio cannot be reached from outside. */
+  readonly webhookUrl: string | null;
+}
+
+/** A run that the provider accepted. */
+export interface RunHandle {
+  readonly endpoint: string;
+  readonly externalId: string;
+  /** Addresses that the provider gave for this run (fal); empty for others. */
+  readonly urls: Readonly<Record<string, string>>;
+}
+
+/** A result: an address from which it must be fetched soon, or its bytes. */
+export type ProviderOutput = { readonly url: string } | { readonly bytes: Uint8Array };
+
+export type RunState =
+  /** `progress` is 0..1. */
+  | { readonly state: "queued" | "running"; readonly progress: number | null }
+  /** `costUsd` is null when the provider does not state it. */
+  | {
+      readonly state: "succeeded";
+      readonly outputs: readonly ProviderOutput[];
+      readonly costUsd: number | null;
+    }
+  | { readonly state: "failed"; readonly error: ProviderError; readonly costUsd: number | null }
+  | { readonly state: "cancelled"; readonly costUsd: number | null };
+
+export interface Submitted {
+  readonly handle: RunHandle;
+  /** A synchronous provider has ended already. */
+  readonly run: RunState;
+}
+
+export interface WebhookRequest {
+  readonly rawBody: Uint8Array;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * A provider. Each method makes its HTTP calls with the given signal, a time and a size limit, repeats none of them, and
+ * throws `ProviderError` alone. A `submit` that fails after its request may have arrived throws the class `lost`.
+ */
+export interface ProviderClient {
+  readonly name: ProviderName;
+  /** False: `submit` answers with the result, and there is nothing to ask for later. */
+  readonly isAsynchronous: boolean;
+  /** A repeated submit with the same idempotency key gives the first run and costs nothing. */
+  readonly isIdempotent: boolean;
+  submit(access: ProviderAccess, submission: Submission, signal: AbortSignal): Promise<Submitted>;
+  get(access: ProviderAccess, handle: RunHandle, signal: AbortSignal): Promise<RunState>;
+  cancel(
+    access: ProviderAccess,
+    handle: RunHandle,
+    signal: AbortSignal,
+  ): Promise<"requested" | "too_late" | "unsupported">;
+  /**
+   * Finds the run of a submission whose answer was lost, by its webhook address and time. `null`: it was never accepted.
+   * Only where the provider lists runs.
+   */
+  find?(
+    access: ProviderAccess,
+    lost: { readonly webhookUrl: string; readonly submittedAt: Date },
+    signal: AbortSignal,
+  ): Promise<RunHandle | null>;
+  /**
+   * Verifies the signature of a webhook over its raw body and returns the id that it is about. Throws class `auth` when
+   * it is forged, stale or unsigned although the provider signs.
+   */
+  verifyWebhook(
+    access: ProviderAccess,
+    request: WebhookRequest,
+    signal: AbortSignal,
+  ): Promise<{ externalId: string }>;
+}
+
+/**
+ * Input of an endpoint with placeholders: a string `$prompt`, `$negative_prompt`, `$seed`, `$width`, `$height`,
+ * `$aspect_ratio`, `$scale`, `$category`, or a role (`$person`, `$garment`, `$image`, `$reference`, `$mask`). A member
+ * whose placeholder has no value is left out, also from a list.
+ */
+export type InputTemplate = { readonly [name: string]: TemplateValue };
+type TemplateValue =
+  | string
+  | number
+  | boolean
+  | readonly TemplateValue[]
+  | { readonly [name: string]: TemplateValue };
+
+/** How one provider runs a model. */
+export interface ModelOffer {
+  readonly provider: ProviderName;
+  readonly endpoint: string;
+  readonly input: InputTemplate;
+  /** Price of one picture in US dollars; null when no source states it. */
+  readonly priceUsd: number | null;
+}
+
+/** A model of the list. The order of its offers is its chain. */
+export interface CloudModel {
+  /** Lower-case letters, digits and hyphens, e.g. `flux-2-pro`. */
+  readonly id: string;
+  readonly title: string;
+  readonly kind: JobKind;
+  /** Roles that must be given, and that may be given. */
+  readonly inputs: { readonly required: readonly InputRole[]; readonly optional: readonly InputRole[] };
+  /** Names of the placeholders besides roles that its offers understand. */
+  readonly params: readonly string[];
+  /** Where the licence forbids commercial use. */
+  readonly isNonCommercial?: boolean;
+  readonly offers: readonly ModelOffer[];
+}
