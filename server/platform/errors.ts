@@ -73,6 +73,9 @@ export const errorRules = {
   upload_unreadable: validation(422, "The file is damaged and cannot be read as a picture."),
   upload_unsupported: validation(415, "Only JPEG, PNG, WebP and AVIF pictures can be uploaded."),
   upload_animated: validation(422, "Animated pictures cannot be uploaded."),
+  url_refused: validation(422, "This address is not allowed."),
+  url_unreachable: validation(422, "The address cannot be reached."),
+  url_too_large: validation(413, "The answer of the address is too large."),
   mask_size: validation(422, "The mask must have the same size as the picture."),
   mask_empty: validation(422, "Nothing is marked on the picture."),
   output_too_large: validation(
