@@ -113,6 +113,14 @@ export function checkUrl(url: string, rules: UrlRules): URL {
   return target;
 }
 
+/** Checks where an answer redirects to. Throws `url_refused`. */
+export function checkRedirect(location: string, from: URL, rules: UrlRules): URL {
+  const target = checkUrl(URL.canParse(location, from.href) ? new URL(location, from.href).href : "", rules);
+  if (from.protocol === "https:" && target.protocol !== "https:")
+    throw new AppError("url_refused", "This address is not allowed: it redirects from https to http.");
+  return target;
+}
+
 export function privateAddress(): AppError {
   return new AppError("url_refused", "This address is not allowed: it leads into a private network.");
 }

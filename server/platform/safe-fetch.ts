@@ -6,6 +6,7 @@ import { pipeline } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, isAppError } from "./errors.ts";
 import {
+  checkRedirect,
   checkUrl,
   isAllowedHost,
   isPublicAddress,
@@ -58,13 +59,11 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
   options.signal.throwIfAborted();
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = AbortSignal.any([options.signal, timeout]);
-  const first = checkUrl(url, options);
-  let target = first;
+  let target = checkUrl(url, options);
+  let headers = options.headers ?? {};
   try {
     for (let followed = 0; ; followed += 1) {
-      const { origin } = target;
-      const headers = origin === first.origin ? options.headers : {};
-      const response = await open(target, { ...options, method, headers: headers ?? {}, signal });
+      const response = await open(target, { ...options, method, headers, signal });
       const { location } = response.headers;
       const isRedirect = redirects.has(response.statusCode ?? 0) && location !== undefined;
       if (!isRedirect) return { ...headOf(response, target), body: await bodyOf(response, options.maxBytes) };
@@ -72,7 +71,9 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
       if (method !== "GET" || maxRedirects === 0)
         return { ...headOf(response, target), body: Buffer.alloc(0) };
       if (followed >= maxRedirects) throw new AppError("url_unreachable", "The address redirects too often.");
-      target = redirectTo(location, target, options);
+      const next = checkRedirect(location, target, options);
+      if (next.origin !== target.origin) headers = {};
+      target = next;
     }
   } catch (error) {
     if (isAppError(error)) throw error;
@@ -80,13 +81,6 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
     const message = timeout.aborted ? "The address did not answer in time." : undefined;
     throw new AppError("url_unreachable", message, { cause: error });
   }
-}
-
-function redirectTo(location: string, from: URL, rules: UrlRules): URL {
-  const target = checkUrl(URL.canParse(location, from.href) ? new URL(location, from.href).href : "", rules);
-  if (from.protocol === "https:" && target.protocol !== "https:")
-    throw new AppError("url_refused", "This address is not allowed: it redirects from https to http.");
-  return target;
 }
 
 /** Makes the connection and sends the request; the body of the response is not read yet. */
@@ -173,7 +167,8 @@ function tooLarge({ statusCode: status }: IncomingMessage, maxBytes: number): Ap
 
 /** Some servers send what they keep packed, although it is not asked for. */
 function unpacked(response: IncomingMessage, maxBytes: number): AsyncIterable<Buffer> {
-  const unpacker = unpackerOf(response.headers["content-encoding"]);
+  const isEmpty = response.statusCode === 204;
+  const unpacker = isEmpty ? null : unpackerOf(response.headers["content-encoding"]);
   const bounded = async function* (chunks: AsyncIterable<Buffer>) {
     let sizeBytes = 0;
     for await (const chunk of chunks) {
