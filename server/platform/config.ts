@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { cloudSchema } from "./cloud-config.ts";
 
 const ms = z.number().int().positive();
 
@@ -112,6 +113,8 @@ const retentionSchema = z.object({
   orphanSweepMs: ms.default(86_400_000),
   /** Guests without a visit go after this time, with their pictures. */
   guestMs: ms.default(30 * 86_400_000),
+  /** Requests to providers, which the caps and the spend pages are counted from. */
+  providerAttemptsMs: ms.default(400 * 86_400_000),
   /** Stories of ended jobs, idempotency keys and rows of ended workers go after these times. */
   eventsMs: ms.default(30 * 86_400_000),
   keysMs: ms.default(30 * 86_400_000),
@@ -140,6 +143,7 @@ const configSchema = z.object({
     "cpu-intensive": { minCores: 8, minMemoryGib: 16 },
     "cpu-light": {},
   }),
+  cloud: cloudSchema.prefault({}),
 });
 
 /** What a queue asks of a node. */

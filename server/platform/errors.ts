@@ -73,6 +73,8 @@ export const errorRules = {
   upload_unreadable: validation(422, "The file is damaged and cannot be read as a picture."),
   upload_unsupported: validation(415, "Only JPEG, PNG, WebP and AVIF pictures can be uploaded."),
   upload_animated: validation(422, "Animated pictures cannot be uploaded."),
+  url_refused: validation(422, "This address is not allowed."),
+  url_unreachable: validation(422, "The address cannot be reached."),
   mask_size: validation(422, "The mask must have the same size as the picture."),
   mask_empty: validation(422, "Nothing is marked on the picture."),
   output_too_large: validation(
@@ -84,8 +86,29 @@ export const errorRules = {
   garment_unsuitable: validation(422, "The photo of the garment cannot be used for this."),
   input_missing: validation(422, "A picture that the job needs is gone."),
   workflow_unknown: validation(422, "There is no workflow of that name for this."),
+  model_unknown: validation(422, "There is no model of that name for this."),
   workflow_params: validation(422, "The workflow does not take these settings."),
   graph_invalid: validation(422, "The server refused the workflow."),
+  provider_failed: {
+    strategy: "fail",
+    charged: true,
+    httpStatus: 502,
+    message: "The provider could not make the picture.",
+  },
+  providers_failed: {
+    strategy: "fail",
+    charged: true,
+    httpStatus: 502,
+    message: "None of the providers could make the picture.",
+  },
+  provider_unknown: {
+    strategy: "fail",
+    charged: true,
+    httpStatus: 502,
+    message:
+      "The answer of the provider was lost: it may have made and charged the picture. Retry only if you accept that.",
+  },
+  budget_exceeded: validation(402, "The limit of spending is reached."),
   displaced: {
     strategy: "fail",
     charged: false,
