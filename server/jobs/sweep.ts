@@ -4,6 +4,7 @@ import { localEngine, type Need } from "../engines.ts";
 import { expireUploads, purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
+import { pruneAttempts } from "../providers/index.ts";
 import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
@@ -209,6 +210,7 @@ export async function tidy(services: Services): Promise<void> {
   await pruneSignIns(services);
   await pruneEnded(services);
   await pruneNeeds(services);
+  await pruneAttempts(services);
 }
 
 /** Needs of waiting jobs that no active node offers at the moment. */

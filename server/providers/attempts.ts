@@ -201,3 +201,47 @@ export function attemptsOf(db: Db | Tx, jobId: string): Promise<Attempt[]> {
     .where(sql`${providerAttempts.jobId} = ${jobId}`)
     .orderBy(providerAttempts.createdAt, providerAttempts.id);
 }
+
+export interface WebhookNote {
+  readonly provider: string;
+  readonly token: string;
+  /** The run that the webhook names; empty when it names none. */
+  readonly externalId: string;
+}
+
+/**
+ * Makes the attempt of a webhook due. One whose call had no answer becomes known by it. False for an unknown token; an
+ * attempt that has ended stays as it is.
+ */
+export async function noteWebhook(
+  { db, config }: { readonly db: Db; readonly config: Config },
+  { provider, token, externalId }: WebhookNote,
+): Promise<boolean> {
+  const { providerAttempts } = schema;
+  const [known] = await db
+    .update(providerAttempts)
+    .set({
+      // A call under way has its answer still to come; its run is asked about soon after.
+      nextPollAt: sql`case when ${providerAttempts.state} in ('unknown', 'accepted') then clock_timestamp() else ${providerAttempts.nextPollAt} end`,
+    })
+    .where(sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`)
+    .returning();
+  if (known?.state === "unknown" && externalId !== "") {
+    const handle = { endpoint: known.endpoint, externalId, urls: {} };
+    await acceptAttempt(db, known.id, { handle, pollAfterS: 0, runLimitS: config.cloud.runLimitS });
+  }
+  return known !== undefined;
+}
+
+/** Removes the rows of ended attempts that no sum needs any more. */
+export async function pruneAttempts({
+  db,
+  config,
+}: {
+  readonly db: Db;
+  readonly config: Config;
+}): Promise<void> {
+  await db.execute(sql`
+    delete from ${schema.providerAttempts} where ended_at is not null
+      and created_at < now() - ${config.retention.providerAttemptsMs} * interval '1 millisecond'`);
+}

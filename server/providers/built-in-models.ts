@@ -42,7 +42,12 @@ export const builtInModels: readonly CloudModel[] = [
         input: { ...withRatio, seed: "$seed" },
         priceUsd: null,
       },
-      { provider: "fal", endpoint: "fal-ai/flux-2-pro", input: { ...onePrompt, seed: "$seed" }, priceUsd: null },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/flux-2-pro",
+        input: { ...onePrompt, seed: "$seed" },
+        priceUsd: null,
+      },
     ],
   },
   {
@@ -51,7 +56,12 @@ export const builtInModels: readonly CloudModel[] = [
     ...text,
     params: ["prompt", "aspect_ratio", "seed"],
     offers: [
-      { provider: "fal", endpoint: "fal-ai/z-image/turbo", input: { ...onePrompt, seed: "$seed" }, priceUsd: null },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/z-image/turbo",
+        input: { ...onePrompt, seed: "$seed" },
+        priceUsd: null,
+      },
       { provider: "kie", endpoint: "z-image", input: withRatio, priceUsd: null },
     ],
   },

@@ -23,6 +23,8 @@ export {
   changeAttempt,
   endAttempt,
   failAttempt,
+  noteWebhook,
+  pruneAttempts,
   reserve,
 } from "./attempts.ts";
 export { enableProvider, orderChain, readChain } from "./chain.ts";
@@ -37,6 +39,7 @@ export {
   ProviderError,
   type ProviderName,
   type ProviderOutput,
+  providerNames,
   type ProviderPicture,
   type RunHandle,
   type RunState,

@@ -1,4 +1,3 @@
-import type { Config } from "@atelier/server/platform";
 import { AppError, toAppError } from "@atelier/server/platform";
 import {
   chainError,
@@ -70,6 +69,9 @@ export async function runCloudJob(services: Services, input: CloudRunInput): Pro
   }
 }
 
+/** Longer than any client waits for an answer. */
+const submitLimitMs = 180_000;
+
 type Outcome = "accepted" | "completed" | "waits" | "failed" | "lost_reply" | "fenced";
 
 async function walk(services: Services, input: CloudRunInput, workDir: string): Promise<Outcome> {
@@ -111,7 +113,7 @@ async function call(
   const client = clientOf(offer.provider);
   const webhookUrl = webhookUrlOf(services.env, key.access, attempt);
   const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl });
-  const limit = AbortSignal.timeout(submitLimitMs(services.config));
+  const limit = AbortSignal.timeout(submitLimitMs);
   const callSignal = client.isAsynchronous ? limit : AbortSignal.any([limit, signal]);
   let submitted: Submitted;
   try {
@@ -134,11 +136,6 @@ async function call(
     if (!(error instanceof ProviderError)) throw error;
     return refused(services, { lease, attempt }, error);
   }
-}
-
-/** Longer than any client waits for an answer. */
-function submitLimitMs(_config: Config): number {
-  return 180_000;
 }
 
 type Refused = Parameters<typeof noteRefusal>[1];
