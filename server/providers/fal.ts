@@ -131,9 +131,9 @@ function classOfType(type: string | null): ProviderErrorClass {
 }
 
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
-  const { detail } = readRecord(answer.json);
+  const { detail, error_type: named } = readRecord(answer.json);
   const [first] = Array.isArray(detail) ? detail.map(readRecord) : [];
-  const type = readText(first?.["type"]) ?? answer.headers["x-fal-error-type"] ?? null;
+  const type = readText(first?.["type"]) ?? readText(named) ?? answer.headers["x-fal-error-type"] ?? null;
   const message = readText(first?.["msg"]) ?? readText(detail) ?? answer.excerpt;
   if (answer.status === 422)
     return new ProviderError(type !== null && type in classes ? classOfType(type) : "input", message);
