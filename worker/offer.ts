@@ -92,16 +92,25 @@ export function computeOffer(input: OfferInput): NodeOffer {
     const offers = [...localOffers(engines), ...serverOffers(servers, input)];
     queues.push({ queue: cpu, slots, offers: narrow(offers, cpu, input) });
   }
-  if (cloud.models.length > 0) {
-    const offers = cloud.models.map(({ id }): Offer => ({ need: `cloud/${id}`, servers: null }));
-    const slots = settings.slots?.[cloudQueue] ?? config.cloud.submitSlots;
-    queues.push({ queue: cloudQueue, slots, offers: narrow(offers, cloudQueue, input) });
-  }
+  queues.push(...cloudQueues(input));
   const kinds = [...new Set(queues.flatMap(({ offers }) => offers.map(({ need }) => kindOf(need, input))))];
-  const names = new Set([...engines.map(({ name }) => name), ...usable.map(({ engine }) => engine)]);
-  const ofProviders = cloud.models.length > 0 ? { providers: cloud.providers } : {};
-  if (cloud.models.length > 0) names.add(cloudEngine.name);
+  const hasCloud = cloud.models.length > 0;
+  const names = new Set([
+    ...engines.map(({ name }) => name),
+    ...usable.map(({ engine }) => engine),
+    ...(hasCloud ? [cloudEngine.name] : []),
+  ]);
+  const ofProviders = hasCloud ? { providers: cloud.providers } : {};
   return { capability: { ...machine, kinds, engines: [...names], ...ofProviders }, queues, localSlots };
+}
+
+/** The queue of providers when the node holds a key; its slots are for submits. */
+function cloudQueues(input: OfferInput): QueueOffer[] {
+  const { cloud, config, settings } = input;
+  if (cloud.models.length === 0) return [];
+  const offers = cloud.models.map(({ id }): Offer => ({ need: `cloud/${id}`, servers: null }));
+  const slots = settings.slots?.[cloudQueue] ?? config.cloud.submitSlots;
+  return [{ queue: cloudQueue, slots, offers: narrow(offers, cloudQueue, input) }];
 }
 
 /** A server that reports no device counts as one without a graphics card. */

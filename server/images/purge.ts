@@ -181,10 +181,7 @@ export async function removePicturesOf(
 /** Key prefixes per statement. */
 const orphanBatchSize = 500;
 
-/**
- * Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt>/<position>`, where the
- * attempt is a number, or a UUID for a result that was fetched from a provider.
- */
+/** Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt or UUID>/<position>`. */
 const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/(?:\d+|[0-9a-f-]{36})\/\d+)$/;
 
 /**

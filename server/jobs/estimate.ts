@@ -122,7 +122,7 @@ export async function estimate(
 }
 
 /** The provider that is tried first now, and its price. */
-export interface CloudQuote {
+interface CloudQuote {
   readonly model: string;
   readonly title: string;
   readonly provider: string;

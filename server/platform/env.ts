@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isAddressRange } from "./addresses.ts";
 import { usualConfigFile } from "./config.ts";
+import { isHostEntry } from "./public-addresses.ts";
 
 const text = z.string().trim().min(1);
 const optionalText = text.optional();
@@ -86,6 +87,10 @@ const envSchema = z.object({
       (items) => items.every(isAddressRange),
       "must be addresses or ranges like 10.0.0.1,192.168.0.0/16",
     )
+    .default([]),
+  /** Private hosts that addresses given by users and providers may name, and that may be reached without TLS. */
+  ALLOWED_PRIVATE_HOSTS: list
+    .refine((items) => items.every(isHostEntry), "must be hosts like nas.lan,10.0.0.5:8080,[fd00::1]:8080")
     .default([]),
   /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),

@@ -75,6 +75,7 @@ export const errorRules = {
   upload_animated: validation(422, "Animated pictures cannot be uploaded."),
   url_refused: validation(422, "This address is not allowed."),
   url_unreachable: validation(422, "The address cannot be reached."),
+  url_too_large: validation(413, "The answer of the address is too large."),
   mask_size: validation(422, "The mask must have the same size as the picture."),
   mask_empty: validation(422, "Nothing is marked on the picture."),
   output_too_large: validation(
@@ -89,25 +90,12 @@ export const errorRules = {
   model_unknown: validation(422, "There is no model of that name for this."),
   workflow_params: validation(422, "The workflow does not take these settings."),
   graph_invalid: validation(422, "The server refused the workflow."),
-  provider_failed: {
-    strategy: "fail",
-    charged: true,
-    httpStatus: 502,
-    message: "The provider could not make the picture.",
-  },
-  providers_failed: {
-    strategy: "fail",
-    charged: true,
-    httpStatus: 502,
-    message: "None of the providers could make the picture.",
-  },
-  provider_unknown: {
-    strategy: "fail",
-    charged: true,
-    httpStatus: 502,
-    message:
-      "The answer of the provider was lost: it may have made and charged the picture. Retry only if you accept that.",
-  },
+  provider_failed: validation(502, "The provider could not make the picture."),
+  providers_failed: validation(502, "None of the providers could make the picture."),
+  provider_unknown: validation(
+    502,
+    "The provider's answer was lost: it may have made and charged the picture. Retry only if you accept that.",
+  ),
   budget_exceeded: validation(402, "The limit of spending is reached."),
   displaced: {
     strategy: "fail",

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { AppError } from "./errors.ts";
 
 /** Ranges that are not on the public internet, or that lead elsewhere by translation; RFC 6890 and its successors. */
 const special4 = [
@@ -6,6 +7,8 @@ const special4 = [
   "10.0.0.0/8",
   "100.64.0.0/10",
   "127.0.0.0/8",
+  // The platform's own agent on every machine of Azure.
+  "168.63.129.16/32",
   "169.254.0.0/16",
   "172.16.0.0/12",
   "192.0.0.0/24",
@@ -22,7 +25,10 @@ const special4 = [
   "240.0.0.0/4",
 ];
 
-/** Inside of the global unicast range. Teredo, 6to4 and NAT64 hold an IPv4 address, which may be a private one. */
+/**
+ * Inside of the global unicast range: Teredo and 6to4 hold an IPv4 address, which may be a private one. The other forms
+ * that hold one (mapped, compatible, NAT64) lie outside of it.
+ */
 const special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3ffe::/16", "3fff::/20"];
 const global6 = "2000::/3";
 
@@ -51,4 +57,62 @@ export function isPublicAddress(address: string): boolean {
     default:
       return false;
   }
+}
+
+export interface UrlRules {
+  /**
+   * Hosts that the operator allows although they are private, with a port or for all of their ports: `nas.lan`,
+   * `10.0.0.5:8080`, `[fd00::1]:8080`. They may also be reached without TLS.
+   */
+  readonly allowPrivate?: readonly string[];
+  /** Whether public hosts may be reached without TLS; false by default. */
+  readonly allowHttp?: boolean;
+}
+
+/** Whether a text is an entry of `allowPrivate`. */
+export function isHostEntry(text: string): boolean {
+  const host = isIP(text) === 6 ? `[${text}]` : text;
+  return /^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host) && URL.canParse(`http://${host}/`);
+}
+
+/** Whether the operator allows the host of a URL although it is private. */
+export function isAllowedHost({ hostname, port, protocol }: URL, { allowPrivate = [] }: UrlRules): boolean {
+  const withPort = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+  return allowPrivate.some((entry) => {
+    const host = entry.toLowerCase();
+    return host === hostname || host === withPort || `[${host}]` === hostname;
+  });
+}
+
+/** Other ports belong to other services, whose firewall may trust this machine. */
+const webPorts = new Set(["", "80", "443", "8080", "8443"]);
+
+/** Names of hosts inside a network. Their addresses are checked as well; this keeps the questions from its name server. */
+const localName =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|lan|home|corp|home\.arpa)$/;
+
+/**
+ * Checks what is visible in a URL itself: protocol, port, credentials, host. An address behind a name is checked when the
+ * connection is made. Throws `url_refused`.
+ */
+export function checkUrl(url: string, rules: UrlRules): URL {
+  const refuse = (why: string) => new AppError("url_refused", `This address is not allowed: ${why}.`);
+  if (!URL.canParse(url)) throw refuse("it is not valid");
+  const target = new URL(url);
+  const { protocol, hostname, username, password, port } = target;
+  if (protocol !== "https:" && protocol !== "http:") throw refuse("only https is");
+  if (username !== "" || password !== "") throw refuse("it holds a name or a password");
+  if (isAllowedHost(target, rules)) return target;
+  if (protocol === "http:" && !rules.allowHttp) throw refuse("only https is");
+  if (!webPorts.has(port)) throw refuse("its port is not one of the web");
+  if (hostname.endsWith(".")) throw refuse("its host ends with a dot");
+  const address = hostname.replace(/^\[(.*)\]$/, "$1");
+  const isPublic =
+    isIP(address) === 0 ? hostname.includes(".") && !localName.test(hostname) : isPublicAddress(address);
+  if (!isPublic) throw privateAddress();
+  return target;
+}
+
+export function privateAddress(): AppError {
+  return new AppError("url_refused", "This address is not allowed: it leads into a private network.");
 }

@@ -1,180 +1,204 @@
-import { lookup as systemLookup } from "node:dns";
+import { lookup, Resolver } from "node:dns/promises";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import type { LookupFunction } from "node:net";
+import { pipeline } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, isAppError } from "./errors.ts";
-import { isPublicAddress } from "./public-addresses.ts";
+import {
+  checkUrl,
+  isAllowedHost,
+  isPublicAddress,
+  privateAddress,
+  type UrlRules,
+} from "./public-addresses.ts";
 
-/** Finds all addresses of a name, like `dns.lookup` with `all`. */
-export type Resolve = (
-  hostname: string,
-  callback: (error: Error | null, addresses: readonly { address: string; family: number }[]) => void,
-) => void;
+interface FoundAddress {
+  readonly address: string;
+  readonly family: number;
+}
 
-export interface SafeFetchOptions {
+export interface SafeFetchOptions extends UrlRules {
   readonly signal: AbortSignal;
   /** For the whole, redirects and the body included. */
   readonly timeoutMs: number;
-  /** Of the body. */
+  /** Of the body, as received and as unpacked. */
   readonly maxBytes: number;
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** 3 by default; a POST follows none. */
+  /** 3 by default. Only a GET follows any; another method returns the answer that redirects. */
   readonly maxRedirects?: number;
-  /** Host names or addresses that are allowed although they are private. */
-  readonly allowPrivate?: readonly string[];
-  /** The system's by default. */
-  readonly resolve?: Resolve;
+  /** All addresses of a name; by default the name server's. */
+  readonly resolve?: (hostname: string) => Promise<readonly FoundAddress[]>;
 }
 
 export interface SafeAnswer {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** Unpacked. Empty for a redirect that was not followed. */
+  readonly body: Buffer;
   /** After redirects. */
   readonly url: string;
 }
 
 const usualRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
-/** Ports of other services are refused: 80, 443 and those that need no privilege are left. */
-const firstFreePort = 1024;
 
 /**
- * Fetches an address that a user or a provider gave. The connection goes only to a public address: it is checked when it
- * is made, so that no later answer of the name server counts. Redirects are checked alike and never lead from HTTPS to
- * HTTP; headers and body go to the first origin alone. Throws `url_refused` for what is never allowed, and
- * `url_unreachable` for everything that goes wrong on the way.
+ * Fetches a URL that a user or a provider gave; only public hosts are reached, and those that the operator allows. The
+ * addresses of a name are checked for each connection, which is made to one of those checked, so a name server cannot
+ * give another one in between. Redirects are checked alike, never lead from https to http, and take the headers of the
+ * caller to no other origin. Throws `url_refused` for what is never fetched, `url_too_large`, `url_unreachable` for
+ * everything else that goes wrong on the way, and the reason of `signal`.
  */
 export async function safeFetch(url: string, options: SafeFetchOptions): Promise<SafeAnswer> {
-  const { timeoutMs, method = "GET" } = options;
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
-  let target = checkUrl(url, options);
-  const left = method === "POST" ? 0 : (options.maxRedirects ?? usualRedirects);
-  for (let hops = 0; ; hops += 1) {
-    const isFirstOrigin = target.origin === new URL(url).origin;
-    const answer = await send(target, { ...options, signal, isFirstOrigin });
-    const location = answer.headers["location"];
-    if (!redirects.has(answer.status) || location === undefined || method === "POST") return answer;
-    if (hops >= left) throw new AppError("url_unreachable", "The address redirects too often.");
-    const next = URL.canParse(location, target.href) ? new URL(location, target.href).href : "";
-    const after = checkUrl(next, options);
-    if (target.protocol === "https:" && after.protocol !== "https:")
-      throw new AppError("url_refused", "The address redirects from HTTPS to HTTP.");
-    target = after;
-  }
-}
-
-/** Checks what is visible in the address itself. Throws `url_refused`. */
-export function checkUrl(
-  url: string,
-  { allowPrivate = [] }: Pick<SafeFetchOptions, "allowPrivate"> = {},
-): URL {
-  const refuse = (why: string) => new AppError("url_refused", `This address is not allowed: ${why}.`);
-  if (!URL.canParse(url)) throw refuse("it is not valid");
-  const target = new URL(url);
-  if (target.protocol !== "http:" && target.protocol !== "https:") throw refuse("only http and https are");
-  if (target.username !== "" || target.password !== "") throw refuse("it holds a name or a password");
-  const port = Number(target.port || (target.protocol === "https:" ? 443 : 80));
-  if (port !== 80 && port !== 443 && port < firstFreePort) throw refuse("it names a port of another service");
-  const host = hostOf(target);
-  if (allowPrivate.includes(host)) return target;
-  if (isIP(host) !== 0 && !isPublicAddress(host)) throw refuse("it leads into a private network");
-  if (isIP(host) === 0 && (!host.includes(".") || isLocalName(host)))
-    throw refuse("it leads into a private network");
-  return target;
-}
-
-/** The host without brackets and without the dot at the end. */
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-}
-
-function isLocalName(host: string): boolean {
-  return /(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|localdomain|home\.arpa)$/i.test(host);
-}
-
-interface SendOptions extends SafeFetchOptions {
-  readonly isFirstOrigin: boolean;
-}
-
-async function send(target: URL, options: SendOptions): Promise<SafeAnswer> {
-  const { signal, method = "GET", headers = {}, body, isFirstOrigin, maxBytes } = options;
+  const { method = "GET", maxRedirects = usualRedirects } = options;
+  options.signal.throwIfAborted();
+  const timeout = AbortSignal.timeout(options.timeoutMs);
+  const signal = AbortSignal.any([options.signal, timeout]);
+  const first = checkUrl(url, options);
+  let target = first;
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const open = target.protocol === "https:" ? httpsRequest : httpRequest;
-      const request = open(target, {
-        method,
-        signal,
-        // No connection is shared: each one is checked for its own address.
-        agent: false,
-        lookup: checkedLookup(options),
-        headers: { "accept-encoding": "identity", ...(isFirstOrigin ? headers : {}) },
-      });
-      request.on("response", resolve);
-      request.on("error", reject);
-      request.end(isFirstOrigin ? body : undefined);
-    });
-    const bytes = await readBounded(response, maxBytes);
-    const single = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
-    return {
-      status: response.statusCode ?? 0,
-      headers: Object.fromEntries(single),
-      body: bytes,
-      url: target.href,
-    };
+    for (let followed = 0; ; followed += 1) {
+      const { origin } = target;
+      const headers = origin === first.origin ? options.headers : {};
+      const response = await open(target, { ...options, method, headers: headers ?? {}, signal });
+      const { location } = response.headers;
+      const isRedirect = redirects.has(response.statusCode ?? 0) && location !== undefined;
+      if (!isRedirect) return { ...headOf(response, target), body: await bodyOf(response, options.maxBytes) };
+      response.destroy();
+      if (method !== "GET" || maxRedirects === 0)
+        return { ...headOf(response, target), body: Buffer.alloc(0) };
+      if (followed >= maxRedirects) throw new AppError("url_unreachable", "The address redirects too often.");
+      target = redirectTo(location, target, options);
+    }
   } catch (error) {
     if (isAppError(error)) throw error;
-    const message = signal.aborted ? "The address did not answer in time." : "The address cannot be reached.";
+    options.signal.throwIfAborted();
+    const message = timeout.aborted ? "The address did not answer in time." : undefined;
     throw new AppError("url_unreachable", message, { cause: error });
   }
 }
 
-/** Resolves a name to its addresses and refuses it when one of them is private. */
-function checkedLookup({ allowPrivate = [], resolve = resolveByDns }: SafeFetchOptions): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, (error, addresses) => {
-      const host = hostname.replace(/\.$/, "");
-      const isAllowed = allowPrivate.includes(host);
-      if (error) return callback(error, "", 0);
-      if (
-        addresses.length === 0 ||
-        (!isAllowed && !addresses.every(({ address }) => isPublicAddress(address)))
-      )
-        return callback(
-          new AppError("url_refused", "This address is not allowed: it leads into a private network."),
-          "",
-          0,
-        );
-      const [first] = addresses;
-      if (options.all) callback(null, [...addresses]);
-      else callback(null, first?.address ?? "", first?.family ?? 4);
+function redirectTo(location: string, from: URL, rules: UrlRules): URL {
+  const target = checkUrl(URL.canParse(location, from.href) ? new URL(location, from.href).href : "", rules);
+  if (from.protocol === "https:" && target.protocol !== "https:")
+    throw new AppError("url_refused", "This address is not allowed: it redirects from https to http.");
+  return target;
+}
+
+/** Makes the connection and sends the request; the body of the response is not read yet. */
+function open(
+  target: URL,
+  options: SafeFetchOptions & Required<Pick<SafeFetchOptions, "headers">>,
+): Promise<IncomingMessage> {
+  const { method, headers, body, signal } = options;
+  const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const request = send(target, {
+      method,
+      signal,
+      // No connection is shared: each one is checked for its own address.
+      agent: false,
+      lookup: checkedLookup(target, options),
+      headers: { accept: "*/*", "user-agent": "Atelier", ...headers, "accept-encoding": "identity" },
     });
+    request.once("response", resolve);
+    request.on("error", reject);
+    // Nothing else is reported when the other side switches the protocol.
+    request.once("close", () => reject(new Error("The connection was closed without an answer.")));
+    request.end(body);
+  });
+}
+
+/** Finds the addresses of a name for one connection, and refuses the name when one of them is private. */
+function checkedLookup(target: URL, options: SafeFetchOptions): LookupFunction {
+  const isAllowed = isAllowedHost(target, options);
+  const resolve = options.resolve ?? (isAllowed ? resolveBySystem : resolveByServer);
+  return (hostname, { all }, callback) => {
+    const answer = (found: readonly FoundAddress[]) => {
+      const [one] = found;
+      if (!one) return callback(new Error(`No address is known for ${hostname}.`), "", 0);
+      if (!isAllowed && !found.every(({ address }) => isPublicAddress(address)))
+        return callback(privateAddress(), "", 0);
+      return all ? callback(null, [...found]) : callback(null, one.address, one.family);
+    };
+    resolve(hostname).then(answer, (error: unknown) =>
+      callback(error instanceof Error ? error : new Error("The name was not found."), "", 0),
+    );
   };
 }
 
-const resolveByDns: Resolve = (hostname, callback) => {
-  systemLookup(hostname, { all: true, verbatim: true }, (error, addresses) => callback(error, addresses));
-};
+/** For the operator's own hosts, which may stand in a file of this machine. */
+function resolveBySystem(hostname: string): Promise<FoundAddress[]> {
+  return lookup(hostname, { all: true, verbatim: true });
+}
 
-async function readBounded(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
-  const tooLarge = () => new AppError("url_unreachable", `The answer has more than ${maxBytes} bytes.`);
-  const chunks: Buffer[] = [];
-  let size = 0;
+/**
+ * Asks the name server directly: the system's lookup would hold one of the few threads that also read files, for as long
+ * as the server of a user's domain is silent.
+ */
+async function resolveByServer(hostname: string): Promise<FoundAddress[]> {
+  const resolver = new Resolver({ timeout: 3_000, tries: 2 });
+  const [v6, v4] = await Promise.allSettled([resolver.resolve6(hostname), resolver.resolve4(hostname)]);
+  if (v4.status === "rejected" && v6.status === "rejected") throw v4.reason;
+  const addresses = (found: typeof v4, family: number) =>
+    found.status === "fulfilled" ? found.value.map((address) => ({ address, family })) : [];
+  return [...addresses(v4, 4), ...addresses(v6, 6)];
+}
+
+function headOf(response: IncomingMessage, { href: url }: URL): Omit<SafeAnswer, "body"> {
+  const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+  return { status: response.statusCode ?? 0, headers: Object.fromEntries(headers), url };
+}
+
+/** Reads the body within the limit; the connection ends with it. */
+async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   try {
-    if (Number(response.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
-    // What was asked for is plain; a packed answer could unpack to any size.
-    if ((response.headers["content-encoding"] ?? "identity") !== "identity")
-      throw new AppError("url_unreachable", "The answer is compressed although that was not asked for.");
-    for await (const chunk of response) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge();
-      chunks.push(chunk);
-    }
+    if (Number(response.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(response, maxBytes);
+    return Buffer.concat(await Array.fromAsync(unpacked(response, maxBytes)));
   } finally {
     response.destroy();
   }
-  return Buffer.concat(chunks);
+}
+
+/** Names the status, for callers that need no more than that. */
+function tooLarge({ statusCode: status }: IncomingMessage, maxBytes: number): AppError {
+  return new AppError("url_too_large", `The answer has more than ${maxBytes} bytes.`, {
+    details: { status },
+  });
+}
+
+/** Some servers send what they keep packed, although it is not asked for. */
+function unpacked(response: IncomingMessage, maxBytes: number): AsyncIterable<Buffer> {
+  const unpacker = unpackerOf(response.headers["content-encoding"]);
+  const bounded = async function* (chunks: AsyncIterable<Buffer>) {
+    let sizeBytes = 0;
+    for await (const chunk of chunks) {
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBytes) throw tooLarge(response, maxBytes);
+      yield chunk;
+    }
+  };
+  const received = bounded(response);
+  return unpacker ? bounded(pipeline(received, unpacker, () => undefined)) : received;
+}
+
+function unpackerOf(encoding = "identity") {
+  switch (encoding.trim().toLowerCase()) {
+    case "identity":
+    case "":
+      return null;
+    case "gzip":
+    case "x-gzip":
+      return createGunzip();
+    case "deflate":
+      return createInflate();
+    case "br":
+      return createBrotliDecompress();
+    default:
+      throw new AppError("url_unreachable", "The answer is packed in a way that was not asked for.");
+  }
 }

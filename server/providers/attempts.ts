@@ -3,8 +3,7 @@ import { getTableColumns, sql, type SQL } from "drizzle-orm";
 import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
-import { limitsOf } from "./limits.ts";
-import { judge, type KeyState, readLoads } from "./load.ts";
+import { judge, type KeyState, limitsOf, readLoads } from "./load.ts";
 import type { ModelOffer, ProviderError, RunHandle } from "./port.ts";
 import { checkCaps, lockSpend } from "./spend.ts";
 
@@ -117,7 +116,7 @@ export async function changeAttempt(db: Db | Tx, { id, from, set }: Change): Pro
   return attempt ?? null;
 }
 
-export const openStates = ["submitting", "unknown", "accepted"] as const satisfies AttemptState[];
+const openStates = ["submitting", "unknown", "accepted"] as const satisfies AttemptState[];
 
 export interface Acceptance {
   readonly handle: RunHandle;

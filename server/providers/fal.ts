@@ -131,16 +131,22 @@ function classOfType(type: string | null): ProviderErrorClass {
 }
 
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
-  const { detail, error_type: named } = readRecord(answer.json);
-  const [first] = Array.isArray(detail) ? detail.map(readRecord) : [];
-  const type = readText(first?.["type"]) ?? readText(named) ?? answer.headers["x-fal-error-type"] ?? null;
-  const message = readText(first?.["msg"]) ?? readText(detail) ?? answer.excerpt;
-  if (answer.status === 422)
-    return new ProviderError(type !== null && type in classes ? classOfType(type) : "input", message);
+  const { type, message } = readFailure(answer);
+  if (answer.status === 422) return new ProviderError(classes[type ?? ""] ?? "input", message);
   if (answer.status === 403 && /balance|locked/i.test(message)) return new ProviderError("credit", message);
   if (type !== null && answer.status >= 500 && !isSubmit)
     return new ProviderError(classOfType(type), message, { retryAfterMs: retryAfterOf(answer.headers) });
   return statusError(answer, isSubmit);
+}
+
+/** A model names the type of an error in a list, the queue beside its text or in a header. */
+function readFailure({ json, headers, excerpt }: ProviderAnswer) {
+  const { detail, error_type: named } = readRecord(json);
+  const first = readRecord(Array.isArray(detail) ? detail[0] : null);
+  return {
+    type: readText(first["type"]) ?? readText(named) ?? headers["x-fal-error-type"] ?? null,
+    message: readText(first["msg"]) ?? readText(detail) ?? excerpt,
+  };
 }
 
 interface KeySet {

@@ -14,39 +14,48 @@ interface Choice {
 
 /** The candidate that the policy prefers; undefined when none was ever seen. */
 export function chooseCandidate(choice: Choice): Candidate | undefined {
-  const { candidates, places, policy, config } = choice;
-  const livePlacesOf = ({ need }: Candidate) =>
-    places.filter((place) => place.need === need && place.slots > 0);
+  const { candidates, places } = choice;
+  const isLive = ({ need }: Candidate) => places.some((place) => place.need === need && place.slots > 0);
   const isKnown = ({ engine, need }: Candidate) =>
     engine === localEngine.name || places.some((place) => place.need === need);
-  const live = candidates.filter((candidate) => livePlacesOf(candidate).length > 0);
+  const live = candidates.filter(isLive);
   const own = live.find(({ engine }) => engine !== "cloud");
   const ofProviders = live.filter(({ engine }) => engine === "cloud");
-  const fallback = candidates.find(isKnown);
-  const best = (candidate: Candidate) => chooseQueue(livePlacesOf(candidate), config);
+  return preferred(choice, own, ofProviders) ?? candidates.find(isKnown);
+}
+
+function preferred(
+  { places, policy, config }: Choice,
+  own: Candidate | undefined,
+  ofProviders: readonly Candidate[],
+): Candidate | undefined {
+  const placeOf = ({ need }: Candidate) =>
+    chooseQueue(
+      places.filter((place) => place.need === need && place.slots > 0),
+      config,
+    );
   switch (policy) {
     case "own_only":
-      return own ?? fallback;
+      return own;
     case "own_first": {
-      const place = own && best(own);
+      const place = own && placeOf(own);
       const isSoon = place !== undefined && waitOf(place) <= config.cloud.overflowAfterS;
-      return (isSoon ? own : (ofProviders[0] ?? own)) ?? fallback;
+      return isSoon ? own : (ofProviders[0] ?? own);
     }
     case "cheapest":
-      return own ?? ofProviders.toSorted((a, b) => dear(a) - dear(b))[0] ?? fallback;
+      return own ?? ofProviders.toSorted((a, b) => priceOr(a) - priceOr(b))[0];
     case "fastest": {
       const doneAt = (candidate: Candidate) => {
-        const place = best(candidate);
+        const place = placeOf(candidate);
         return place ? doneIn(place, config) : Infinity;
       };
-      const firsts = own ? [own, ...ofProviders] : ofProviders;
-      return firsts.toSorted((a, b) => doneAt(a) - doneAt(b))[0] ?? fallback;
+      return [...(own ? [own] : []), ...ofProviders].toSorted((a, b) => doneAt(a) - doneAt(b))[0];
     }
   }
 }
 
 /** An unknown price comes last. */
-const dear = (candidate: Candidate) => priceOf(candidate) ?? Infinity;
+const priceOr = (candidate: Candidate) => priceOf(candidate) ?? Infinity;
 
 const waitOf = ({ workMs, slots }: Place) => workMs / Math.max(1, slots) / 1_000;
 
@@ -103,16 +112,22 @@ export function weigh(weighing: Weighing): WeighedPlace[] {
 
 type Taking = Pick<Weighing, "chosen" | "config" | "policy"> & { readonly taken: Place | undefined };
 
-function refusalOf(place: Place, { chosen, taken, config, policy }: Taking): WeighedPlace["refused"] {
+function refusalOf(place: Place, taking: Taking): WeighedPlace["refused"] {
+  const { chosen, taken, config } = taking;
   if (place.need === chosen.need && place.queue === chosen.queue) return null;
   if (place.slots === 0) return "no_server";
-  const [isCloud, isChosenCloud] = [place.queue === cloudQueue, chosen.queue === cloudQueue];
-  if (isCloud !== isChosenCloud) {
-    if (isChosenCloud || policy === "fastest") return "busier";
-    return policy === "cheapest" ? "dearer" : "own_first";
-  }
-  if (isCloud && policy === "cheapest") return "dearer";
+  const ofPolicy = refusalByPolicy(place, taking);
+  if (ofPolicy !== null) return ofPolicy;
   if (place.need !== chosen.need) return "less_suited";
   if (place.waiting >= config.limits.maxWaiting) return "full";
   return taken && waitOf(place) < waitOf(taken) ? "slower" : "busier";
+}
+
+/** Between own machines and providers, and among providers, the policy decides. */
+function refusalByPolicy(place: Place, { chosen, policy }: Taking): WeighedPlace["refused"] {
+  const [isCloud, isChosenCloud] = [place.queue === cloudQueue, chosen.queue === cloudQueue];
+  if (isCloud && isChosenCloud) return policy === "cheapest" ? "dearer" : null;
+  if (isCloud === isChosenCloud) return null;
+  if (isChosenCloud || policy === "fastest") return "busier";
+  return policy === "cheapest" ? "dearer" : "own_first";
 }

@@ -11,7 +11,7 @@ import type { ProviderName } from "@atelier/server/providers";
 export type ProviderFault = "refuse" | "rate" | "hang" | "garbage" | "drop" | "auth" | "credit" | "busy";
 
 /** How runs end. */
-export type RunEnd = "succeeded" | "failed" | "moderated" | "never";
+type RunEnd = "succeeded" | "failed" | "moderated" | "never";
 
 export interface SimRun {
   readonly id: string;

@@ -6,6 +6,7 @@ const firstPort = 18_700;
 /** Simulated providers for trying the studio by hand: no picture is made and nothing is charged. */
 const { env, simulators } = await startProviders(providerNames, { firstPort });
 for (const simulator of Object.values(simulators)) simulator.runMs = 4_000;
-console.log("Simulated providers; put these lines into .env:\n");
-for (const [name, value] of Object.entries(env)) console.log(`${name}=${value}`);
-console.log("\nCtrl-C ends them.");
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+say("SIMULATED providers; put these lines into .env:\n");
+for (const [name, value] of Object.entries(env)) say(`${name}=${value}`);
+say("\nCtrl-C ends them.");

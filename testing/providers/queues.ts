@@ -222,7 +222,7 @@ function higgsfieldBody(simulator: Simulator, run: SimRun) {
 
 export const higgsfield: Vendor = {
   name: "higgsfield",
-  isSubmit: (request) => request.method === "POST" && !/\/cancel$/.test(request.url.pathname),
+  isSubmit: (request) => request.method === "POST" && !request.url.pathname.endsWith("/cancel"),
   handle(simulator, request) {
     const { pathname, searchParams } = request.url;
     if (this.isSubmit(request)) {
