@@ -34,7 +34,7 @@ export const pictureKinds = jobKinds.filter((kind) => kind !== "segment");
 export const requiredInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].required;
 export const optionalInputs = (kind: JobKind): readonly InputRole[] => rolesByKind[kind].optional;
 
-export type EngineName = "comfyui" | "iopaint" | "local";
+export type EngineName = "comfyui" | "iopaint" | "local" | "cloud";
 
 /** What an engine can do; no I/O, so that web and worker agree on it. */
 interface EngineFacts {
@@ -60,21 +60,36 @@ export const iopaintEngine: EngineFacts = {
   kinds: ["inpaint", "upscale", "remove_background", "restore_faces", "segment"],
 };
 
-export const engines: readonly EngineFacts[] = [comfyuiEngine, iopaintEngine, localEngine];
-export const engineNames = ["comfyui", "iopaint", "local"] as const satisfies readonly EngineName[];
+/** Models of image providers; which of them can run depends on the keys that the nodes hold. */
+export const cloudEngine: EngineFacts = {
+  name: "cloud",
+  kinds: ["text_to_image", "edit", "outfit_change", "inpaint", "upscale", "remove_background"],
+};
+
+/** The queue of all jobs for providers. It has no class of hardware, and its slots are for submits. */
+export const cloudQueue = "cloud";
+
+export const engines: readonly EngineFacts[] = [comfyuiEngine, iopaintEngine, localEngine, cloudEngine];
+export const engineNames = ["comfyui", "iopaint", "local", "cloud"] as const satisfies readonly EngineName[];
 
 /** Limit of a result's pixels; checked before submit and again by the engine. */
 export const maxOutputPixels = pictureLimits.outputMegapixels * 1_000_000;
 
-/** What a job needs in order to run, as one text: `comfyui/<workflow>`, `iopaint/<kind>` or `local/<kind>`. */
+/** What a job needs in order to run, as one text: `comfyui/<workflow>`, `cloud/<model>`, `iopaint/<kind>` or `local/<kind>`. */
 export type Need = `${EngineName}/${string}`;
 
-export function needOf(job: { engine: EngineName; kind: JobKind; workflow: string | null }): Need {
-  return job.engine === "comfyui" ? `comfyui/${job.workflow ?? ""}` : `${job.engine}/${job.kind}`;
+export function needOf(job: {
+  engine: EngineName;
+  kind: JobKind;
+  workflow: string | null;
+  model?: string | null;
+}): Need {
+  if (job.engine === "comfyui") return `comfyui/${job.workflow ?? ""}`;
+  return job.engine === "cloud" ? `cloud/${job.model ?? ""}` : `${job.engine}/${job.kind}`;
 }
 
-/** Engines by how well they do a kind, the best first. */
-const byKind: Record<JobKind, readonly EngineName[]> = {
+/** Own engines by how well they do a kind, the best first; whether a provider does it instead is a question of policy. */
+const byKind: Record<JobKind, readonly OwnEngine[]> = {
   text_to_image: ["comfyui"],
   edit: ["comfyui"],
   outfit_change: ["comfyui", "local"],
@@ -85,6 +100,8 @@ const byKind: Record<JobKind, readonly EngineName[]> = {
   segment: ["iopaint"],
 };
 
+type OwnEngine = Exclude<EngineName, "cloud">;
+
 /** Parts of a request that not every engine supports. */
 interface EngineRequest {
   readonly kind: JobKind;
@@ -92,8 +109,8 @@ interface EngineRequest {
   readonly roles: ReadonlySet<string>;
 }
 
-/** Engines that support the request in general, best first; the pool knows which are available now. */
-export function enginesFor(request: EngineRequest): readonly EngineName[] {
+/** Own engines that support the request in general, best first; the pool knows which are available now. */
+export function enginesFor(request: EngineRequest): readonly OwnEngine[] {
   return byKind[request.kind].filter((engine) => engine === "comfyui" || canRun(engine, request));
 }
 

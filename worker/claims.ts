@@ -1,6 +1,7 @@
 import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
+import { type Providers, runCloudJob } from "./cloud/submit.ts";
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import type { Incarnation } from "./presence.ts";
@@ -12,6 +13,8 @@ import type { ServerLeases } from "./server-leases.ts";
 export interface ConsumeInput {
   readonly offer: LiveOffer;
   readonly engines: readonly Engine[];
+  /** Without them no job for a provider is claimed. */
+  readonly providers?: Providers;
   readonly incarnation: Incarnation;
   readonly runs: Runs;
   /** With a full disk or without the image store nothing is claimed. */
@@ -122,8 +125,11 @@ async function begin(
   const otherServers = offer.otherServers(queue, job.need);
   const onBegin = () => runs.noteBegun(lease);
   const { serverLeases } = input;
+  const { providers } = input;
   const work = (signal: AbortSignal) =>
-    runJob(services, { job, lease, engine, otherServers, serverLeases, signal, onBegin });
+    job.engine === "cloud" && providers
+      ? runCloudJob(services, { job, lease, signal, ...providers })
+      : runJob(services, { job, lease, engine, otherServers, serverLeases, signal, onBegin });
   return { ended: runs.add({ lease, queue, engine: job.engine, need: job.need }, work) };
 }
 

@@ -1,11 +1,18 @@
 import type { NodeSettings } from "@atelier/server/db";
-import type { Need } from "@atelier/server/engines";
+import { cloudQueue, type Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
 import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
 import type { ServerPool } from "./servers/index.ts";
 
-export { chooseLightQueue, type NodeOffer, type QueueOffer, detectMachine, parseOnly } from "./offer.ts";
+export {
+  chooseLightQueue,
+  cloudOfferOf,
+  type NodeOffer,
+  type QueueOffer,
+  detectMachine,
+  parseOnly,
+} from "./offer.ts";
 
 /** The current offer of the node, computed again at each change of its servers or of an admin's settings. */
 export interface LiveOffer {
@@ -66,7 +73,7 @@ export function createLiveOffer({ pool, runs, ...fixed }: LiveOfferInput): LiveO
       const claims = readClaims(free);
       const isLocalFree = runs.countOfEngine("local") < offer.localSlots;
       return offersOf(queue).flatMap((one): Offer[] => {
-        if (one.servers === null) return isLocalFree ? [one] : [];
+        if (one.servers === null) return isLocalFree || queue === cloudQueue ? [one] : [];
         const servers = one.servers.filter((url) => free.has(url));
         const rivals = claims.filter((claim) => claim.some((url) => servers.includes(url)));
         return servers.length > rivals.length ? [{ need: one.need, servers }] : [];

@@ -39,6 +39,7 @@ import {
   parseEnv,
   toAppError,
 } from "@atelier/server/platform";
+import { clientOf, readKeys } from "@atelier/server/providers";
 import { openServices } from "@atelier/server/services";
 import { askOnly, type Flags, mayAsk, parseFlags, possibleKinds, retiredExitCode, usage } from "./args.ts";
 import { createLocalEngine, createServerEngines } from "./engines/index.ts";
@@ -91,7 +92,8 @@ async function prepare({ env, config, log }: { env: Env; config: Config; log: Lo
   const sources = createSources(env);
   const pool = createServerPool({ sources, workflows: () => workflows, config, log });
   const ofServers = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
-  return { engines: [createLocalEngine({ log }), ...ofServers], pool, workflows, problems };
+  const providers = { keys: readKeys(env), clientOf };
+  return { engines: [createLocalEngine({ log }), ...ofServers], pool, providers, workflows, problems };
 }
 
 function refuse(text: string): void {

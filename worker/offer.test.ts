@@ -70,6 +70,7 @@ describe("offer", () => {
       workflows: builtInWorkflows,
       servers: [],
       settings: {},
+      cloud: { models: [], providers: [] },
       only: parseOnly(env, engines),
       ...change,
     });

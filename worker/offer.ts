@@ -2,9 +2,10 @@ import { execFile } from "node:child_process";
 import os from "node:os";
 import { promisify } from "node:util";
 import type { Gpu, NodeCapability, NodeSettings } from "@atelier/server/db";
-import { type JobKind, jobKinds, type Need, needOf } from "@atelier/server/engines";
+import { cloudEngine, cloudQueue, type JobKind, jobKinds, type Need, needOf } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
 import { AppError, type Config, type Env, type QueueNeeds } from "@atelier/server/platform";
+import { type CloudModel, modelsOf, type ProviderKey, type ProviderName } from "@atelier/server/providers";
 import { leastDemandingQueue } from "@atelier/server/scheduling";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Engine } from "./engines/index.ts";
@@ -36,6 +37,22 @@ export interface OfferInput {
   readonly settings: NodeSettings;
   /** Kinds that this worker is limited to; empty: all. */
   readonly only: readonly JobKind[];
+  /** Models of providers that this node holds a key for, with the names of those providers. */
+  readonly cloud: CloudOffer;
+}
+
+export interface CloudOffer {
+  readonly models: readonly CloudModel[];
+  readonly providers: readonly ProviderName[];
+}
+
+/** The models that the keys can run. */
+export function cloudOfferOf(config: Config, keys: readonly ProviderKey[]): CloudOffer {
+  const providers = [...new Set(keys.map(({ provider }) => provider))];
+  const models = modelsOf(config).filter(({ offers }) =>
+    offers.some(({ provider }) => providers.includes(provider)),
+  );
+  return { models, providers };
 }
 
 /** The hardware of the worker's own machine; its servers may run on other machines. */
@@ -48,11 +65,11 @@ interface Machine {
 const coresPerRun = 2;
 
 /**
- * The offer of a node: at most one GPU queue, served by its servers with a graphics card, and at most one CPU queue, served
- * by the local engine and by servers without a card.
+ * The offer of a node: at most one GPU queue, served by its servers with a graphics card, at most one CPU queue, served
+ * by the local engine and by servers without a card, and the queue of providers when it holds a key.
  */
 export function computeOffer(input: OfferInput): NodeOffer {
-  const { env, config, machine, engines, settings } = input;
+  const { env, config, machine, engines, settings, cloud } = input;
   const usable = input.servers.filter((server) => server.state === "healthy");
   const ending = input.servers.filter(isEnding);
   const [gpuServers, cpuServers] = [usable.filter(hasGpu), usable.filter((server) => !hasGpu(server))];
@@ -75,9 +92,25 @@ export function computeOffer(input: OfferInput): NodeOffer {
     const offers = [...localOffers(engines), ...serverOffers(servers, input)];
     queues.push({ queue: cpu, slots, offers: narrow(offers, cpu, input) });
   }
+  queues.push(...cloudQueues(input));
   const kinds = [...new Set(queues.flatMap(({ offers }) => offers.map(({ need }) => kindOf(need, input))))];
-  const names = new Set([...engines.map(({ name }) => name), ...usable.map(({ engine }) => engine)]);
-  return { capability: { ...machine, kinds, engines: [...names] }, queues, localSlots };
+  const hasCloud = cloud.models.length > 0;
+  const names = new Set([
+    ...engines.map(({ name }) => name),
+    ...usable.map(({ engine }) => engine),
+    ...(hasCloud ? [cloudEngine.name] : []),
+  ]);
+  const ofProviders = hasCloud ? { providers: cloud.providers } : {};
+  return { capability: { ...machine, kinds, engines: [...names], ...ofProviders }, queues, localSlots };
+}
+
+/** The queue of providers when the node holds a key; its slots are for submits. */
+function cloudQueues(input: OfferInput): QueueOffer[] {
+  const { cloud, config, settings } = input;
+  if (cloud.models.length === 0) return [];
+  const offers = cloud.models.map(({ id }): Offer => ({ need: `cloud/${id}`, servers: null }));
+  const slots = settings.slots?.[cloudQueue] ?? config.cloud.submitSlots;
+  return [{ queue: cloudQueue, slots, offers: narrow(offers, cloudQueue, input) }];
 }
 
 /** A server that reports no device counts as one without a graphics card. */
@@ -118,8 +151,10 @@ function serverOffers(servers: readonly ServerState[], { workflows }: OfferInput
   return [...urlsByNeed].map(([need, urls]) => ({ need, servers: urls }));
 }
 
-function kindOf(need: Need, { workflows }: OfferInput): JobKind {
+function kindOf(need: Need, { workflows, cloud }: OfferInput): JobKind {
   const [engine, name] = need.split("/");
+  const model = engine === "cloud" ? cloud.models.find(({ id }) => id === name) : null;
+  if (model) return model.kind;
   const workflow = engine === "comfyui" ? workflows.find((known) => known.name === name) : null;
   // Safe cast: a need without a workflow is `<engine>/<kind>`, made by `needOf`.
   return workflow?.kind ?? (name as JobKind);
@@ -136,7 +171,7 @@ function narrow(offers: readonly Offer[], queue: string, input: OfferInput): Off
 }
 
 /** The kinds of WORKER_ONLY. Throws `bad_request` for kinds that no engine of this worker runs. */
-export function parseOnly(env: Env, engines: readonly Engine[]): JobKind[] {
+export function parseOnly(env: Env, engines: readonly Pick<Engine, "kinds">[]): JobKind[] {
   const known = jobKinds.filter((kind) => engines.some((engine) => engine.kinds.includes(kind)));
   const unknown = env.WORKER_ONLY.filter((name) => !known.some((kind) => kind === name));
   if (unknown.length > 0) {

@@ -213,7 +213,8 @@ async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise
   }
 }
 
-async function endBadly(services: Services, lease: Lease, error: unknown): Promise<Outcome> {
+/** Writes the end of a run that threw. */
+export async function endBadly(services: Services, lease: Lease, error: unknown): Promise<Outcome> {
   try {
     if (error instanceof RunStopped) return await endStopped(services, lease, error);
     const failure = classify(error);

@@ -1,4 +1,5 @@
 import type { NodeProblem } from "@atelier/server/db";
+import { cloudEngine } from "@atelier/server/engines";
 import { keepJobLogs } from "@atelier/server/jobs";
 import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
@@ -14,7 +15,9 @@ import {
 } from "./duties.ts";
 import type { Engine } from "./engines/index.ts";
 import { openWorkerHttp } from "./http/server.ts";
-import { createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
+import { startFollowing } from "./cloud/follow.ts";
+import type { Providers } from "./cloud/submit.ts";
+import { cloudOfferOf, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
 import { createReadiness, startReadinessWatch } from "./readiness.ts";
 import { createRuns, type Runs } from "./runs.ts";
@@ -27,6 +30,8 @@ type StopCause = NodeJS.Signals | "retired";
 export interface WorkInput {
   readonly engines: readonly Engine[];
   readonly pool: ServerPool;
+  /** Keys and clients of image providers; without a key nothing is offered for them. */
+  readonly providers: Providers;
   /** Built-in workflows and those of this node's folder. */
   readonly workflows: readonly Workflow[];
   /** Workflows of that folder that were refused. */
@@ -54,6 +59,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const consumeInput: ConsumeInput = {
     offer,
     engines,
+    providers: input.providers,
     incarnation,
     runs,
     readiness,
@@ -67,6 +73,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
+    ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers)] : []),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),
     startAwaiting(services, pool),
@@ -98,7 +105,8 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
 
 async function openOffer(services: Services, input: WorkInput, runs: Runs): Promise<LiveOffer> {
   const { env, config } = services;
-  const { engines, pool, workflows } = input;
+  const { engines, pool, workflows, providers } = input;
+  const cloud = cloudOfferOf(config, providers.keys);
   return createLiveOffer({
     env,
     config,
@@ -106,7 +114,8 @@ async function openOffer(services: Services, input: WorkInput, runs: Runs): Prom
     pool,
     workflows,
     machine: await detectMachine(),
-    only: parseOnly(env, engines),
+    only: parseOnly(env, cloud.models.length > 0 ? [...engines, cloudEngine] : engines),
+    cloud,
     runs,
   });
 }

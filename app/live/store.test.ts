@@ -7,6 +7,8 @@ const at = "2026-01-01T00:00:00.000Z";
 function jobAt(revision: number, changes: Partial<JobView> = {}): JobView {
   return {
     id: "job",
+    model: null,
+    ownOnly: false,
     kind: "upscale",
     status: "processing",
     progress: 0,

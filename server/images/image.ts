@@ -60,7 +60,8 @@ export type IngestedImage = ImageView & { readonly created: boolean };
 export interface StoreOutputInput {
   readonly ownerId: string;
   readonly jobId: string;
-  readonly attempt: number;
+  /** The attempt of the job, or a UUID of its own: two that store at once must not share keys. */
+  readonly attempt: number | string;
   /** Decides the mark of origin that is embedded. */
   readonly kind: JobKind;
   /** Position among the outputs of the job, from 0. */
@@ -107,7 +108,7 @@ export function uploadKey(ownerId: string, imageId: string): string {
   return `users/${ownerId}/${imageId}`;
 }
 
-export function outputKey(output: { jobId: string; attempt: number; position: number }): string {
+export function outputKey(output: { jobId: string; attempt: number | string; position: number }): string {
   return `jobs/${output.jobId}/${output.attempt}/${output.position}`;
 }
 

@@ -181,8 +181,8 @@ export async function removePicturesOf(
 /** Key prefixes per statement. */
 const orphanBatchSize = 500;
 
-/** Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt>/<position>`. */
-const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/\d+\/\d+)$/;
+/** Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt or UUID>/<position>`. */
+const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/(?:\d+|[0-9a-f-]{36})\/\d+)$/;
 
 /**
  * Runs `sweepOrphanObjects` unless a worker of this installation did within `config.retention.orphanSweepMs`: the sweep

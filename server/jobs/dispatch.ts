@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
+import { cloudQueue } from "../engines.ts";
 import type { Services } from "../services.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
 
@@ -83,9 +84,10 @@ export async function lockLine(tx: Tx, queue: string): Promise<void> {
 
 /**
  * SQL condition: the row was claimed before and its last attempt was not charged, or a server still holds its prompt.
- * Such rows leave the line first, since their owner has already used a turn for them.
+ * Such rows leave the line first, since their owner has already used a turn for them; not those that found all providers
+ * busy, which wait at the end of the line.
  */
-export const isResumed = sql`attempt > 0 and (external_id is not null or attempt > charged)`;
+export const isResumed = sql`attempt > 0 and queue <> ${cloudQueue} and (external_id is not null or attempt > charged)`;
 
 /**
  * Rings again for queued rows whose bell is old: a lost bell delays a job by one sweep at most. Only while a suitable

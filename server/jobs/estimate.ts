@@ -1,21 +1,25 @@
 import { sql } from "drizzle-orm";
-import { type Estimate, schema, tiers } from "../db/index.ts";
+import { type Db, type Estimate, schema, tiers } from "../db/index.ts";
 import type { EngineName, InputRole } from "../engines.ts";
-import { toAppError } from "../platform/index.ts";
+import { AppError, toAppError } from "../platform/index.ts";
+import { checkCaps, type CloudModel, modelsOf, readChain } from "../providers/index.ts";
 import {
   type Candidate,
   findCandidates,
+  type Known,
   knownWorkflows,
   type NewTarget,
+  liveProviders,
   place,
   type Placed,
+  priceOf,
+  readCloudPolicy,
   readWaits,
   recallWait,
   toEstimate,
   type Wait,
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import type { Workflow } from "../workflows/index.ts";
 import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
@@ -30,32 +34,51 @@ export interface Quote {
 
 export interface QuoteInput {
   readonly request: SubmitRequest;
-  readonly ownerId: string;
+  readonly submitter: Submitter;
   /** How old the places and the wait may be. */
   readonly maxAgeMs: number;
 }
 
-/** Reads only, so it runs before a submit's transaction. Throws `no_engine`, `workflow_unknown`, `workflow_params`. */
+/**
+ * Reads only, so it runs before a submit's transaction. Throws `no_engine`, `workflow_unknown`, `workflow_params`,
+ * `model_unknown`, `forbidden` (a provider was asked for by a guest, or against a setting) and `budget_exceeded`.
+ */
 export async function readQuote(
   { db, config }: Pick<Services, "db" | "config">,
-  { request, ownerId, maxAgeMs }: QuoteInput,
+  { request, submitter, maxAgeMs }: QuoteInput,
 ): Promise<Quote> {
-  const candidates = candidatesOf(request, await knownWorkflows(db, request.workflow));
-  const placed = await place(db, config, { kind: request.kind, candidates, maxAgeMs });
+  const { userId: ownerId, isGuest } = submitter;
+  const { kind } = request;
+  const mayLeave = !isGuest && !request.ownOnly;
+  const isOfProvider = request.model !== undefined || request.engine === "cloud";
+  if (isOfProvider && !mayLeave) {
+    const why = isGuest
+      ? "Guests cannot use cloud models: they cost money. Create an account."
+      : "The request says that only the studio's own machines may run it.";
+    throw new AppError("forbidden", why);
+  }
+  const models = mayLeave ? modelsOf(config) : [];
+  const candidates = candidatesOf(request, { workflows: await knownWorkflows(db, request.workflow), models });
+  const policy = () => readCloudPolicy(db, config, { userId: ownerId, kind });
+  if (isOfProvider && (await policy()) === "own_only")
+    throw new AppError("forbidden", "The settings keep these pictures on the studio's own machines.");
+  const placed = await place(db, config, { kind, candidates, maxAgeMs, policy });
+  if (placed.candidate.engine === "cloud")
+    await checkCaps(db, config, { ownerId, priceUsd: priceOf(placed.candidate) });
   const target = { need: placed.candidate.need, ownerId, tier: tiers[request.tier] };
   return { placed, target, wait: await recallWait(db, placed.queue, { target, maxAgeMs }) };
 }
 
 /**
- * All candidates (engine and workflow) for a request. Throws `workflow_unknown` or `workflow_params` when a named
- * workflow does not fit.
+ * All candidates (engine and workflow or model) for a request. Throws `workflow_unknown`, `workflow_params` or
+ * `model_unknown` when a named one does not fit.
  */
-function candidatesOf(request: SubmitRequest, workflows: readonly Workflow[]): Candidate[] {
-  const { kind, params, engine, workflow, inputs } = request;
+function candidatesOf(request: SubmitRequest, known: Known): Candidate[] {
+  const { kind, params, engine, workflow, model, inputs } = request;
   // Safe: the schema allows only roles as keys.
   const given = Object.entries(inputs).filter(([, id]) => id !== undefined) as [InputRole, string][];
   const roles = new Set(given.map(([role]) => role));
-  return findCandidates(workflows, { kind, params, roles, engine, workflow });
+  return findCandidates(known, { kind, params, roles, engine, workflow, model });
 }
 
 /** The outcome that a request would have now. */
@@ -68,6 +91,8 @@ export type EstimateAnswer =
       readonly engine: EngineName;
       readonly workflow: string | null;
       readonly queue: string;
+      /** Where a provider would get the pictures; null for own machines. */
+      readonly cloud: CloudQuote | null;
     })
   | { readonly isPossible: false; readonly reason: string };
 
@@ -79,7 +104,7 @@ export async function estimate(
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
   const inputs = await readInputs(services.db, submitter.userId, request);
-  const quote = await readQuote(services, { request, ownerId: submitter.userId, maxAgeMs: 0 }).catch(refusal);
+  const quote = await readQuote(services, { request, submitter, maxAgeMs: 0 }).catch(refusal);
   if ("isPossible" in quote) return quote;
   const { wait } = quote;
   const { candidate, queue } = quote.placed;
@@ -91,14 +116,31 @@ export async function estimate(
     engine: candidate.engine,
     workflow: candidate.workflow?.name ?? null,
     queue,
+    cloud: candidate.model ? await readCloudQuote(services.db, candidate.model) : null,
     ...toEstimate(wait, sizeClass),
   };
 }
 
-/** Turns `no_engine` into an answer; rethrows every other error. */
+/** The provider that is tried first now, and its price. */
+interface CloudQuote {
+  readonly model: string;
+  readonly title: string;
+  readonly provider: string;
+  /** US dollars; null when no source states it. */
+  readonly priceUsd: number | null;
+}
+
+async function readCloudQuote(db: Db, model: CloudModel): Promise<CloudQuote | null> {
+  const [chain, held] = await Promise.all([readChain(db, model), liveProviders(db)]);
+  const offer = chain.find(({ provider }) => held.has(provider)) ?? chain[0];
+  if (!offer) return null;
+  return { model: model.id, title: model.title, provider: offer.provider, priceUsd: offer.priceUsd };
+}
+
+/** Turns `no_engine` and a reached cap into an answer; rethrows every other error. */
 function refusal(error: unknown): (EstimateAnswer & { isPossible: false }) | Quote {
   const failure = toAppError(error);
-  if (failure.code !== "no_engine") throw error;
+  if (failure.code !== "no_engine" && failure.code !== "budget_exceeded") throw error;
   return { isPossible: false, reason: failure.message };
 }
 

@@ -11,6 +11,9 @@
  *     any open status ──▶ failed       no attempt left, no node can serve it, or displaced by an urgent job
  *     any open status ──▶ cancelled    at once while it waits; by its worker once it is claimed
  *
+ * A job of the engine `cloud` is claimed for the seconds of its submit; once the provider has it (`cloud.ts`) no node
+ * holds it, it belongs to its attempt (`server/providers`), and whichever worker follows the attempt ends it.
+ *
  * Terms. Line: the pending rows of a queue. Window: its queued rows, about as many as live slots can run. Bell: an
  * invitation to claim, sent for each queued row. Lease: job, attempt and node; the guard of every write of a worker.
  * Attempt: every claim. Charged: the attempts that count against the job. Story: the rows of `job_events`, one per
@@ -27,6 +30,25 @@
 
 export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
 export { collect } from "./collect.ts";
+export {
+  chainError,
+  handOver,
+  nextHop,
+  noteLostReply,
+  noteRefusal,
+  waitForProvider,
+  type NextHop,
+} from "./cloud.ts";
+export {
+  cancelFromProvider,
+  type DueAttempt,
+  completeFromProvider,
+  failFromProvider,
+  noteProviderProgress,
+  postponeAttempt,
+  takeDueAttempts,
+  walkOn,
+} from "./cloud-end.ts";
 export { openBundle } from "./bundle.ts";
 export { cancel, cancelAllOf, cancelAny, confirmCancel, findStops } from "./cancel.ts";
 export {
@@ -63,7 +85,7 @@ export {
   listJobsSchema,
   serverLabel,
 } from "./read.ts";
-export { type Job, type JobEventType, type Lease } from "./job.ts";
+export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
 export { kindParams, submitSchema, type SubmitInput } from "./request.ts";
 export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";

@@ -32,12 +32,16 @@ export interface JobView {
   readonly attempt: number;
   readonly engine: EngineName;
   readonly workflow: string | null;
+  /** Model of a provider; null for own engines. */
+  readonly model: string | null;
+  /** The pictures do not leave the studio's own machines. */
+  readonly ownOnly: boolean;
   readonly need: Need;
   readonly queue: string;
   readonly node: string | null;
   /** Address without scheme of the server of the last post; null without one. */
   readonly server: string | null;
-  /** Worker of the last attempt, with its server if it uses one: `Worker-A @ 192.168.0.107:8188`. */
+  /** Worker of the last attempt, with its server if it uses one: `Worker-A @ 192.168.0.107:8188`; or the provider. */
   readonly executedBy: string | null;
   /** Why this place was chosen. */
   readonly placement: Placement | null;
@@ -148,11 +152,13 @@ function toView(job: Job, extras: Extras): JobView {
     attempt: job.attempt,
     engine: job.engine,
     workflow: job.workflow,
+    model: job.model,
+    ownOnly: job.ownOnly,
     need: job.need,
     queue: job.queue,
     node: extras.node_name,
     server: job.server === null ? null : serverLabel(job.server),
-    executedBy: toExecutor(extras.node_name, job.server),
+    executedBy: job.engine === "cloud" ? job.server : toExecutor(extras.node_name, job.server),
     placement: job.placement,
     estimate: job.estimate,
     charged: job.charged,
@@ -181,9 +187,10 @@ function toExecutor(node: string | null, server: string | null): string | null {
   return node === null || server === null ? node : `${node} @ ${serverLabel(server)}`;
 }
 
-function toProcessingMs({ nodeId, startedAt, endedAt }: Job): number | null {
-  // Without a node the start belongs to an earlier attempt.
-  if (nodeId === null || startedAt === null || endedAt === null) return null;
+function toProcessingMs({ engine, nodeId, startedAt, endedAt }: Job): number | null {
+  if (startedAt === null || endedAt === null) return null;
+  // Without a node the start belongs to an earlier attempt, unless a provider has the job.
+  if (nodeId === null && engine !== "cloud") return null;
   return endedAt.getTime() - startedAt.getTime();
 }
 

@@ -85,6 +85,11 @@ const common = {
   workflow: z.string().max(100).optional(),
   /** By default the best one available. */
   engine: z.enum(engineNames).optional(),
+  model: z.string().max(100).optional().describe("A model of an image provider, which costs money."),
+  ownOnly: z
+    .boolean()
+    .default(false)
+    .describe("Only the studio's own machines may run it: the pictures do not leave them."),
   maxRetries: z
     .number()
     .int()

@@ -1,5 +1,5 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
-import { schema, type Tier, tiers } from "../db/index.ts";
+import { type Asked, schema, type Tier, tiers } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isFinal, type Job } from "./job.ts";
@@ -36,6 +36,7 @@ export async function retry(
     inputs: await readInputIds(services, job),
     retention: job.retention,
     tier: readTier(job, submitter),
+    ownOnly: job.ownOnly,
     ...ownMarks(job),
     ...requestedEngine(job),
   };
@@ -101,13 +102,14 @@ function readTier({ tier }: Job, { isAdmin = false }: Submitter): Tier {
   return tierNames.find((name) => tiers[name] === wanted) ?? "normal";
 }
 
-/** The requested engine and workflow, not those of a downgrade. */
-function requestedEngine({ placement, engine, workflow }: Job): { engine?: string; workflow?: string } {
+/** The requested engine, workflow and model, not those of a downgrade. */
+function requestedEngine({ placement, engine, workflow }: Job): Partial<Record<keyof Asked, string>> {
   if (placement?.asked) {
     const { asked } = placement;
     return {
       ...(asked.engine ? { engine: asked.engine } : {}),
       ...(asked.workflow ? { workflow: asked.workflow } : {}),
+      ...(asked.model ? { model: asked.model } : {}),
     };
   }
   const [wantedEngine, name] = placement?.downgrade?.from.split("/") ?? [engine, workflow];

@@ -262,7 +262,8 @@ export async function handBackUnknown(
   const { nodeId, running } = input;
   const { maxAttempts } = services.config.limits;
   const others = running.length > 0 ? sql`and id not in ${[...running]}` : sql``;
-  const unknown = sql`node_id = ${nodeId} ${others}`;
+  // A call to a provider that this node has forgotten is taken over when it can no longer be answered.
+  const unknown = sql`node_id = ${nodeId} and provider_attempt_id is null ${others}`;
   const spent = sql`attempt >= ${maxAttempts} and cancel_requested_at is null`;
   const failed = await transitionAll(services.db, {
     from: claimedStatuses,

@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
 import { type Asked, type Db, inTurn, type JobStatus, tiers, type Tx } from "../db/index.ts";
-import { needOf } from "../engines.ts";
 import { AppError, currentRequestId, newId } from "../platform/index.ts";
 import { quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
@@ -53,7 +52,7 @@ export interface Submitted {
 /**
  * Accepts a job: checks and stores it in one statement, then rings for it or schedules a dispatch. On an error nothing
  * is stored. Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`,
- * `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `forbidden` (a tier above `normal`),
+ * `model_unknown`, `budget_exceeded`, `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `forbidden` (a tier above `normal`),
  * `idempotency_mismatch` and `conflict` (the job of the key was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
@@ -92,7 +91,11 @@ interface NewJob extends Draft {
 async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { request, options } = draft;
   const { userId: ownerId } = options.submitter;
-  const quote = await readQuote(services, { request, ownerId, maxAgeMs: services.config.timing.placesMs });
+  const quote = await readQuote(services, {
+    request,
+    submitter: options.submitter,
+    maxAgeMs: services.config.timing.placesMs,
+  });
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, ownerId, request);
   const { maxCharged } = services.config.limits;
@@ -207,7 +210,7 @@ function announce(services: Services, { id, request, options, quote }: NewJob, a
 function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
   const { placed, wait } = quote;
   const { queue, placement, candidate } = placed;
-  const { engine, workflow } = candidate;
+  const { engine, workflow, model } = candidate;
   const { kind, retention } = request;
   const params = resolveParams(request, workflow);
   const sizeClass = sizeClassOfRun(kind, params, inputs);
@@ -220,7 +223,9 @@ function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
     queue,
     engine,
     workflow: workflow?.name ?? null,
-    need: needOf({ engine, kind, workflow: workflow?.name ?? null }),
+    model: model?.id ?? null,
+    ownOnly: request.ownOnly,
+    need: candidate.need,
     placement: { ...placement, asked: askedIn(request) },
     estimate: toEstimate(wait, sizeClass),
     sizeClass,
@@ -239,6 +244,7 @@ function markOf({ maxRetries, sessionId, metadata }: SubmitRequest, maxCharged: 
   return { maxRetries: retries, sessionId, metadata };
 }
 
-function askedIn({ engine, workflow, params }: SubmitRequest): Asked {
-  return { engine: engine ?? null, workflow: workflow ?? null, params: Object.keys(params) };
+function askedIn({ engine, workflow, model, params }: SubmitRequest): Asked {
+  const named = { engine: engine ?? null, workflow: workflow ?? null, model: model ?? null };
+  return { ...named, params: Object.keys(params) };
 }

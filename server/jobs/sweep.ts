@@ -4,9 +4,11 @@ import { localEngine, type Need } from "../engines.ts";
 import { expireUploads, purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
+import { pruneAttempts } from "../providers/index.ts";
 import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
+import { takeOverLostCalls } from "./cloud-end.ts";
 import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
@@ -15,6 +17,7 @@ import { pruneLogs } from "./logs.ts";
 /** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
 export async function sweep(services: Services): Promise<void> {
   await cancelOfSuspended(services);
+  await takeOverLostCalls(services);
   await recover(services);
   await moveStranded(services);
   await clearAvoidedServers(services);
@@ -31,7 +34,8 @@ export async function sweep(services: Services): Promise<void> {
 export async function recover(services: Services): Promise<Job[]> {
   const { jobs, nodes } = schema;
   const maxCharged = maxChargedOf(services.config);
-  const orphaned = sql`not exists (select 1 from ${nodes} n where n.id = ${jobs.nodeId} and n.state in ('active', 'draining'))`;
+  // A job that a provider has, or may have, belongs to its attempt.
+  const orphaned = sql`${jobs.providerAttemptId} is null and not exists (select 1 from ${nodes} n where n.id = ${jobs.nodeId} and n.state in ('active', 'draining'))`;
   const failed = await transitionAll(services.db, {
     from: claimedStatuses,
     to: "failed",
@@ -71,7 +75,7 @@ export async function requeueRestored(services: Services): Promise<{ requeued: n
   const failed = await transitionAll(services.db, {
     from: claimedStatuses,
     to: "failed",
-    where: sql`once and cancel_requested_at is null`,
+    where: sql`once and cancel_requested_at is null and provider_attempt_id is null`,
     set: {
       errorCode: "worker_lost",
       errorMessage: "The studio was restored from a backup that was made during the run.",
@@ -82,7 +86,7 @@ export async function requeueRestored(services: Services): Promise<{ requeued: n
   const requeued = await transitionAll(services.db, {
     from: claimedStatuses,
     to: "pending",
-    where: sql`true`,
+    where: sql`provider_attempt_id is null`,
     set: { nodeId: null, progress: 0, stage: null },
     honourCancel: true,
     event: "restored",
@@ -206,6 +210,7 @@ export async function tidy(services: Services): Promise<void> {
   await pruneSignIns(services);
   await pruneEnded(services);
   await pruneNeeds(services);
+  await pruneAttempts(services);
 }
 
 /** Needs of waiting jobs that no active node offers at the moment. */

@@ -35,6 +35,28 @@ const bearerToken = z
 
 const downloads = ["stream", "link"] as const;
 
+/** Key, address and webhook secret of each provider. */
+const providerNamesInEnv = {
+  REPLICATE_API_KEY: list.default([]),
+  REPLICATE_BASE_URL: webUrl.default("https://api.replicate.com/v1"),
+  REPLICATE_WEBHOOK_SECRET: optionalText,
+  FAL_API_KEY: list.default([]),
+  FAL_BASE_URL: webUrl.default("https://queue.fal.run"),
+  GOOGLE_API_KEY: list.default([]),
+  GOOGLE_BASE_URL: webUrl.default("https://generativelanguage.googleapis.com/v1beta"),
+  HIGGSFIELD_API_KEY: list.default([]),
+  HIGGSFIELD_BASE_URL: webUrl.default("https://api.higgsfield.ai"),
+  HIGGSFIELD_WEBHOOK_SECRET: optionalText,
+  KIE_API_KEY: list.default([]),
+  KIE_BASE_URL: webUrl.default("https://api.kie.ai"),
+  KIE_WEBHOOK_SECRET: optionalText,
+  FASHN_API_KEY: list.default([]),
+  FASHN_BASE_URL: webUrl.default("https://api.fashn.ai/v1"),
+  /** Any server with the images API of OpenAI. */
+  OPENAI_IMAGES_API_KEY: list.default([]),
+  OPENAI_IMAGES_BASE_URL: webUrl.default("https://api.openai.com/v1"),
+};
+
 const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
@@ -86,6 +108,8 @@ const envSchema = z.object({
   COMFYUI_URLS: list.default([]),
   COMFYUI_DISCOVERY: list.default([]),
   IOPAINT_URLS: list.default([]),
+  /** Keys of image providers, several of one provider separated by commas; see docs/providers.md. */
+  ...providerNamesInEnv,
   /** Folder with workflows of one's own, one folder each. */
   WORKFLOWS_DIR: optionalText,
   /** Folder of the embedded services, the files and the logs. */

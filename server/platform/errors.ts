@@ -87,8 +87,16 @@ export const errorRules = {
   garment_unsuitable: validation(422, "The photo of the garment cannot be used for this."),
   input_missing: validation(422, "A picture that the job needs is gone."),
   workflow_unknown: validation(422, "There is no workflow of that name for this."),
+  model_unknown: validation(422, "There is no model of that name for this."),
   workflow_params: validation(422, "The workflow does not take these settings."),
   graph_invalid: validation(422, "The server refused the workflow."),
+  provider_failed: validation(502, "The provider could not make the picture."),
+  providers_failed: validation(502, "None of the providers could make the picture."),
+  provider_unknown: validation(
+    502,
+    "The provider's answer was lost: it may have made and charged the picture. Retry only if you accept that.",
+  ),
+  budget_exceeded: validation(402, "The limit of spending is reached."),
   displaced: {
     strategy: "fail",
     charged: false,

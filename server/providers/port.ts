@@ -116,8 +116,8 @@ export interface ProviderClient {
   readonly name: ProviderName;
   /** False: `submit` answers with the result, and there is nothing to ask for later. */
   readonly isAsynchronous: boolean;
-  /** A repeated submit with the same idempotency key gives the first run and costs nothing. */
-  readonly isIdempotent: boolean;
+  /** Whether a repeated submit with the same idempotency key gives the first run and costs nothing. */
+  isIdempotent(access: ProviderAccess): boolean;
   submit(access: ProviderAccess, submission: Submission, signal: AbortSignal): Promise<Submitted>;
   get(access: ProviderAccess, handle: RunHandle, signal: AbortSignal): Promise<RunState>;
   cancel(

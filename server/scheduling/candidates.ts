@@ -1,5 +1,6 @@
 import { type EngineName, enginesFor, type InputRole, type JobKind, type Need, needOf } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
+import { type CloudModel, findModel, modelsFor } from "../providers/index.ts";
 import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
 
 /** The parts of a request that decide where it may run. */
@@ -10,21 +11,77 @@ export interface PlaceRequest {
   readonly roles: ReadonlySet<InputRole>;
   readonly engine?: EngineName | undefined;
   readonly workflow?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** What could run a request at all. */
+export interface Known {
+  readonly workflows: readonly Workflow[];
+  /** Models of providers; empty where the request may not leave the studio's own machines. */
+  readonly models: readonly CloudModel[];
 }
 
 /** One way to run a request. */
 export interface Candidate {
   readonly engine: EngineName;
   readonly workflow: Workflow | null;
+  /** Set for the engine `cloud` alone. */
+  readonly model?: CloudModel;
   readonly need: Need;
 }
 
+/** Price of one picture at the first provider of a model, US dollars; null when unknown, 0 for own engines. */
+export function priceOf({ model }: Candidate): number | null {
+  return model ? (model.offers[0]?.priceUsd ?? null) : 0;
+}
+
 /**
- * All ways to run a request, best first; a named engine or workflow narrows them. Throws `workflow_unknown` when the
- * named workflow does not exist or has another kind, and `workflow_params` when it takes other pictures.
+ * All ways to run a request, best first and own ones before providers; a named engine, workflow or model narrows them.
+ * Throws `workflow_unknown` when the named workflow does not exist or has another kind, `workflow_params` when it takes
+ * other pictures, and `model_unknown` alike for a model.
  */
-export function findCandidates(workflows: readonly Workflow[], request: PlaceRequest): Candidate[] {
+export function findCandidates({ workflows, models }: Known, request: PlaceRequest): Candidate[] {
   if (request.workflow !== undefined) return [namedCandidate(workflows, request, request.workflow)];
+  if (request.model !== undefined) return [namedModel(models, request, request.model)];
+  const ofModels = modelsFor(models, request)
+    .filter((model) => takesPrompt(model, request))
+    .map(modelCandidate);
+  if (request.engine === "cloud") return ofModels;
+  const own = ownCandidates(workflows, request);
+  return request.engine === undefined ? [...own, ...ofModels] : own;
+}
+
+function modelCandidate(model: CloudModel): Candidate {
+  return { engine: "cloud", workflow: null, model, need: `cloud/${model.id}` };
+}
+
+function namedModel(models: readonly CloudModel[], request: PlaceRequest, id: string): Candidate {
+  const model = findModel(models, id);
+  if (!model || model.kind !== request.kind)
+    throw new AppError("model_unknown", `There is no model "${id}" for this.`);
+  if (modelsFor([model], request).length === 0) {
+    const takes = [...model.inputs.required, ...model.inputs.optional].join(", ") || "no pictures";
+    throw new AppError("model_unknown", `The model "${id}" takes other pictures: ${takes}.`);
+  }
+  if (!takesPrompt(model, request))
+    throw new AppError(
+      "bad_request",
+      `The model "${id}" ${needsPrompt(model) ? "needs a" : "takes no"} prompt.`,
+    );
+  return modelCandidate(model);
+}
+
+/** Whether the model takes the prompt of the request, or can run without one. */
+function takesPrompt(model: CloudModel, { params }: PlaceRequest): boolean {
+  const hasPrompt = params["prompt"] !== undefined && params["prompt"] !== "";
+  return hasPrompt ? model.params.includes("prompt") : !needsPrompt(model);
+}
+
+function needsPrompt({ kind, params }: CloudModel): boolean {
+  return params.includes("prompt") && (kind === "text_to_image" || kind === "edit" || kind === "inpaint");
+}
+
+function ownCandidates(workflows: readonly Workflow[], request: PlaceRequest): Candidate[] {
   const engines = request.engine ? [request.engine] : enginesFor(request);
   const candidates: Candidate[] = [];
   for (const engine of engines) {
@@ -90,9 +147,9 @@ export function missingEngineReason(kind: JobKind, candidates: readonly Candidat
   }
   switch (kind) {
     case "text_to_image":
-      return "Text to image needs a ComfyUI server; none is connected. The local engine only edits pictures.";
+      return "Text to image needs a ComfyUI server; none is connected, and no image provider has a key. The local engine only edits pictures.";
     case "edit":
-      return "Editing with a prompt needs a ComfyUI server with an edit model; none is connected.";
+      return "Editing with a prompt needs a ComfyUI server with an edit model; none is connected, and no image provider has a key.";
     case "restore_faces":
       return "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer; none is connected.";
     case "segment":

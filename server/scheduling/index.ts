@@ -3,7 +3,7 @@
  * `server/jobs` stores what is chosen.
  *
  * Terms. Need: what a run requires, e.g. `comfyui/<workflow>` or `local/<kind>`. Candidate: one engine and workflow
- * that can run the request. Place: a need on a queue. Live: an active node that beats has slots for it now. Seen: a node
+ * or model of a provider that can run the request. Place: a need on a queue. Live: an active node that beats has slots for it now. Seen: a node
  * of the last 24 hours could serve it. Position: the number of jobs that are served before a job. Downgrade: a place of lower
  * quality or speed, used when no graphics card has the memory.
  *
@@ -11,7 +11,7 @@
  * Nothing here imports `server/jobs` or writes rows. Costs and workflows may be two seconds old.
  */
 
-export { findCandidates, type Candidate, missingEngineReason } from "./candidates.ts";
+export { findCandidates, type Candidate, type Known, missingEngineReason, priceOf } from "./candidates.ts";
 export {
   findWorkflow,
   knownWorkflows,
@@ -19,9 +19,17 @@ export {
   type OfferedParam,
   type OfferedWorkflow,
 } from "./workflows.ts";
-export { leastDemandingQueue, place, type Placed, findDowngrade, type Downgrade } from "./place.ts";
+export {
+  leastDemandingQueue,
+  place,
+  type Placed,
+  findDowngrade,
+  type Downgrade,
+  readCloudPolicy,
+} from "./place.ts";
 export {
   livePlaces,
+  liveProviders,
   readPlaces,
   seenNeeds,
   sizeClassOf,

@@ -1,8 +1,10 @@
-import type { Db, Placement, WeighedPlace, Tx } from "../db/index.ts";
-import { type EngineName, enginesFor, type JobKind, localEngine, type Need, needOf } from "../engines.ts";
+import { sql } from "drizzle-orm";
+import { type CloudPolicy, type Db, type Placement, schema, type Tx } from "../db/index.ts";
+import { cloudQueue, type EngineName, enginesFor, type JobKind, type Need, needOf } from "../engines.ts";
 import { AppError, type Config, type QueueNeeds } from "../platform/index.ts";
 import { type Candidate, missingEngineReason } from "./candidates.ts";
-import { isGpuQueue, type LivePlace, livePlaces, type Place } from "./places.ts";
+import { chooseCandidate, chooseQueue, weigh } from "./choose.ts";
+import { type LivePlace, livePlaces } from "./places.ts";
 import { recallPlaces } from "./snapshot.ts";
 
 /** The chosen queue and candidate of a request. */
@@ -17,91 +19,53 @@ export interface PlaceInput {
   readonly candidates: readonly Candidate[];
   /** How old the places may be. */
   readonly maxAgeMs: number;
+  /** The policy for this user and kind; asked for only where a provider could do the request. */
+  readonly policy: () => Promise<CloudPolicy>;
 }
 
 /**
- * Places a request: the best live candidate, in the queue with room where it should be done first. Without a live one
+ * Places a request by the policy: the best live candidate, in the queue with room where it should be done first. Without a live one
  * the best candidate of a node of the last 24 hours or of the local engine, and the job waits there. Throws `no_engine`
  * when there is none.
  */
 export async function place(
   db: Db,
   config: Config,
-  { kind, candidates, maxAgeMs }: PlaceInput,
+  { kind, candidates: all, maxAgeMs, policy: readPolicy }: PlaceInput,
 ): Promise<Placed> {
-  const needs = candidates.map((candidate) => candidate.need);
+  const needs = all.map((candidate) => candidate.need);
   const places = await recallPlaces(db, needs, maxAgeMs);
-  const candidate = chooseCandidate(candidates, places);
+  const hasCloud = places.some(({ queue, slots }) => queue === cloudQueue && slots > 0);
+  const policy = hasCloud ? await readPolicy() : "own_first";
+  const candidates = policy === "own_only" ? all.filter(({ engine }) => engine !== "cloud") : all;
+  const candidate = chooseCandidate({ candidates, places, policy, config });
   if (!candidate) throw new AppError("no_engine", missingEngineReason(kind, candidates));
   const own = places.filter((place) => place.need === candidate.need);
   const live = own.filter((place) => place.slots > 0);
   const queue =
-    (live.length > 0 ? chooseQueue(live, config) : own[0])?.queue ?? leastDemandingQueue(config.queues);
+    (live.length > 0 ? chooseQueue(live, config) : own[0])?.queue ??
+    (candidate.engine === "cloud" ? cloudQueue : leastDemandingQueue(config.queues));
   if (queue === null) throw new AppError("internal", "The configuration names no queue.");
   const chosen = { queue, need: candidate.need };
-  const weighed = weigh({ candidates, places, chosen, config });
+  const weighed = weigh({ candidates, places, chosen, config, policy });
   return { candidate, queue, placement: { chosen, isLive: live.length > 0, weighed } };
 }
 
-function chooseCandidate(candidates: readonly Candidate[], places: readonly Place[]): Candidate | undefined {
-  const isLive = ({ need }: Candidate) => places.some((place) => place.need === need && place.slots > 0);
-  const isKnown = ({ engine, need }: Candidate) =>
-    engine === localEngine.name || places.some((place) => place.need === need);
-  return candidates.find(isLive) ?? candidates.find(isKnown);
-}
-
-const waitOf = ({ workMs, slots }: Place) => workMs / Math.max(1, slots) / 1_000;
-
-/** Seconds until a new job would be done. The CPU factor makes a card with one waiting job better than an idle CPU server. */
-function doneIn(place: Place, config: Config): number {
-  const factor = isGpuQueue(config, place.queue) ? 1 : config.timing.cpuRunFactor;
-  return waitOf(place) + (place.runMs * factor) / 1_000;
-}
-
-/** The place where the job is done first, on a tie the more demanding queue; full lines only when no line has room. */
-function chooseQueue(live: readonly Place[], config: Config): Place | undefined {
-  const { limits, queues } = config;
-  const rank = Object.keys(queues);
-  const sorted = live.toSorted(
-    (a, b) => doneIn(a, config) - doneIn(b, config) || rank.indexOf(a.queue) - rank.indexOf(b.queue),
+/**
+ * When a user's job of a kind may go to a provider: as the user chose, else as the configuration says. A studio that uses
+ * no provider for the kind does so for nobody.
+ */
+export async function readCloudPolicy(
+  db: Db,
+  { cloud }: Pick<Config, "cloud">,
+  { userId, kind }: { readonly userId: string; readonly kind: JobKind },
+): Promise<CloudPolicy> {
+  const studio = cloud.policies[kind] ?? cloud.policy;
+  if (studio === "own_only") return studio;
+  const [row] = await db.execute<{ policy: CloudPolicy | null }>(
+    sql`select cloud_policy as policy from ${schema.users} where id = ${userId}`,
   );
-  return sorted.find((place) => place.waiting < limits.maxWaiting) ?? sorted[0];
-}
-
-interface Weighing {
-  readonly candidates: readonly Candidate[];
-  readonly places: readonly Place[];
-  readonly chosen: Placement["chosen"];
-  readonly config: Config;
-}
-
-function weigh({ candidates, places, chosen, config }: Weighing): WeighedPlace[] {
-  const taken = places.find(({ need, queue }) => need === chosen.need && queue === chosen.queue);
-  return candidates.flatMap(({ need }): WeighedPlace[] => {
-    const own = places.filter((place) => place.need === need);
-    if (own.length === 0) {
-      const isChosen = need === chosen.need;
-      return [
-        { queue: isChosen ? chosen.queue : null, need, waitS: null, refused: isChosen ? null : "never_seen" },
-      ];
-    }
-    return own.map((place) => ({
-      queue: place.queue,
-      need,
-      waitS: place.slots > 0 ? Math.round(waitOf(place)) : null,
-      refused: refusalOf(place, { chosen, taken, config }),
-    }));
-  });
-}
-
-type Taking = Pick<Weighing, "chosen" | "config"> & { readonly taken: Place | undefined };
-
-function refusalOf(place: Place, { chosen, taken, config }: Taking): WeighedPlace["refused"] {
-  if (place.need === chosen.need && place.queue === chosen.queue) return null;
-  if (place.slots === 0) return "no_server";
-  if (place.need !== chosen.need) return "less_suited";
-  if (place.waiting >= config.limits.maxWaiting) return "full";
-  return taken && waitOf(place) < waitOf(taken) ? "slower" : "busier";
+  return row?.policy ?? studio;
 }
 
 export interface DowngradeRequest {

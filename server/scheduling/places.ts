@@ -65,7 +65,8 @@ async function readOffered(db: Db, needs: readonly Need[]): Promise<Offered[]> {
       group by q.queue, w.need
     ), lines as (
       select j.queue, j.need, count(*) as open, count(*) filter (where j.status = 'pending') as pending from ${jobs} j
-      where j.queue in (select queue from offered) and j.status in ('pending', 'queued', 'waiting_for_engine', 'processing')
+      where j.queue in (select queue from offered) and (j.status in ('pending', 'queued')
+        or (j.status in ('waiting_for_engine', 'processing') and j.node_id is not null))
       group by j.queue, j.need
     )
     select o.queue, o.need, o.slots,
@@ -86,6 +87,15 @@ export async function livePlaces(db: Db | Tx): Promise<LivePlace[]> {
     where ${isLiveNode} and q.slots > 0
     group by q.queue, s.need`);
   return result;
+}
+
+/** Providers that a live node holds a key of. */
+export async function liveProviders(db: Db | Tx): Promise<ReadonlySet<string>> {
+  const { nodes } = schema;
+  const rows = await db.execute<{ provider: string }>(sql`
+    select distinct p.provider from ${nodes} n, jsonb_array_elements_text(n.capability -> 'providers') as p(provider)
+    where ${isLiveNode}`);
+  return new Set(rows.map(({ provider }) => provider));
 }
 
 /** Needs that nodes of the last 24 hours could serve. */
@@ -162,7 +172,12 @@ const believedForMs = 2_000;
 const keptRuns = 200;
 const recentRuns = 50;
 /** Assumed for a need without past runs. */
-const assumedRunMs: Record<EngineName, number> = { comfyui: 30_000, iopaint: 10_000, local: 10_000 };
+const assumedRunMs: Record<EngineName, number> = {
+  comfyui: 30_000,
+  iopaint: 10_000,
+  local: 10_000,
+  cloud: 20_000,
+};
 
 const costsByDb = new WeakMap<Db, Map<string, Read>>();
 

@@ -1,5 +1,6 @@
 import pino from "pino";
 import { loadConfig, parseEnv } from "@atelier/server/platform";
+import { clientOf, readKeys } from "@atelier/server/providers";
 import { openServices } from "@atelier/server/services";
 import { retiredExitCode } from "@atelier/worker/args";
 import { createServerEngines } from "@atelier/worker/engines";
@@ -24,7 +25,13 @@ async function main(): Promise<void> {
   const mortal = orders.dieOn === null ? ofServers : ofServers.map((each) => dieOn(orders.dieOn ?? "", each));
   const all = [createSimulatedEngine(orders.script, say), ...mortal];
   const { services, engines } = pauseAt(orders.pauseAt, { services: opened, engines: all, say });
-  const reason = await work(services, { engines, pool, workflows, problems: refused });
+  const reason = await work(services, {
+    engines,
+    pool,
+    providers: { keys: readKeys(env), clientOf },
+    workflows,
+    problems: refused,
+  });
   if (reason === "retired") process.exitCode = retiredExitCode;
   say("left in order");
 }

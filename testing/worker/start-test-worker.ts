@@ -26,6 +26,8 @@ const configs = {
   shortGrace: path.join(import.meta.dirname, "../config/short-grace.config.ts"),
   /** The product's own, but with a short rest of IOPaint servers after a lost run. */
   shortRest: path.join(import.meta.dirname, "../config/short-rest.config.ts"),
+  /** The product's own, with short times of providers. */
+  cloud: path.join(import.meta.dirname, "../config/cloud.config.ts"),
   /** The product's own, with a queue of graphics cards. */
   servers: path.join(import.meta.dirname, "../config/servers.config.ts"),
   /** The same with short runs and with lists of servers that are read often. */

@@ -32,4 +32,5 @@ export function createServerEngines({ pool, config }: ServerEnginesInput): Engin
 
 export type { Engine, EngineContext, EngineOutput, EngineTask, MakePreview, ServerLease } from "./port.ts";
 export { createLocalEngine } from "./local/engine.ts";
+export { pasteWhole } from "./comfyui/paste.ts";
 export { jobOfRun } from "./comfyui/run.ts";

@@ -11,6 +11,13 @@ import {
   uniqueIndex,
 } from "drizzle-orm/pg-core";
 
+/**
+ * When a job goes to a provider. `own_first`: when no own server can run it, or the wait there is too long; `fastest`:
+ * when it is done sooner; `cheapest`: when no own server can; `own_only`: never.
+ */
+export const cloudPolicies = ["own_first", "fastest", "cheapest", "own_only"] as const;
+export type CloudPolicy = (typeof cloudPolicies)[number];
+
 const at = (name: string) => timestamp(name, { withTimezone: true });
 
 /** A person, or a guest (`isAnonymous`) until they make an account. Columns are those of better-auth. */
@@ -29,6 +36,8 @@ export const users = pgTable(
     banExpires: at("ban_expires"),
     /** Bytes that the pictures may take up; null for the studio's default. */
     quotaBytes: bigint("quota_bytes", { mode: "number" }),
+    /** When providers may be used for the user's jobs; null for the studio's default. */
+    cloudPolicy: text("cloud_policy").$type<CloudPolicy>(),
     /** Set when the account was deleted: nobody can use it, and all that belongs to it is being removed. */
     deletedAt: at("deleted_at"),
     /** An export of the user's data is running and says so again before this time. */

@@ -44,13 +44,26 @@ export interface WeighedPlace {
   readonly need: Need;
   /** Expected wait in seconds; null when no live node can run the job. */
   readonly waitS: number | null;
-  readonly refused: "busier" | "slower" | "full" | "no_server" | "never_seen" | "less_suited" | null;
+  readonly refused:
+    | "busier"
+    | "slower"
+    | "full"
+    | "no_server"
+    | "never_seen"
+    | "less_suited"
+    /** An own machine does it, which costs nothing. */
+    | "own_first"
+    | "dearer"
+    | null;
+  /** Price of a provider's model in US dollars; null when unknown. */
+  readonly priceUsd?: number | null;
 }
 
 /** Engine and workflow as requested. A retry uses these, not the values of the chosen place. */
 export interface Asked {
   readonly engine: EngineName | null;
   readonly workflow: string | null;
+  readonly model?: string | null;
   /** Names of the params in the request; the others are defaults of the chosen place. */
   readonly params: readonly string[];
 }
@@ -93,6 +106,12 @@ export const jobs = pgTable(
     queue: text("queue").notNull(),
     engine: text("engine").$type<EngineName>().notNull(),
     workflow: text("workflow"),
+    /** Model of a provider; null for own engines. */
+    model: text("model"),
+    /** The pictures must not leave the studio's own machines. */
+    ownOnly: boolean("own_only").notNull().default(false),
+    /** The request to a provider that has the job; then no node holds it, and no sweep takes it back. */
+    providerAttemptId: uuid("provider_attempt_id"),
     /** What a node must offer to run it; follows from engine, kind and workflow. */
     need: text("need").$type<Need>().notNull(),
     /** The chosen place, and the reasons. */

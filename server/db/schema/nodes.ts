@@ -31,6 +31,8 @@ export interface NodeCapability {
   readonly gpus: readonly Gpu[];
   readonly kinds: readonly JobKind[];
   readonly engines: readonly EngineName[];
+  /** Image providers that the node holds a key of. */
+  readonly providers?: readonly string[];
 }
 
 /** Settings of a node that an admin may change while it runs; a missing entry keeps the node's own value. */

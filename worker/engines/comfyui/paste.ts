@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import type { Grey } from "../local/raster/grid.ts";
-import { writeSharp } from "../pictures.ts";
+import { readGreyMask, writeSharp } from "../pictures.ts";
 import type { Canvas } from "./canvas.ts";
 
 export interface Size {
@@ -50,6 +50,26 @@ export async function pasteResult({ picture, mask, canvas, result, target }: Pas
   }
   const raw = { width: info.width, height: info.height, channels: info.channels };
   await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), target);
+}
+
+/** Blends a result of the whole picture into it, weighted by the mask; a result of another shape is cut to fit. */
+export async function pasteWhole({ picture, mask, result, target }: WholePaste): Promise<void> {
+  const { width, height } = await sharp(picture, { limitInputPixels: false }).metadata();
+  const size = { width, height };
+  const fitted = `${target}.fitted.png`;
+  await writeSharp(
+    sharp(result, { limitInputPixels: false }).resize(width, height, { fit: "cover" }).png(),
+    fitted,
+  );
+  const canvas = { region: { left: 0, top: 0, ...size }, work: size, padded: size };
+  await pasteResult({ picture, mask: await readGreyMask(mask, size), canvas, result: fitted, target });
+}
+
+interface WholePaste {
+  readonly picture: string;
+  readonly mask: string;
+  readonly result: string;
+  readonly target: string;
 }
 
 /** RGB of the region's size, without the margin. */

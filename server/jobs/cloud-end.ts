@@ -1,0 +1,241 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError, type ErrorCode } from "../platform/index.ts";
+import {
+  type Attempt,
+  attemptFromRow,
+  changeAttempt,
+  endAttempt,
+  failAttempt,
+  type ProviderError,
+} from "../providers/index.ts";
+import type { Services } from "../services.ts";
+import { ownedBy } from "./cloud.ts";
+import { scheduleDispatch } from "./dispatch.ts";
+import { amend, hint, type Job, transition } from "./job.ts";
+import { insertOutputs, type StoredResult } from "./pictures.ts";
+
+/** An attempt that has to be asked about; the times are judged by the database's clock. */
+export interface DueAttempt extends Attempt {
+  readonly isOverdue: boolean;
+  /** Since its call. */
+  readonly ageMs: number;
+}
+
+/** How long one process may follow an attempt before another one may. */
+const finishLimitS = 180;
+
+/**
+ * Takes the attempts that have to be asked about: those that are due, and those whose job has a cancel request. Each goes
+ * to one process, until it postpones or ends it. Only attempts whose key the process holds.
+ */
+export async function takeDueAttempts(
+  { db }: Pick<Services, "db">,
+  { keyIds, limit }: { readonly keyIds: readonly string[]; readonly limit: number },
+): Promise<DueAttempt[]> {
+  if (keyIds.length === 0) return [];
+  const { providerAttempts, jobs } = schema;
+  const rows = await db.execute<Record<string, unknown>>(sql`
+    update ${providerAttempts} set finish_token = ${randomUUID()},
+      finish_until = clock_timestamp() + ${finishLimitS} * interval '1 second'
+    where id in (
+      select a.id from ${providerAttempts} a
+      where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]}
+        and (a.finish_until is null or a.finish_until < clock_timestamp())
+        and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
+          where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
+      order by a.next_poll_at limit ${limit} for update skip locked)
+    returning *, coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
+      (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms`);
+  return rows.map((row) => ({
+    ...attemptFromRow(row),
+    isOverdue: row["is_overdue"] === true,
+    ageMs: Number(row["age_ms"]),
+  }));
+}
+
+/** Releases an attempt that goes on, to be asked about again after the pause. */
+export async function postponeAttempt(
+  { db }: Pick<Services, "db">,
+  { id, finishToken }: Attempt,
+  afterMs: number,
+): Promise<void> {
+  const { providerAttempts } = schema;
+  await db.execute(sql`
+    update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null,
+      next_poll_at = clock_timestamp() + ${afterMs} * interval '1 millisecond'
+    where id = ${id} and finish_token = ${finishToken}`);
+}
+
+/** Stores the progress of a run at the provider, when it is news. */
+export async function noteProviderProgress(
+  services: Services,
+  attempt: Attempt,
+  { progress, stage }: { readonly progress: number; readonly stage: string },
+): Promise<void> {
+  const job = await amend(services.db, {
+    where: sql`${ownedBy(attempt)} and (stage is distinct from ${stage} or progress < ${progress})`,
+    set: { progress, stage },
+    event: "progress",
+    data: { progress, stage },
+  });
+  if (job) hint(services, [job]);
+}
+
+export interface ProviderResult {
+  readonly attempt: Attempt;
+  readonly outputs: readonly StoredResult[];
+  readonly costUsd: number | null;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Completes the job of an attempt and ends the attempt, in one transaction. Null when the job no longer waits for it: the
+ * cost is stored all the same, and the caller deletes the files.
+ */
+export async function completeFromProvider(
+  services: Services,
+  { attempt, outputs, costUsd, facts }: ProviderResult,
+): Promise<Job | null> {
+  const job = await services.db.transaction(async (tx) => {
+    const completed = await transition(tx, {
+      from: ["processing"],
+      to: "completed",
+      where: ownedBy(attempt),
+      set: { nodeId: null, server: attempt.provider, progress: 1, stage: null, facts: { ...facts } },
+      event: "completed",
+      data: { imageIds: outputs.map((output) => output.id), provider: attempt.provider },
+      also: insertOutputs(outputs),
+    });
+    await endAttempt(tx, attempt.id, { state: "succeeded", costUsd });
+    return completed;
+  });
+  if (job) hint(services, [job]);
+  return job;
+}
+
+export interface ProviderFailure {
+  readonly attempt: Attempt;
+  readonly error: ProviderError;
+  readonly costUsd: number | null;
+}
+
+/**
+ * A run failed after the provider had accepted it: the provider is marked, and the job fails, or goes back to the line for
+ * the next provider where the configuration says so. A refusal of the content ends the job in any case.
+ */
+export async function failFromProvider(
+  services: Services,
+  { attempt, error, costUsd }: ProviderFailure,
+): Promise<Job | null> {
+  const { onLateFailure, onLostReply } = services.config.cloud;
+  const wish = error.class === "lost" ? onLostReply : onLateFailure;
+  const goesOn = wish === "next" && error.class !== "moderation";
+  return end(services, { attempt, error, costUsd, goesOn });
+}
+
+/** The provider never got the request: nothing was paid, and the job goes on to the next one. */
+export async function walkOn(
+  services: Services,
+  attempt: Attempt,
+  error: ProviderError,
+): Promise<Job | null> {
+  return end(services, { attempt, error, costUsd: 0, goesOn: true });
+}
+
+async function end(
+  services: Services,
+  { attempt, error, costUsd, goesOn }: ProviderFailure & { readonly goesOn: boolean },
+): Promise<Job | null> {
+  const failure = errorOf(error, attempt.provider);
+  const data = { provider: attempt.provider, class: error.class, code: failure.code };
+  const job = await services.db.transaction(async (tx) => {
+    await failAttempt(tx, attempt.id, { error, costUsd });
+    if (goesOn) {
+      return transition(tx, {
+        from: ["processing"],
+        to: "pending",
+        where: ownedBy(attempt),
+        set: { providerAttemptId: null, nodeId: null, progress: 0, stage: null },
+        honourCancel: true,
+        event: "provider_failed",
+        data,
+      });
+    }
+    return transition(tx, {
+      from: ["processing"],
+      to: "failed",
+      where: ownedBy(attempt),
+      set: {
+        nodeId: null,
+        charged: sql`charged + 1`,
+        errorCode: failure.code,
+        errorMessage: failure.message,
+        errorDetails: { provider: attempt.provider, reason: error.class },
+      },
+      event: "failed",
+      data,
+    });
+  });
+  if (!job) return null;
+  hint(services, [job]);
+  if (job.status === "pending") await scheduleDispatch(services, job.queue);
+  return job;
+}
+
+function errorOf(error: ProviderError, provider: string): AppError {
+  const of = (code: ErrorCode, message?: string) => new AppError(code, message);
+  if (error.class === "moderation")
+    return of("engine_blocked", `${provider} refused the content of this picture.`);
+  if (error.class === "lost") return of("provider_unknown");
+  return of("provider_failed", `${provider} could not make the picture.`);
+}
+
+/** Cancels the job of an attempt, whose run is followed to its end, for its cost alone. */
+export async function cancelFromProvider(services: Services, attempt: Attempt): Promise<Job | null> {
+  const job = await transition(services.db, {
+    from: ["processing"],
+    to: "cancelled",
+    where: sql`${ownedBy(attempt)} and cancel_requested_at is not null`,
+    set: { nodeId: null },
+    event: "cancelled",
+  });
+  if (job) hint(services, [job]);
+  return job;
+}
+
+/**
+ * Takes over the calls whose process died, or that take longer than any call can: nobody knows whether the provider
+ * accepted. Runs in each sweep.
+ */
+export async function takeOverLostCalls(services: Services): Promise<number> {
+  const { providerAttempts, nodes } = schema;
+  const { db, config } = services;
+  const rows = await db.execute<Record<string, unknown>>(sql`
+    select * from ${providerAttempts} where state = 'submitting' and (next_poll_at <= clock_timestamp()
+      or not exists (select 1 from ${nodes} n where n.id = node_id and n.state in ('active', 'draining')))`);
+  for (const attempt of rows.map(attemptFromRow)) {
+    const job = await db.transaction(async (tx) => {
+      const taken = await changeAttempt(tx, {
+        id: attempt.id,
+        from: ["submitting"],
+        set: {
+          state: "unknown",
+          nodeId: null,
+          nextPollAt: sql`clock_timestamp()`,
+          deadlineAt: sql`clock_timestamp() + ${config.cloud.reconcileS} * interval '1 second'`,
+        },
+      });
+      if (!taken) return null;
+      return amend(tx, {
+        where: ownedBy(attempt),
+        set: { nodeId: null, stage: "reconciling", server: attempt.provider },
+        event: "provider_lost",
+        data: { provider: attempt.provider },
+      });
+    });
+    if (job) hint(services, [job]);
+  }
+  return rows.length;
+}

@@ -1,0 +1,234 @@
+import type { CloudModel, InputTemplate } from "./port.ts";
+
+const onePrompt: InputTemplate = { prompt: "$prompt" };
+const withRatio: InputTemplate = { ...onePrompt, aspect_ratio: "$aspect_ratio" };
+const text = { kind: "text_to_image", inputs: { required: [], optional: [] } } as const;
+const edit = { kind: "edit", inputs: { required: ["image"], optional: ["reference"] } } as const;
+const inpaint = { kind: "inpaint", inputs: { required: ["image", "mask"], optional: [] } } as const;
+const upscale = { kind: "upscale", inputs: { required: ["image"], optional: [] } } as const;
+const cutOut = { kind: "remove_background", inputs: { required: ["image"], optional: [] } } as const;
+
+/**
+ * The models of the providers as their documentation describes them; the first of a kind is the one that is taken when a
+ * request names none. A price is given where a source states it. Names and fields change: an operator can replace any of
+ * them in `cloud.models` of atelier.config.ts.
+ */
+export const builtInModels: readonly CloudModel[] = [
+  {
+    id: "nano-banana",
+    title: "Nano Banana",
+    ...text,
+    params: ["prompt", "aspect_ratio"],
+    offers: [
+      {
+        provider: "google",
+        endpoint: "gemini-2.5-flash-image",
+        input: { parts: ["$prompt"], imageConfig: { aspectRatio: "$aspect_ratio" } },
+        priceUsd: 0.039,
+      },
+      { provider: "fal", endpoint: "fal-ai/nano-banana", input: withRatio, priceUsd: 0.039 },
+      { provider: "replicate", endpoint: "google/nano-banana", input: withRatio, priceUsd: 0.039 },
+    ],
+  },
+  {
+    id: "flux-2-pro",
+    title: "FLUX.2 pro",
+    ...text,
+    params: ["prompt", "aspect_ratio", "seed"],
+    offers: [
+      {
+        provider: "replicate",
+        endpoint: "black-forest-labs/flux-2-pro",
+        input: { ...withRatio, seed: "$seed" },
+        priceUsd: null,
+      },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/flux-2-pro",
+        input: { ...onePrompt, seed: "$seed" },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "z-image-turbo",
+    title: "Z-Image Turbo",
+    ...text,
+    params: ["prompt", "aspect_ratio", "seed"],
+    offers: [
+      {
+        provider: "fal",
+        endpoint: "fal-ai/z-image/turbo",
+        input: { ...onePrompt, seed: "$seed" },
+        priceUsd: null,
+      },
+      { provider: "kie", endpoint: "z-image", input: withRatio, priceUsd: null },
+    ],
+  },
+  {
+    id: "soul",
+    title: "Higgsfield Soul",
+    ...text,
+    params: ["prompt", "aspect_ratio"],
+    offers: [
+      {
+        provider: "higgsfield",
+        endpoint: "higgsfield-ai/soul/standard",
+        input: { ...withRatio, resolution: "1080p" },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "gpt-image",
+    title: "GPT Image",
+    ...text,
+    params: ["prompt"],
+    offers: [{ provider: "openai", endpoint: "gpt-image-1", input: onePrompt, priceUsd: null }],
+  },
+  {
+    id: "nano-banana-edit",
+    title: "Nano Banana edit",
+    ...edit,
+    params: ["prompt"],
+    offers: [
+      {
+        provider: "google",
+        endpoint: "gemini-2.5-flash-image",
+        input: { parts: ["$prompt", "$image", "$reference"] },
+        priceUsd: 0.039,
+      },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/nano-banana/edit",
+        input: { ...onePrompt, image_urls: ["$image", "$reference"] },
+        priceUsd: 0.039,
+      },
+      {
+        provider: "replicate",
+        endpoint: "google/nano-banana",
+        input: { ...onePrompt, image_input: ["$image", "$reference"] },
+        priceUsd: 0.039,
+      },
+      {
+        provider: "kie",
+        endpoint: "google/nano-banana-edit",
+        input: { ...onePrompt, image_urls: ["$image", "$reference"] },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "flux-2-pro-edit",
+    title: "FLUX.2 pro edit",
+    ...edit,
+    params: ["prompt", "seed"],
+    offers: [
+      {
+        provider: "replicate",
+        endpoint: "black-forest-labs/flux-2-pro",
+        input: { ...onePrompt, seed: "$seed", input_images: ["$image", "$reference"] },
+        priceUsd: null,
+      },
+      {
+        provider: "kie",
+        endpoint: "flux-2/pro-image-to-image",
+        input: { ...onePrompt, input_urls: ["$image", "$reference"] },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "qwen-image-edit",
+    title: "Qwen Image Edit",
+    kind: "edit",
+    inputs: { required: ["image"], optional: [] },
+    params: ["prompt", "seed"],
+    offers: [
+      {
+        provider: "fal",
+        endpoint: "fal-ai/qwen-image-edit-2511",
+        input: { ...onePrompt, seed: "$seed", image_urls: ["$image"] },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "gpt-image-edit",
+    title: "GPT Image edit",
+    ...edit,
+    params: ["prompt"],
+    offers: [
+      {
+        provider: "openai",
+        endpoint: "gpt-image-1",
+        input: { ...onePrompt, image: ["$image", "$reference"] },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "flux-fill",
+    title: "FLUX Fill",
+    ...inpaint,
+    params: ["prompt", "seed"],
+    offers: [
+      {
+        provider: "replicate",
+        endpoint: "black-forest-labs/flux-fill-pro",
+        input: { ...onePrompt, seed: "$seed", image: "$image", mask: "$mask" },
+        priceUsd: null,
+      },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/flux-lora/inpainting",
+        input: { ...onePrompt, seed: "$seed", image_url: "$image", mask_url: "$mask" },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "gpt-image-inpaint",
+    title: "GPT Image inpaint",
+    ...inpaint,
+    params: ["prompt"],
+    offers: [
+      {
+        provider: "openai",
+        endpoint: "gpt-image-1",
+        input: { ...onePrompt, image: "$image", mask: "$mask" },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "real-esrgan",
+    title: "Real-ESRGAN",
+    ...upscale,
+    params: ["scale"],
+    offers: [
+      {
+        provider: "replicate",
+        endpoint: "nightmareai/real-esrgan",
+        input: { image: "$image", scale: "$scale", face_enhance: false },
+        priceUsd: null,
+      },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/esrgan",
+        input: { image_url: "$image", scale: "$scale" },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "background-remove",
+    title: "Background removal",
+    ...cutOut,
+    params: [],
+    offers: [
+      { provider: "fashn", endpoint: "background-remove", input: { image: "$image" }, priceUsd: null },
+      { provider: "kie", endpoint: "recraft/remove-background", input: { image: "$image" }, priceUsd: null },
+    ],
+  },
+];

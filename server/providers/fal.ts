@@ -1,0 +1,207 @@
+import { createHash, createPublicKey, verify } from "node:crypto";
+import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { encodePictures, toDataUri } from "./pictures.ts";
+import {
+  type ProviderAccess,
+  type ProviderClient,
+  ProviderError,
+  type ProviderErrorClass,
+  type ProviderOutput,
+  type RunHandle,
+  type RunState,
+  type WebhookRequest,
+} from "./port.ts";
+import { readRecord, readText } from "./read.ts";
+import { checkTimestamp } from "./standard-webhooks.ts";
+
+const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
+
+/**
+ * fal: a queue that never refuses for load. `COMPLETED` means that the run has ended, well or not; the result says which.
+ * The addresses of a run come from the answer to its submit: they leave out a part of the endpoint.
+ */
+export const fal: ProviderClient = {
+  name: "fal",
+  isAsynchronous: true,
+  isIdempotent: () => false,
+
+  async submit(access, { endpoint, input, webhookUrl }, signal) {
+    const url = new URL(`${access.baseUrl}/${endpoint}`);
+    if (webhookUrl !== null) url.searchParams.set("fal_webhook", webhookUrl);
+    const answer = await callProvider({
+      method: "POST",
+      url: url.href,
+      headers: auth(access),
+      body: await encodePictures(input, toDataUri),
+      signal,
+      isSubmit: true,
+    });
+    if (answer.status !== 200) throw refusal(answer, true);
+    const body = readRecord(answer.json);
+    const externalId = readText(body["request_id"]);
+    if (externalId === null) throw new ProviderError("lost", "The answer names no request.");
+    const urls = Object.fromEntries(
+      ["status_url", "response_url", "cancel_url"].flatMap((name) => {
+        const given = readText(body[name]);
+        return given === null ? [] : [[name, given]];
+      }),
+    );
+    return { handle: { endpoint, externalId, urls }, run: { state: "queued", progress: null } };
+  },
+
+  async get(access, handle, signal) {
+    const call = { method: "GET", headers: auth(access), signal } as const;
+    const status = await callProvider({ ...call, url: addressOf(access, handle, "status") });
+    const body = readRecord(status.json);
+    if (status.status === 202)
+      return { state: body["status"] === "IN_QUEUE" ? "queued" : "running", progress: null };
+    if (status.status !== 200) throw refusal(status, false);
+    const message = readText(body["error"]);
+    if (message !== null) return failed(classOfType(readText(body["error_type"])), message);
+    const result = await callProvider({ ...call, url: addressOf(access, handle, "response") });
+    return result.status === 200 ? succeeded(result.json) : endedBadly(result);
+  },
+
+  async cancel(access, handle, signal) {
+    const url = addressOf(access, handle, "cancel");
+    const answer = await callProvider({ method: "PUT", url, headers: auth(access), signal });
+    if (answer.status === 200 || answer.status === 202) return "requested";
+    if (answer.status === 400 || answer.status === 404) return "too_late";
+    throw refusal(answer, false);
+  },
+
+  async verifyWebhook(access, request, signal) {
+    await verifySignature(access, request, signal);
+    const body = readRecord(JSON.parse(new TextDecoder().decode(request.rawBody)));
+    return { externalId: readText(body["request_id"]) ?? "" };
+  },
+};
+
+/** The address that fal gave, or, for a run that was found by its webhook, the one that it would give. */
+function addressOf(
+  { baseUrl }: ProviderAccess,
+  { endpoint, externalId, urls }: RunHandle,
+  what: "status" | "response" | "cancel",
+): string {
+  const given = urls[`${what}_url`];
+  // The key goes only to the provider itself.
+  if (given !== undefined && new URL(given).origin === new URL(baseUrl).origin) return given;
+  const [owner, app] = endpoint.split("/");
+  const run = `${baseUrl}/${owner}/${app}/requests/${encodeURIComponent(externalId)}`;
+  return what === "response" ? run : `${run}/${what}`;
+}
+
+function succeeded(json: unknown): RunState {
+  const body = readRecord(json);
+  const pictures = Array.isArray(body["images"]) ? body["images"] : [body["image"]];
+  const outputs = pictures.flatMap((picture): ProviderOutput[] => {
+    const url = readText(readRecord(picture)["url"]);
+    return url === null ? [] : [{ url }];
+  });
+  return { state: "succeeded", outputs, costUsd: null };
+}
+
+function failed(errorClass: ProviderErrorClass, message: string): RunState {
+  return { state: "failed", error: new ProviderError(errorClass, message), costUsd: null };
+}
+
+/** The result of a run that failed is the model's own error. */
+function endedBadly(answer: ProviderAnswer): RunState {
+  const error = refusal(answer, false);
+  if (answer.status === 404) throw error;
+  return { state: "failed", error, costUsd: null };
+}
+
+const classes: Readonly<Record<string, ProviderErrorClass>> = {
+  content_policy_violation: "moderation",
+  image_too_large: "input",
+  image_too_small: "input",
+  file_download_error: "input",
+  generation_timeout: "timeout",
+  request_timeout: "timeout",
+  startup_timeout: "timeout",
+  downstream_service_error: "transient",
+  internal_error: "internal",
+  bad_request: "input",
+};
+
+function classOfType(type: string | null): ProviderErrorClass {
+  if (type === null) return "internal";
+  return classes[type] ?? (type.startsWith("runner_") ? "transient" : "internal");
+}
+
+function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
+  const { type, message } = readFailure(answer);
+  if (answer.status === 422) return new ProviderError(classes[type ?? ""] ?? "input", message);
+  if (answer.status === 403 && /balance|locked/i.test(message)) return new ProviderError("credit", message);
+  if (type !== null && answer.status >= 500 && !isSubmit)
+    return new ProviderError(classOfType(type), message, { retryAfterMs: retryAfterOf(answer.headers) });
+  return statusError(answer, isSubmit);
+}
+
+/** A model names the type of an error in a list, the queue beside its text or in a header. */
+function readFailure({ json, headers, excerpt }: ProviderAnswer) {
+  const { detail, error_type: named } = readRecord(json);
+  const first = readRecord(Array.isArray(detail) ? detail[0] : null);
+  return {
+    type: readText(first["type"]) ?? readText(named) ?? headers["x-fal-error-type"] ?? null,
+    message: readText(first["msg"]) ?? readText(detail) ?? excerpt,
+  };
+}
+
+interface KeySet {
+  readonly keys: readonly string[];
+  readonly readAtMs: number;
+}
+
+const keySets = new Map<string, KeySet>();
+const keySetMs = 24 * 3_600_000;
+/** An unknown signature reads the keys again, at most this often: they are exchanged from time to time. */
+const rereadMs = 60_000;
+
+/** Ed25519 over the ids, the time and the hash of the body, with one of the published keys. Throws class `auth`. */
+async function verifySignature(
+  access: ProviderAccess,
+  { rawBody, headers }: WebhookRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const [id, user, timestamp, signature] = ["request-id", "user-id", "timestamp", "signature"].map(
+    (name) => headers[`x-fal-webhook-${name}`] ?? "",
+  );
+  if (!id || !timestamp || !signature) throw new ProviderError("auth", "The webhook is not signed.");
+  checkTimestamp(timestamp);
+  const message = [id, user, timestamp, createHash("sha256").update(rawBody).digest("hex")].join("\n");
+  const isSignedBy = (x: string) => isSigned(x, message, signature);
+  const url = keySetUrl(access);
+  const known = keySets.get(url);
+  const nowMs = performance.now();
+  if (known && nowMs - known.readAtMs < keySetMs && known.keys.some(isSignedBy)) return;
+  if (!known || nowMs - known.readAtMs > rereadMs) {
+    const read = await readKeys(url, signal);
+    keySets.set(url, { keys: read, readAtMs: nowMs });
+    if (read.some(isSignedBy)) return;
+  }
+  throw new ProviderError("auth", "The signature of the webhook is wrong.");
+}
+
+function isSigned(x: string, message: string, signature: string): boolean {
+  try {
+    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+    return verify(null, Buffer.from(message), key, Buffer.from(signature, "hex"));
+  } catch {
+    return false;
+  }
+}
+
+/** The keys are served by another host than the queue; a server of one's own serves both. */
+function keySetUrl({ baseUrl }: ProviderAccess): string {
+  const { host } = new URL(baseUrl);
+  const origin = host === "queue.fal.run" || host === "queue.falrun.com" ? "https://rest.fal.ai" : baseUrl;
+  return `${origin}/.well-known/jwks.json`;
+}
+
+async function readKeys(url: string, signal: AbortSignal): Promise<string[]> {
+  const answer = await callProvider({ method: "GET", url, headers: {}, signal, timeoutMs: 5_000 });
+  const { keys } = readRecord(answer.json);
+  return (Array.isArray(keys) ? keys : []).flatMap((key) => readText(readRecord(key)["x"]) ?? []);
+}

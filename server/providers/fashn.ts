@@ -1,0 +1,100 @@
+import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { encodePictures, toDataUri } from "./pictures.ts";
+import {
+  type ProviderAccess,
+  type ProviderClient,
+  ProviderError,
+  type ProviderErrorClass,
+  type RunState,
+} from "./port.ts";
+import { readRecord, readText } from "./read.ts";
+
+const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
+
+/** FASHN: virtual try-on. Its 429 has three meanings; its webhooks are unsigned, so they are a hint only. */
+export const fashn: ProviderClient = {
+  name: "fashn",
+  isAsynchronous: true,
+  isIdempotent: () => false,
+
+  async submit(access, { endpoint, input, webhookUrl }, signal) {
+    const url = new URL(`${access.baseUrl}/run`);
+    if (webhookUrl !== null) url.searchParams.set("webhook_url", webhookUrl);
+    const answer = await callProvider({
+      method: "POST",
+      url: url.href,
+      headers: auth(access),
+      body: { model_name: endpoint, inputs: await encodePictures(input, toDataUri) },
+      signal,
+      isSubmit: true,
+    });
+    if (answer.status !== 200) throw refusal(answer, true);
+    const externalId = readText(readRecord(answer.json)["id"]);
+    if (externalId === null) throw new ProviderError("lost", "The answer names no prediction.");
+    return { handle: { endpoint, externalId, urls: {} }, run: { state: "queued", progress: null } };
+  },
+
+  async get(access, { externalId }, signal) {
+    const url = `${access.baseUrl}/status/${encodeURIComponent(externalId)}`;
+    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    if (answer.status !== 200) throw refusal(answer, false);
+    return toRun(readRecord(answer.json));
+  },
+
+  cancel: () => Promise.resolve("unsupported"),
+
+  verifyWebhook(_access, { rawBody }) {
+    const body = readRecord(JSON.parse(new TextDecoder().decode(rawBody)));
+    return Promise.resolve({ externalId: readText(body["id"]) ?? "" });
+  },
+};
+
+function toRun(body: Readonly<Record<string, unknown>>): RunState {
+  switch (body["status"]) {
+    case "completed": {
+      const output = Array.isArray(body["output"]) ? body["output"] : [];
+      return { state: "succeeded", outputs: output.flatMap((url) => toOutput(url)), costUsd: null };
+    }
+    case "failed":
+    case "time_out": {
+      const { name, message } = readRecord(body["error"]);
+      const text = `${readText(name) ?? "failed"}: ${readText(message) ?? ""}`;
+      // Failures are not charged.
+      return { state: "failed", error: new ProviderError(classOf(readText(name)), text), costUsd: 0 };
+    }
+    case "canceled":
+      return { state: "cancelled", costUsd: 0 };
+    case "processing":
+      return { state: "running", progress: null };
+    default:
+      return { state: "queued", progress: null };
+  }
+}
+
+function toOutput(url: unknown): { url: string }[] {
+  const text = readText(url);
+  return text === null ? [] : [{ url: text }];
+}
+
+const classes: Readonly<Record<string, ProviderErrorClass>> = {
+  ImageLoadError: "input",
+  ContentModerationError: "moderation",
+  PoseError: "input",
+  InputValidationError: "input",
+  LoRALoadError: "input",
+  ThirdPartyError: "input",
+  PipelineError: "transient",
+  "3rdPartyProviderError": "transient",
+  InternalServerError: "transient",
+};
+
+const classOf = (name: string | null): ProviderErrorClass => classes[name ?? ""] ?? "internal";
+
+function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
+  const name = readText(readRecord(answer.json)["error"]);
+  const message = `HTTP ${answer.status}: ${answer.excerpt}`;
+  const retryAfterMs = retryAfterOf(answer.headers);
+  if (name === "ConcurrencyLimitExceeded") return new ProviderError("capacity", message, { retryAfterMs });
+  if (name === "OutOfCredits") return new ProviderError("credit", message);
+  return statusError(answer, isSubmit);
+}

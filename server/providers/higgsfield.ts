@@ -1,0 +1,105 @@
+import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { encodePictures, toDataUri } from "./pictures.ts";
+import {
+  type ProviderAccess,
+  type ProviderClient,
+  ProviderError,
+  type ProviderOutput,
+  type RunState,
+} from "./port.ts";
+import { readRecord, readText } from "./read.ts";
+import { verifyStandardWebhook } from "./standard-webhooks.ts";
+
+const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
+
+/** The host of the older generation, which ignores idempotency keys. */
+const olderHost = "platform.higgsfield.ai";
+
+/**
+ * Higgsfield, as both generations of its documentation describe it: the older one refuses runs above the limit with 400,
+ * the newer one with 429 and knows idempotency keys.
+ */
+export const higgsfield: ProviderClient = {
+  name: "higgsfield",
+  isAsynchronous: true,
+  isIdempotent: ({ baseUrl }) => new URL(baseUrl).host !== olderHost,
+
+  async submit(access, { endpoint, input, webhookUrl, idempotencyKey }, signal) {
+    const url = new URL(`${access.baseUrl}/${endpoint}`);
+    if (webhookUrl !== null) url.searchParams.set("hf_webhook", webhookUrl);
+    const answer = await callProvider({
+      method: "POST",
+      url: url.href,
+      headers: { ...auth(access), "idempotency-key": idempotencyKey },
+      body: await encodePictures(input, toDataUri),
+      signal,
+      isSubmit: true,
+    });
+    if (answer.status !== 200 && answer.status !== 201 && answer.status !== 202) throw refusal(answer, true);
+    const externalId = readText(readRecord(answer.json)["request_id"]);
+    if (externalId === null) throw new ProviderError("lost", "The answer names no request.");
+    return { handle: { endpoint, externalId, urls: {} }, run: { state: "queued", progress: null } };
+  },
+
+  async get(access, { externalId }, signal) {
+    const url = `${access.baseUrl}/requests/${encodeURIComponent(externalId)}/status`;
+    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    if (answer.status !== 200) throw refusal(answer, false);
+    return toRun(readRecord(answer.json));
+  },
+
+  async cancel(access, { externalId }, signal) {
+    const url = `${access.baseUrl}/requests/${encodeURIComponent(externalId)}/cancel`;
+    const answer = await callProvider({ method: "POST", url, headers: auth(access), signal });
+    if (answer.status < 300) return "requested";
+    // Only a run that still waits can be cancelled.
+    if (answer.status === 400 || answer.status === 409 || answer.status === 404) return "too_late";
+    throw refusal(answer, false);
+  },
+
+  verifyWebhook({ webhookSecret }, request) {
+    // Older accounts send unsigned ones, which are a hint only, as all webhooks are here.
+    if (webhookSecret !== null) verifyStandardWebhook(webhookSecret, request);
+    const body = readRecord(JSON.parse(new TextDecoder().decode(request.rawBody)));
+    return Promise.resolve({ externalId: readText(body["request_id"]) ?? "" });
+  },
+};
+
+function toRun(body: Readonly<Record<string, unknown>>): RunState {
+  switch (body["status"]) {
+    case "completed": {
+      const images = Array.isArray(body["images"]) ? body["images"] : [];
+      const outputs = images.flatMap((image): ProviderOutput[] => {
+        const url = readText(readRecord(image)["url"]);
+        return url === null ? [] : [{ url }];
+      });
+      return { state: "succeeded", outputs, costUsd: null };
+    }
+    case "failed": {
+      const text = readText(body["error"]) ?? "The run failed.";
+      // Neither these nor refused contents are charged.
+      return { state: "failed", error: new ProviderError("internal", text), costUsd: 0 };
+    }
+    case "nsfw":
+      return { state: "failed", error: new ProviderError("moderation", "nsfw"), costUsd: 0 };
+    case "canceled":
+      return { state: "cancelled", costUsd: 0 };
+    case "in_progress":
+      return { state: "running", progress: null };
+    default:
+      return { state: "queued", progress: null };
+  }
+}
+
+function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
+  const body = readRecord(answer.json);
+  const message = `HTTP ${answer.status}: ${answer.excerpt}`;
+  const retryAfterMs = retryAfterOf(answer.headers);
+  const isFull =
+    body["code"] === "account_queue_full" ||
+    /maximum number of concurrent/i.test(readText(body["detail"]) ?? "");
+  if (isFull) return new ProviderError("capacity", message, { retryAfterMs });
+  if (answer.status === 403) return new ProviderError("credit", message);
+  if (answer.status === 423) return new ProviderError("transient", message, { retryAfterMs });
+  return statusError(answer, isSubmit);
+}

@@ -1,0 +1,49 @@
+/**
+ * Image providers: which models they offer, how each is called, what may be spent, and what became of each request.
+ * An attempt is one request to a provider for a job, a row of `provider_attempts`, stored before the call:
+ *
+ *     submitting ──answer──▶ accepted ──▶ succeeded | failed | cancelled
+ *         │  │                   ▲
+ *         │  └─refused─▶ failed  │ found again: by the provider's list, its webhook, or the same idempotency key
+ *         └─answer lost─▶ unknown┴──never accepted, or not found in time──▶ failed
+ *
+ * Terms. Model: what users choose; its offers say how each provider runs it, and their order is its chain. Key: one API
+ * key; activity, rate and cooldown are derived from its attempts and never counted apart, so that nothing can leak. Price:
+ * what the model list says before; cost: what the provider says after. Cap: a limit of spending.
+ *
+ * Rules. No client repeats a call. Whether a job may be submitted again is decided by the state of its attempts alone:
+ * never while one of them may have been accepted. Nothing here writes rows of jobs; see `server/jobs/cloud.ts`.
+ */
+export { readKeys, type ProviderKey, webhookAccess } from "./access.ts";
+export {
+  acceptAttempt,
+  type Attempt,
+  attemptFromRow,
+  attemptsOf,
+  changeAttempt,
+  endAttempt,
+  failAttempt,
+  noteWebhook,
+  pruneAttempts,
+  reserve,
+} from "./attempts.ts";
+export { enableProvider, orderChain, readChain } from "./chain.ts";
+export { clientOf } from "./clients.ts";
+export { fillTemplate, type TemplateValues } from "./mapping.ts";
+export { findModel, modelsFor, modelsOf } from "./models.ts";
+export {
+  type CloudModel,
+  type ModelOffer,
+  type ProviderAccess,
+  type ProviderClient,
+  ProviderError,
+  type ProviderName,
+  type ProviderOutput,
+  providerNames,
+  type ProviderPicture,
+  type RunHandle,
+  type RunState,
+  type Submission,
+  type Submitted,
+} from "./port.ts";
+export { checkCaps } from "./spend.ts";

@@ -1,0 +1,143 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { encodePictures, toDataUri } from "./pictures.ts";
+import {
+  type ProviderAccess,
+  type ProviderClient,
+  ProviderError,
+  type ProviderErrorClass,
+  type ProviderPicture,
+  type RunState,
+} from "./port.ts";
+import { readRecord, readText } from "./read.ts";
+import { checkTimestamp } from "./standard-webhooks.ts";
+
+const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
+const uploadTimeoutMs = 60_000;
+
+/** Kie.ai: tasks. The HTTP status is 200 also for errors; the `code` of the body counts. No cancel. */
+export const kie: ProviderClient = {
+  name: "kie",
+  isAsynchronous: true,
+  isIdempotent: () => false,
+
+  async submit(access, { endpoint, input, webhookUrl }, signal) {
+    const encoded = await encodePictures(input, (picture) => upload(access, picture, signal));
+    const answer = await callProvider({
+      method: "POST",
+      url: `${access.baseUrl}/api/v1/jobs/createTask`,
+      headers: auth(access),
+      body: { model: endpoint, ...(webhookUrl === null ? {} : { callBackUrl: webhookUrl }), input: encoded },
+      signal,
+      isSubmit: true,
+    });
+    const data = readData(answer, true);
+    const externalId = readText(data["taskId"]) ?? readText(data["task_id"]);
+    if (externalId === null) throw new ProviderError("lost", "The answer names no task.");
+    return { handle: { endpoint, externalId, urls: {} }, run: { state: "queued", progress: null } };
+  },
+
+  async get(access, { externalId }, signal) {
+    const url = `${access.baseUrl}/api/v1/jobs/recordInfo?taskId=${encodeURIComponent(externalId)}`;
+    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    return toRun(readData(answer, false));
+  },
+
+  cancel: () => Promise.resolve("unsupported"),
+
+  verifyWebhook({ webhookSecret }, { rawBody, headers }) {
+    const data = readRecord(readRecord(JSON.parse(new TextDecoder().decode(rawBody)))["data"]);
+    const externalId = readText(data["taskId"]) ?? readText(data["task_id"]) ?? "";
+    if (webhookSecret !== null) verifySignature(webhookSecret, externalId, headers);
+    return Promise.resolve({ externalId });
+  },
+};
+
+/** The signature covers the id and the time, not the body: the task is always read again. */
+function verifySignature(secret: string, taskId: string, headers: Readonly<Record<string, string>>): void {
+  const timestamp = headers["x-webhook-timestamp"] ?? "";
+  const given = Buffer.from(headers["x-webhook-signature"] ?? "", "base64");
+  checkTimestamp(timestamp);
+  const expected = createHmac("sha256", secret).update(`${taskId}.${timestamp}`).digest();
+  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+    throw new ProviderError("auth", "The signature of the webhook is wrong.");
+}
+
+/** Pictures are sent to another host first, which names their address. */
+async function upload(
+  access: ProviderAccess,
+  picture: ProviderPicture,
+  signal: AbortSignal,
+): Promise<string> {
+  const { origin, host } = new URL(access.baseUrl);
+  const uploads = host === "api.kie.ai" ? "https://kieai.redpandaai.co" : origin;
+  const answer = await callProvider({
+    method: "POST",
+    url: `${uploads}/api/file-base64-upload`,
+    headers: { ...auth(access), "user-agent": "Mozilla/5.0 (compatible; Atelier)" },
+    body: {
+      base64Data: toDataUri(picture),
+      uploadPath: "atelier",
+      fileName: `input.${picture.mime.slice("image/".length)}`,
+    },
+    signal,
+    timeoutMs: uploadTimeoutMs,
+  });
+  const address = readText(readData(answer, false)["downloadUrl"]);
+  if (address === null) throw new ProviderError("transient", "The upload has no address.");
+  return address;
+}
+
+const codes: Readonly<Record<number, ProviderErrorClass>> = {
+  400: "input",
+  401: "auth",
+  402: "credit",
+  404: "input",
+  408: "timeout",
+  422: "input",
+  429: "rate",
+  433: "rate",
+  455: "transient",
+  500: "transient",
+  501: "internal",
+  505: "transient",
+};
+
+function readData(answer: ProviderAnswer, isSubmit: boolean): Readonly<Record<string, unknown>> {
+  const body = readRecord(answer.json);
+  const code = body["code"];
+  if (answer.status !== 200 || typeof code !== "number") throw statusError(answer, isSubmit);
+  if (code === 200) return readRecord(body["data"]);
+  const message = `code ${code}: ${readText(body["msg"]) ?? ""}`;
+  throw new ProviderError(codes[code] ?? "internal", message, { retryAfterMs: retryAfterOf(answer.headers) });
+}
+
+function toRun(data: Readonly<Record<string, unknown>>): RunState {
+  switch (data["state"]) {
+    case "success":
+      return { state: "succeeded", outputs: toOutputs(readText(data["resultJson"])), costUsd: null };
+    case "fail": {
+      const text = readText(data["failMsg"]) ?? "The task failed.";
+      const isRefused = /sensitive|nsfw|policy|prohibited/i.test(text);
+      return {
+        state: "failed",
+        error: new ProviderError(isRefused ? "moderation" : "internal", text),
+        costUsd: null,
+      };
+    }
+    case "generating":
+      return { state: "running", progress: null };
+    default:
+      return { state: "queued", progress: null };
+  }
+}
+
+/** The result is JSON inside of a text. */
+function toOutputs(resultJson: string | null): { url: string }[] {
+  try {
+    const { resultUrls: urls } = readRecord(JSON.parse(resultJson ?? ""));
+    return (Array.isArray(urls) ? urls : []).flatMap((url) => (readText(url) ? [{ url: String(url) }] : []));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,160 @@
+import { callProvider, type ProviderAnswer, statusError } from "./http.ts";
+import { encodePictures, toDataUri } from "./pictures.ts";
+import {
+  type ProviderAccess,
+  type ProviderClient,
+  ProviderError,
+  type ProviderOutput,
+  type ProviderPicture,
+  type RunHandle,
+  type RunState,
+} from "./port.ts";
+import { readRecord, readText } from "./read.ts";
+import { verifyStandardWebhook } from "./standard-webhooks.ts";
+
+/** Above this Replicate advises against data URIs. */
+const maxDataUriBytes = 256_000;
+const uploadTimeoutMs = 60_000;
+const pagesSearched = 5;
+
+const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
+
+/**
+ * Replicate: predictions, ended by webhook or polling. The endpoint is `owner/name` of an official model, or
+ * `owner/name:version`.
+ */
+export const replicate: ProviderClient = {
+  name: "replicate",
+  isAsynchronous: true,
+  isIdempotent: () => false,
+
+  async submit(access, { endpoint, input, webhookUrl }, signal) {
+    const encoded = await encodePictures(input, (picture) => toAddress(access, picture, signal));
+    const [model, version] = endpoint.split(":");
+    const answer = await callProvider({
+      method: "POST",
+      url: `${access.baseUrl}/${version ? "predictions" : `models/${model}/predictions`}`,
+      headers: auth(access),
+      body: {
+        ...(version ? { version } : {}),
+        input: encoded,
+        // Only the end matters; each event would be a request.
+        ...(webhookUrl === null ? {} : { webhook: webhookUrl, webhook_events_filter: ["completed"] }),
+      },
+      signal,
+      isSubmit: true,
+    });
+    if (answer.status !== 201 && answer.status !== 202 && answer.status !== 200) throw refusal(answer, true);
+    const prediction = readRecord(answer.json);
+    const externalId = readText(prediction["id"]);
+    if (externalId === null) throw new ProviderError("lost", "The answer names no prediction.");
+    return { handle: { endpoint, externalId, urls: {} }, run: toRun(prediction) };
+  },
+
+  async get(access, { externalId }, signal) {
+    const url = `${access.baseUrl}/predictions/${encodeURIComponent(externalId)}`;
+    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    if (answer.status !== 200) throw refusal(answer, false);
+    return toRun(readRecord(answer.json));
+  },
+
+  async cancel(access, { externalId }, signal) {
+    const url = `${access.baseUrl}/predictions/${encodeURIComponent(externalId)}/cancel`;
+    const answer = await callProvider({ method: "POST", url, headers: auth(access), signal });
+    if (answer.status !== 200) throw refusal(answer, false);
+    return readRecord(answer.json)["status"] === "succeeded" ? "too_late" : "requested";
+  },
+
+  async find(access, { webhookUrl, submittedAt }, signal) {
+    let url: string | null = `${access.baseUrl}/predictions`;
+    for (let page = 0; url !== null && page < pagesSearched; page += 1) {
+      const answer: ProviderAnswer = await callProvider({
+        method: "GET",
+        url,
+        headers: auth(access),
+        signal,
+      });
+      if (answer.status !== 200) throw refusal(answer, false);
+      const body = readRecord(answer.json);
+      const results = Array.isArray(body["results"]) ? body["results"].map(readRecord) : [];
+      const found = results.find((prediction) => prediction["webhook"] === webhookUrl);
+      if (found)
+        return { endpoint: "", externalId: readText(found["id"]) ?? "", urls: {} } satisfies RunHandle;
+      const isPast = results.some(
+        ({ created_at: at }) => Date.parse(readText(at) ?? "") < submittedAt.getTime() - 60_000,
+      );
+      const next = readText(body["next"]);
+      // The key goes only to the provider itself.
+      url = isPast || next === null || !next.startsWith(`${access.baseUrl}/`) ? null : next;
+    }
+    return null;
+  },
+
+  verifyWebhook({ webhookSecret }, request) {
+    if (webhookSecret !== null) verifyStandardWebhook(webhookSecret, request);
+    const body = readRecord(JSON.parse(new TextDecoder().decode(request.rawBody)));
+    return Promise.resolve({ externalId: readText(body["id"]) ?? "" });
+  },
+};
+
+/** A data URI, or the address of an upload when the picture is larger. */
+async function toAddress(
+  access: ProviderAccess,
+  picture: ProviderPicture,
+  signal: AbortSignal,
+): Promise<string> {
+  if (picture.bytes.length <= maxDataUriBytes) return toDataUri(picture);
+  const form = new FormData();
+  form.set("content", new Blob([new Uint8Array(picture.bytes)], { type: picture.mime }), "picture");
+  const answer = await callProvider({
+    method: "POST",
+    url: `${access.baseUrl}/files`,
+    headers: auth(access),
+    body: form,
+    signal,
+    timeoutMs: uploadTimeoutMs,
+  });
+  const address = readText(readRecord(readRecord(answer.json)["urls"])["get"]);
+  if (answer.status >= 300 || address === null) throw refusal(answer, false);
+  return address;
+}
+
+function toRun(prediction: Readonly<Record<string, unknown>>): RunState {
+  switch (prediction["status"]) {
+    case "starting":
+      return { state: "queued", progress: null };
+    case "processing":
+      return { state: "running", progress: null };
+    case "succeeded":
+      return { state: "succeeded", outputs: toOutputs(prediction["output"]), costUsd: null };
+    case "canceled":
+    case "aborted":
+      return { state: "cancelled", costUsd: null };
+    case "failed":
+      return { state: "failed", error: failure(readText(prediction["error"]) ?? ""), costUsd: null };
+    default:
+      return { state: "running", progress: null };
+  }
+}
+
+/** The output is an address, a list of them, or an object with them. */
+function toOutputs(output: unknown): ProviderOutput[] {
+  if (typeof output === "string") return [{ url: output }];
+  if (Array.isArray(output)) return output.flatMap(toOutputs);
+  return typeof output === "object" && output !== null ? Object.values(output).flatMap(toOutputs) : [];
+}
+
+function failure(text: string): ProviderError {
+  if (/nsfw|sensitive|safety/i.test(text)) return new ProviderError("moderation", text);
+  if (/code: PA|interrupted/i.test(text)) return new ProviderError("transient", text);
+  return new ProviderError("internal", text);
+}
+
+/** The time until the reset stands in the text when no header gives it. */
+function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
+  const error = statusError(answer, isSubmit);
+  const detail = readText(readRecord(answer.json)["detail"]) ?? "";
+  const seconds = /resets in ~?(\d+)s/.exec(detail)?.[1];
+  if (error.class !== "rate" || error.retryAfterMs !== null || seconds === undefined) return error;
+  return new ProviderError("rate", error.message, { retryAfterMs: Number(seconds) * 1_000 });
+}

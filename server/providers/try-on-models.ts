@@ -1,0 +1,119 @@
+import type { CloudModel } from "./port.ts";
+
+const tryOn = { kind: "outfit_change", inputs: { required: ["person", "garment"], optional: [] } } as const;
+
+const instruction =
+  "Dress the person of the first picture in the garment of the second picture. Keep the person, the pose, the light and the background as they are. ${prompt}";
+
+/** Models of virtual try-on, the dedicated ones first; those whose licence forbids commercial use come last. */
+export const tryOnModels: readonly CloudModel[] = [
+  {
+    id: "fashn-tryon",
+    title: "FASHN try-on 1.6",
+    ...tryOn,
+    params: ["seed"],
+    offers: [
+      {
+        provider: "fashn",
+        endpoint: "tryon-v1.6",
+        input: { model_image: "$person", garment_image: "$garment", seed: "$seed", output_format: "png" },
+        priceUsd: 0.075,
+      },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/fashn/tryon/v1.6",
+        input: { model_image: "$person", garment_image: "$garment", seed: "$seed", output_format: "png" },
+        priceUsd: 0.075,
+      },
+    ],
+  },
+  {
+    id: "kolors-tryon",
+    title: "Kolors try-on",
+    ...tryOn,
+    params: [],
+    offers: [
+      {
+        provider: "fal",
+        endpoint: "fal-ai/kling/v1-5/kolors-virtual-try-on",
+        input: { human_image_url: "$person", garment_image_url: "$garment" },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "nano-banana-tryon",
+    title: "Nano Banana try-on",
+    ...tryOn,
+    params: ["prompt"],
+    offers: [
+      {
+        provider: "google",
+        endpoint: "gemini-2.5-flash-image",
+        input: { parts: [instruction, "$person", "$garment"] },
+        priceUsd: 0.039,
+      },
+      {
+        provider: "fal",
+        endpoint: "fal-ai/nano-banana/edit",
+        input: { prompt: instruction, image_urls: ["$person", "$garment"] },
+        priceUsd: 0.039,
+      },
+      {
+        provider: "replicate",
+        endpoint: "google/nano-banana",
+        input: { prompt: instruction, image_input: ["$person", "$garment"] },
+        priceUsd: 0.039,
+      },
+    ],
+  },
+  {
+    id: "leffa-tryon",
+    title: "Leffa try-on",
+    ...tryOn,
+    params: ["seed"],
+    offers: [
+      {
+        provider: "fal",
+        endpoint: "fal-ai/leffa/virtual-tryon",
+        input: { human_image_url: "$person", garment_image_url: "$garment", garment_type: "upper_body" },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "cat-vton",
+    title: "CatVTON",
+    ...tryOn,
+    params: ["seed"],
+    isNonCommercial: true,
+    offers: [
+      {
+        provider: "fal",
+        endpoint: "fal-ai/cat-vton",
+        input: {
+          human_image_url: "$person",
+          garment_image_url: "$garment",
+          cloth_type: "overall",
+          seed: "$seed",
+        },
+        priceUsd: null,
+      },
+    ],
+  },
+  {
+    id: "idm-vton",
+    title: "IDM-VTON",
+    ...tryOn,
+    params: ["seed"],
+    isNonCommercial: true,
+    offers: [
+      {
+        provider: "replicate",
+        endpoint: "cuuupid/idm-vton:0513734a",
+        input: { human_img: "$person", garm_img: "$garment", garment_des: "a garment", seed: "$seed" },
+        priceUsd: null,
+      },
+    ],
+  },
+];

@@ -1,0 +1,66 @@
+import { sql } from "drizzle-orm";
+import { type SubmitOptions, submit } from "@atelier/server/jobs";
+import type { ProviderName } from "@atelier/server/providers";
+import { waitUntil } from "../../scripts/process/tools.ts";
+import cloudConfig from "../config/cloud.config.ts";
+import { livePlaces } from "@atelier/server/scheduling";
+import { type Providers, startProviders } from "../providers/index.ts";
+import type { TestWorker, TestWorkerOptions } from "../worker/index.ts";
+import { openScene, type Scene } from "./scene.ts";
+
+/** A scene with simulated providers, for which the studio holds keys. */
+export interface CloudScene extends Scene {
+  readonly providers: Providers;
+  /** A worker with the keys; resolves once the studio knows of its offer. */
+  startCloudWorker(options?: TestWorkerOptions): Promise<TestWorker>;
+  /** Submits a text to image with a prompt of its own, by which `chargedFor` finds it. */
+  generate(prompt: string, request?: object, options?: Partial<SubmitOptions>): Promise<string>;
+  /** How many pictures of this prompt all providers together would charge. */
+  chargedFor(prompt: string): number;
+}
+
+export interface CloudSceneOptions {
+  readonly keys: readonly ProviderName[];
+  readonly backend?: "postgres" | "redis";
+  readonly cloud?: object;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+type OnFinished = Parameters<typeof openScene>[0];
+
+export async function openCloudScene(
+  onFinished: OnFinished,
+  { keys, backend = "postgres", cloud = {}, env = {} }: CloudSceneOptions,
+): Promise<CloudScene> {
+  const providers = await startProviders(keys);
+  onFinished(() => providers.close());
+  const config = { cloud: { ...cloudConfig.cloud, ...cloud } };
+  const scene = await openScene(onFinished, { backend, config, env: { ...providers.env, ...env } });
+  const { services, owner } = scene;
+  return {
+    ...scene,
+    providers,
+    async startCloudWorker(options = {}) {
+      const worker = await scene.startWorker({ config: "cloud", ...options });
+      await waitUntil(
+        async () => (await livePlaces(services.db)).some(({ queue }) => queue === "cloud"),
+        30_000,
+      );
+      return worker;
+    },
+    async generate(prompt, request = {}, options = {}) {
+      const input = { kind: "text_to_image", params: { prompt }, ...request };
+      return (await submit(services, input, { submitter: owner, ...options })).id;
+    },
+    chargedFor: (prompt) =>
+      Object.values(providers.simulators)
+        .flatMap((simulator) => simulator.charged())
+        .filter(({ input }) => JSON.stringify(input).includes(prompt)).length,
+  };
+}
+
+/** The requests for a job: provider, state and error class, oldest first. */
+export async function readAttempts({ services }: Pick<Scene, "services">, jobId: string) {
+  return services.db.execute<{ provider: string; state: string; class: string | null }>(sql`
+    select provider, state, error_class as class from provider_attempts where job_id = ${jobId} order by created_at`);
+}

@@ -1,0 +1,267 @@
+import { expect, test } from "vitest";
+import { cancel } from "@atelier/server/jobs";
+import { readJob, readStory, until } from "../jobs/index.ts";
+import { openCloudScene, readAttempts } from "./cloud-scene.ts";
+import { backends, eventually, realTimeMs } from "./scene.ts";
+
+const timeout = { timeout: realTimeMs };
+
+test.concurrent.for(backends)(
+  "E1 E2 E6 a prompt becomes a picture at a provider, asked about until it is done, bells on %s",
+  timeout,
+  async (backend, { onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["replicate"], backend });
+    await scene.startCloudWorker();
+    const id = await scene.generate("a red fox");
+    const job = await until(scene.services, id, "completed");
+    expect(job).toMatchObject({
+      engine: "cloud",
+      queue: "cloud",
+      server: "replicate",
+      nodeId: null,
+      attempt: 1,
+    });
+    expect(await readAttempts(scene, id)).toEqual([
+      { provider: "replicate", state: "succeeded", class: null },
+    ]);
+    const story = (await readStory(scene.services, id)).map(({ type }) => type);
+    expect(story.filter((type) => type !== "progress")).toEqual([
+      "created",
+      "queued",
+      "claimed",
+      "started",
+      "provider_tried",
+      "provider_accepted",
+      "completed",
+    ]);
+    expect(scene.chargedFor("a red fox")).toBe(1);
+    expect(await scene.faults()).toEqual([]);
+  },
+);
+
+test.concurrent(
+  "E2 E5 R6 a provider that refuses, limits or is gone is passed over in the same run of the worker",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["google", "fal", "replicate"] });
+    const { google, fal } = scene.providers.simulators;
+    google.fault = "rate";
+    fal.fault = "refuse";
+    await scene.startCloudWorker();
+    const id = await scene.generate("a blue door", { model: "nano-banana" });
+    await until(scene.services, id, "completed");
+    expect(await readAttempts(scene, id)).toEqual([
+      { provider: "google", state: "failed", class: "rate" },
+      { provider: "fal", state: "failed", class: "transient" },
+      { provider: "replicate", state: "succeeded", class: null },
+    ]);
+    expect(await readJob(scene.services, id)).toMatchObject({ attempt: 1, charged: 0 });
+    expect(scene.chargedFor("a blue door")).toBe(1);
+  },
+);
+
+test.concurrent(
+  "E5 all providers failed: the job fails with the reason of each",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["fal", "replicate"] });
+    scene.providers.simulators.fal.fault = "credit";
+    scene.providers.simulators.replicate.fault = "auth";
+    await scene.startCloudWorker();
+    const id = await scene.generate("nothing", { model: "nano-banana" });
+    expect(await until(scene.services, id, "failed")).toMatchObject({
+      errorCode: "providers_failed",
+      errorMessage: expect.stringMatching(/fal: the account has no credit.*replicate: refused the key/),
+    });
+  },
+);
+
+test.concurrent(
+  "E3 E5 all providers busy: the jobs wait at the end of the line and none is lost or charged twice",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, {
+      keys: ["replicate"],
+      cloud: { providers: { replicate: { maxConcurrent: 1, rpm: 600 } } },
+    });
+    await scene.startCloudWorker();
+    const prompts = ["one", "two", "three"].map((name) => `picture ${name}`);
+    const ids = await Promise.all(prompts.map((prompt) => scene.generate(prompt, { model: "nano-banana" })));
+    for (const id of ids) await until(scene.services, id, "completed");
+    expect(prompts.map((prompt) => scene.chargedFor(prompt))).toEqual([1, 1, 1]);
+  },
+);
+
+test.concurrent("a provider that answers with the picture itself", timeout, async ({ onTestFinished }) => {
+  const scene = await openCloudScene(onTestFinished, { keys: ["google", "openai"] });
+  await scene.startCloudWorker();
+  const google = await scene.generate("a green hill", { model: "nano-banana" });
+  const openai = await scene.generate("a white wall", { model: "gpt-image" });
+  expect(await until(scene.services, google, "completed")).toMatchObject({ server: "google" });
+  expect(await until(scene.services, openai, "completed")).toMatchObject({ server: "openai" });
+});
+
+test.concurrent(
+  "F3 F23 R1 an accepted request whose answer is lost is found in the provider's list and not paid twice",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, {
+      keys: ["replicate"],
+      env: { APP_URL: "http://127.0.0.1:9" },
+    });
+    const { replicate } = scene.providers.simulators;
+    replicate.fault = "drop";
+    await scene.startCloudWorker();
+    const id = await scene.generate("a lost letter");
+    await eventually(
+      async () => (await readAttempts(scene, id)).map(({ state }) => state).includes("unknown"),
+      true,
+    );
+    replicate.fault = null;
+    await until(scene.services, id, "completed");
+    expect(scene.chargedFor("a lost letter")).toBe(1);
+    expect(replicate.submits).toHaveLength(1);
+  },
+);
+
+test.concurrent(
+  "R1 a lost answer that nothing explains fails the job, which may have been paid, and no other provider is asked",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["fal", "replicate"] });
+    scene.providers.simulators.fal.fault = "drop";
+    await scene.startCloudWorker();
+    const id = await scene.generate("a silent bell", { model: "nano-banana" });
+    expect(await until(scene.services, id, "failed")).toMatchObject({ errorCode: "provider_unknown" });
+    expect(scene.providers.simulators.replicate.submits).toHaveLength(0);
+  },
+);
+
+test.concurrent(
+  "a provider that knows idempotency keys gets a lost request again, which it does not charge twice",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["higgsfield"] });
+    const { higgsfield } = scene.providers.simulators;
+    higgsfield.fault = "drop";
+    await scene.startCloudWorker();
+    const id = await scene.generate("an echo", { model: "soul" });
+    await eventually(() => higgsfield.submits.length > 0, true);
+    higgsfield.fault = null;
+    await until(scene.services, id, "completed");
+    expect(scene.chargedFor("an echo")).toBe(1);
+    expect(higgsfield.runs.size).toBe(1);
+  },
+);
+
+test.concurrent(
+  "F3 E6 the death of a worker does not touch a job that a provider has; another worker takes the result",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
+    const { replicate } = scene.providers.simulators;
+    replicate.end = "never";
+    const doomed = await scene.startCloudWorker({ name: "doomed" });
+    const id = await scene.generate("a long night");
+    await eventually(() => replicate.runs.size, 1);
+    await eventually(async () => (await readAttempts(scene, id))[0]?.state, "accepted");
+    await doomed.kill9();
+    await scene.startCloudWorker({ name: "other" });
+    for (const run of replicate.runs.values()) replicate.finish(run, "succeeded");
+    const job = await until(scene.services, id, "completed");
+    expect(job).toMatchObject({ attempt: 1, charged: 0 });
+    expect(replicate.submits).toHaveLength(1);
+  },
+);
+
+test.concurrent(
+  "F3 R1 a worker killed during the submit: the run is found in the provider's list and completed by another worker",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, {
+      keys: ["replicate"],
+      env: { APP_URL: "http://127.0.0.1:9" },
+    });
+    const { replicate } = scene.providers.simulators;
+    replicate.end = "never";
+    replicate.fault = "hang";
+    const doomed = await scene.startCloudWorker({ name: "doomed" });
+    const id = await scene.generate("a cut line");
+    await eventually(() => replicate.submits.length, 1);
+    // The provider took the request that the worker waits for.
+    const [submit] = replicate.submits;
+    replicate.start({
+      endpoint: "google/nano-banana",
+      input: submit?.json["input"],
+      webhookUrl: String(submit?.json["webhook"]),
+    });
+    await doomed.kill9();
+    replicate.fault = null;
+    await scene.startCloudWorker({ name: "other" });
+    for (const run of replicate.runs.values()) replicate.finish(run, "succeeded");
+    await until(scene.services, id, "completed");
+    expect(replicate.submits).toHaveLength(1);
+    expect(scene.chargedFor("a cut line")).toBe(1);
+  },
+);
+
+test.concurrent(
+  "D6 a job that a provider has is cancelled, and its run there",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
+    const { replicate } = scene.providers.simulators;
+    replicate.end = "never";
+    await scene.startCloudWorker();
+    const id = await scene.generate("never mind");
+    await eventually(async () => (await readAttempts(scene, id))[0]?.state, "accepted");
+    await cancel(scene.services, { ownerId: scene.owner.userId, id });
+    await until(scene.services, id, "cancelled");
+    await eventually(async () => (await readAttempts(scene, id))[0]?.state, "cancelled");
+    expect([...replicate.runs.values()].map(({ state }) => state)).toEqual(["cancelled"]);
+  },
+);
+
+test.concurrent(
+  "E6 E8 a failure that comes late marks the provider and fails the job",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["replicate", "fal"] });
+    scene.providers.simulators.fal.end = "failed";
+    await scene.startCloudWorker();
+    const id = await scene.generate("a broken vase", { model: "nano-banana" });
+    expect(await until(scene.services, id, "failed")).toMatchObject({ errorCode: "provider_failed" });
+    expect(await readAttempts(scene, id)).toEqual([{ provider: "fal", state: "failed", class: "internal" }]);
+  },
+);
+
+test.concurrent(
+  "a refusal of the content ends the job; no other provider is asked",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["google", "replicate"] });
+    scene.providers.simulators.google.end = "moderated";
+    await scene.startCloudWorker();
+    const id = await scene.generate("forbidden", { model: "nano-banana" });
+    expect(await until(scene.services, id, "failed")).toMatchObject({ errorCode: "engine_blocked" });
+    expect(scene.providers.simulators.replicate.submits).toHaveLength(0);
+  },
+);
+
+test.concurrent(
+  "guests spend nothing, and what must stay on own machines does not leave them",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
+    await scene.startCloudWorker();
+    const guest = { submitter: { userId: scene.owner.userId, isGuest: true } };
+    await expect(scene.generate("x", { model: "nano-banana" }, guest)).rejects.toMatchObject({
+      code: "forbidden",
+    });
+    await expect(scene.generate("x", {}, guest)).rejects.toMatchObject({ code: "no_engine" });
+    await expect(scene.generate("x", { ownOnly: true })).rejects.toMatchObject({ code: "no_engine" });
+    const own = scene.generate("x", { ownOnly: true, model: "nano-banana" });
+    await expect(own).rejects.toMatchObject({ code: "forbidden" });
+    expect(scene.providers.simulators.replicate.submits).toHaveLength(0);
+  },
+);

@@ -1,0 +1,80 @@
+import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./harness.ts";
+
+/** Waits for the end of a run, as a provider does that answers with the picture. */
+async function ended(simulator: Simulator, request: SimRequest): Promise<SimRun> {
+  const run = simulator.start({
+    endpoint: request.url.pathname,
+    input: readInput(request),
+    webhookUrl: null,
+  });
+  await new Promise<void>((resolve) => {
+    const look = () => {
+      if (run.state === "queued" || run.state === "running") setTimeout(look, 5);
+      else resolve();
+    };
+    look();
+  });
+  return run;
+}
+
+/** A form is kept as text: tests look for the prompt in it. */
+function readInput({ json, raw, headers }: SimRequest): unknown {
+  return headers["content-type"]?.startsWith("multipart/") ? raw.toString("latin1").slice(0, 20_000) : json;
+}
+
+export const google: Vendor = {
+  name: "google",
+  isSubmit: () => true,
+  async handle(simulator, request): Promise<SimAnswer> {
+    const run = await ended(simulator, request);
+    if (run.state === "moderated")
+      return { status: 200, json: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } } };
+    if (run.state !== "succeeded")
+      return {
+        status: 200,
+        json: { candidates: [{ finishReason: "NO_IMAGE", content: { parts: [{ text: "No." }] } }] },
+      };
+    const data = (await simulator.picture()).toString("base64");
+    const parts = [{ text: "Here it is." }, { inlineData: { mimeType: "image/png", data } }];
+    return { status: 200, json: { candidates: [{ finishReason: "STOP", content: { parts } }] } };
+  },
+  refusal(fault) {
+    const error = (code: number, status: string, details: unknown[] = []) => ({
+      status: code,
+      json: { error: { code, message: status.toLowerCase(), status, details } },
+    });
+    if (fault === "auth") return error(403, "PERMISSION_DENIED");
+    if (fault === "rate")
+      return error(429, "RESOURCE_EXHAUSTED", [{ "@type": "RetryInfo", retryDelay: "55s" }]);
+    return fault === "busy" ? error(503, "UNAVAILABLE") : null;
+  },
+};
+
+export const openai: Vendor = {
+  name: "openai",
+  isSubmit: () => true,
+  async handle(simulator, request): Promise<SimAnswer> {
+    const run = await ended(simulator, request);
+    const error = (code: string) => ({
+      status: 400,
+      json: { error: { code, type: "invalid_request_error", message: code } },
+    });
+    if (run.state === "moderated") return error("moderation_blocked");
+    if (run.state !== "succeeded") return { status: 500, json: { error: { message: "failed" } } };
+    return {
+      status: 200,
+      json: { created: 1, data: [{ b64_json: (await simulator.picture()).toString("base64") }] },
+    };
+  },
+  refusal(fault) {
+    const error = (status: number, code: string) => ({
+      status,
+      json: { error: { code, type: code, message: code } },
+    });
+    if (fault === "auth") return error(401, "invalid_api_key");
+    if (fault === "credit") return error(429, "insufficient_quota");
+    return fault === "rate"
+      ? { ...error(429, "rate_limit_exceeded"), headers: { "retry-after": "20" } }
+      : null;
+  },
+};

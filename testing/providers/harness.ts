@@ -1,0 +1,224 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import sharp from "sharp";
+import type { ProviderName } from "@atelier/server/providers";
+
+/**
+ * What goes wrong: `refuse` answers 503, `rate` 429, `hang` nothing, `garbage` a page of a proxy, `drop` accepts and then
+ * cuts the connection before the answer; `auth`, `credit` and `busy` are refusals in the provider's own words.
+ */
+export type ProviderFault = "refuse" | "rate" | "hang" | "garbage" | "drop" | "auth" | "credit" | "busy";
+
+/** How runs end. */
+type RunEnd = "succeeded" | "failed" | "moderated" | "never";
+
+export interface SimRun {
+  readonly id: string;
+  readonly endpoint: string;
+  /** The whole body of the submit; tests find their job by its prompt. */
+  readonly input: unknown;
+  readonly webhookUrl: string | null;
+  readonly idempotencyKey: string | null;
+  readonly createdAt: Date;
+  state: "queued" | "running" | "succeeded" | "failed" | "moderated" | "cancelled";
+}
+
+export interface SimRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingMessage["headers"];
+  readonly raw: Buffer;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+export interface SimAnswer {
+  readonly status: number;
+  readonly json?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The interface of one provider. */
+export interface Vendor {
+  readonly name: ProviderName;
+  isSubmit(request: SimRequest): boolean;
+  handle(simulator: Simulator, request: SimRequest): Promise<SimAnswer> | SimAnswer;
+  /** Null where a provider has no such refusal. */
+  refusal(fault: "rate" | "auth" | "credit" | "busy"): SimAnswer | null;
+  /** Body and headers of the report of an ended run; null where a provider sends none. */
+  webhook?(
+    simulator: Simulator,
+    run: SimRun,
+  ): { readonly body: string; readonly headers: Record<string, string> };
+}
+
+/** A simulated provider, which notes each request and what it would have charged. Not a provider: for tests alone. */
+export interface Simulator {
+  readonly name: ProviderName;
+  readonly origin: string;
+  readonly runs: Map<string, SimRun>;
+  /** Submits that reached it. */
+  readonly submits: SimRequest[];
+  /** Of submits. */
+  fault: ProviderFault | null;
+  /** Of other requests. */
+  getFault: ProviderFault | null;
+  end: RunEnd;
+  /** How long a run takes. */
+  runMs: number;
+  /** How often each end is reported; 0: never. */
+  webhooks: number;
+  /** Names the run that a submit started, or finds it again under its idempotency key. */
+  start(run: Pick<SimRun, "endpoint" | "input" | "webhookUrl"> & { idempotencyKey?: string | null }): SimRun;
+  /** Ends a run now, and reports it. */
+  finish(run: SimRun, state: SimRun["state"]): void;
+  pictureUrl(run: SimRun): string;
+  picture(): Promise<Buffer>;
+  report(run: SimRun): Promise<number>;
+  /** Runs that a bill would name: those that made a picture. */
+  charged(): SimRun[];
+  close(): Promise<void>;
+}
+
+const maxBodyBytes = 32 * 1024 ** 2;
+
+export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulator> {
+  const made = sharp({ create: { width: 96, height: 128, channels: 3, background: "#7a5c8e" } })
+    .png()
+    .toBuffer();
+  const timers = new Set<NodeJS.Timeout>();
+  const server = createServer((request, response) => {
+    void answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const simulator: Simulator = {
+    name: vendor.name,
+    origin,
+    runs: new Map(),
+    submits: [],
+    fault: null,
+    getFault: null,
+    end: "succeeded",
+    runMs: 20,
+    webhooks: 1,
+    start({ idempotencyKey = null, ...run }) {
+      const known = [...simulator.runs.values()].find(
+        (one) => idempotencyKey !== null && one.idempotencyKey === idempotencyKey,
+      );
+      if (known) return known;
+      const started: SimRun = {
+        ...run,
+        id: randomUUID(),
+        idempotencyKey,
+        createdAt: new Date(),
+        state: "queued",
+      };
+      simulator.runs.set(started.id, started);
+      if (simulator.end !== "never") {
+        const timer = setTimeout(() => {
+          timers.delete(timer);
+          if (simulator.end !== "never") simulator.finish(started, simulator.end);
+        }, simulator.runMs);
+        timers.add(timer);
+      }
+      return started;
+    },
+    finish(run, state) {
+      if (run.state !== "queued" && run.state !== "running") return;
+      run.state = state;
+      for (let count = 0; count < simulator.webhooks; count += 1) void simulator.report(run).catch(() => 0);
+    },
+    pictureUrl: (run) => `${origin}/sim-pictures/${run.id}.png`,
+    picture: () => made,
+    async report(run) {
+      const sent = vendor.webhook?.(simulator, run);
+      if (!sent || run.webhookUrl === null) return 0;
+      const { status } = await fetch(run.webhookUrl, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...sent.headers },
+        body: sent.body,
+        signal: AbortSignal.timeout(10_000),
+      });
+      return status;
+    },
+    charged: () => [...simulator.runs.values()].filter(({ state }) => state === "succeeded"),
+    async close() {
+      for (const timer of timers) clearTimeout(timer);
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", origin);
+    const raw = await readBody(request);
+    if (url.pathname.startsWith("/sim-pictures/")) {
+      response.writeHead(200, { "content-type": "image/png" }).end(await made);
+      return;
+    }
+    const read: SimRequest = {
+      method: request.method ?? "GET",
+      url,
+      headers: request.headers,
+      raw,
+      json: parse(raw),
+    };
+    const isSubmit = vendor.isSubmit(read);
+    if (isSubmit) simulator.submits.push(read);
+    const fault = isSubmit ? simulator.fault : simulator.getFault;
+    const refusal = fault === null ? null : refusalFor(fault);
+    if (fault === "hang") return;
+    if (refusal) return send(response, refusal);
+    const result = await vendor.handle(simulator, read);
+    if (fault === "drop") response.destroy();
+    else send(response, result);
+  }
+
+  function refusalFor(fault: ProviderFault): SimAnswer | null {
+    switch (fault) {
+      case "refuse":
+        return { status: 503, json: { detail: "Service unavailable", error: { message: "overloaded" } } };
+      case "garbage":
+        return { status: 200, headers: { "content-type": "text/html" } };
+      case "rate":
+      case "auth":
+      case "credit":
+      case "busy":
+        return vendor.refusal(fault);
+      case "hang":
+      case "drop":
+        return null;
+    }
+  }
+
+  return simulator;
+}
+
+function send(response: ServerResponse, { status, json, headers = {} }: SimAnswer): void {
+  if (json === undefined) response.writeHead(status, headers).end("<html><body>Welcome</body></html>");
+  else
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > maxBodyBytes) throw new Error("too large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parse(raw: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(raw.toString("utf8"));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,167 @@
+import { AppError, toAppError } from "@atelier/server/platform";
+import {
+  chainError,
+  fail,
+  handOver,
+  type Job,
+  type Lease,
+  nextHop,
+  type NextHop,
+  noteLostReply,
+  noteRefusal,
+  waitForProvider,
+} from "@atelier/server/jobs";
+import {
+  findModel,
+  modelsOf,
+  type ProviderClient,
+  ProviderError,
+  type ProviderKey,
+  type ProviderName,
+  type Submitted,
+} from "@atelier/server/providers";
+import type { Services } from "@atelier/server/services";
+import { withTempFolder } from "@atelier/server/storage";
+import { endBadly } from "../run-job.ts";
+import { finish } from "./results.ts";
+import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
+
+/** How a worker reaches the providers. */
+export interface Providers {
+  readonly keys: readonly ProviderKey[];
+  readonly clientOf: (name: ProviderName) => ProviderClient;
+}
+
+export interface CloudRunInput extends Providers {
+  readonly job: Job;
+  readonly lease: Lease;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Hands one claimed job to the first provider of its chain that takes it. Never throws.
+ *
+ *   nextHop ─▶ the intent is stored ─▶ submit ─▶ accepted: `handOver`, the attempt owns the job from here on
+ *      ▲                                 │  └──▶ made at once (synchronous providers): `finish`
+ *      └──────── refused, next one ──────┤
+ *   all busy: back to the line           └─────▶ answer lost: the attempt owns the job until it is found (follow.ts)
+ *   all failed: the job fails
+ *
+ * A submit is not stopped by a cancel or the stop of the worker, since its answer says whether it must be paid: it ends
+ * within seconds. A synchronous provider is stopped, and its answer then counts as lost.
+ */
+export async function runCloudJob(services: Services, input: CloudRunInput): Promise<void> {
+  const { job, lease } = input;
+  const log = services.log.child({
+    jobId: job.id,
+    kind: job.kind,
+    attempt: lease.attempt,
+    nodeId: lease.nodeId,
+  });
+  try {
+    const outcome = await withTempFolder(services.env, (workDir) =>
+      walk({ ...services, log }, input, workDir),
+    );
+    log.info({ outcome, model: job.model }, "submit ended");
+  } catch (error) {
+    const outcome = await endBadly({ ...services, log }, lease, error);
+    log.info({ outcome, model: job.model }, "submit ended");
+  }
+}
+
+/** Longer than any client waits for an answer. */
+const submitLimitMs = 180_000;
+
+type Outcome = "accepted" | "completed" | "waits" | "failed" | "lost_reply" | "fenced";
+
+async function walk(services: Services, input: CloudRunInput, workDir: string): Promise<Outcome> {
+  const { job, lease, keys, signal } = input;
+  const model = findModel(modelsOf(services.config), job.model ?? "");
+  if (!model) throw new AppError("model_unknown", `The model "${job.model}" is gone.`);
+  const inputs = await readCloudInputs(services, job, workDir);
+  for (;;) {
+    signal.throwIfAborted();
+    const hop = await nextHop(services, { job, lease, model, keys });
+    switch (hop.kind) {
+      case "fenced":
+        return "fenced";
+      case "wait":
+        return (await waitForProvider(services, lease, hop)) ? "waits" : "fenced";
+      case "exhausted":
+        return (await fail(services, lease, chainError(hop.failed))) ? "failed" : "fenced";
+      case "call": {
+        const outcome = await call(services, input, { hop, inputs, workDir });
+        if (outcome !== "next") return outcome;
+      }
+    }
+  }
+}
+
+interface CallInput {
+  readonly hop: NextHop & { readonly kind: "call" };
+  readonly inputs: CloudInputs;
+  readonly workDir: string;
+}
+
+async function call(
+  services: Services,
+  input: CloudRunInput,
+  { hop, inputs, workDir }: CallInput,
+): Promise<Outcome | "next"> {
+  const { job, lease, signal, clientOf } = input;
+  const { attempt, offer, key } = hop;
+  const client = clientOf(offer.provider);
+  const webhookUrl = webhookUrlOf(services.env, key.access, attempt);
+  const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl });
+  const limit = AbortSignal.timeout(submitLimitMs);
+  const callSignal = client.isAsynchronous ? limit : AbortSignal.any([limit, signal]);
+  let submitted: Submitted;
+  try {
+    submitted = await client.submit(key.access, submission, callSignal);
+  } catch (error) {
+    return refused(services, { lease, attempt }, toProviderError(error));
+  }
+  const { handle, run } = submitted;
+  if (run.state === "failed") return refused(services, { lease, attempt }, run.error);
+  if (run.state !== "succeeded" || client.isAsynchronous) {
+    await handOver(services, { lease, attempt }, handle);
+    return "accepted";
+  }
+  const { outputs, costUsd } = run;
+  const { files } = inputs;
+  const finished = { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal: limit };
+  try {
+    return (await finish(services, finished)) ? "completed" : "fenced";
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return refused(services, { lease, attempt }, error);
+  }
+}
+
+type Refused = Parameters<typeof noteRefusal>[1];
+
+async function refused(
+  services: Services,
+  refusedCall: Refused,
+  error: ProviderError,
+): Promise<Outcome | "next"> {
+  const { lease, attempt } = refusedCall;
+  services.log.warn(
+    { provider: attempt.provider, class: error.class, reason: error.message },
+    "provider failed",
+  );
+  if (error.class === "lost") {
+    await noteLostReply(services, refusedCall, error);
+    return "lost_reply";
+  }
+  if (!(await noteRefusal(services, refusedCall, error))) return "fenced";
+  if (error.class !== "moderation") return "next";
+  const refusal = new AppError("engine_blocked", `${attempt.provider} refused the content of this picture.`);
+  return (await fail(services, lease, refusal)) ? "failed" : "fenced";
+}
+
+/** A fault of a client after its request may have gone out: nothing is known of the call. */
+function toProviderError(error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error;
+  return new ProviderError("lost", toAppError(error).message, { cause: error });
+}
