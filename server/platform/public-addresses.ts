@@ -96,23 +96,36 @@ const localName =
  * connection is made. Throws `url_refused`.
  */
 export function checkUrl(url: string, rules: UrlRules): URL {
-  const refuse = (why: string) => new AppError("url_refused", `This address is not allowed: ${why}.`);
-  if (!URL.canParse(url)) throw refuse("it is not valid");
+  if (!URL.canParse(url)) throw refusal("it is not valid");
   const target = new URL(url);
-  const { protocol, hostname, username, password, port } = target;
-  if (protocol !== "https:" && protocol !== "http:") throw refuse("only https is");
-  if (username !== "" || password !== "") throw refuse("it holds a name or a password");
-  if (isAllowedHost(target, rules)) return target;
-  if (protocol === "http:" && !rules.allowHttp) throw refuse("only https is");
-  if (!webPorts.has(port)) throw refuse("its port is not one of the web");
-  if (hostname.endsWith(".")) throw refuse("its host ends with a dot");
-  const address = hostname.replace(/^\[(.*)\]$/, "$1");
-  const isPublic =
-    isIP(address) === 0 ? hostname.includes(".") && !localName.test(hostname) : isPublicAddress(address);
-  if (!isPublic) throw privateAddress();
+  if (target.protocol !== "https:" && target.protocol !== "http:") throw refusal("only https is");
+  if (target.username !== "" || target.password !== "") throw refusal("it holds a name or a password");
+  if (!isAllowedHost(target, rules)) checkPublic(target, rules);
   return target;
 }
 
+function checkPublic({ protocol, hostname, port }: URL, { allowHttp = false }: UrlRules): void {
+  if (protocol === "http:" && !allowHttp) throw refusal("only https is");
+  if (!webPorts.has(port)) throw refusal("its port is not one of the web");
+  if (hostname.endsWith(".")) throw refusal("its host ends with a dot");
+  const address = hostname.replace(/^\[(.*)\]$/, "$1");
+  const isName = isIP(address) === 0;
+  const isPublic = isName ? hostname.includes(".") && !localName.test(hostname) : isPublicAddress(address);
+  if (!isPublic) throw privateAddress();
+}
+
+/** Checks where an answer redirects to. Throws `url_refused`. */
+export function checkRedirect(location: string, from: URL, rules: UrlRules): URL {
+  const target = checkUrl(URL.canParse(location, from.href) ? new URL(location, from.href).href : "", rules);
+  if (from.protocol === "https:" && target.protocol !== "https:")
+    throw refusal("it redirects from https to http");
+  return target;
+}
+
+function refusal(why: string): AppError {
+  return new AppError("url_refused", `This address is not allowed: ${why}.`);
+}
+
 export function privateAddress(): AppError {
-  return new AppError("url_refused", "This address is not allowed: it leads into a private network.");
+  return refusal("it leads into a private network");
 }

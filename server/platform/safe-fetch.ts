@@ -3,9 +3,11 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { pipeline } from "node:stream";
+import { callbackify } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, isAppError } from "./errors.ts";
 import {
+  checkRedirect,
   checkUrl,
   isAllowedHost,
   isPublicAddress,
@@ -25,7 +27,7 @@ export interface SafeFetchOptions extends UrlRules {
   /** Of the body, as received and as unpacked. */
   readonly maxBytes: number;
   readonly method?: "GET" | "POST";
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | Uint8Array;
   /** 3 by default. Only a GET follows any; another method returns the answer that redirects. */
   readonly maxRedirects?: number;
@@ -54,26 +56,11 @@ const redirects = new Set([301, 302, 303, 307, 308]);
  * everything else that goes wrong on the way, and the reason of `signal`.
  */
 export async function safeFetch(url: string, options: SafeFetchOptions): Promise<SafeAnswer> {
-  const { method = "GET", maxRedirects = usualRedirects } = options;
   options.signal.throwIfAborted();
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = AbortSignal.any([options.signal, timeout]);
-  const first = checkUrl(url, options);
-  let target = first;
   try {
-    for (let followed = 0; ; followed += 1) {
-      const { origin } = target;
-      const headers = origin === first.origin ? options.headers : {};
-      const response = await open(target, { ...options, method, headers: headers ?? {}, signal });
-      const { location } = response.headers;
-      const isRedirect = redirects.has(response.statusCode ?? 0) && location !== undefined;
-      if (!isRedirect) return { ...headOf(response, target), body: await bodyOf(response, options.maxBytes) };
-      response.destroy();
-      if (method !== "GET" || maxRedirects === 0)
-        return { ...headOf(response, target), body: Buffer.alloc(0) };
-      if (followed >= maxRedirects) throw new AppError("url_unreachable", "The address redirects too often.");
-      target = redirectTo(location, target, options);
-    }
+    return await follow(checkUrl(url, options), { ...options, signal });
   } catch (error) {
     if (isAppError(error)) throw error;
     options.signal.throwIfAborted();
@@ -82,18 +69,27 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
   }
 }
 
-function redirectTo(location: string, from: URL, rules: UrlRules): URL {
-  const target = checkUrl(URL.canParse(location, from.href) ? new URL(location, from.href).href : "", rules);
-  if (from.protocol === "https:" && target.protocol !== "https:")
-    throw new AppError("url_refused", "This address is not allowed: it redirects from https to http.");
-  return target;
+async function follow(first: URL, options: SafeFetchOptions): Promise<SafeAnswer> {
+  const { method = "GET", maxBytes } = options;
+  const maxRedirects = method === "GET" ? (options.maxRedirects ?? usualRedirects) : 0;
+  let target = first;
+  let { headers } = options;
+  for (let followed = 0; ; followed += 1) {
+    const response = await open(target, { ...options, headers });
+    const { location } = response.headers;
+    const isRedirect = redirects.has(response.statusCode ?? 0) && location !== undefined;
+    if (!isRedirect) return { ...headOf(response, target), body: await bodyOf(response, maxBytes) };
+    response.destroy();
+    if (maxRedirects === 0) return { ...headOf(response, target), body: Buffer.alloc(0) };
+    if (followed >= maxRedirects) throw new AppError("url_unreachable", "The address redirects too often.");
+    const next = checkRedirect(location, target, options);
+    if (next.origin !== target.origin) headers = undefined;
+    target = next;
+  }
 }
 
 /** Makes the connection and sends the request; the body of the response is not read yet. */
-function open(
-  target: URL,
-  options: SafeFetchOptions & Required<Pick<SafeFetchOptions, "headers">>,
-): Promise<IncomingMessage> {
+function open(target: URL, options: SafeFetchOptions): Promise<IncomingMessage> {
   const { method, headers, body, signal } = options;
   const send = target.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
@@ -117,17 +113,18 @@ function open(
 function checkedLookup(target: URL, options: SafeFetchOptions): LookupFunction {
   const isAllowed = isAllowedHost(target, options);
   const resolve = options.resolve ?? (isAllowed ? resolveBySystem : resolveByServer);
+  const find = async (hostname: string) => {
+    const found = await resolve(hostname);
+    if (isAllowed || found.every(({ address }) => isPublicAddress(address))) return found;
+    throw privateAddress();
+  };
   return (hostname, { all }, callback) => {
-    const answer = (found: readonly FoundAddress[]) => {
-      const [one] = found;
-      if (!one) return callback(new Error(`No address is known for ${hostname}.`), "", 0);
-      if (!isAllowed && !found.every(({ address }) => isPublicAddress(address)))
-        return callback(privateAddress(), "", 0);
+    const answer = callbackify(find);
+    answer(hostname, (error, found) => {
+      const [one] = found ?? [];
+      if (!one) return callback(error ?? new Error(`No address is known for ${hostname}.`), "", 0);
       return all ? callback(null, [...found]) : callback(null, one.address, one.family);
-    };
-    resolve(hostname).then(answer, (error: unknown) =>
-      callback(error instanceof Error ? error : new Error("The name was not found."), "", 0),
-    );
+    });
   };
 }
 
@@ -173,7 +170,8 @@ function tooLarge({ statusCode: status }: IncomingMessage, maxBytes: number): Ap
 
 /** Some servers send what they keep packed, although it is not asked for. */
 function unpacked(response: IncomingMessage, maxBytes: number): AsyncIterable<Buffer> {
-  const unpacker = unpackerOf(response.headers["content-encoding"]);
+  const isEmpty = response.statusCode === 204;
+  const unpacker = isEmpty ? null : unpackerOf(response.headers["content-encoding"]);
   const bounded = async function* (chunks: AsyncIterable<Buffer>) {
     let sizeBytes = 0;
     for await (const chunk of chunks) {
