@@ -23,6 +23,7 @@ const handlers: Readonly<Record<string, readonly string[]>> = {
   "api/ready/route.ts": ["GET"],
   "api/trpc/[trpc]/route.ts": ["GET", "POST"],
   "api/v1/[[...path]]/route.ts": ["DELETE", "GET", "PATCH", "POST", "PUT"],
+  "api/webhooks/[provider]/[token]/route.ts": ["POST"],
   "metrics/route.ts": ["GET"],
 };
 

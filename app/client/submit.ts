@@ -1,11 +1,11 @@
 "use client";
 import { useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { SubmitInput } from "@atelier/server/jobs";
+import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import { useSettled } from "../ui/hooks.ts";
 import { api, newId } from "./api.ts";
 import { failureOf, useFailureToast } from "./failures.ts";
-import { keys } from "./queries.ts";
+import { keys, type OfferedWorkflow } from "./queries.ts";
 
 interface Prepared {
   /** The request as JSON. */
@@ -35,6 +35,16 @@ export function textWithoutPrompts(request: SubmitInput): string {
   const isPrompt = (name: string, value: unknown) =>
     (name === "prompt" || name === "negativePrompt") && value !== "";
   return JSON.stringify(request, (name, value: unknown) => (isPrompt(name, value) ? "…" : value));
+}
+
+/** Names the choice in a request: a workflow, or a model of a provider. */
+export function choiceOf({ name, cloud }: Pick<OfferedWorkflow, "name" | "cloud">) {
+  return cloud === null ? { workflow: name } : { model: cloud.model };
+}
+
+/** The name of a job's choice among the workflows and models; null for engines without any. */
+export function choiceNameOf({ workflow, model }: Pick<JobView, "workflow" | "model">): string | null {
+  return workflow ?? (model === null ? null : `cloud/${model}`);
 }
 
 const quietMs = 400;

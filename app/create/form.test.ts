@@ -20,6 +20,7 @@ const workflow: OfferedWorkflow = {
   rank: 1,
   vramGib: 8,
   isLive: true,
+  cloud: null,
   missing: [],
   inputs: [],
   params: {
@@ -67,10 +68,12 @@ test("A4 the form of a job makes the same request again", () => {
   const form = { ...emptyForm, prompt: "a lighthouse", aspect: "3:2" as const, seed: 7, count: 1 };
   const [request] = buildRequests({ ...form, settings: { large: { steps: 30 } } }, workflow);
   const params = request?.params ?? {};
-  const again = formOfJob({ params, workflow: "large" }, emptyForm, [workflow]);
+  const again = formOfJob({ params, workflow: "large", model: null }, emptyForm, [workflow]);
   expect(again).toMatchObject({ aspect: "3:2", seed: 7, settings: { large: { steps: 30, guidance: 3.5 } } });
   expect(buildRequests({ ...emptyForm, ...again }, workflow)).toEqual([request]);
-  const odd = formOfJob({ params: { ...params, width: 512 }, workflow: "large" }, emptyForm, [workflow]);
+  const odd = formOfJob({ params: { ...params, width: 512 }, workflow: "large", model: null }, emptyForm, [
+    workflow,
+  ]);
   expect(odd).toMatchObject({ aspect: null, widthPx: 512 });
 });
 

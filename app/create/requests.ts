@@ -4,6 +4,7 @@ import { useCallback } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
+import { choiceNameOf, choiceOf } from "../client/submit.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { type Aspect, aspects, createForm, type CreateForm, type SettingOverrides } from "./form.ts";
 
@@ -22,14 +23,15 @@ export function buildRequests(form: CreateForm, workflow: OfferedWorkflow): Crea
 }
 
 /** The request for one picture, without its seed. Fields that the workflow does not take are left out. */
-export function buildRequest(form: CreateForm, { name, params }: OfferedWorkflow): CreateRequest {
+export function buildRequest(form: CreateForm, workflow: OfferedWorkflow): CreateRequest {
+  const { name, params } = workflow;
   const overrides = form.settings[name];
   const negativePrompt = form.negativePrompt.trim();
   const steps = resolveSetting(params.steps, overrides?.steps);
   const guidance = resolveSetting(params.guidance, overrides?.guidance);
   return {
     kind: "text_to_image",
-    workflow: name,
+    ...choiceOf(workflow),
     inputs: {},
     params: {
       prompt: form.prompt.trim(),
@@ -123,14 +125,15 @@ export function useCreateRemix(offered: readonly OfferedWorkflow[] | undefined):
   useRemix(offered === undefined ? null : fillForm);
 }
 
-type SourceJob = Pick<JobView, "params" | "workflow">;
+type SourceJob = Pick<JobView, "params" | "workflow" | "model">;
 
 /** The form values that repeat a job. */
 export function formOfJob(
-  { params, workflow }: SourceJob,
+  { params, ...source }: SourceJob,
   { settings }: Pick<CreateForm, "settings">,
   offered: readonly OfferedWorkflow[],
 ): Partial<CreateForm> {
+  const workflow = choiceNameOf(source);
   const steps = numberOrUndefined(params.steps);
   const guidance = numberOrUndefined(params.guidance);
   const overrides: SettingOverrides = {

@@ -10,6 +10,7 @@ const base: OfferedWorkflow = {
   rank: 1,
   vramGib: 8,
   isLive: true,
+  cloud: null,
   missing: [],
   params: { prompt: { type: "text", required: true } },
   inputs: [

@@ -65,6 +65,11 @@ export function findForPrompt(
   );
 }
 
+/** Where a picture would go and what that costs; null for own machines. */
+export function placeOf({ cloud, title, description }: OfferedWorkflow): string | null {
+  return cloud === null ? null : `${title}. ${description}`;
+}
+
 /** The best live workflow that upscales by this factor. */
 export function findForScale(
   workflows: readonly OfferedWorkflow[] | undefined,

@@ -6,16 +6,17 @@ import { useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api, newId } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../client/failures.ts";
-import { useCapability, useWorkflows } from "../client/queries.ts";
+import { type OfferedWorkflow, useCapability, useWorkflows } from "../client/queries.ts";
+import { choiceOf } from "../client/submit.ts";
 import { Button } from "../ui/button.tsx";
-import { type ActionProps, ActionRow, findForPrompt, PromptField } from "./action-row.tsx";
+import { type ActionProps, ActionRow, findForPrompt, placeOf, PromptField } from "./action-row.tsx";
 import { hasPaint, type Mark, type MarkHistory, uploadMask } from "./mask.ts";
 
 /** What the user requested. Prompt and workflow are set for "Replace with prompt" and missing for "Remove object". */
 export interface InpaintInput {
   readonly marks: readonly Mark[];
   readonly prompt?: string;
-  readonly workflow?: string;
+  readonly workflow?: Pick<OfferedWorkflow, "name" | "cloud">;
 }
 
 /** A request whose mask is uploaded. Kept until the job is accepted, so that a repeat uses the same key. */
@@ -37,7 +38,7 @@ export function isSameRequest(
     last?.image.id === image.id &&
     last.input.marks === input.marks &&
     last.input.prompt === input.prompt &&
-    last.input.workflow === input.workflow
+    last.input.workflow?.name === input.workflow?.name
   );
 }
 
@@ -56,7 +57,7 @@ function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
       const job = await api.jobs.submit.mutate({
         kind: "inpaint",
         params: prompt === undefined ? {} : { prompt },
-        ...(workflow === undefined ? {} : { workflow }),
+        ...(workflow === undefined ? {} : choiceOf(workflow)),
         inputs: { image: image.id, mask: maskId },
         idempotencyKey,
       });
@@ -111,11 +112,13 @@ export function RepaintAction({ image, history, isBusy, onJob, startPrompt }: Re
   const isMarked = hasPaint(history);
   const prompt = text.trim();
   return (
-    <ActionRow hint={isMarked ? null : t(startPrompt === "" ? "repaintHint" : "repaintAgainHint")}>
+    <ActionRow
+      hint={isMarked ? placeOf(workflow) : t(startPrompt === "" ? "repaintHint" : "repaintAgainHint")}
+    >
       <PromptField label={t("repaintPrompt")} hint={t("repaintPromptHint")} value={text} onChange={setText} />
       <Button
         disabled={isBusy || inpaint.isPending || !isMarked || prompt === ""}
-        onClick={() => inpaint.mutate({ marks: history.marks, workflow: workflow.name, prompt })}
+        onClick={() => inpaint.mutate({ marks: history.marks, workflow, prompt })}
       >
         <PaintbrushVertical aria-hidden />
         {t("repaint")}

@@ -3,14 +3,21 @@ import { ImagePlus, Maximize2, ScanFace, Scissors, Wand, X } from "lucide-react"
 import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
 import { useCapability, useWorkflows } from "../client/queries.ts";
-import { useSubmit } from "../client/submit.ts";
+import { choiceOf, useSubmit } from "../client/submit.ts";
 import { useUpscaleOffer } from "../pictures/actions.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Segmented } from "../ui/fields.tsx";
 import { useFilePicker } from "../uploads/drop.tsx";
 import { addUpload, dropUpload, useUpload } from "../uploads/store.ts";
-import { type ActionProps, ActionRow, findForScale, findForPrompt, PromptField } from "./action-row.tsx";
+import {
+  type ActionProps,
+  ActionRow,
+  findForPrompt,
+  findForScale,
+  placeOf,
+  PromptField,
+} from "./action-row.tsx";
 
 /** "Remove background". */
 export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
@@ -68,12 +75,12 @@ export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { r
   const upscale = () =>
     submit.mutate({
       kind: "upscale",
-      ...(workflow === undefined ? {} : { workflow: workflow.name }),
+      ...(workflow === undefined ? {} : choiceOf(workflow)),
       params: { scale },
       inputs: { image: image.id },
     });
   return (
-    <ActionRow hint={offer.reason ?? t("upscaleTo", { size: offer.size })}>
+    <ActionRow hint={offer.reason ?? (workflow && placeOf(workflow)) ?? t("upscaleTo", { size: offer.size })}>
       <div className="flex gap-2">
         <Button
           className="min-w-0 flex-1"
@@ -175,12 +182,12 @@ export function ChangeAction({ image, isBusy, onJob, start }: ActionProps & { re
   const change = () =>
     submit.mutate({
       kind: "edit",
-      ...(workflow === undefined ? {} : { workflow: workflow.name }),
+      ...(workflow === undefined ? {} : choiceOf(workflow)),
       params: { prompt },
       inputs: { image: image.id, ...(reference.imageId === null ? {} : { reference: reference.imageId }) },
     });
   return (
-    <ActionRow hint={workflow?.title ?? t("referenceNeeded")}>
+    <ActionRow hint={workflow ? (placeOf(workflow) ?? workflow.title) : t("referenceNeeded")}>
       <PromptField label={t("changePrompt")} hint={t("changePromptHint")} value={text} onChange={setText} />
       {takesReference ? <Reference {...reference} /> : null}
       <Button

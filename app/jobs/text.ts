@@ -151,6 +151,7 @@ export function useNeedName(): (need: string) => string {
   return useCallback(
     (need) => {
       const [engine = "", what = ""] = need.split("/");
+      if (engine === "cloud") return `${engineName(engine)}, ${titleOf(need)}`;
       return engine === "comfyui" ? `${engineName(engine)}, ${titleOf(what)}` : engineName(engine);
     },
     [engineName, titleOf],

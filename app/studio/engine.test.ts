@@ -10,6 +10,7 @@ const workflow = (name: string, changes: Partial<OfferedWorkflow> = {}): Offered
   rank: 1,
   vramGib: 8,
   isLive: true,
+  cloud: null,
   missing: [],
   params: {},
   inputs: [],

@@ -37,8 +37,10 @@ export function chooseOutfitEngine({ workflows, requested, isPainted }: Situatio
   const live = workflows.filter(({ isLive }) => isLive);
   const options = [...live, null];
   if (requested === localChoice) return { options, chosen: null };
-  const best = isPainted ? live.find(takesMask) : undefined;
-  const chosen = live.find(({ name }) => name === requested) ?? best ?? live.find((one) => !needsMask(one));
+  const best = isPainted ? live.find((one) => one.cloud === null && takesMask(one)) : undefined;
+  // What costs money is used only when it was chosen.
+  const free = live.find((one) => one.cloud === null && !needsMask(one));
+  const chosen = live.find(({ name }) => name === requested) ?? best ?? free;
   return { options, chosen: chosen ?? null };
 }
 
@@ -130,7 +132,7 @@ function useTimes(options: readonly (OfferedWorkflow | null)[]): readonly (strin
 export function EngineChoice({ personId }: { readonly personId: string | null }) {
   const t = useTranslations("studio");
   const { prompt } = useStudio();
-  const { options, name, takesPrompt } = useOutfitEngine(personId);
+  const { options, name, chosen, takesPrompt } = useOutfitEngine(personId);
   const times = useTimes(options.length < 2 ? [] : options);
   if (options.length < 2) return null;
   return (
@@ -147,6 +149,7 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
             .join(" · "),
         }))}
       />
+      {chosen?.cloud ? <p className="text-xs text-quiet">{chosen.description}</p> : null}
       {takesPrompt ? (
         <label className="flex flex-col gap-1.5">
           <span className="text-xs font-medium">{t("prompt")}</span>

@@ -6,6 +6,7 @@ const job: Parameters<typeof usedInputs>[0] = {
   inputs: [input("person", "p"), input("garment", "g")],
   params: { category: "auto" },
   workflow: null,
+  model: null,
   engine: "local",
 };
 const current: StudioInputs = {

@@ -4,7 +4,7 @@ import { useCallback, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { failureOf, useFailureToast } from "../client/failures.ts";
 import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
-import { useSubmit } from "../client/submit.ts";
+import { choiceNameOf, useSubmit } from "../client/submit.ts";
 import { useOutfitEngine } from "./engine.tsx";
 import { categoriesOf, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
 
@@ -21,10 +21,10 @@ export interface StudioInputs {
   readonly maskId: string | null | undefined;
 }
 
-type JobInputs = Pick<JobView, "inputs" | "params" | "workflow" | "engine">;
+type JobInputs = Pick<JobView, "inputs" | "params" | "workflow" | "model" | "engine">;
 
 /** Whether a job used exactly these inputs and settings. */
-export function usedInputs({ inputs, params, workflow, engine }: JobInputs, current: StudioInputs): boolean {
+export function usedInputs({ inputs, params, engine, ...job }: JobInputs, current: StudioInputs): boolean {
   const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId;
   const category = categoriesOf(current.chosen).includes(current.category) ? current.category : "auto";
   return (
@@ -32,7 +32,7 @@ export function usedInputs({ inputs, params, workflow, engine }: JobInputs, curr
     inputOf("garment") === current.garmentId &&
     inputOf("mask") === current.maskId &&
     params.category === category &&
-    (workflow ?? engine) === current.name &&
+    (choiceNameOf(job) ?? engine) === current.name &&
     (params.prompt ?? "") === current.prompt
   );
 }

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from "react";
 import type { ImageView } from "@atelier/server/images";
 import type { SubmitInput } from "@atelier/server/jobs";
 import type { OfferedWorkflow } from "../client/queries.ts";
+import { choiceOf } from "../client/submit.ts";
 import { hasPaint, type Mark, uploadMask } from "../edit/mask.ts";
 import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
 
@@ -186,7 +187,7 @@ export function outfitRequest({
   const isKnown = categoriesOf(workflow).includes(category);
   return {
     kind: "outfit_change",
-    ...(workflow === null ? { engine: "local" as const } : { workflow: workflow.name }),
+    ...(workflow === null ? { engine: "local" as const } : choiceOf(workflow)),
     params: {
       category: isKnown ? category : "auto",
       consent: true,

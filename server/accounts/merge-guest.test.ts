@@ -200,5 +200,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // Written by admins alone, and a guest is never one.
     "server_drains",
     "sessions",
+    // A guest spends nothing.
+    "spending_caps",
   ]);
 });

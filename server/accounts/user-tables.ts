@@ -35,5 +35,6 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   idempotency_keys: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   queue_turns: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   consents: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  spending_caps: { column: "user_id", onDelete: "removed", inExport: "rows" },
   server_drains: { column: "requested_by", onDelete: "unnamed", inExport: "rows" },
 };

@@ -1,4 +1,5 @@
 import {
+  cloudEngine,
   enginesFor,
   jobKinds,
   localEngine,
@@ -7,6 +8,7 @@ import {
   type EngineName,
   type JobKind,
 } from "../engines.ts";
+import { modelsOf } from "../providers/index.ts";
 import { missingEngineReason, knownWorkflows, livePlaces, seenNeeds } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 
@@ -29,10 +31,17 @@ export interface Capabilities {
 /** Kinds that a user waits for while working on a picture: without a live server they are not offered. */
 const immediateKinds: ReadonlySet<JobKind> = new Set(["segment"]);
 
-/** Which kinds can be requested now. Most known kinds without a live worker are available, with the reason why jobs wait. */
-export async function readCapabilities({ db }: Pick<Services, "db">): Promise<Capabilities> {
+/** Which kinds can be requested now, with providers or without. Most known kinds without a live worker are available, with the reason why jobs wait. */
+export async function readCapabilities(
+  { db, config }: Pick<Services, "db" | "config">,
+  { mayUseCloud }: { readonly mayUseCloud: boolean },
+): Promise<Capabilities> {
   const [live, seen, workflows] = await Promise.all([livePlaces(db), seenNeeds(db), knownWorkflows(db)]);
-  const kindOf = new Map(workflows.map((workflow) => [`comfyui/${workflow.name}`, workflow.kind]));
+  const models = mayUseCloud ? modelsOf(config) : [];
+  const kindOf = new Map<string, JobKind>([
+    ...workflows.map((workflow) => [`comfyui/${workflow.name}`, workflow.kind] as const),
+    ...models.map((model) => [`cloud/${model.id}`, model.kind] as const),
+  ]);
   const enginesAmong = (needs: readonly string[], kind: JobKind) => {
     const found = new Set(
       needs
@@ -40,7 +49,8 @@ export async function readCapabilities({ db }: Pick<Services, "db">): Promise<Ca
         .map((need) => need.split("/")[0]),
     );
     const wish = { kind, params: { scale: 2 }, roles: new Set(requiredInputs(kind)) };
-    return enginesFor(wish).filter((engine) => found.has(engine));
+    const own: readonly EngineName[] = enginesFor(wish);
+    return [...own, cloudEngine.name].filter((engine) => found.has(engine));
   };
   const items = jobKinds.map((kind): Capability => {
     const engines = enginesAmong(

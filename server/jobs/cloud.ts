@@ -1,9 +1,10 @@
 import { sql } from "drizzle-orm";
-import { AppError } from "../platform/index.ts";
+import { AppError, isId } from "../platform/index.ts";
 import {
   acceptAttempt,
   type Attempt,
   attemptsOf,
+  type AttemptView,
   changeAttempt,
   type CloudModel,
   failAttempt,
@@ -13,10 +14,11 @@ import {
   readChain,
   reserve,
   type RunHandle,
+  toAttemptView,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { amend, claimedStatuses, heldBy, hint, type Job, type Lease, transition } from "./job.ts";
+import { amend, claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
 
 /** A job that a worker is about to hand to a provider. */
 export interface CloudRun {
@@ -220,6 +222,16 @@ export async function waitForProvider(
   hint(services, [job]);
   await scheduleDispatch(services, job.queue);
   return job;
+}
+
+/** The requests to providers for a job of the owner, oldest first. Throws `not_found`. */
+export async function readJobAttempts(
+  services: Services,
+  { ownerId, id }: { readonly ownerId: string; readonly id: string },
+): Promise<AttemptView[]> {
+  const job = isId(id) ? await readJob(services, id) : null;
+  if (job?.ownerId !== ownerId) throw new AppError("not_found");
+  return (await attemptsOf(services.db, id)).map(toAttemptView);
 }
 
 /** The error of a job whose whole chain failed, with the reason of each provider. */

@@ -36,6 +36,7 @@ export {
   nextHop,
   noteLostReply,
   noteRefusal,
+  readJobAttempts,
   waitForProvider,
   type NextHop,
 } from "./cloud.ts";

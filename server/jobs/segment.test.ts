@@ -134,7 +134,8 @@ describe("D2 segment", () => {
   // Last: the server's ability is gone afterwards.
   test("it is available while a live server has the plugin, and not a moment longer", async () => {
     const { services } = opened;
-    const find = async () => (await readCapabilities(services)).items.find(({ kind }) => kind === "segment");
+    const find = async () =>
+      (await readCapabilities(services, { mayUseCloud: false })).items.find(({ kind }) => kind === "segment");
     expect(await find()).toMatchObject({ available: true, engine: "iopaint", reason: null });
     await worker.term();
     await vi.waitUntil(async () => !(await find())?.available, { timeout: 10_000, interval: 50 });

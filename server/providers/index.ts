@@ -46,4 +46,13 @@ export {
   type Submission,
   type Submitted,
 } from "./port.ts";
-export { checkCaps } from "./spend.ts";
+export {
+  type AttemptView,
+  type OfferedModel,
+  readChains,
+  readOfferedModels,
+  readProviders,
+  readSpendLines,
+  toAttemptView,
+} from "./report.ts";
+export { checkCaps, readCaps, readSpend, setCaps } from "./spend.ts";

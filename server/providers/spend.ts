@@ -1,4 +1,4 @@
-import { sql, type SQL } from "drizzle-orm";
+import { eq, sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 
@@ -49,6 +49,20 @@ export async function readCaps(db: Db | Tx, { cloud }: Pick<Config, "cloud">, us
     dailyUsd: row?.dailyUsd ?? cloud.caps.userDailyUsd,
     monthlyUsd: row?.monthlyUsd ?? cloud.caps.userMonthlyUsd,
   };
+}
+
+/** Gives a user caps of their own; null takes the studio's. Throws `not_found`. */
+export async function setCaps(db: Db, userId: string, caps: Caps): Promise<void> {
+  const [known] = await db
+    .select({ id: schema.users.id })
+    .from(schema.users)
+    .where(eq(schema.users.id, userId));
+  if (!known) throw new AppError("not_found");
+  const values = { userId, ...caps };
+  await db
+    .insert(schema.spendingCaps)
+    .values(values)
+    .onConflictDoUpdate({ target: schema.spendingCaps.userId, set: caps });
 }
 
 export interface Purchase {

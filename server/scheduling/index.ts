@@ -26,6 +26,8 @@ export {
   findDowngrade,
   type Downgrade,
   readCloudPolicy,
+  readUserPolicy,
+  setUserPolicy,
 } from "./place.ts";
 export {
   livePlaces,
@@ -38,5 +40,6 @@ export {
   servingServers,
   type LiveServer,
 } from "./places.ts";
+export { offeredModels } from "./models.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
 export { type NewTarget, noteAccepted, recallWait } from "./snapshot.ts";

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { type CloudPolicy, type Db, type Placement, schema, type Tx } from "../db/index.ts";
 import { cloudQueue, type EngineName, enginesFor, type JobKind, type Need, needOf } from "../engines.ts";
 import { AppError, type Config, type QueueNeeds } from "../platform/index.ts";
@@ -62,10 +62,18 @@ export async function readCloudPolicy(
 ): Promise<CloudPolicy> {
   const studio = cloud.policies[kind] ?? cloud.policy;
   if (studio === "own_only") return studio;
-  const [row] = await db.execute<{ policy: CloudPolicy | null }>(
-    sql`select cloud_policy as policy from ${schema.users} where id = ${userId}`,
-  );
-  return row?.policy ?? studio;
+  return (await readUserPolicy(db, userId)) ?? studio;
+}
+
+/** What the user chose; null where the studio's policy applies. */
+export async function readUserPolicy(db: Db, userId: string): Promise<CloudPolicy | null> {
+  const { id, cloudPolicy } = schema.users;
+  const [row] = await db.select({ cloudPolicy }).from(schema.users).where(eq(id, userId));
+  return row?.cloudPolicy ?? null;
+}
+
+export async function setUserPolicy(db: Db, userId: string, policy: CloudPolicy | null): Promise<void> {
+  await db.update(schema.users).set({ cloudPolicy: policy }).where(eq(schema.users.id, userId));
 }
 
 export interface DowngradeRequest {

@@ -112,7 +112,7 @@ export interface OfferedParam {
   readonly choices?: Readonly<Record<string, string | number>> | undefined;
 }
 
-/** A workflow that users can choose. */
+/** A workflow, or a model of a provider, that users can choose. */
 export interface OfferedWorkflow {
   readonly name: string;
   readonly title: string;
@@ -127,6 +127,12 @@ export interface OfferedWorkflow {
   readonly missing: readonly string[];
   readonly params: Partial<Record<ParamName, OfferedParam>>;
   readonly inputs: readonly { readonly role: string; readonly required: boolean }[];
+  /** Set for a model of a provider, whose `name` is its need. The price is in US dollars; null when unknown. */
+  readonly cloud: {
+    readonly model: string;
+    readonly provider: string;
+    readonly priceUsd: number | null;
+  } | null;
 }
 
 /** All known workflows, live ones first, then by rank. */
@@ -147,5 +153,15 @@ function describe(workflow: Workflow): Omit<OfferedWorkflow, "isLive" | "missing
     ([param, { to: _to, ...spec }]) => [param, spec] as const,
   );
   const inputs = Object.entries(workflow.inputs).map(([role, { required }]) => ({ role, required }));
-  return { name, title, description, kind, rank, vramGib, params: Object.fromEntries(params), inputs };
+  return {
+    name,
+    title,
+    description,
+    kind,
+    rank,
+    vramGib,
+    params: Object.fromEntries(params),
+    inputs,
+    cloud: null,
+  };
 }

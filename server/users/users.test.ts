@@ -344,6 +344,8 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     fixture.services.db
       .insert(schema.idempotencyKeys)
       .values({ ownerId, key: "k", requestSha256: "r", jobId }),
+  spending_caps: (userId) =>
+    fixture.services.db.insert(schema.spendingCaps).values({ userId, dailyUsd: 1, monthlyUsd: null }),
   client_users: (userId) =>
     fixture.services.db.insert(schema.clientUsers).values({ userId, name: `client ${userId}` }),
   client_files: (ownerId) =>

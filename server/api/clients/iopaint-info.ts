@@ -32,7 +32,7 @@ function modelInfo(name: string) {
 }
 
 export async function readModels(services: Services): Promise<string[]> {
-  const { items } = await readCapabilities(services);
+  const { items } = await readCapabilities(services, { mayUseCloud: false });
   const canPaint = items.some(({ kind, engines }) => kind === "inpaint" && engines.includes("comfyui"));
   return canPaint ? [eraseModel, promptModel] : [eraseModel];
 }
@@ -44,7 +44,7 @@ export const clickPlugin = "InteractiveSeg";
 
 /** Plugins that make pictures and whose jobs can run now. */
 export async function readPicturePlugins(services: Services): Promise<string[]> {
-  const { items } = await readCapabilities(services);
+  const { items } = await readCapabilities(services, { mayUseCloud: false });
   const names = [cutOutPlugin, "RealESRGAN", "GFPGAN"];
   return names.filter((name) =>
     items.some(({ kind, available }) => available && kind === pluginJob(name, 2)?.kind),
@@ -53,7 +53,10 @@ export async function readPicturePlugins(services: Services): Promise<string[]> 
 
 /** All plugins whose jobs can run now. */
 async function readPlugins(services: Services): Promise<string[]> {
-  const [names, { items }] = await Promise.all([readPicturePlugins(services), readCapabilities(services)]);
+  const [names, { items }] = await Promise.all([
+    readPicturePlugins(services),
+    readCapabilities(services, { mayUseCloud: false }),
+  ]);
   const canSegment = items.some(({ kind, available }) => available && kind === "segment");
   return canSegment ? [...names, clickPlugin] : names;
 }

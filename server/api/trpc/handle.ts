@@ -2,6 +2,7 @@ import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Services } from "../../services.ts";
 import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
+import { cloudRouter } from "./cloud.ts";
 import { createContext, t } from "./init.ts";
 import { jobsRouter } from "./jobs.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, workflowsRouter } from "./library.ts";
@@ -10,6 +11,7 @@ export const appRouter = t.router({
   account: accountRouter,
   admin: adminRouter,
   apiKeys: apiKeysRouter,
+  cloud: cloudRouter,
   images: imagesRouter,
   jobs: jobsRouter,
   workflows: workflowsRouter,

@@ -58,8 +58,10 @@ export const jobsRouter = t.router({
   moveInLine: memberProcedure
     .input(z.object({ id: z.string(), before: z.string().nullable() }))
     .mutation(({ ctx, input }) => moveInLine(ctx.services, { ownerId: ctx.caller.userId, ...input })),
-  /** Available kinds, and reasons for the others; the same for all callers. */
-  capabilities: publicProcedure.query(({ ctx }) => readCapabilities(ctx.services)),
+  /** Available kinds, and reasons for the others; guests use no providers. */
+  capabilities: publicProcedure.query(({ ctx }) =>
+    readCapabilities(ctx.services, { mayUseCloud: ctx.caller?.isGuest === false }),
+  ),
   /** The wardrobe: pictures used last in a role. */
   recentInputs: memberProcedure
     .input(

@@ -18,7 +18,7 @@ import {
   starImage,
 } from "../../images/index.ts";
 import { AppError, lineOfText } from "../../platform/index.ts";
-import { offeredWorkflows } from "../../scheduling/index.ts";
+import { offeredModels, offeredWorkflows } from "../../scheduling/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
@@ -66,9 +66,16 @@ export const apiKeysRouter = t.router({
 });
 
 export const workflowsRouter = t.router({
-  /** Engines and workflows to choose from, runnable ones first. Only callers with a session see what the servers lack. */
+  /**
+   * Workflows and models of providers to choose from, runnable ones first. Only callers with a session see what the
+   * servers lack, and only those with an account the models: guests spend nothing.
+   */
   list: publicProcedure.query(async ({ ctx }) => {
-    const items = await offeredWorkflows(ctx.services.db);
+    const { db, config } = ctx.services;
+    const models = ctx.caller && !ctx.caller.isGuest ? await offeredModels(db, config) : [];
+    const items = [...(await offeredWorkflows(db)), ...models].toSorted(
+      (a, b) => Number(b.isLive) - Number(a.isLive) || a.rank - b.rank,
+    );
     return { items: ctx.caller ? items : items.map((workflow) => ({ ...workflow, missing: [] })) };
   }),
 });

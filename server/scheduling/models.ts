@@ -1,0 +1,51 @@
+import type { Db } from "../db/index.ts";
+import type { Config } from "../platform/index.ts";
+import { type OfferedModel, readOfferedModels } from "../providers/index.ts";
+import { liveProviders } from "./places.ts";
+import type { OfferedParam, OfferedWorkflow } from "./workflows.ts";
+
+/** After every workflow. */
+const firstRank = 10_000;
+const side: OfferedParam = { type: "integer", min: 256, max: 2_048, multipleOf: 16, default: 1_024 };
+
+/** The models of providers as choices beside the workflows: those of which a live node holds a key. */
+export async function offeredModels(db: Db, config: Config): Promise<OfferedWorkflow[]> {
+  const models = await readOfferedModels({ db, config }, await liveProviders(db));
+  return models.map((model, at) => ({
+    name: `cloud/${model.id}`,
+    title: model.title,
+    description: describe(model),
+    kind: model.kind,
+    rank: firstRank + at,
+    vramGib: 0,
+    isLive: true,
+    missing: [],
+    params: paramsOf(model),
+    inputs: [
+      ...model.inputs.required.map((role) => ({ role, required: true })),
+      ...model.inputs.optional.map((role) => ({ role, required: false })),
+    ],
+    cloud: { model: model.id, provider: model.provider, priceUsd: model.priceUsd },
+  }));
+}
+
+/** Where the pictures go and what it costs, before the click. */
+function describe({ provider, priceUsd, isNonCommercial }: OfferedModel): string {
+  const price = priceUsd === null ? "price unknown" : `$${priceUsd.toFixed(3)} a picture`;
+  const licence = isNonCommercial ? " Its licence forbids commercial use." : "";
+  return `Sent to ${provider}, ${price}.${licence}`;
+}
+
+/** The settings of the form that a model takes; a size counts by its ratio. */
+function paramsOf({ kind, params }: OfferedModel): OfferedWorkflow["params"] {
+  const isPromptNeeded = kind === "text_to_image" || kind === "edit" || kind === "inpaint";
+  return {
+    ...(params.includes("prompt") ? { prompt: { type: "text", required: isPromptNeeded } } : {}),
+    ...(params.includes("negative_prompt") ? { negativePrompt: { type: "text" } } : {}),
+    ...(params.includes("seed") ? { seed: { type: "seed" } } : {}),
+    ...(kind === "text_to_image" && params.includes("aspect_ratio") ? { width: side, height: side } : {}),
+    ...(params.includes("scale")
+      ? { scale: { type: "integer", choices: { "2": 2, "4": 4 }, default: 2 } }
+      : {}),
+  };
+}
