@@ -14,6 +14,9 @@ export const keys = {
   usage: ["usage"],
   capabilities: ["capabilities"],
   workflows: ["workflows"],
+  cloudPolicy: ["cloud", "policy"],
+  cloudSpend: ["cloud", "spend"],
+  jobAttempts: (id: string) => ["cloud", "attempts", id],
   apiKeys: ["api-keys"],
   images: ["images"],
   imageLists: ["images", "list"],
@@ -102,14 +105,9 @@ export function useWorkflowsQuery() {
   });
 }
 
-/** Every workflow, those that can run now first; undefined until loaded. */
+/** Every workflow and model, those that can run now first; undefined until loaded. */
 export function useAllWorkflows(): readonly OfferedWorkflow[] | undefined {
   return useWorkflowsQuery().data?.items;
-}
-
-/** The workflows of one kind. */
-export function useWorkflows(kind: JobKind): readonly OfferedWorkflow[] | undefined {
-  return useAllWorkflows()?.filter((workflow) => workflow.kind === kind);
 }
 
 /** Whether a kind of job cannot run at this moment; then the capabilities are refetched. */

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import { useSettled } from "../ui/hooks.ts";
 import { api, newId } from "./api.ts";
+import { useOwnOnly, withOwnOnly } from "./cloud.ts";
 import { failureOf, useFailureToast } from "./failures.ts";
 import { keys, type OfferedWorkflow } from "./queries.ts";
 
@@ -53,7 +54,9 @@ const refetchMs = 10_000;
 /** The estimate for a request: where it would run, and when. Undefined until it is known; null fetches nothing. */
 export function useEstimate(request: SubmitInput | null) {
   // As text, so that equal requests are the same value.
-  const text = useSettled(request === null ? null : textWithoutPrompts(request), quietMs);
+  const isOwnOnly = useOwnOnly();
+  const placed = request === null || !isOwnOnly ? request : { ...request, ownOnly: true };
+  const text = useSettled(placed === null ? null : textWithoutPrompts(placed), quietMs);
   // Safe cast: the text is the JSON of a request.
   const asked = text === null ? null : (JSON.parse(text) as SubmitInput);
   const { data } = useQuery({
@@ -91,15 +94,16 @@ export function useSubmit(onSubmitted?: (jobId: string) => void) {
   const [requestKey] = useState(createRequestKey);
   return useMutation({
     mutationFn: async (input: SubmitInput) => {
-      const idempotencyKey = requestKey.keyFor(input);
-      const job = await api.jobs.submit.mutate({ ...input, idempotencyKey });
+      const request = withOwnOnly(input);
+      const idempotencyKey = requestKey.keyFor(request);
+      const job = await api.jobs.submit.mutate({ ...request, idempotencyKey });
       requestKey.settle(idempotencyKey);
       return job;
     },
     onSuccess: (job) => onSubmitted?.(job.id),
     onError: (error, input) => {
       // The job of this key was removed: the server would refuse the key for ever.
-      if (failureOf(error).code === "conflict") requestKey.settle(requestKey.keyFor(input));
+      if (failureOf(error).code === "conflict") requestKey.settle(requestKey.keyFor(withOwnOnly(input)));
       showFailure(error);
     },
   });

@@ -3,9 +3,11 @@ import { CircleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { type OfferedWorkflow, useCapability, useWorkflows, useWorkflowsQuery } from "../client/queries.ts";
+import { useWorkflows } from "../client/cloud.ts";
+import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
 import { useEstimate } from "../client/submit.ts";
 import { LoadFailed } from "../frame/providers.tsx";
+import { usePlaceText } from "../frame/own-only.tsx";
 import { RunButton } from "../frame/run-button.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { createForm, useForm } from "./form.ts";
@@ -40,13 +42,17 @@ function Warning({ children }: { readonly children: ReactNode }) {
 function EstimateLine({ request, count }: EstimateLineProps) {
   const t = useTranslations("create");
   const { starts, runs } = useTimeText();
+  const placeText = usePlaceText();
   const answer = useEstimate(forEstimate(request));
   if (answer === undefined) return <p className="h-[18px]" />;
   if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
   if (answer.awaits !== null) return <Warning>{t(`away.${answer.awaits}`)}</Warning>;
   const times = { starts: starts(answer.waitMs), runs: runs(answer.runMs), count };
   return (
-    <p className="tabular text-xs text-quiet">{t(answer.runs === 0 ? "estimateGuess" : "estimate", times)}</p>
+    <p className="tabular text-xs text-quiet">
+      {t(answer.runs === 0 ? "estimateGuess" : "estimate", times)}
+      {answer.cloud === null ? null : ` ${placeText(answer.cloud, count)}`}
+    </p>
   );
 }
 

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useMemo, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
+import { withOwnOnly } from "../client/cloud.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { createBatchTracker } from "../client/submit.ts";
@@ -57,7 +58,8 @@ export function useCreateRun() {
   const queries = useQueryClient();
   const [batch] = useState(createBatchTracker);
   const run = useMutation({
-    mutationFn: async (requests: readonly CreateRequest[]) => {
+    mutationFn: async (built: readonly CreateRequest[]) => {
+      const requests = built.map(withOwnOnly);
       const { keys: requestKeys, started } = batch.prepare(requests);
       // In parallel: tRPC sends them as one HTTP request, so leaving the page cannot lose a part.
       const answers = await Promise.allSettled(
@@ -77,10 +79,12 @@ export function useCreateRun() {
       batch.settle();
     },
     onError: (error, requests) => {
-      const unstarted = batch.countUnstarted(requests) ?? requests.length;
+      const unstarted = batch.countUnstarted(requests.map(withOwnOnly)) ?? requests.length;
       showFailure(error, requests.length - unstarted, requests.length);
     },
     onSettled: () => queries.invalidateQueries({ queryKey: keys.estimates }),
   });
-  return { ...run, countUnstarted: (requests: readonly CreateRequest[]) => batch.countUnstarted(requests) };
+  const countUnstarted = (requests: readonly CreateRequest[]) =>
+    batch.countUnstarted(requests.map(withOwnOnly));
+  return { ...run, countUnstarted };
 }

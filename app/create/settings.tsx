@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { useLacksText } from "../client/failures.ts";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
+import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { cx, IconButton } from "../ui/button.tsx";
 import { NumberInput, Segmented, Slider } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
@@ -182,6 +183,7 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
       </button>
       <div className={cx("flex flex-col gap-6 max-wide:pt-5 wide:flex", isOpen ? "" : "max-wide:hidden")}>
         <WorkflowChoice chosen={chosen} offered={offered} />
+        <OwnOnlyChoice />
         <SizeChoice workflow={chosen} />
         <NumberSetting
           label={t("pictures")}

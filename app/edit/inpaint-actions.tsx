@@ -6,7 +6,8 @@ import { useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api, newId } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../client/failures.ts";
-import { type OfferedWorkflow, useCapability, useWorkflows } from "../client/queries.ts";
+import { ownOnly, useWorkflows } from "../client/cloud.ts";
+import { type OfferedWorkflow, useCapability } from "../client/queries.ts";
 import { choiceOf } from "../client/submit.ts";
 import { Button } from "../ui/button.tsx";
 import { type ActionProps, ActionRow, findForPrompt, placeOf, PromptField } from "./action-row.tsx";
@@ -17,6 +18,8 @@ export interface InpaintInput {
   readonly marks: readonly Mark[];
   readonly prompt?: string;
   readonly workflow?: Pick<OfferedWorkflow, "name" | "cloud">;
+  /** The picture stays on the studio's own machines. */
+  readonly ownOnly?: boolean;
 }
 
 /** A request whose mask is uploaded. Kept until the job is accepted, so that a repeat uses the same key. */
@@ -38,6 +41,7 @@ export function isSameRequest(
     last?.image.id === image.id &&
     last.input.marks === input.marks &&
     last.input.prompt === input.prompt &&
+    last.input.ownOnly === input.ownOnly &&
     last.input.workflow?.name === input.workflow?.name
   );
 }
@@ -47,7 +51,8 @@ function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
   const showFailure = useFailureToast();
   const prepared = useRef<PreparedRequest | null>(null);
   return useMutation({
-    mutationFn: async (input: InpaintInput) => {
+    mutationFn: async (given: InpaintInput) => {
+      const input = { ...given, ownOnly: ownOnly.get() };
       const request = isSameRequest(prepared.current, image, input)
         ? prepared.current
         : { image, input, maskId: await uploadMask(image, input.marks), idempotencyKey: newId() };
@@ -58,6 +63,7 @@ function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
         kind: "inpaint",
         params: prompt === undefined ? {} : { prompt },
         ...(workflow === undefined ? {} : choiceOf(workflow)),
+        ownOnly: input.ownOnly,
         inputs: { image: image.id, mask: maskId },
         idempotencyKey,
       });

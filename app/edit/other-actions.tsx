@@ -2,8 +2,11 @@
 import { ImagePlus, Maximize2, ScanFace, Scissors, Wand, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
-import { useCapability, useWorkflows } from "../client/queries.ts";
-import { choiceOf, useSubmit } from "../client/submit.ts";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { useWorkflows } from "../client/cloud.ts";
+import { useCapability } from "../client/queries.ts";
+import { choiceOf, useEstimate, useSubmit } from "../client/submit.ts";
+import { usePlaceText } from "../frame/own-only.tsx";
 import { useUpscaleOffer } from "../pictures/actions.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -19,16 +22,25 @@ import {
   PromptField,
 } from "./action-row.tsx";
 
+/** Where the server would send a picture now and what that costs; null for own machines. */
+function useEstimatedPlace(request: SubmitInput): string | null {
+  const placeText = usePlaceText();
+  const answer = useEstimate(request);
+  return answer?.isPossible === true && answer.cloud !== null ? placeText(answer.cloud) : null;
+}
+
 /** "Remove background". */
 export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
   const capability = useCapability("remove_background");
+  const request = { kind: "remove_background", inputs: { image: image.id } } as const;
+  const place = useEstimatedPlace(request);
   return (
-    <ActionRow hint={capability?.reason ?? t("cutOutHint")}>
+    <ActionRow hint={capability?.reason ?? place ?? t("cutOutHint")}>
       <Button
         disabled={isBusy || submit.isPending || capability?.available === false}
-        onClick={() => submit.mutate({ kind: "remove_background", inputs: { image: image.id } })}
+        onClick={() => submit.mutate(request)}
       >
         <Scissors aria-hidden />
         {t("cutOut")}

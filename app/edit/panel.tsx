@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import type { ImageView } from "@atelier/server/images";
 import type { JobView } from "@atelier/server/jobs";
+import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { JobStateLine, useCancelJob, useRetryJob } from "../jobs/parts.tsx";
 import { canRetryHelp, shownKind, useJobFailureText } from "../jobs/text.ts";
 import { useJob } from "../live/hooks.tsx";
@@ -34,6 +35,7 @@ function EditActions({ session, ...rest }: EditActionsProps) {
       <UpscaleAction key={`upscale ${start.key}`} start={start.scale} {...rest} />
       <CutOutAction {...rest} />
       <RestoreFacesAction {...rest} />
+      <OwnOnlyChoice />
     </section>
   );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { moveItem, nextInLine, positionAt } from "./waiting-line.tsx";
+import { moveItem, positionAt } from "../ui/reorder.ts";
+import { nextInLine } from "./waiting-line.tsx";
 
 describe("place at", () => {
   test("D8 a row is dragged to any place, the first and the last too", () => {

@@ -26,7 +26,11 @@ export function openChannel(onMessage: (message: TabMessage) => void): TabChanne
 }
 
 /** Keys in localStorage for drafts: the unsent forms of the pages. */
-export const draftKeys = { create: "atelier-create", studio: "atelier-studio" } as const;
+export const draftKeys = {
+  create: "atelier-create",
+  studio: "atelier-studio",
+  ownOnly: "atelier-own-only",
+} as const;
 
 /** A stored draft; null without one, and when the browser blocks its storage. */
 export function readDraft(key: string): string | null {

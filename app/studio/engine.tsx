@@ -1,7 +1,9 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { type OfferedWorkflow, useWorkflows } from "../client/queries.ts";
+import { useWorkflows } from "../client/cloud.ts";
+import { type OfferedWorkflow } from "../client/queries.ts";
 import { useRunTimes } from "../client/submit.ts";
+import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { Checkbox, Segmented } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
@@ -134,7 +136,7 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
   const { prompt } = useStudio();
   const { options, name, chosen, takesPrompt } = useOutfitEngine(personId);
   const times = useTimes(options.length < 2 ? [] : options);
-  if (options.length < 2) return null;
+  if (options.length < 2) return <OwnOnlyChoice />;
   return (
     <div className="flex flex-col gap-3">
       <Select
@@ -150,6 +152,7 @@ export function EngineChoice({ personId }: { readonly personId: string | null })
         }))}
       />
       {chosen?.cloud ? <p className="text-xs text-quiet">{chosen.description}</p> : null}
+      <OwnOnlyChoice />
       {takesPrompt ? (
         <label className="flex flex-col gap-1.5">
           <span className="text-xs font-medium">{t("prompt")}</span>

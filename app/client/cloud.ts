@@ -1,0 +1,137 @@
+"use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useFormatter } from "next-intl";
+import { useCallback, useSyncExternalStore } from "react";
+import type { JobKind } from "@atelier/server/engines";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { draftKeys, readDraft, writeDraft } from "../live/channel.ts";
+import { api } from "./api.ts";
+import { useFailureToast } from "./failures.ts";
+import { keys, type OfferedWorkflow, useAllWorkflows, useMe } from "./queries.ts";
+
+const listeners = new Set<() => void>();
+let stored: boolean | null = null;
+
+/** "Only on our own machines": the user's choice for the next jobs, of this browser. */
+export const ownOnly = {
+  get: (): boolean => {
+    stored ??= typeof window !== "undefined" && readDraft(draftKeys.ownOnly) === "true";
+    return stored;
+  },
+  set: (isOn: boolean): void => {
+    stored = isOn;
+    writeDraft(draftKeys.ownOnly, String(isOn));
+    for (const listener of listeners) listener();
+  },
+  watch: (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+};
+
+/** Whether the next jobs stay on the studio's own machines. */
+export function useOwnOnly(): boolean {
+  return useSyncExternalStore(ownOnly.watch, ownOnly.get, () => false);
+}
+
+/** The request with the choice of the user. It is a part of the request: another choice needs another idempotency key. */
+export function withOwnOnly<Request extends SubmitInput>(request: Request): Request {
+  return ownOnly.get() ? { ...request, ownOnly: true } : request;
+}
+
+/** The workflows of one kind, with the models of providers unless the next jobs stay on own machines. */
+export function useWorkflows(kind: JobKind): readonly OfferedWorkflow[] | undefined {
+  const isOwnOnly = useOwnOnly();
+  const policy = useCloudPolicy();
+  const stays = isOwnOnly || (policy && (policy.own ?? policy.studio)) === "own_only";
+  return useAllWorkflows()?.filter((one) => one.kind === kind && (one.cloud === null || !stays));
+}
+
+/** Whether the user may use providers; guests may not, since they cost money. */
+export function useMayUseCloud(): boolean {
+  const me = useMe();
+  return me !== undefined && me !== null && !me.isGuest;
+}
+
+/** When providers are used for the user's jobs; undefined until loaded, and for guests. */
+export function useCloudPolicy() {
+  const enabled = useMayUseCloud();
+  const { data } = useQuery({
+    queryKey: keys.cloudPolicy,
+    queryFn: () => api.cloud.policy.query(),
+    enabled,
+    staleTime: Infinity,
+  });
+  return data;
+}
+
+type OwnPolicy = NonNullable<ReturnType<typeof useCloudPolicy>>["own"];
+
+export function useSetCloudPolicy() {
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  return useMutation({
+    mutationFn: (policy: OwnPolicy) => api.cloud.setPolicy.mutate({ policy }),
+    onError: showFailure,
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: keys.cloudPolicy });
+      await queries.invalidateQueries({ queryKey: keys.estimates });
+    },
+  });
+}
+
+const spendMs = 30_000;
+
+/** The user's spend of this day and month, and the caps. */
+export function useCloudSpend() {
+  const enabled = useMayUseCloud();
+  const { data } = useQuery({
+    queryKey: keys.cloudSpend,
+    queryFn: () => api.cloud.spend.query(),
+    enabled,
+    staleTime: spendMs,
+    refetchInterval: spendMs,
+  });
+  return data;
+}
+
+interface SpendAndCaps {
+  readonly dayUsd: number;
+  readonly monthUsd: number;
+  readonly dailyUsd: number | null;
+  readonly monthlyUsd: number | null;
+}
+
+export interface NearCap {
+  readonly period: "day" | "month";
+  readonly spentUsd: number;
+  readonly capUsd: number;
+  readonly isReached: boolean;
+}
+
+const warnFrom = 0.8;
+
+/** The caps of which 80 % or more is spent. */
+export function nearCaps({ dayUsd, monthUsd, dailyUsd, monthlyUsd }: SpendAndCaps): readonly NearCap[] {
+  const caps = [
+    { period: "day", spentUsd: dayUsd, capUsd: dailyUsd },
+    { period: "month", spentUsd: monthUsd, capUsd: monthlyUsd },
+  ] as const;
+  return caps.flatMap(({ period, spentUsd, capUsd }) =>
+    capUsd === null || spentUsd < capUsd * warnFrom
+      ? []
+      : [{ period, spentUsd, capUsd, isReached: spentUsd >= capUsd }],
+  );
+}
+
+/** An amount as text: `$4.20`, and `$0.039` for less than a dollar. */
+export function useUsd(): (usd: number) => string {
+  const format = useFormatter();
+  return useCallback(
+    (usd) => {
+      const maximumFractionDigits = usd > 0 && usd < 1 ? 3 : 2;
+      return format.number(usd, { style: "currency", currency: "USD", maximumFractionDigits });
+    },
+    [format],
+  );
+}
