@@ -1,8 +1,12 @@
 "use client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
+import { useUsd } from "../client/cloud.ts";
 import { useCopy } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Facts } from "../ui/display.tsx";
 import { DowngradeNote } from "./parts.tsx";
@@ -99,4 +103,71 @@ export function StoryPlacement({ job }: { readonly job: JobView }) {
       )}
     </section>
   );
+}
+
+/** The providers that were asked for the job, oldest first: how each ended, and what it cost. */
+export function StoryAttempts({ job }: { readonly job: JobView }) {
+  const t = useTranslations("cloud");
+  const usd = useUsd();
+  const { data } = useQuery({
+    // The revision rises with each attempt.
+    queryKey: [...keys.jobAttempts(job.id), job.revision],
+    queryFn: () => api.cloud.attempts.query({ id: job.id }),
+    enabled: job.engine === "cloud",
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+  });
+  if (job.engine !== "cloud" || data === undefined || data.items.length === 0) return null;
+  return (
+    <section aria-labelledby="story-attempts">
+      <h2 id="story-attempts" className="mb-2 text-sm font-medium">
+        {t("attempts")}
+      </h2>
+      <ol aria-labelledby="story-attempts" className="divide-y divide-line border-y border-line text-xs">
+        {data.items.map(({ provider, state, errorClass, costUsd, priceUsd, createdAt }) => (
+          <li
+            key={`${provider} ${createdAt}`}
+            className="flex justify-between gap-6 py-2 max-sm:flex-col max-sm:gap-0.5"
+          >
+            <span>
+              {t("attempt", {
+                provider: nameIn(t, "providers", provider),
+                state: nameIn(t, "states", state),
+              })}
+              {errorClass === null ? null : (
+                <span className="text-quiet">{` · ${nameIn(t, "reasons", errorClass)}`}</span>
+              )}
+            </span>
+            <span className="tabular text-quiet sm:text-right">
+              {costOf({ state, costUsd, priceUsd }, { t, usd })}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+type CloudTexts = ReturnType<typeof useTranslations<"cloud">>;
+
+/** The text of a name that the server gives; the name itself where there is none. */
+function nameIn(t: CloudTexts, list: "providers" | "states" | "reasons", name: string): string {
+  const key = `${list}.${name}` as "states.failed";
+  return t.has(key) ? t(key) : name;
+}
+
+interface AttemptCost {
+  readonly state: string;
+  readonly costUsd: number | null;
+  readonly priceUsd: number | null;
+}
+
+/** What an attempt cost; a failed one without a stated cost is not charged. */
+function costOf(
+  { state, costUsd, priceUsd }: AttemptCost,
+  { t, usd }: { readonly t: CloudTexts; readonly usd: (amount: number) => string },
+): string {
+  if (costUsd !== null) return usd(costUsd);
+  if (state === "failed" || state === "cancelled") return "–";
+  return priceUsd === null ? t("noPrice") : t("priceAbout", { usd: usd(priceUsd) });
 }
