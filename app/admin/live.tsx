@@ -19,6 +19,7 @@ const pages = [
   { key: "queues", href: "/admin/queues" },
   { key: "nodes", href: "/admin/nodes" },
   { key: "jobs", href: "/admin/jobs" },
+  { key: "providers", href: "/admin/providers" },
   { key: "users", href: "/admin/users" },
 ] as const;
 
@@ -65,12 +66,16 @@ export function AdminGate({ children }: { readonly children: ReactNode }) {
 
 const refetchMs = 2_000;
 
-/** The data of an admin page, fetched again every two seconds while the page is visible. */
-export function useLiveQuery<T>(queryKey: readonly unknown[], queryFn: () => Promise<T>) {
+/** The data of an admin page, fetched again every two seconds, or less often, while the page is visible. */
+export function useLiveQuery<T>(
+  queryKey: readonly unknown[],
+  queryFn: () => Promise<T>,
+  refetchInterval = refetchMs,
+) {
   return useQuery({
     queryKey: ["admin", ...queryKey],
     queryFn,
-    refetchInterval: refetchMs,
+    refetchInterval,
     staleTime: 0,
     // When the time window changes, the old figures stay until the new ones arrive.
     placeholderData: keepPreviousData,

@@ -1,6 +1,6 @@
 "use client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useFormatter } from "next-intl";
+import { useFormatter, useTranslations } from "next-intl";
 import { useCallback, useSyncExternalStore } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { SubmitInput } from "@atelier/server/jobs";
@@ -133,5 +133,19 @@ export function useUsd(): (usd: number) => string {
       return format.number(usd, { style: "currency", currency: "USD", maximumFractionDigits });
     },
     [format],
+  );
+}
+
+type NameList = "providers" | "states" | "reasons";
+
+/** The text of a provider, of the state of an attempt or of an error class; the name itself where there is no text. */
+export function useCloudNames(): (list: NameList, name: string) => string {
+  const t = useTranslations("cloud");
+  return useCallback(
+    (list, name) => {
+      const key = `${list}.${name}` as "states.failed";
+      return t.has(key) ? t(key) : name;
+    },
+    [t],
   );
 }

@@ -5,6 +5,7 @@ import {
   nearCaps,
   type NearCap,
   ownOnly,
+  useCloudNames,
   useCloudPolicy,
   useCloudSpend,
   useMayUseCloud,
@@ -23,10 +24,13 @@ interface CloudPlace {
 export function usePlaceText(): (place: CloudPlace, count?: number) => string {
   const t = useTranslations("cloud");
   const usd = useUsd();
-  return ({ provider, priceUsd }, count = 1) =>
-    priceUsd === null
+  const nameOf = useCloudNames();
+  return ({ provider: name, priceUsd }, count = 1) => {
+    const provider = nameOf("providers", name);
+    return priceUsd === null
       ? t("placeUnpriced", { provider })
       : t("place", { provider, price: usd(priceUsd * count) });
+  };
 }
 
 /** One cap that is nearly or wholly spent. */

@@ -4,7 +4,7 @@ import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { useUsd } from "../client/cloud.ts";
+import { useCloudNames, useUsd } from "../client/cloud.ts";
 import { useCopy } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
@@ -108,6 +108,7 @@ export function StoryPlacement({ job }: { readonly job: JobView }) {
 /** The providers that were asked for the job, oldest first: how each ended, and what it cost. */
 export function StoryAttempts({ job }: { readonly job: JobView }) {
   const t = useTranslations("cloud");
+  const nameOf = useCloudNames();
   const usd = useUsd();
   const { data } = useQuery({
     // The revision rises with each attempt.
@@ -131,11 +132,11 @@ export function StoryAttempts({ job }: { readonly job: JobView }) {
           >
             <span>
               {t("attempt", {
-                provider: nameIn(t, "providers", provider),
-                state: nameIn(t, "states", state),
+                provider: nameOf("providers", provider),
+                state: nameOf("states", state),
               })}
               {errorClass === null ? null : (
-                <span className="text-quiet">{` · ${nameIn(t, "reasons", errorClass)}`}</span>
+                <span className="text-quiet">{` · ${nameOf("reasons", errorClass)}`}</span>
               )}
             </span>
             <span className="tabular text-quiet sm:text-right">
@@ -149,12 +150,6 @@ export function StoryAttempts({ job }: { readonly job: JobView }) {
 }
 
 type CloudTexts = ReturnType<typeof useTranslations<"cloud">>;
-
-/** The text of a name that the server gives; the name itself where there is none. */
-function nameIn(t: CloudTexts, list: "providers" | "states" | "reasons", name: string): string {
-  const key = `${list}.${name}` as "states.failed";
-  return t.has(key) ? t(key) : name;
-}
 
 interface AttemptCost {
   readonly state: string;

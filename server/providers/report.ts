@@ -62,7 +62,10 @@ export interface ProviderReport extends Spend {
   readonly isEnabled: boolean;
   /** A live node holds a key. */
   readonly hasKey: boolean;
+  /** Of each key. */
   readonly limits: KeyLimits;
+  /** Keys that were used this month, at least 1. */
+  readonly keys: number;
   readonly active: number;
   readonly inLastMinute: number;
   readonly cooldownLeftMs: number;
@@ -107,6 +110,7 @@ export async function readProviders(
         ...row,
         hasKey: held.has(row.provider),
         limits: limitsOf(config, row.provider),
+        keys: Math.max(1, keyIds.length),
         active: sum(({ active }) => active),
         inLastMinute: sum(({ inLastMinute }) => inLastMinute),
         cooldownLeftMs: most((load) => cooldownLeftMs(load, config.cloud.cooldownS)),

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { stateOf } from "./providers.tsx";
+
+const provider: Parameters<typeof stateOf>[0] = {
+  provider: "fal",
+  isEnabled: true,
+  hasKey: true,
+  limits: { maxConcurrent: 2, rpm: 10 },
+  keys: 2,
+  active: 3,
+  inLastMinute: 19,
+  cooldownLeftMs: 0,
+  streak: 0,
+  lastErrorClass: null,
+  dayUsd: 0,
+  monthUsd: 0,
+};
+
+test("E8 the state of a provider names the first reason why it takes no job", () => {
+  expect(stateOf(provider)).toBe("ready");
+  expect(stateOf({ ...provider, active: 4 })).toBe("full");
+  expect(stateOf({ ...provider, inLastMinute: 20 })).toBe("full");
+  expect(stateOf({ ...provider, active: 4, cooldownLeftMs: 1 })).toBe("cooling");
+  expect(stateOf({ ...provider, cooldownLeftMs: 1, hasKey: false })).toBe("noKey");
+  expect(stateOf({ ...provider, hasKey: false, isEnabled: false })).toBe("off");
+});
