@@ -17,6 +17,8 @@ const handlers: Readonly<Record<string, readonly string[]>> = {
   "(clients)/upload/route.ts": ["POST"],
   "api/auth/[...all]/route.ts": ["GET", "POST"],
   "api/clients/jobs/route.ts": ["POST"],
+  "api/generations/[id]/route.ts": ["GET"],
+  "api/generations/create/route.ts": ["POST"],
   "api/health/route.ts": ["GET"],
   "api/ready/route.ts": ["GET"],
   "api/trpc/[trpc]/route.ts": ["GET", "POST"],

@@ -87,12 +87,13 @@ export {
   serverLabel,
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
-export { kindParams, submitSchema, type SubmitInput } from "./request.ts";
+export { kindParams, submitSchema, submitWithUrlsSchema, type SubmitInput } from "./request.ts";
 export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny } from "./retry.ts";
 export { submit, type SubmitOptions } from "./submit.ts";
+export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {
   finishResult,

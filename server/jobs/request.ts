@@ -65,9 +65,9 @@ export const kindParams = {
   }),
 } as const satisfies Record<JobKind, z.ZodType>;
 
-function inputsSchema(kind: JobKind) {
-  const required = requiredInputs(kind).map((role): [InputRole, z.ZodType] => [role, imageId]);
-  const optional = optionalInputs(kind).map((role): [InputRole, z.ZodType] => [role, imageId.optional()]);
+function inputsSchema(kind: JobKind, picture: z.ZodType) {
+  const required = requiredInputs(kind).map((role): [InputRole, z.ZodType] => [role, picture]);
+  const optional = optionalInputs(kind).map((role): [InputRole, z.ZodType] => [role, picture.optional()]);
   const schema = z.strictObject(Object.fromEntries([...required, ...optional]));
   return required.length > 0 ? schema : schema.prefault({});
 }
@@ -105,31 +105,43 @@ const common = {
     .describe(`Any JSON object of at most ${maxMetadataBytes} bytes, returned with the job.`),
 };
 
-function requestOf<Kind extends JobKind>(kind: Kind) {
-  return { kind: z.literal(kind), inputs: inputsSchema(kind), ...common };
+/** A request: one shape per kind, so that errors name the wrong input or param. */
+function requestWith(picture: z.ZodType) {
+  const of = <Kind extends JobKind>(kind: Kind) => ({
+    kind: z.literal(kind),
+    inputs: inputsSchema(kind, picture),
+    ...common,
+  });
+  return z.discriminatedUnion("kind", [
+    z.strictObject({ ...of("outfit_change"), params: kindParams.outfit_change }),
+    z.strictObject({ ...of("upscale"), params: kindParams.upscale.prefault({}) }),
+    z.strictObject({ ...of("inpaint"), params: kindParams.inpaint.prefault({}) }),
+    z.strictObject({ ...of("remove_background"), params: kindParams.remove_background.prefault({}) }),
+    z.strictObject({ ...of("text_to_image"), params: kindParams.text_to_image }),
+    z.strictObject({ ...of("edit"), params: kindParams.edit.prefault({}) }),
+    z.strictObject({ ...of("restore_faces"), params: kindParams.restore_faces.prefault({}) }),
+    z.strictObject({ ...of("segment"), params: kindParams.segment }),
+  ]);
 }
 
-/** A request: one shape per kind, so that errors name the wrong input or param. */
-export const submitSchema = z.discriminatedUnion("kind", [
-  z.strictObject({ ...requestOf("outfit_change"), params: kindParams.outfit_change }),
-  z.strictObject({ ...requestOf("upscale"), params: kindParams.upscale.prefault({}) }),
-  z.strictObject({ ...requestOf("inpaint"), params: kindParams.inpaint.prefault({}) }),
-  z.strictObject({ ...requestOf("remove_background"), params: kindParams.remove_background.prefault({}) }),
-  z.strictObject({ ...requestOf("text_to_image"), params: kindParams.text_to_image }),
-  z.strictObject({ ...requestOf("edit"), params: kindParams.edit.prefault({}) }),
-  z.strictObject({ ...requestOf("restore_faces"), params: kindParams.restore_faces.prefault({}) }),
-  z.strictObject({ ...requestOf("segment"), params: kindParams.segment }),
-]);
-
+export const submitSchema = requestWith(imageId);
 export type SubmitInput = z.input<typeof submitSchema>;
 export type SubmitRequest = z.output<typeof submitSchema>;
 
+const maxUrlLength = 2_048;
+const pictureUrl = z
+  .strictObject({ url: z.string().min(1).max(maxUrlLength) })
+  .describe("A picture at a public https address, which is fetched, checked and stored like an upload.");
+
+/** A request whose pictures may be addresses as well. */
+export const submitWithUrlsSchema = requestWith(z.union([imageId, pictureUrl]));
+
 /** Parses a request. Throws `consent_required` for a missing consent, else `bad_request`. */
-export function parseSubmit(input: unknown): SubmitRequest {
+export function parseSubmit(input: unknown, schema: typeof submitSchema = submitSchema): SubmitRequest {
   if (typeof input === "object" && input !== null && "kind" in input && input.kind === "outfit_change") {
     requireConsent("params" in input ? input.params : undefined);
   }
-  const result = submitSchema.safeParse(input);
+  const result = schema.safeParse(input);
   if (result.success) return result.data;
   throw new AppError("bad_request", z.prettifyError(result.error), {
     details: { issues: issuesOf(result.error) },

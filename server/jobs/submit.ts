@@ -35,6 +35,8 @@ export interface SubmitOptions {
   readonly retry?: { readonly of: string; readonly number: number };
   /** The first failed attempt ends the job; false by default. */
   readonly once?: boolean;
+  /** The request as the client sent it, where that is what a repeated one is compared with. */
+  readonly asked?: SubmitRequest;
   /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
   readonly newInputs?: NewInputs;
 }
@@ -103,8 +105,10 @@ async function prepare(services: Services, draft: Draft): Promise<NewJob> {
 }
 
 async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
-  const { idempotencyKey: key, submitter } = options;
-  return key === undefined ? null : findKnownJob(db, { ownerId: submitter.userId, key, request });
+  const { idempotencyKey: key, submitter, asked } = options;
+  return key === undefined
+    ? null
+    : findKnownJob(db, { ownerId: submitter.userId, key, request: asked ?? request });
 }
 
 interface Accepted {
@@ -180,7 +184,7 @@ async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<A
   const person = inputs.get("person");
   const also = {
     event: { queue: row.queue, need: row.need, isLive: row.placement.isLive },
-    ...(key === undefined ? {} : { key, requestSha256: sha256Of(request) }),
+    ...(key === undefined ? {} : { key, requestSha256: sha256Of(options.asked ?? request) }),
     ...(person ? { consent: consentFor(person.storedSha256) } : {}),
   };
   const rows = await db.execute<Answer & Record<string, unknown>>(sql`

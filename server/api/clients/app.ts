@@ -3,6 +3,7 @@ import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { logRequests } from "../http/request-log.ts";
 import { problemResponse } from "../http/route.ts";
+import { generationsApi } from "./generations.ts";
 import { iopaintApi } from "./iopaint.ts";
 import { jobServerApi } from "./job-server.ts";
 import { lamaApi } from "./lama.ts";
@@ -16,6 +17,7 @@ interface Mount {
 /** What is served outside of /api/v1 for programs of others. The access tests read this table. */
 export const clientMounts: readonly Mount[] = [
   { api: jobServerApi, prefix: "" },
+  { api: generationsApi, prefix: "/api/generations" },
   { api: iopaintApi, prefix: "/iopaint/api/v1" },
   { api: lamaApi, prefix: "/iopaint" },
   // At the root their paths are those of a server that stands alone.

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { adjustMask, formatOf, highlightMask, maskOfCutOut } from "../../images/index.ts";
 import { type AppError, ruleOf } from "../../platform/index.ts";
+import { asOneOfFew } from "../requests.ts";
 import { clickPlugin, cutOutPlugin, iopaintInfoRoutes } from "./iopaint-info.ts";
 import { pictureSchema, readBody } from "./picture-bodies.ts";
 import {
-  asOneOfFew,
   collectPicture,
   paintParams,
   pictureResponse,
@@ -66,7 +66,7 @@ const inpaintRoute: ClientRoute = {
   path: "/inpaint",
   operationId: "iopaintInpaint",
   handle: (input) =>
-    asOneOfFew(input, async () => {
+    asOneOfFew(input, "answer", async () => {
       const { id, format, seed } = await submitInpaint(input);
       return pictureResponse(await collectPicture(input, id, format), format, seed);
     }),
@@ -99,7 +99,7 @@ const pluginImageRoute: ClientRoute = {
   path: "/run_plugin_gen_image",
   operationId: "iopaintPluginImage",
   handle: (input) =>
-    asOneOfFew(input, async () => {
+    asOneOfFew(input, "answer", async () => {
       const id = await submitPlugin(input);
       return pictureResponse(await collectPicture(input, id, "png"), "png");
     }),
@@ -134,7 +134,7 @@ const pluginMaskRoute: ClientRoute = {
   path: "/run_plugin_gen_mask",
   operationId: "iopaintPluginMask",
   handle: (input) =>
-    asOneOfFew(input, async () => {
+    asOneOfFew(input, "answer", async () => {
       const { id, toMask } = await submitMask(input);
       const { bytes } = await collectPicture(input, id, "png");
       return pngResponse(await toMask(input.caller.userId, bytes));
@@ -160,7 +160,7 @@ const adjustMaskRoute: ClientRoute = {
   path: "/adjust_mask",
   operationId: "iopaintAdjustMask",
   handle: (input) =>
-    asOneOfFew(input, async () => {
+    asOneOfFew(input, "answer", async () => {
       const { mask, operate, kernel_size: reachPx } = await readBody(input, adjustSchema);
       const ownerId = input.caller.userId;
       const png = await adjustMask({ ownerId, bytes: mask, operate, reachPx });

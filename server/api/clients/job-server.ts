@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { JobKind } from "../../engines.ts";
 import type { Caller } from "../../accounts/index.ts";
 import { kindParams, submit, submitWithPictures } from "../../jobs/index.ts";
 import { AppError, isAppError, toProblem } from "../../platform/index.ts";
@@ -18,13 +19,13 @@ const jobsRedisRoute: ClientRoute = {
 };
 const jobsRoute: ClientRoute = { ...jobsRedisRoute, path: "/jobs", operationId: "clientJobs" };
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 async function createTextJob({ services, caller, request }: ClientInput): Promise<Response> {
   const { prompt, styles, userId: _name, ...others } = renamed(await readFields(request));
   const userName = parseUserName(_name);
   const submitter = await actFor(services, caller, userName);
-  const settings = settingsOf(others);
+  const settings = settingsOf("text_to_image", others);
   const unused = Object.entries(others).filter(([name]) => !(name in settings));
   const metadata = {
     userId: userName,
@@ -42,12 +43,12 @@ const oldNames: Readonly<Record<string, string>> = {
   negative_prompt: "negativePrompt",
 };
 
-function renamed(fields: Fields): Record<string, unknown> {
+export function renamed(fields: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [oldNames[name] ?? name, value]));
 }
 
 /** The old server read JSON and forms. Throws `bad_request`, `request_too_large`. */
-async function readFields(request: Request): Promise<Fields> {
+export async function readFields(request: Request): Promise<Fields> {
   const type = request.headers.get("content-type") ?? "";
   const bytes = await readLimited(request, maxJsonBytes);
   if (!bytes) throw new AppError("request_too_large");
@@ -68,12 +69,11 @@ function withStyles(prompt: unknown, styles: unknown): unknown {
   return typeof prompt === "string" && prompt.trim() !== "" ? [prompt.trim(), ...texts].join(", ") : prompt;
 }
 
-const settingSchemas = Object.entries(kindParams.text_to_image.shape).filter(([name]) => name !== "prompt");
-
-/** Members that are settings of a text-to-image job; a value that is none of ours stays in the metadata. */
-function settingsOf(fields: Fields): Record<string, unknown> {
+/** Members that are settings of a job of the kind; a value that is none of ours stays in the metadata. */
+export function settingsOf(kind: JobKind, fields: Fields): Record<string, unknown> {
+  const { prompt: _, ...schemas }: Readonly<Record<string, z.ZodType>> = kindParams[kind].shape;
   const settings: Record<string, unknown> = {};
-  for (const [name, schema] of settingSchemas) {
+  for (const [name, schema] of Object.entries(schemas)) {
     const value = fields[name];
     // Forms have texts alone.
     const number = typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;

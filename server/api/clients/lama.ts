@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { AppError, ruleOf } from "../../platform/index.ts";
 import { formatOf } from "../../images/index.ts";
 import { type MultipartRules, type ReceivedParts, withParts } from "../http/multipart.ts";
+import { asOneOfFew } from "../requests.ts";
 import { eraseModel, readModels, readPicturePlugins } from "./iopaint-info.ts";
 import {
-  asOneOfFew,
   collectPicture,
   paintParams,
   pictureResponse,
@@ -40,7 +40,7 @@ const inpaintRoute: ClientRoute = {
   path: "/inpaint",
   operationId: "lamaInpaint",
   handle: (input) =>
-    asOneOfFew(input, async () => {
+    asOneOfFew(input, "answer", async () => {
       const { services, request } = input;
       const { id, format, seed } = await withParts(services, { request, rules }, async (parts) => {
         if (
@@ -83,7 +83,7 @@ const pluginRoute: ClientRoute = {
   path: "/run_plugin",
   operationId: "lamaRunPlugin",
   handle: (input) =>
-    asOneOfFew(input, async () => {
+    asOneOfFew(input, "answer", async () => {
       const { services, request } = input;
       const id = await withParts(services, { request, rules }, async (parts) => {
         const job = pluginJob(parts.fields.get("name") ?? "", numberOf(parts, "upscale") ?? 2);

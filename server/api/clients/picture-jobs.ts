@@ -127,29 +127,3 @@ export function pluginJob(name: string, scale: number): Pick<PictureJob, "kind" 
 export function unknownPlugin(): AppError {
   return new AppError("no_engine", "Plugin not found");
 }
-
-/** Requests that one user, and all users of this process, may have open: each holds its pictures in memory for a while. */
-const maxOpen = { perUser: 4, all: 64 } as const;
-const openByServices = new WeakMap<Services, Map<string, number>>();
-
-/** Runs the work of a waiting client as one of its few. Throws `rate_limited` above a limit. */
-export async function asOneOfFew<T>(
-  { services, caller }: Pick<Waiting, "services" | "caller">,
-  work: () => Promise<T>,
-): Promise<T> {
-  const open = openByServices.get(services) ?? new Map<string, number>();
-  openByServices.set(services, open);
-  const { userId } = caller;
-  const own = open.get(userId) ?? 0;
-  const all = open.values().reduce((sum, count) => sum + count, 0);
-  if (own >= maxOpen.perUser || all >= maxOpen.all)
-    throw new AppError("rate_limited", "Too many pictures are waited for at once. Wait for one of them.");
-  open.set(userId, own + 1);
-  try {
-    return await work();
-  } finally {
-    const left = (open.get(userId) ?? 1) - 1;
-    if (left > 0) open.set(userId, left);
-    else open.delete(userId);
-  }
-}

@@ -11,10 +11,12 @@ import {
   listJobsSchema,
   noteAnswer,
   retry,
-  submit,
   submitSchema,
+  submitWithUrls,
+  submitWithUrlsSchema,
 } from "../../jobs/index.ts";
 import { lineOfText } from "../../platform/index.ts";
+import { asOneOfFew } from "../requests.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
 
 const submittedSchema = z.object({ id: z.uuid(), status: z.enum(jobStatuses) });
@@ -137,17 +139,19 @@ const submitJob = defineRoute({
   operationId: "submitJob",
   summary: "Submit a job",
   description:
-    "Answers at once with the job's id. With an `Idempotency-Key` a repeated request makes no second job; the same key with another body is a conflict.",
+    'Answers at once with the job\'s id. With an `Idempotency-Key` a repeated request makes no second job; the same key with another body is a conflict. A picture may be the id of an upload or `{ "url": … }`, a public https address without a password: it is fetched before the answer and stored like an upload. What may not be fetched is `url_refused`, what cannot be `url_unreachable`, what is too large `url_too_large`.',
   tag,
   headers: z.object({ "idempotency-key": lineOfText.min(1).max(200).optional() }),
   // The verb parses the body itself, so that a missing consent keeps its own code.
   body: z.unknown(),
-  bodyDescription: submitSchema,
+  bodyDescription: submitWithUrlsSchema,
   responses: { 202: { description: "The job is stored and will run.", schema: submittedSchema } },
-  async handle({ services, caller, headers, body }) {
+  async handle({ services, caller, headers, body, request: { signal } }) {
     const key = headers["idempotency-key"];
-    const submitted = await submit(services, body, {
+    const submitted = await submitWithUrls(services, body, {
       submitter: caller,
+      signal,
+      inTurn: (work) => asOneOfFew({ services, caller }, "fetch", work),
       ...(key ? { idempotencyKey: key } : {}),
     });
     return Response.json(submitted, { status: 202, headers: { Location: `/api/v1/jobs/${submitted.id}` } });

@@ -1,0 +1,125 @@
+import type { InputRole } from "../engines.ts";
+import { ingest, purgeImages, uploadLimits } from "../images/index.ts";
+import { AppError, isAppError, pictureLimits, safeFetch } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { answerKnown, findKnownJob } from "./admission.ts";
+import { parseSubmit, type SubmitRequest, submitWithUrlsSchema } from "./request.ts";
+import { submit, type SubmitOptions, type Submitted } from "./submit.ts";
+
+const fetchMs = 20_000;
+
+interface UrlOptions extends Omit<SubmitOptions, "asked" | "newInputs"> {
+  readonly signal: AbortSignal;
+  /** Bounds what is fetched at once; called only when there is something to fetch. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+interface UrlInput {
+  readonly role: InputRole;
+  readonly url: string;
+}
+
+/** The pictures of a parsed request that are addresses. */
+function urlsOf({ inputs }: SubmitRequest): UrlInput[] {
+  return Object.entries(inputs).flatMap(([role, picture]) =>
+    // Safe: the schema has roles for its keys.
+    typeof picture === "object" && picture !== null && "url" in picture && typeof picture.url === "string"
+      ? [{ role: role as InputRole, url: picture.url }]
+      : [],
+  );
+}
+
+/**
+ * `submit` for a request whose pictures may be addresses: they are fetched and stored as uploads first. A repeated
+ * request with the same key and addresses is the same one, whatever they hold by now, and fetches nothing. When the job is
+ * refused, pictures that were new are removed again. Throws what `ingest` and `submit` throw, `url_refused` and
+ * `url_unreachable`.
+ */
+export async function submitWithUrls(
+  services: Services,
+  input: unknown,
+  options: UrlOptions,
+): Promise<Submitted> {
+  const asked = parseSubmit(input, submitWithUrlsSchema);
+  const urls = urlsOf(asked);
+  if (urls.length === 0) return submit(services, input, options);
+  const { idempotencyKey: key, submitter } = options;
+  const known =
+    key === undefined
+      ? null
+      : await findKnownJob(services.db, { ownerId: submitter.userId, key, request: asked });
+  if (known) return answerKnown(known);
+  return options.inTurn(() => fetchAndSubmit(services, { asked, urls, input: Object(input) }, options));
+}
+
+interface Asked {
+  readonly asked: SubmitRequest;
+  readonly urls: readonly UrlInput[];
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+async function fetchAndSubmit(
+  services: Services,
+  { asked, urls, input }: Asked,
+  options: UrlOptions,
+): Promise<Submitted> {
+  const created: string[] = [];
+  const inputs: Record<string, unknown> = { ...asked.inputs };
+  try {
+    for (const picture of urls) {
+      const image = await takeIn(services, picture, options);
+      if (image.created) created.push(image.id);
+      inputs[picture.role] = image.id;
+    }
+    options.signal.throwIfAborted();
+    return await submit(services, { ...input, inputs }, { ...options, asked });
+  } catch (error) {
+    // A picture that another job uses by now stays.
+    await purgeImages(services, created);
+    throw error;
+  }
+}
+
+async function takeIn(services: Services, { role, url }: UrlInput, { submitter, signal }: UrlOptions) {
+  try {
+    const bytes = await fetchPicture(services, url, signal);
+    const kept = role === "mask" ? "mask" : "upload";
+    return await ingest(services, {
+      ownerId: submitter.userId,
+      role: kept,
+      bytes,
+      name: nameIn(url),
+      signal,
+    });
+  } catch (error) {
+    throw isAppError(error) && /^(?:url|upload)_/.test(error.code) ? inRole(error, role) : error;
+  }
+}
+
+async function fetchPicture({ env }: Services, url: string, signal: AbortSignal): Promise<Buffer> {
+  const { status, body } = await safeFetch(url, {
+    signal,
+    timeoutMs: fetchMs,
+    maxBytes: uploadLimits.sizeBytes,
+    headers: { accept: "image/png, image/jpeg, image/webp, image/avif" },
+    allowPrivate: env.ALLOWED_PRIVATE_HOSTS,
+  });
+  if (status === 200) return body;
+  throw new AppError("url_unreachable", `The address answered with HTTP ${status}.`);
+}
+
+/** The same error, which names the picture. */
+function inRole({ code, message, cause }: AppError, role: InputRole): AppError {
+  const text = code === "url_too_large" ? `The file has more than ${pictureLimits.uploadMib} MB.` : message;
+  return new AppError(code, `"${role}": ${text}`, { details: { role }, cause });
+}
+
+/** The last part of the path, for the title of the picture. */
+function nameIn(url: string): string {
+  const last = new URL(url).pathname.split("/").at(-1) ?? "";
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
