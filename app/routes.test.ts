@@ -33,6 +33,7 @@ const pages = [
   "admin/jobs/page.tsx",
   "admin/nodes/page.tsx",
   "admin/page.tsx",
+  "admin/providers/page.tsx",
   "admin/queues/page.tsx",
   "admin/users/[id]/page.tsx",
   "admin/users/page.tsx",

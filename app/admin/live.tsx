@@ -20,6 +20,7 @@ const pages = [
   { key: "nodes", href: "/admin/nodes" },
   { key: "jobs", href: "/admin/jobs" },
   { key: "users", href: "/admin/users" },
+  { key: "providers", href: "/admin/providers" },
 ] as const;
 
 function AdminNav() {

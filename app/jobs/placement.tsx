@@ -1,10 +1,13 @@
 "use client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { JobView } from "@atelier/server/jobs";
+import { api } from "../client/api.ts";
 import { useCopy } from "../client/failures.ts";
 import { Button } from "../ui/button.tsx";
 import { Facts } from "../ui/display.tsx";
+import { useDollars } from "../ui/hooks.ts";
 import { DowngradeNote } from "./parts.tsx";
 import { paramRows, useNeedName, useWorkflowTitle, promptsOf } from "./text.ts";
 
@@ -45,6 +48,52 @@ export function JobParams({ job }: { readonly job: JobView }) {
       {prompts[0] ? <p className="text-sm break-words whitespace-pre-wrap">{prompts[0]}</p> : null}
       {prompts[1] ? <p className="text-xs break-words whitespace-pre-wrap text-quiet">{prompts[1]}</p> : null}
       <Facts rows={rows} />
+    </section>
+  );
+}
+
+type Attempt = Awaited<ReturnType<typeof api.cloud.attempts.query>>["items"][number];
+
+/** One line about a request to a provider: how it ended, and what it cost. */
+function useAttemptText(): (attempt: Attempt) => string {
+  const t = useTranslations("story.providers");
+  const dollars = useDollars();
+  return ({ state, errorClass, costUsd, priceUsd }) => {
+    const reason = errorClass === null ? null : t(`reasons.${errorClass as "internal"}`);
+    const paid = state === "succeeded" || state === "accepted" || errorClass === "lost";
+    const price = priceUsd === null ? t("unknown") : t("price", { usd: dollars(priceUsd) });
+    const money = costUsd === null ? price : t("cost", { usd: dollars(costUsd) });
+    return [t(`state.${state as "failed"}`), reason, paid ? money : null].filter(Boolean).join(" · ");
+  };
+}
+
+/** The providers that were asked to make the picture, in their order. */
+export function StoryProviders({ job }: { readonly job: JobView }) {
+  const t = useTranslations("story.providers");
+  const textOf = useAttemptText();
+  const { data } = useQuery({
+    queryKey: ["cloud", "attempts", job.id, job.revision],
+    queryFn: () => api.cloud.attempts.query({ id: job.id }),
+    enabled: job.engine === "cloud",
+    placeholderData: keepPreviousData,
+  });
+  if (data === undefined || data.items.length === 0) return null;
+  return (
+    <section aria-labelledby="story-providers" className="flex flex-col gap-2">
+      <h2 id="story-providers" className="mb-1 text-sm font-medium">
+        {t("title")}
+      </h2>
+      <ol className="divide-y divide-line border-y border-line text-xs">
+        {data.items.map((attempt) => (
+          <li
+            key={attempt.createdAt}
+            className="flex justify-between gap-6 py-2 max-sm:flex-col max-sm:gap-0.5"
+          >
+            <span>{attempt.provider}</span>
+            <span className="tabular text-quiet sm:text-right">{textOf(attempt)}</span>
+          </li>
+        ))}
+      </ol>
     </section>
   );
 }

@@ -13,7 +13,7 @@ import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
 import { type Fact, Facts } from "../ui/display.tsx";
 import { JobAction, JobStateLine } from "./parts.tsx";
-import { JobParams, StoryPlacement } from "./placement.tsx";
+import { JobParams, StoryPlacement, StoryProviders } from "./placement.tsx";
 import { shownKind, useEngineName, useJobFailureText } from "./text.ts";
 
 function text(value: unknown): string {
@@ -215,6 +215,7 @@ export function JobStory({ id }: { readonly id: string }) {
           <JobStateLine job={job} />
           <StoryPictures job={job} />
           <StoryPlacement job={job} />
+          <StoryProviders job={job} />
           <StoryTimeline events={data?.events ?? []} job={job} />
         </div>
         <div className="min-w-0">

@@ -10,6 +10,7 @@ import { useEngineName } from "../jobs/text.ts";
 import { Segmented } from "../ui/fields.tsx";
 import { AccountSection, GuestSection, SpaceSection } from "./account.tsx";
 import { ApiKeysSection } from "./api-keys.tsx";
+import { CloudSection } from "./cloud.tsx";
 import { DataSection } from "./data.tsx";
 import { SettingsSection } from "./section.tsx";
 
@@ -122,6 +123,7 @@ export function Settings() {
       <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
         <ThemeChoice />
       </SettingsSection>
+      {account ? <CloudSection /> : null}
       {account ? <ApiKeysSection /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
