@@ -34,16 +34,14 @@ function useOrder(chain: Chain) {
     },
   });
   const names = wanted ?? chain.providers;
-  return {
-    names,
-    move(from: number, to: number): boolean {
-      if (to < 0 || to >= names.length || to === from) return false;
-      const next = moved(names, from, to);
-      setWanted(next);
-      mutate(next);
-      return true;
-    },
+  const move = (from: number, to: number): boolean => {
+    if (to < 0 || to >= names.length || to === from) return false;
+    const next = moved(names, from, to);
+    setWanted(next);
+    mutate(next);
+    return true;
   };
+  return { names, move };
 }
 
 /** The providers of one model in their order; moved by dragging or with the arrow keys. */
@@ -70,20 +68,20 @@ function ChainLine({ chain }: { readonly chain: Chain }) {
       </div>
       <ol className="flex flex-wrap gap-2">
         {names.map((name, at) => (
-          <li
-            key={name}
-            draggable
-            onDragStart={() => setDragged(at)}
-            onDragEnd={() => setDragged(null)}
-            onDragOver={(event) => event.preventDefault()}
-            onDrop={() => dragged !== null && moveTo(dragged, at)}
-            className={cx(dragged === at && "opacity-45")}
-          >
+          <li key={name}>
             <button
               type="button"
+              draggable
+              onDragStart={() => setDragged(at)}
+              onDragEnd={() => setDragged(null)}
+              onDragOver={(event) => event.preventDefault()}
+              onDrop={() => dragged !== null && moveTo(dragged, at)}
               aria-label={t("place", { name, place: at + 1, count: names.length })}
               onKeyDown={(event) => press(event, at)}
-              className="flex h-9 cursor-grab items-center gap-1.5 rounded-control border border-line bg-surface pr-3 pl-1.5 text-sm hover:bg-hover active:cursor-grabbing"
+              className={cx(
+                "flex h-9 cursor-grab items-center gap-1.5 rounded-control border border-line bg-surface pr-3 pl-1.5 text-sm hover:bg-hover active:cursor-grabbing",
+                dragged === at && "opacity-45",
+              )}
             >
               <GripVertical aria-hidden className="size-4 text-quiet" />
               <span className="tabular text-xs text-quiet">{at + 1}</span>
