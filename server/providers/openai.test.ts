@@ -1,4 +1,4 @@
-import { failureOf, json, type Scripted, startScripted } from "@atelier/testing/providers";
+import { failureOf, json, onlyRequest, type Scripted, startScripted } from "@atelier/testing/providers";
 import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clientOf } from "./clients.ts";
@@ -36,7 +36,7 @@ describe("A submit to an images server of OpenAI's kind", () => {
   it("without pictures is JSON to generations, and its answer is bytes", async () => {
     const { run } = await openai.submit({ input: { prompt: "a red door", size: "1024x1024" } });
     expect(run).toEqual({ state: "succeeded", outputs: [{ bytes: Buffer.from("made") }], costUsd: null });
-    const [{ path, headers, body } = { path: "", headers: {}, body: "{}" }] = openai.requests;
+    const { path, headers, body } = onlyRequest(openai);
     expect([path, headers.authorization]).toEqual([
       "/v1/images/generations",
       `Bearer ${openai.access.apiKey}`,
@@ -84,7 +84,7 @@ describe("A submit to an images server of OpenAI's kind", () => {
     const access = { ...openai.access, apiKey: "" };
     const submission = {
       endpoint: "m",
-      kind: "generate",
+      kind: "text_to_image",
       input: { prompt: "p" },
       idempotencyKey: "k",
       webhookUrl: null,
@@ -114,6 +114,14 @@ describe("A refusal of an images server", () => {
     openai.answer = answer;
     expect(await failureOf(openai.submit())).toEqual([errorClass, retryAfterMs]);
     expect(openai.requests).toHaveLength(1);
+  });
+
+  it("holds no key, although the server repeats it", async () => {
+    const message = `Incorrect API key provided: ${openai.access.apiKey}.`;
+    openai.answer = json({ error: { code: "invalid_api_key", message } }, 401);
+    const error = await openai.submit().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ class: "auth", message: expect.stringContaining("[key]") });
+    expect(String(error)).not.toContain("canary");
   });
 
   it("is final for runs and webhooks, which such a server has not", async () => {
