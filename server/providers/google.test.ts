@@ -1,4 +1,4 @@
-import { failureOf, json, type Scripted, startScripted } from "@atelier/testing/providers";
+import { failureOf, json, onlyRequest, type Scripted, startScripted } from "@atelier/testing/providers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 let google: Scripted;
@@ -21,7 +21,7 @@ describe("A submit to Google", () => {
     google.answer = candidates([{ inlineData: { mimeType: "image/png", data: inline("made") } }]);
     await google.submit({ input: { parts: ["make it blue", picture], imageConfig: { aspectRatio: "3:4" } } });
     expect(google.requests).toHaveLength(1);
-    const [{ path, headers, body } = { path: "", headers: {}, body: "" }] = google.requests;
+    const { path, headers, body } = onlyRequest(google);
     expect(path).toBe("/v1beta/models/model-one:generateContent");
     expect(headers["x-goog-api-key"]).toBe(google.access.apiKey);
     expect(JSON.parse(body)).toEqual({

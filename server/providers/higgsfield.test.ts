@@ -1,5 +1,12 @@
 import { createHmac } from "node:crypto";
-import { failureOf, json, type Scripted, startProviders, startScripted } from "@atelier/testing/providers";
+import {
+  failureOf,
+  json,
+  onlyRequest,
+  type Scripted,
+  startProviders,
+  startScripted,
+} from "@atelier/testing/providers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clientOf } from "./clients.ts";
 
@@ -26,7 +33,7 @@ describe("A submit to Higgsfield", () => {
       handle: { endpoint: "higgsfield-ai/soul/standard", externalId: "r-1", urls: {} },
       run: { state: "queued", progress: null },
     });
-    const [{ path, headers, body } = { path: "", headers: {}, body: "" }] = higgsfield.requests;
+    const { path, headers, body } = onlyRequest(higgsfield);
     const url = new URL(path, higgsfield.access.baseUrl);
     expect([url.pathname, url.searchParams.get("hf_webhook")]).toEqual([
       "/higgsfield-ai/soul/standard",
@@ -38,14 +45,14 @@ describe("A submit to Higgsfield", () => {
   });
 
   it("finds its run again after a lost answer, and is charged once", async () => {
-    const { simulators, close } = await startProviders(["higgsfield"]);
+    const providers = await startProviders(["higgsfield"]);
     try {
-      const simulator = simulators.higgsfield;
+      const simulator = providers.simulators.higgsfield;
       const client = clientOf("higgsfield");
       const access = { ...higgsfield.access, baseUrl: simulator.origin };
       const submission = {
         endpoint: "m",
-        kind: "generate",
+        kind: "text_to_image",
         input: { prompt: "p" },
         idempotencyKey: "a-key",
         webhookUrl: null,
@@ -58,7 +65,7 @@ describe("A submit to Higgsfield", () => {
       expect([...simulator.runs.keys()]).toEqual([handle.externalId]);
       expect(simulator.submits).toHaveLength(2);
     } finally {
-      await close();
+      await providers.close();
     }
   });
 

@@ -25,7 +25,7 @@ export interface Scripted {
 
 const plainSubmission: Submission = {
   endpoint: "model-one",
-  kind: "generate",
+  kind: "text_to_image",
   input: { prompt: "a red door" },
   idempotencyKey: "0197a0c4-5d6e-7f80-9123-456789abcdef",
   webhookUrl: null,
@@ -78,4 +78,10 @@ export async function failureOf(call: Promise<unknown>): Promise<readonly [strin
   } catch (error) {
     return error instanceof ProviderError ? [error.class, error.retryAfterMs] : ["foreign", null];
   }
+}
+
+export function onlyRequest({ requests }: Scripted): SeenRequest {
+  const [request] = requests;
+  if (!request || requests.length > 1) throw new Error(`${requests.length} requests arrived instead of one.`);
+  return request;
 }
