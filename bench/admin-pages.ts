@@ -84,7 +84,8 @@ async function listPages(stage: Stage): Promise<Record<string, Page>> {
     "GET /metrics": async (services) => {
       const nodes = readNodes(services);
       const overview = readOverview(services, { window: "1h", nodes });
-      return metricsText(...(await Promise.all([overview, nodes])));
+      const [read, found] = await Promise.all([overview, nodes]);
+      return metricsText({ overview: read, nodes: found, providers: [] });
     },
   };
 }

@@ -1,6 +1,6 @@
 "use client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useFormatter, useTranslations } from "next-intl";
+import { useTranslations } from "next-intl";
 import { useCallback, useSyncExternalStore } from "react";
 import type { JobKind } from "@atelier/server/engines";
 import type { SubmitInput } from "@atelier/server/jobs";
@@ -121,18 +121,6 @@ export function nearCaps({ dayUsd, monthUsd, dailyUsd, monthlyUsd }: SpendAndCap
     capUsd === null || spentUsd < capUsd * warnFrom
       ? []
       : [{ period, spentUsd, capUsd, isReached: spentUsd >= capUsd }],
-  );
-}
-
-/** An amount as text: `$4.20`, and `$0.039` for less than a dollar. */
-export function useUsd(): (usd: number) => string {
-  const format = useFormatter();
-  return useCallback(
-    (usd) => {
-      const maximumFractionDigits = usd > 0 && usd < 1 ? 3 : 2;
-      return format.number(usd, { style: "currency", currency: "USD", maximumFractionDigits });
-    },
-    [format],
   );
 }
 

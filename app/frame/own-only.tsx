@@ -10,8 +10,8 @@ import {
   useCloudSpend,
   useMayUseCloud,
   useOwnOnly,
-  useUsd,
 } from "../client/cloud.ts";
+import { useDollars } from "../ui/hooks.ts";
 import { useWorkflowsQuery } from "../client/queries.ts";
 import { Checkbox } from "../ui/fields.tsx";
 
@@ -23,7 +23,7 @@ interface CloudPlace {
 /** Where pictures go and what that costs, as a sentence. */
 export function usePlaceText(): (place: CloudPlace, count?: number) => string {
   const t = useTranslations("cloud");
-  const usd = useUsd();
+  const usd = useDollars();
   const nameOf = useCloudNames();
   return ({ provider: name, priceUsd }, count = 1) => {
     const provider = nameOf("providers", name);
@@ -36,7 +36,7 @@ export function usePlaceText(): (place: CloudPlace, count?: number) => string {
 /** One cap that is nearly or wholly spent. */
 export function CapNote({ cap }: { readonly cap: NearCap }) {
   const t = useTranslations("cloud");
-  const usd = useUsd();
+  const usd = useDollars();
   const { period, spentUsd, capUsd, isReached } = cap;
   return (
     <p className="tabular flex items-start gap-1.5 text-xs text-warn">

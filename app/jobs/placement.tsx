@@ -4,7 +4,8 @@ import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { useCloudNames, useUsd } from "../client/cloud.ts";
+import { useCloudNames } from "../client/cloud.ts";
+import { useDollars } from "../ui/hooks.ts";
 import { useCopy } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
@@ -109,7 +110,7 @@ export function StoryPlacement({ job }: { readonly job: JobView }) {
 export function StoryAttempts({ job }: { readonly job: JobView }) {
   const t = useTranslations("cloud");
   const nameOf = useCloudNames();
-  const usd = useUsd();
+  const usd = useDollars();
   const { data } = useQuery({
     // The revision rises with each attempt.
     queryKey: [...keys.jobAttempts(job.id), job.revision],

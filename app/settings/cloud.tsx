@@ -1,6 +1,8 @@
 "use client";
 import { useTranslations } from "next-intl";
-import { nearCaps, useCloudPolicy, useCloudSpend, useSetCloudPolicy, useUsd } from "../client/cloud.ts";
+import { nearCaps, useCloudPolicy, useCloudSpend, useSetCloudPolicy } from "../client/cloud.ts";
+import { useDollars } from "../ui/hooks.ts";
+import { useAllWorkflows } from "../client/queries.ts";
 import { CapNote } from "../frame/own-only.tsx";
 import { Progress } from "../ui/display.tsx";
 import { Select } from "../ui/select.tsx";
@@ -46,7 +48,7 @@ interface SpentProps {
 /** The spend of a period beside its cap. */
 function Spent({ period, spentUsd, capUsd }: SpentProps) {
   const t = useTranslations("cloud");
-  const usd = useUsd();
+  const usd = useDollars();
   const spent = usd(spentUsd);
   return (
     <div className="flex max-w-[420px] flex-col gap-1.5">
@@ -66,11 +68,13 @@ function Spent({ period, spentUsd, capUsd }: SpentProps) {
   );
 }
 
-/** The rule for cloud models, and what they cost so far. For accounts; the jobs of guests never leave the studio. */
+/** The rule for cloud models, and what they cost so far. Hidden in a studio without the key of any provider. */
 export function CloudSection() {
   const t = useTranslations("cloud");
   const policy = useCloudPolicy();
   const spend = useCloudSpend();
+  const isOffered = useAllWorkflows()?.some(({ cloud }) => cloud !== null) ?? false;
+  if (!isOffered) return null;
   return (
     <SettingsSection id="cloud" title={t("settings")} text={t("settingsText")}>
       <div className="flex flex-col gap-5">

@@ -123,8 +123,8 @@ export function Settings() {
       <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
         <ThemeChoice />
       </SettingsSection>
-      {account ? <ApiKeysSection /> : null}
       {account ? <CloudSection /> : null}
+      {account ? <ApiKeysSection /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
         <ShortcutTable />

@@ -1,4 +1,5 @@
 "use client";
+import { useFormatter } from "next-intl";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 interface Size {
@@ -69,4 +70,15 @@ export function useNearEnd(onNear: () => void, isEnabled: boolean) {
     return () => observer.disconnect();
   }, [isEnabled]);
   return ref;
+}
+
+/** Amounts in US dollars as text, with tenths of a cent below one dollar. */
+export function useDollars(): (usd: number) => string {
+  const format = useFormatter();
+  return (usd) =>
+    format.number(usd, {
+      style: "currency",
+      currency: "USD",
+      maximumFractionDigits: usd > 0 && usd < 1 ? 3 : 2,
+    });
 }

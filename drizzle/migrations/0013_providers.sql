@@ -6,8 +6,8 @@ CREATE TABLE "model_chains" (
 --> statement-breakpoint
 CREATE TABLE "provider_attempts" (
 	"id" uuid PRIMARY KEY NOT NULL,
-	"job_id" uuid NOT NULL,
-	"owner_id" text NOT NULL,
+	"job_id" uuid,
+	"owner_id" text,
 	"provider" text NOT NULL,
 	"key_id" text NOT NULL,
 	"model" text NOT NULL,
@@ -48,6 +48,8 @@ ALTER TABLE "users" ADD COLUMN "cloud_policy" text;--> statement-breakpoint
 ALTER TABLE "jobs" ADD COLUMN "model" text;--> statement-breakpoint
 ALTER TABLE "jobs" ADD COLUMN "own_only" boolean DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE "jobs" ADD COLUMN "provider_attempt_id" uuid;--> statement-breakpoint
+ALTER TABLE "provider_attempts" ADD CONSTRAINT "provider_attempts_job_id_jobs_id_fk" FOREIGN KEY ("job_id") REFERENCES "public"."jobs"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "provider_attempts" ADD CONSTRAINT "provider_attempts_owner_id_users_id_fk" FOREIGN KEY ("owner_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "spending_caps" ADD CONSTRAINT "spending_caps_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "provider_attempts_job" ON "provider_attempts" USING btree ("job_id");--> statement-breakpoint
 CREATE INDEX "provider_attempts_key" ON "provider_attempts" USING btree ("provider","key_id","created_at");--> statement-breakpoint

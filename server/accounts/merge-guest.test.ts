@@ -196,6 +196,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "jobs",
     // A guest has no password.
     "password_resets",
+    // A guest spends nothing.
+    "provider_attempts",
     "queue_turns",
     // Written by admins alone, and a guest is never one.
     "server_drains",

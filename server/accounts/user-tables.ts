@@ -35,6 +35,12 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   idempotency_keys: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   queue_turns: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   consents: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  provider_attempts: {
+    column: "owner_id",
+    onDelete: "unnamed",
+    inExport: "rows",
+    secrets: ["token", "key_id", "urls"],
+  },
   spending_caps: { column: "user_id", onDelete: "removed", inExport: "rows" },
   server_drains: { column: "requested_by", onDelete: "unnamed", inExport: "rows" },
 };

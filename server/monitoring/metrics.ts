@@ -1,3 +1,4 @@
+import type { ProviderReport } from "../providers/index.ts";
 import type { NodeFigures } from "./nodes.ts";
 import type { Overview } from "./overview.ts";
 
@@ -38,10 +39,57 @@ function textOf({ name, help, unit, samples }: Family): string[] {
   return [...head, ...samples.flatMap((sample) => lineOf(name, sample))];
 }
 
-/** The figures of the overview and of the nodes as OpenMetrics text. All are gauges; a family without samples stays. */
-export function metricsText(overview: Overview, nodes: readonly NodeFigures[]): string {
-  const families = [...queueFamilies(overview), ...windowFamilies(overview), ...nodeFamilies(nodes)];
+/** What the text is made of. */
+export interface Figures {
+  readonly overview: Overview;
+  readonly nodes: readonly NodeFigures[];
+  readonly providers: readonly ProviderReport[];
+}
+
+/** The figures of queues, nodes and providers as OpenMetrics text. All are gauges; a family without samples stays. */
+export function metricsText({ overview, nodes, providers }: Figures): string {
+  const families = [
+    ...queueFamilies(overview),
+    ...windowFamilies(overview),
+    ...nodeFamilies(nodes),
+    ...providerFamilies(providers),
+  ];
   return [...families.flatMap(textOf), "# EOF", ""].join("\n");
+}
+
+function providerFamilies(providers: readonly ProviderReport[]): Family[] {
+  const each = (value: (provider: ProviderReport) => number): Sample[] =>
+    providers
+      .filter(({ hasKey, monthUsd }) => hasKey || monthUsd > 0)
+      .map((provider) => ({ labels: { provider: provider.provider }, value: value(provider) }));
+  return [
+    {
+      name: "atelier_provider_runs",
+      help: "Runs that a provider has, or may have.",
+      samples: each(({ active }) => active),
+    },
+    {
+      name: "atelier_provider_requests_last_minute",
+      help: "Requests to a provider in the last minute.",
+      samples: each(({ inLastMinute }) => inLastMinute),
+    },
+    {
+      name: "atelier_provider_cooldown_seconds",
+      unit: "seconds",
+      help: "What is left of the pause of a provider after failures.",
+      samples: each(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
+    },
+    {
+      name: "atelier_provider_spend_today_usd",
+      help: "US dollars spent or held since midnight UTC.",
+      samples: each(({ dayUsd }) => dayUsd),
+    },
+    {
+      name: "atelier_provider_spend_month_usd",
+      help: "US dollars spent or held since the first of the month UTC.",
+      samples: each(({ monthUsd }) => monthUsd),
+    },
+  ];
 }
 
 function queueFamilies({ queues }: Overview): Family[] {

@@ -1,4 +1,4 @@
-import { callProvider, type ProviderAnswer, statusError } from "./http.ts";
+import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
 import { isPicture, toBase64 } from "./pictures.ts";
 import {
   type InputValue,
@@ -43,6 +43,8 @@ export const google: ProviderClient = {
       maxBytes,
     });
     if (answer.status !== 200) throw refusal(answer);
+    // A page of a proxy says nothing about the picture behind it, which may be paid.
+    if (answer.json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
     return { handle: { endpoint, externalId: idempotencyKey, urls: {} }, run: toRun(answer.json) };
   },
 
@@ -91,10 +93,14 @@ function refusal(answer: ProviderAnswer): ProviderError {
   if (answer.status === 429) {
     const isOfDay = JSON.stringify(details).includes("PerDay");
     const delay = details.map((detail) => readText(detail["retryDelay"])).find((text) => text !== null);
-    const delayMs = delay ? Math.round(Number.parseFloat(delay) * 1_000) : null;
-    return new ProviderError("rate", message, { retryAfterMs: isOfDay ? dayQuotaMs : delayMs });
+    const delayMs = delay ? retryAfterOf({ "retry-after": delay.replace(/s$/, "") }) : null;
+    const retryAfterMs = isOfDay ? dayQuotaMs : (delayMs ?? retryAfterOf(answer.headers));
+    return new ProviderError("rate", message, { retryAfterMs });
   }
-  if (answer.status === 503) return new ProviderError("capacity", message);
+  if (answer.status === 503)
+    return new ProviderError("capacity", message, { retryAfterMs: retryAfterOf(answer.headers) });
+  // A wrong key is answered with 400 INVALID_ARGUMENT, as a wrong field is.
+  if (details.some(({ reason }) => reason === "API_KEY_INVALID")) return new ProviderError("auth", message);
   if (answer.status === 400 && error["status"] === "FAILED_PRECONDITION")
     return new ProviderError("auth", message);
   return statusError(answer, true);

@@ -7,7 +7,7 @@ import {
   type ProviderOutput,
   type RunState,
 } from "./port.ts";
-import { readRecord, readText } from "./read.ts";
+import { namedId, readBody, readRecord, readText } from "./read.ts";
 import { verifyStandardWebhook } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
@@ -57,11 +57,10 @@ export const higgsfield: ProviderClient = {
     throw refusal(answer, false);
   },
 
-  verifyWebhook({ webhookSecret }, request) {
+  async verifyWebhook({ webhookSecret }, request) {
     // Older accounts send unsigned ones, which are a hint only, as all webhooks are here.
     if (webhookSecret !== null) verifyStandardWebhook(webhookSecret, request);
-    const body = readRecord(JSON.parse(new TextDecoder().decode(request.rawBody)));
-    return Promise.resolve({ externalId: readText(body["request_id"]) ?? "" });
+    return { externalId: namedId(readBody(request), "request_id") };
   },
 };
 

@@ -60,7 +60,7 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
       signal: AbortSignal.any([signal, timeout]),
     });
     const bytes = await readBounded(response, call.maxBytes ?? usualMaxBytes);
-    const text = new TextDecoder().decode(bytes);
+    const text = withoutSecrets(new TextDecoder().decode(bytes), headers);
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),
@@ -94,6 +94,16 @@ function codeOf(error: unknown): string {
     current = current.cause;
   }
   return "";
+}
+
+const shortestSecret = 8;
+
+/** Some servers repeat the key that they refuse; messages are made of answers. */
+function withoutSecrets(text: string, headers: ProviderCall["headers"]): string {
+  const secrets = ["authorization", "x-goog-api-key"].map((name) => headers[name]?.split(" ").at(-1) ?? "");
+  return secrets
+    .filter(({ length }) => length >= shortestSecret)
+    .reduce((rest, secret) => rest.replaceAll(secret, "[key]"), text);
 }
 
 async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {

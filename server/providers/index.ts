@@ -49,6 +49,7 @@ export {
 export {
   type AttemptView,
   type OfferedModel,
+  type ProviderReport,
   readChains,
   readOfferedModels,
   readProviders,

@@ -9,11 +9,13 @@ import {
   type ProviderPicture,
   type RunState,
 } from "./port.ts";
-import { readRecord, readText } from "./read.ts";
+import { namedId, readBody, readRecord, readText } from "./read.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
 const uploadTimeoutMs = 60_000;
+/** An account may start 20 tasks in this time; a refusal does not name it. */
+const rateWindowMs = 10_000;
 
 /** Kie.ai: tasks. The HTTP status is 200 also for errors; the `code` of the body counts. No cancel. */
 export const kie: ProviderClient = {
@@ -45,11 +47,11 @@ export const kie: ProviderClient = {
 
   cancel: () => Promise.resolve("unsupported"),
 
-  verifyWebhook({ webhookSecret }, { rawBody, headers }) {
-    const data = readRecord(readRecord(JSON.parse(new TextDecoder().decode(rawBody)))["data"]);
-    const externalId = readText(data["taskId"]) ?? readText(data["task_id"]) ?? "";
-    if (webhookSecret !== null) verifySignature(webhookSecret, externalId, headers);
-    return Promise.resolve({ externalId });
+  async verifyWebhook({ webhookSecret }, request) {
+    const data = readRecord(readBody(request)["data"]);
+    const externalId = namedId(data, readText(data["taskId"]) === null ? "task_id" : "taskId");
+    if (webhookSecret !== null) verifySignature(webhookSecret, externalId, request.headers);
+    return { externalId };
   },
 };
 
@@ -83,6 +85,9 @@ async function upload(
     signal,
     timeoutMs: uploadTimeoutMs,
   });
+  // Its firewall refuses some callers with a page, which says nothing about the key.
+  if (answer.status === 403 && answer.json === undefined)
+    throw new ProviderError("transient", `The upload was refused: HTTP 403: ${answer.excerpt}`);
   const address = readText(readData(answer, false)["downloadUrl"]);
   if (address === null) throw new ProviderError("transient", "The upload has no address.");
   return address;
@@ -109,7 +114,8 @@ function readData(answer: ProviderAnswer, isSubmit: boolean): Readonly<Record<st
   if (answer.status !== 200 || typeof code !== "number") throw statusError(answer, isSubmit);
   if (code === 200) return readRecord(body["data"]);
   const message = `code ${code}: ${readText(body["msg"]) ?? ""}`;
-  throw new ProviderError(codes[code] ?? "internal", message, { retryAfterMs: retryAfterOf(answer.headers) });
+  const retryAfterMs = retryAfterOf(answer.headers) ?? (code === 429 ? rateWindowMs : null);
+  throw new ProviderError(codes[code] ?? "internal", message, { retryAfterMs });
 }
 
 function toRun(data: Readonly<Record<string, unknown>>): RunState {

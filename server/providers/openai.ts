@@ -29,7 +29,8 @@ export const openai: ProviderClient = {
     const answer = await callProvider({
       method: "POST",
       url: `${access.baseUrl}/images/${isEdit ? "edits" : "generations"}`,
-      headers: { authorization: `Bearer ${access.apiKey}` },
+      // A server of one's own may need no key.
+      headers: access.apiKey === "" ? {} : { authorization: `Bearer ${access.apiKey}` },
       body: isEdit ? await toForm(submission) : { model: endpoint, ...input },
       signal,
       isSubmit: true,
@@ -37,6 +38,8 @@ export const openai: ProviderClient = {
       maxBytes,
     });
     if (answer.status !== 200) throw refusal(answer);
+    // A page of a proxy says nothing about the picture behind it, which may be paid.
+    if (answer.json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
     const { data } = readRecord(answer.json);
     const outputs = (Array.isArray(data) ? data : []).flatMap(toOutput);
     if (outputs.length === 0) throw new ProviderError("internal", "The answer has no picture.");
@@ -68,11 +71,20 @@ async function toForm({ endpoint, input }: Submission): Promise<FormData> {
     if (name === "mask" && pictures[0]) form.set(name, toBlob(await toAlphaMask(pictures[0])), "mask.png");
     else if (pictures.length > 0)
       for (const [at, picture] of pictures.entries())
-        form.append(pictures.length > 1 ? `${name}[]` : name, toBlob(picture), `${name}-${at}`);
+        form.append(
+          pictures.length > 1 ? `${name}[]` : name,
+          toBlob(picture),
+          `${name}-${at}.${extensionOf(picture)}`,
+        );
     else if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
       form.set(name, String(value));
   }
   return form;
+}
+
+/** Some servers go by the name of a file instead of its type. */
+function extensionOf({ mime }: ProviderPicture): string {
+  return mime.slice("image/".length);
 }
 
 function toBlob({ bytes, mime }: ProviderPicture): Blob {
@@ -101,7 +113,7 @@ function refusal(answer: ProviderAnswer): ProviderError {
   const error = readRecord(readRecord(answer.json)["error"]);
   const code = `${readText(error["code"]) ?? ""} ${readText(error["type"]) ?? ""}`;
   const message = `HTTP ${answer.status}: ${readText(error["message"]) ?? answer.excerpt}`;
-  if (/content_policy|moderation/.test(code)) return new ProviderError("moderation", message);
+  if (/content_policy|content_filter|moderation/.test(code)) return new ProviderError("moderation", message);
   if (/insufficient_quota|billing/.test(code)) return new ProviderError("credit", message);
   return statusError(answer, true);
 }

@@ -1,3 +1,5 @@
+import { ProviderError, type WebhookRequest } from "./port.ts";
+
 /** A foreign value as an object; empty when it is none. */
 export function readRecord(value: unknown): Readonly<Record<string, unknown>> {
   // Safe: any object can be read by name.
@@ -7,4 +9,20 @@ export function readRecord(value: unknown): Readonly<Record<string, unknown>> {
 /** A foreign value as text; null when it is none. */
 export function readText(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
+}
+
+/** The JSON of a webhook; throws class `auth` when it is none, since no provider sends such a body. */
+export function readBody({ rawBody }: WebhookRequest): Readonly<Record<string, unknown>> {
+  try {
+    return readRecord(JSON.parse(new TextDecoder().decode(rawBody)));
+  } catch (error) {
+    throw new ProviderError("auth", "The body of the webhook is no JSON.", { cause: error });
+  }
+}
+
+/** The id that a webhook is about; throws class `auth` without one. */
+export function namedId(body: Readonly<Record<string, unknown>>, name: string): string {
+  const id = readText(body[name]);
+  if (id === null) throw new ProviderError("auth", "The webhook names no run.");
+  return id;
 }

@@ -124,8 +124,8 @@ export async function readProviders(
 /** What one user spent at one provider on one day (UTC). */
 export interface SpendLine {
   readonly day: string;
-  readonly userId: string;
   /** Null when the account is gone. */
+  readonly userId: string | null;
   readonly userName: string | null;
   readonly provider: string;
   readonly requests: number;

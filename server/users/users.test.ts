@@ -344,6 +344,18 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     fixture.services.db
       .insert(schema.idempotencyKeys)
       .values({ ownerId, key: "k", requestSha256: "r", jobId }),
+  provider_attempts: (ownerId, jobId) =>
+    fixture.services.db.insert(schema.providerAttempts).values({
+      id: newId(),
+      jobId,
+      ownerId,
+      provider: "fal",
+      keyId: "key",
+      model: "model",
+      endpoint: "endpoint",
+      state: "failed",
+      token: newId(),
+    }),
   spending_caps: (userId) =>
     fixture.services.db.insert(schema.spendingCaps).values({ userId, dailyUsd: 1, monthlyUsd: null }),
   client_users: (userId) =>

@@ -10,7 +10,13 @@ export interface SeenRequest {
 }
 
 export type GivenAnswer =
-  | { readonly status?: number; readonly type?: string; readonly body?: string; readonly location?: string }
+  | {
+      readonly status?: number;
+      readonly type?: string;
+      readonly body?: string;
+      readonly location?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   /** Reads the request and never answers. */
   | "hang"
   /** Cuts the connection. */
@@ -31,8 +37,10 @@ export async function serveAnswers(answer: (request: SeenRequest) => GivenAnswer
     const given = answer(request);
     if (given === "hang") return;
     if (given === "reset") return void incoming.socket.resetAndDestroy();
-    const { status = 200, type = "application/json", body = "", location } = given;
-    response.writeHead(status, { "content-type": type, ...(location ? { location } : {}) }).end(body);
+    const { status = 200, type = "application/json", body = "", location, headers } = given;
+    response
+      .writeHead(status, { "content-type": type, ...(location ? { location } : {}), ...headers })
+      .end(body);
   };
   const server = createServer((incoming, response) => {
     // A caller that left while it sent has nobody to answer.

@@ -5,6 +5,7 @@ import { fal, fashn, higgsfield, kie, kieSecret, replicate, replicateSecret } fr
 
 export type { ProviderFault, SimRun, Simulator } from "./harness.ts";
 export { falKeys } from "./queues.ts";
+export { failureOf, json, onlyRequest, type Scripted, startScripted } from "./scripted.ts";
 
 const vendors: Readonly<Record<ProviderName, Vendor>> = {
   replicate,

@@ -92,7 +92,7 @@ interface Followed {
 
 async function look(services: Services, followed: Followed): Promise<void> {
   const { attempt } = followed;
-  const job = await readJob(services, attempt.jobId);
+  const job = attempt.jobId === null ? null : await readJob(services, attempt.jobId);
   const isWanted = job?.status === "processing" && job.providerAttemptId === attempt.id;
   if (isWanted && job.cancelRequestedAt !== null) await cancelRun(services, followed);
   else if (attempt.state === "unknown") await reconcile(services, followed, isWanted ? job : null);

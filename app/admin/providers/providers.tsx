@@ -2,7 +2,8 @@
 import { CircleCheck, CirclePause, CircleSlash, Clock, KeyRound, type LucideIcon } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { api } from "../../client/api.ts";
-import { useCloudNames, useUsd } from "../../client/cloud.ts";
+import { useCloudNames } from "../../client/cloud.ts";
+import { useDollars } from "../../ui/hooks.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { ConfirmButton, useAdminAction } from "../controls.tsx";
@@ -75,7 +76,7 @@ function SwitchButton({ provider: { provider, isEnabled } }: { readonly provider
 /** One provider: its state, its load against its limits, its errors and its spend. */
 function ProviderRow({ provider }: { readonly provider: Provider }) {
   const t = useTranslations("admin.providers");
-  const usd = useUsd();
+  const usd = useDollars();
   const nameOf = useCloudNames();
   const { active, inLastMinute, cooldownLeftMs, streak, lastErrorClass } = provider;
   const { maxConcurrent, rpm } = limitsOf(provider);

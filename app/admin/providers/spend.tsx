@@ -2,7 +2,8 @@
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { api } from "../../client/api.ts";
-import { nearCaps, useCloudNames, useUsd } from "../../client/cloud.ts";
+import { nearCaps, useCloudNames } from "../../client/cloud.ts";
+import { useDollars } from "../../ui/hooks.ts";
 import { CapNote } from "../../frame/own-only.tsx";
 import { Facts } from "../../ui/display.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
@@ -16,7 +17,7 @@ type Line = Awaited<ReturnType<typeof api.admin.cloud.spend.query>>["items"][num
 function SpendRow({ line }: { readonly line: Line }) {
   const t = useTranslations("admin.providers");
   const format = useFormatter();
-  const usd = useUsd();
+  const usd = useDollars();
   const nameOf = useCloudNames();
   const { day, userId, userName, provider, requests } = line;
   return (
@@ -78,7 +79,7 @@ export function SpendTable() {
 export function StudioCaps({ spend, caps }: Pick<CloudReport, "spend" | "caps">) {
   const t = useTranslations("admin.providers");
   const cloud = useTranslations("cloud");
-  const usd = useUsd();
+  const usd = useDollars();
   const of = (spent: number, cap: number | null) =>
     cap === null
       ? cloud("noCap", { spent: usd(spent) })

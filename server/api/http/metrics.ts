@@ -1,5 +1,7 @@
 import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
+import { readProviders } from "../../providers/index.ts";
+import { liveProviders } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
 import { classifyError, withRequestId } from "../requests.ts";
 import { problemResponse, requireCaller } from "./route.ts";
@@ -25,9 +27,13 @@ const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 async function answer(services: Services, request: Request): Promise<Response> {
   const caller = await requireCaller(services, request);
   if (!caller.isAdmin) throw new AppError("forbidden");
-  const nodes = readNodes(services);
-  const overview = readOverview(services, { window: "1h", nodes });
-  return new Response(metricsText(...(await Promise.all([overview, nodes]))), {
+  const reading = readNodes(services);
+  const [overview, nodes, providers] = await Promise.all([
+    readOverview(services, { window: "1h", nodes: reading }),
+    reading,
+    liveProviders(services.db).then((held) => readProviders(services, held)),
+  ]);
+  return new Response(metricsText({ overview, nodes, providers }), {
     headers: { "content-type": contentType, "cache-control": "no-store" },
   });
 }

@@ -12,6 +12,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { users } from "./accounts.ts";
+import { jobs } from "./jobs.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
@@ -23,14 +24,15 @@ export type AttemptState = "submitting" | "unknown" | "accepted" | "succeeded" |
 
 /**
  * One request to a provider for a job, stored before the call. Activity, rates, cooldowns and spend are derived from
- * these rows. They outlive their jobs and users, since the money was spent: no foreign keys.
+ * these rows. They outlive their jobs and users, since the money was spent.
  */
 export const providerAttempts = pgTable(
   "provider_attempts",
   {
     id: uuid("id").primaryKey(),
-    jobId: uuid("job_id").notNull(),
-    ownerId: text("owner_id").notNull(),
+    /** Job and user are null when they were removed. */
+    jobId: uuid("job_id").references(() => jobs.id, { onDelete: "set null" }),
+    ownerId: text("owner_id").references(() => users.id, { onDelete: "set null" }),
     provider: text("provider").notNull(),
     /** Hash of the API key: each key has its own rate. */
     keyId: text("key_id").notNull(),

@@ -1,0 +1,109 @@
+import { failureOf, json, onlyRequest, type Scripted, startScripted } from "@atelier/testing/providers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+let google: Scripted;
+
+beforeEach(async () => {
+  google = await startScripted("google", "/v1beta");
+});
+
+afterEach(() => google.close());
+
+const picture = { bytes: new Uint8Array([1, 2, 3]), mime: "image/png" } as const;
+const inline = (text: string) => Buffer.from(text).toString("base64");
+const candidates = (parts: unknown[], finishReason = "STOP") =>
+  json({ candidates: [{ finishReason, content: { parts } }] });
+const refusal = (code: number, status: string, details: unknown[] = []) =>
+  json({ error: { code, status, message: "no", details } }, code);
+
+describe("A submit to Google", () => {
+  it("sends texts and pictures in their order with the key in a header, once", async () => {
+    google.answer = candidates([{ inlineData: { mimeType: "image/png", data: inline("made") } }]);
+    await google.submit({ input: { parts: ["make it blue", picture], imageConfig: { aspectRatio: "3:4" } } });
+    expect(google.requests).toHaveLength(1);
+    const { path, headers, body } = onlyRequest(google);
+    expect(path).toBe("/v1beta/models/model-one:generateContent");
+    expect(headers["x-goog-api-key"]).toBe(google.access.apiKey);
+    expect(JSON.parse(body)).toEqual({
+      contents: [
+        {
+          role: "user",
+          parts: [{ text: "make it blue" }, { inlineData: { mimeType: "image/png", data: "AQID" } }],
+        },
+      ],
+      generationConfig: { responseModalities: ["IMAGE"], imageConfig: { aspectRatio: "3:4" } },
+    });
+  });
+
+  it("takes the last picture that is no thought, under both names of the field", async () => {
+    google.answer = candidates([
+      { text: "Thinking" },
+      { thought: true, inlineData: { data: inline("draft") } },
+      { inlineData: { data: inline("first") } },
+      { inline_data: { data: inline("last") } },
+      { thought: true, inlineData: { data: inline("afterthought") } },
+    ]);
+    const { run } = await google.submit();
+    expect(run).toEqual({ state: "succeeded", outputs: [{ bytes: Buffer.from("last") }], costUsd: null });
+  });
+
+  it.each([
+    ["SAFETY", "moderation"],
+    ["IMAGE_SAFETY", "moderation"],
+    ["PROHIBITED_CONTENT", "moderation"],
+    ["IMAGE_PROHIBITED_CONTENT", "moderation"],
+    ["IMAGE_RECITATION", "moderation"],
+    ["BLOCKLIST", "moderation"],
+    ["SPII", "moderation"],
+    ["NO_IMAGE", "transient"],
+    ["MAX_TOKENS", "transient"],
+    ["OTHER", "transient"],
+    ["IMAGE_OTHER", "transient"],
+  ])("without a picture fails as its finish reason says: %s", async (reason, errorClass) => {
+    google.answer = candidates([{ text: "Sorry." }], reason);
+    expect(await google.submit()).toMatchObject({ run: { state: "failed", error: { class: errorClass } } });
+  });
+
+  it.each(["SAFETY", "JAILBREAK", "PROHIBITED_CONTENT"])(
+    "with a blocked prompt is refused: %s",
+    async (reason) => {
+      google.answer = json({ promptFeedback: { blockReason: reason } });
+      expect(await google.submit()).toMatchObject({
+        run: { state: "failed", error: { class: "moderation" } },
+      });
+    },
+  );
+});
+
+describe("A refusal of Google", () => {
+  const retryInfo = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "55s" };
+  const perDay = { "@type": "QuotaFailure", violations: [{ quotaId: "GenerateRequestsPerDayPerProject" }] };
+
+  it.each([
+    ["its delay", refusal(429, "RESOURCE_EXHAUSTED", [retryInfo]), "rate", 55_000],
+    ["a delay with decimals", refusal(429, "R", [{ retryDelay: "1.5s" }]), "rate", 1_500],
+    ["a delay that is none", refusal(429, "R", [{ retryDelay: "soon" }]), "rate", null],
+    ["an hour for the quota of a day", refusal(429, "R", [retryInfo, perDay]), "rate", 3_600_000],
+    ["no delay", refusal(429, "R"), "rate", null],
+    ["an overload", refusal(503, "UNAVAILABLE"), "capacity", null],
+    ["a wrong field", refusal(400, "INVALID_ARGUMENT"), "input", null],
+    ["a wrong key", refusal(400, "INVALID_ARGUMENT", [{ reason: "API_KEY_INVALID" }]), "auth", null],
+    ["a region", refusal(400, "FAILED_PRECONDITION"), "auth", null],
+    ["a missing right", refusal(403, "PERMISSION_DENIED"), "auth", null],
+    ["an inner fault", refusal(500, "INTERNAL"), "transient", null],
+    ["a deadline that the picture may have passed", refusal(504, "DEADLINE_EXCEEDED"), "lost", null],
+    ["the page of a proxy", { body: "<html>" }, "lost", null],
+    ["a cut connection", "reset", "lost", null],
+  ] as const)("names %s", async (_, answer, errorClass, retryAfterMs) => {
+    google.answer = answer;
+    expect(await failureOf(google.submit())).toEqual([errorClass, retryAfterMs]);
+    expect(google.requests).toHaveLength(1);
+  });
+
+  it("is final for runs and webhooks, which Google has not", async () => {
+    expect(await failureOf(google.get())).toEqual(["lost", null]);
+    expect(await google.cancel()).toBe("unsupported");
+    expect(await failureOf(google.webhook("{}"))).toEqual(["auth", null]);
+    expect(google.requests).toHaveLength(0);
+  });
+});

@@ -1,0 +1,132 @@
+import { failureOf, json, onlyRequest, type Scripted, startScripted } from "@atelier/testing/providers";
+import sharp from "sharp";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { clientOf } from "./clients.ts";
+
+let openai: Scripted;
+
+beforeEach(async () => {
+  openai = await startScripted("openai", "/v1");
+  openai.answer = json({ data: [{ b64_json: Buffer.from("made").toString("base64") }] });
+});
+
+afterEach(() => openai.close());
+
+const refusal = (status: number, code: string | null, headers = {}) =>
+  json({ error: { code, type: "invalid_request_error", message: "no" } }, status, headers);
+
+/** A PNG of 2 x 1 pixels: black at the left, white at the right. */
+function halves(channels: 1 | 3) {
+  const raw = Buffer.from([...Array<number>(channels).fill(0), ...Array<number>(channels).fill(255)]);
+  return sharp(raw, { raw: { width: 2, height: 1, channels } })
+    .png()
+    .toBuffer();
+}
+
+/** The parts of the form that arrived. */
+async function arrivedForm() {
+  const [request] = openai.requests;
+  const type = request?.headers["content-type"] ?? "";
+  return new Response(Buffer.from(request?.body ?? "", "latin1"), {
+    headers: { "content-type": type },
+  }).formData();
+}
+
+describe("A submit to an images server of OpenAI's kind", () => {
+  it("without pictures is JSON to generations, and its answer is bytes", async () => {
+    const { run } = await openai.submit({ input: { prompt: "a red door", size: "1024x1024" } });
+    expect(run).toEqual({ state: "succeeded", outputs: [{ bytes: Buffer.from("made") }], costUsd: null });
+    const { path, headers, body } = onlyRequest(openai);
+    expect([path, headers.authorization]).toEqual([
+      "/v1/images/generations",
+      `Bearer ${openai.access.apiKey}`,
+    ]);
+    expect(JSON.parse(body)).toEqual({ model: "model-one", prompt: "a red door", size: "1024x1024" });
+  });
+
+  it("takes an answer that is an address", async () => {
+    openai.answer = json({ data: [{ url: "https://pictures.test/1.png" }] });
+    const { run } = await openai.submit();
+    expect(run).toMatchObject({ state: "succeeded", outputs: [{ url: "https://pictures.test/1.png" }] });
+  });
+
+  it("with pictures is a form to edits, with a list where there are several", async () => {
+    const picture = { bytes: await halves(3), mime: "image/png" } as const;
+    await openai.submit({ input: { prompt: "both", image: [picture, picture], n: 1 } });
+    expect(openai.requests[0]?.path).toBe("/v1/images/edits");
+    const form = await arrivedForm();
+    expect([form.get("model"), form.get("prompt"), form.get("n")]).toEqual(["model-one", "both", "1"]);
+    const files = form.getAll("image[]").map((file) => (file instanceof File ? [file.name, file.type] : []));
+    expect(files).toEqual([
+      ["image-0.png", "image/png"],
+      ["image-1.png", "image/png"],
+    ]);
+  });
+
+  it.each([1, 3] as const)(
+    "makes the mask of %i channels transparent where it was white",
+    async (channels) => {
+      const picture = { bytes: await halves(3), mime: "image/png" } as const;
+      await openai.submit({
+        input: { prompt: "p", image: picture, mask: { bytes: await halves(channels), mime: "image/png" } },
+      });
+      const mask = (await arrivedForm()).get("mask");
+      if (!(mask instanceof File)) throw new Error("The form has no mask.");
+      const { data, info } = await sharp(await mask.arrayBuffer())
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      expect([info.width, info.height, info.channels]).toEqual([2, 1, 4]);
+      expect([data[3], data[7]]).toEqual([255, 0]);
+    },
+  );
+
+  it("sends no key to a server that has none", async () => {
+    const access = { ...openai.access, apiKey: "" };
+    const submission = {
+      endpoint: "m",
+      kind: "text_to_image",
+      input: { prompt: "p" },
+      idempotencyKey: "k",
+      webhookUrl: null,
+    } as const;
+    await clientOf("openai").submit(access, submission, AbortSignal.timeout(30_000));
+    expect(openai.requests[0]?.headers).not.toHaveProperty("authorization");
+  });
+});
+
+describe("A refusal of an images server", () => {
+  it.each([
+    ["a blocked prompt", refusal(400, "moderation_blocked"), "moderation", null],
+    ["a policy", refusal(400, "content_policy_violation"), "moderation", null],
+    ["a filter", refusal(400, "content_filter"), "moderation", null],
+    ["spent money", refusal(429, "insufficient_quota"), "credit", null],
+    ["the limit of a bill", refusal(400, "billing_hard_limit_reached"), "credit", null],
+    ["a rate", refusal(429, "rate_limit_exceeded", { "retry-after": "20" }), "rate", 20_000],
+    ["a wrong key", refusal(401, "invalid_api_key"), "auth", null],
+    ["a wrong field", refusal(400, null), "input", null],
+    ["an inner fault", refusal(500, null), "transient", null],
+    ["an overload", refusal(503, null), "transient", null],
+    ["a gateway that waited too long", { status: 504, body: "<html>" }, "lost", null],
+    ["the page of a proxy", { body: "<html>" }, "lost", null],
+    ["an answer without a picture", json({ data: [] }), "internal", null],
+    ["a cut connection", "reset", "lost", null],
+  ] as const)("names %s", async (_, answer, errorClass, retryAfterMs) => {
+    openai.answer = answer;
+    expect(await failureOf(openai.submit())).toEqual([errorClass, retryAfterMs]);
+    expect(openai.requests).toHaveLength(1);
+  });
+
+  it("holds no key, although the server repeats it", async () => {
+    const message = `Incorrect API key provided: ${openai.access.apiKey}.`;
+    openai.answer = json({ error: { code: "invalid_api_key", message } }, 401);
+    const error = await openai.submit().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ class: "auth", message: expect.stringContaining("[key]") });
+    expect(String(error)).not.toContain("canary");
+  });
+
+  it("is final for runs and webhooks, which such a server has not", async () => {
+    expect(await failureOf(openai.get())).toEqual(["lost", null]);
+    expect(await openai.cancel()).toBe("unsupported");
+    expect(await failureOf(openai.webhook("{}"))).toEqual(["auth", null]);
+  });
+});
