@@ -56,4 +56,4 @@ export {
   readSpendLines,
   toAttemptView,
 } from "./report.ts";
-export { checkCaps, readCaps, readSpend, setCaps } from "./spend.ts";
+export { checkCaps, readCaps, readOwnCaps, readSpend, setCaps } from "./spend.ts";

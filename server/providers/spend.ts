@@ -39,15 +39,21 @@ export async function readSpend(
   return row ?? { dayUsd: 0, monthUsd: 0 };
 }
 
-/** The caps of a user: the own ones where an admin set them, else those of the configuration. */
-export async function readCaps(db: Db | Tx, { cloud }: Pick<Config, "cloud">, userId: string): Promise<Caps> {
+/** The caps that an admin gave a user; null where the studio's count. */
+export async function readOwnCaps(db: Db | Tx, userId: string): Promise<Caps> {
   const { spendingCaps } = schema;
   const [row] = await db.execute<{ dailyUsd: number | null; monthlyUsd: number | null }>(sql`
     select ${spendingCaps.dailyUsd} as "dailyUsd", ${spendingCaps.monthlyUsd} as "monthlyUsd"
     from ${spendingCaps} where ${spendingCaps.userId} = ${userId}`);
+  return row ?? { dailyUsd: null, monthlyUsd: null };
+}
+
+/** The caps of a user: the own ones where an admin set them, else those of the configuration. */
+export async function readCaps(db: Db | Tx, { cloud }: Pick<Config, "cloud">, userId: string): Promise<Caps> {
+  const own = await readOwnCaps(db, userId);
   return {
-    dailyUsd: row?.dailyUsd ?? cloud.caps.userDailyUsd,
-    monthlyUsd: row?.monthlyUsd ?? cloud.caps.userMonthlyUsd,
+    dailyUsd: own.dailyUsd ?? cloud.caps.userDailyUsd,
+    monthlyUsd: own.monthlyUsd ?? cloud.caps.userMonthlyUsd,
   };
 }
 

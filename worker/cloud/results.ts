@@ -42,7 +42,7 @@ export async function finish(services: Services, finished: Finished): Promise<bo
   if (outputs.length === 0) throw new ProviderError("internal", "The run has no picture.");
   const made: EngineOutput[] = [];
   for (const [at, output] of outputs.slice(0, maxOutputs).entries()) {
-    const bytes = "bytes" in output ? output.bytes : await download(finished, output.url);
+    const bytes = "bytes" in output ? output.bytes : await download(services, finished, output.url);
     made.push(await toOutput(finished, bytes, `result-${at}`));
   }
   const stored = await storeAll(services, finished, made);
@@ -52,14 +52,14 @@ export async function finish(services: Services, finished: Finished): Promise<bo
   return false;
 }
 
-async function download({ access, signal }: Finished, url: string): Promise<Uint8Array> {
+async function download({ env }: Services, { access, signal }: Finished, url: string): Promise<Uint8Array> {
   try {
     const answer = await safeFetch(url, {
       signal,
       timeoutMs: fetchTimeoutMs,
       maxBytes: maxResultBytes,
       // A server of one's own, or a simulator, has its pictures beside its interface.
-      allowPrivate: [new URL(access.baseUrl).hostname],
+      allowPrivate: [new URL(access.baseUrl).hostname, ...env.ALLOWED_PRIVATE_HOSTS],
     });
     if (answer.status === 200) return answer.body;
     throw new ProviderError("transient", `The result answered HTTP ${answer.status}.`);

@@ -15,6 +15,7 @@ import { toastDone } from "../../ui/toasts.tsx";
 import { ConfirmButton, OneTimeLink, useAdminAction } from "../controls.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { Panel, useAgo, useSize } from "../parts.tsx";
+import { CapsPanel } from "./caps.tsx";
 import { UserChips } from "./users.tsx";
 
 interface Props {
@@ -274,6 +275,7 @@ export function UserPage({ id }: { readonly id: string }) {
                 <>
                   <UserActs user={user} />
                   <QuotaPanel key={String(user.quotaBytes)} user={user} />
+                  {user.role === "guest" ? null : <CapsPanel userId={user.id} />}
                   <DeletePanel user={user} />
                 </>
               )}

@@ -65,6 +65,7 @@ const cases: Readonly<Record<string, Case>> = {
   "admin.cloud.spend": { access: "admin" },
   "admin.cloud.enable": { access: "admin", input: { provider: "fal", isEnabled: true } },
   "admin.cloud.order": { access: "admin", input: { model: "nano-banana", providers: ["fal"] } },
+  "admin.cloud.caps": { access: "admin", input: { id: newId() } },
   "admin.cloud.setCaps": { access: "admin", input: { id: newId(), dailyUsd: null, monthlyUsd: null } },
   "cloud.policy": { access: "member" },
   "cloud.setPolicy": { access: "member", input: { policy: null } },

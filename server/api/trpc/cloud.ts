@@ -7,6 +7,7 @@ import {
   orderChain,
   providerNames,
   readCaps,
+  readOwnCaps,
   readChains,
   readProviders,
   readSpend,
@@ -71,6 +72,18 @@ export const adminCloudRouter = t.router({
     .mutation(async ({ ctx, input }) => {
       await orderChain(ctx.services.db, input.model, input.providers);
       return input;
+    }),
+  /** The spend of a user, the caps that count, and those that an admin gave. */
+  caps: adminProcedure
+    .input(z.strictObject({ id: z.string().max(64) }))
+    .query(async ({ ctx, input: { id } }) => {
+      const { db, config } = ctx.services;
+      const [spend, caps, own] = await Promise.all([
+        readSpend(db, config, id),
+        readCaps(db, config, id),
+        readOwnCaps(db, id),
+      ]);
+      return { ...spend, ...caps, own };
     }),
   setCaps: adminAction
     .input(z.strictObject({ id: z.string().max(64), dailyUsd: usd, monthlyUsd: usd }))
