@@ -4,6 +4,7 @@ import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
 import { consume, type ConsumeInput } from "./claims.ts";
+import { startDeliveries } from "./deliver.ts";
 import {
   followNode,
   startAwaiting,
@@ -67,6 +68,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
+    startDeliveries(services),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),
     startAwaiting(services, pool),

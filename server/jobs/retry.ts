@@ -37,6 +37,7 @@ export async function retry(
     retention: job.retention,
     tier: readTier(job, submitter),
     ...ownMarks(job),
+    ...(await readWebhook(services, job)),
     ...requestedEngine(job),
   };
   const options = { submitter, idempotencyKey: `${keyPrefix(id)}${number}`, retry: { of: id, number } };
@@ -93,6 +94,15 @@ function ownMarks({ maxRetries, sessionId, metadata }: Job): Partial<Job> {
     ...(sessionId === null ? {} : { sessionId }),
     ...(metadata === null ? {} : { metadata }),
   };
+}
+
+async function readWebhook({ db }: Services, { id }: Job): Promise<{ webhookUrl?: string }> {
+  const { jobWebhooks } = schema;
+  const [row] = await db
+    .select({ webhookUrl: jobWebhooks.url })
+    .from(jobWebhooks)
+    .where(eq(jobWebhooks.jobId, id));
+  return row ?? {};
 }
 
 /** Only admins keep a tier above `normal`. */

@@ -39,6 +39,7 @@ export {
   type QueueNeeds,
 } from "./config.ts";
 export { safeFetch, type SafeFetchOptions } from "./safe-fetch.ts";
+export { checkUrl } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
