@@ -7,7 +7,7 @@ CREATE TABLE "deliveries" (
 	"event" text NOT NULL,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"ordered_at" integer DEFAULT 0 NOT NULL,
-	"next_attempt_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
+	"next_attempt_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	"delivering_at" timestamp (3) with time zone,
 	"lock_token" uuid,
 	"delivered_at" timestamp (3) with time zone,

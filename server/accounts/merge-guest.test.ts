@@ -208,8 +208,6 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // Written by admins alone, and a guest is never one.
     "server_drains",
     "sessions",
-    // Written by admins alone, and a guest is never one.
-    "spending_caps",
     "webhook_endpoints",
   ]);
 });

@@ -73,8 +73,8 @@ export async function deliver(services: Services, input: DeliverInput): Promise<
   const held = await acquire(services, id);
   const log = services.log.child({ correlationId: id, deliveryId: id });
   if (!held) {
-    const standing = await readStanding(services, id);
-    log.info({ jobId: await readJobId(services, id), standing }, tags[via].skip);
+    const { jobId, standing } = await readStanding(services, id);
+    log.info({ jobId, standing }, tags[via].skip);
     return standing;
   }
   const { jobId, channel, attempt } = held;
@@ -93,13 +93,6 @@ export async function deliver(services: Services, input: DeliverInput): Promise<
     if (isReleased && failure.waitMs === null && !failure.isGone) await disableIfDead(services, held);
     return failure.waitMs === null ? "failed" : "retry";
   }
-}
-
-async function readJobId({ db }: Services, id: string): Promise<string | null> {
-  const [row] = await db.execute<{ jobId: string | null }>(
-    sql`select job_id as "jobId" from ${schema.deliveries} where id = ${id}`,
-  );
-  return row?.jobId ?? null;
 }
 
 async function sendWithin(

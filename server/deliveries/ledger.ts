@@ -67,10 +67,11 @@ export async function acquire(services: Services, id: string): Promise<HeldDeliv
 export async function readStanding(
   { db }: Services,
   id: string,
-): Promise<"already_delivered" | "delivering" | "ended"> {
+): Promise<{ jobId: string | null; standing: "already_delivered" | "delivering" | "ended" }> {
   const [row] = await db.select().from(deliveries).where(eq(deliveries.id, id));
-  if (row?.deliveredAt) return "already_delivered";
-  return row && row.failedAt === null ? "delivering" : "ended";
+  const jobId = row?.jobId ?? null;
+  if (row?.deliveredAt) return { jobId, standing: "already_delivered" };
+  return { jobId, standing: row && row.failedAt === null ? "delivering" : "ended" };
 }
 
 /** Records that the receiver has it. False when the lock was taken over: another process may have sent it as well. */

@@ -37,7 +37,8 @@ export const deliveries = pgTable(
     attempts: integer("attempts").notNull().default(0),
     /** `attempts` when it was last ordered by a person; the schedule counts from here. */
     orderedAt: integer("ordered_at").notNull().default(0),
-    nextAttemptAt: at("next_attempt_at")
+    /** In microseconds: rounded up, a delivery would not be due yet in the moment it is made. */
+    nextAttemptAt: timestamp("next_attempt_at", { withTimezone: true })
       .notNull()
       .default(sql`clock_timestamp()`),
     /** The lock: set while a process sends. */
