@@ -232,8 +232,10 @@ test("C2 a job's own address gets its webhook, signed with the owner's secret fo
   const webhookUrl = `${receiver.url}/job?token=canary-of-a-job`;
   const request = { kind: "upscale", inputs: { image: owner.imageId }, webhookUrl };
   const { id: jobId } = await submit(services, request, { submitter: owner });
-  const nodeId = await addNode(services);
-  const job = await claim(services, { nodeId, queue: "cpu-light", offers: localOffers });
+  const queue = newId();
+  await services.db.update(schema.jobs).set({ queue, status: "queued" }).where(eq(schema.jobs.id, jobId));
+  const nodeId = await addNode(services, { queue });
+  const job = await claim(services, { nodeId, queue, offers: localOffers });
   expect(job?.id).toBe(jobId);
   await fail(services, { jobId, attempt: job?.attempt ?? 0, nodeId }, new AppError("bad_request"));
   const [due] = await findOwedOf(services, { jobId });

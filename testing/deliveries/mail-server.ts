@@ -4,7 +4,7 @@ import { SMTPServer } from "smtp-server";
 
 export interface ReceivedMail {
   readonly to: readonly string[];
-  /** With its headers, as it was sent. */
+  /** With its headers; lines that were broken for the way are whole again. */
   readonly raw: string;
 }
 
@@ -38,7 +38,8 @@ export async function startMailServer({ user, password }: MailServerOptions = {}
       void text(stream).then((raw) => {
         const refusal = refusals.shift();
         if (refusal) return callback(refusal);
-        received.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw });
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        received.push({ to, raw: raw.replaceAll("=\r\n", "") });
         return callback(null);
       });
     },

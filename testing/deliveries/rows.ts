@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { and, eq, isNull } from "drizzle-orm";
 import { schema } from "@atelier/server/db";
 import { createEndpoint } from "@atelier/server/deliveries";
 import { claim, complete } from "@atelier/server/jobs";
@@ -32,4 +32,10 @@ export async function readDelivery({ db }: Pick<Services, "db">, jobId: string) 
   const [row] = await db.select().from(deliveries).where(eq(deliveries.jobId, jobId));
   if (!row) throw new Error(`nothing is owed for job ${jobId}`);
   return row;
+}
+
+/** How many deliveries of an owner are not delivered. */
+export function countUndelivered({ db }: Pick<Services, "db">, ownerId: string): Promise<number> {
+  const { deliveries } = schema;
+  return db.$count(deliveries, and(eq(deliveries.ownerId, ownerId), isNull(deliveries.deliveredAt)));
 }
