@@ -1,3 +1,4 @@
+import { pruneDeliveries } from "@atelier/server/deliveries";
 import { sweepOrphansInTurn } from "@atelier/server/images";
 import {
   dispatch,
@@ -224,6 +225,7 @@ type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock"> & {
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
   const tidying = startLoop(services.log, "tidy", async () => {
     await tidy(services);
+    await pruneDeliveries(services);
     await purgeDeleted(services);
     await rollUp(services);
     return tidyMs;

@@ -4,6 +4,7 @@ import { keepJobLogs } from "@atelier/server/jobs";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
+import { startDeliveries } from "./deliver.ts";
 import { startWatchOver } from "./duties.ts";
 import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
@@ -46,7 +47,7 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
     serverLeases,
     claimLock,
   });
-  const loops = startWatchOver(services, { incarnation, runs, claimLock });
+  const loops = [...startWatchOver(services, { incarnation, runs, claimLock }), startDeliveries(services)];
   const reason = await waitForJob({ taken, stop, waitMs });
   services.log.info({ reason }, "no further job is taken");
   runs.close();

@@ -5,6 +5,7 @@ import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
 import { consume, type ConsumeInput } from "./claims.ts";
+import { startDeliveries } from "./deliver.ts";
 import {
   followNode,
   startAwaiting,
@@ -74,6 +75,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
     ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers)] : []),
+    startDeliveries(services),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),
     startAwaiting(services, pool),

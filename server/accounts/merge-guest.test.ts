@@ -68,6 +68,10 @@ async function fill(ownerId: string, jobId: string): Promise<void> {
   await db.insert(schema.idempotencyKeys).values({ ownerId, key: "k", requestSha256: "r", jobId });
   await db.insert(schema.consents).values({ id: newId(), ownerId, storedSha256: "s", statement: "adult" });
   await db.insert(schema.queueTurns).values({ queue: "cpu-light", ownerId, servedAt: new Date() });
+  const webhook = { ownerId, channel: "webhook", target: "https://hooks.example.test/" } as const;
+  await db.insert(schema.deliveries).values({ id: newId(), jobId, event: "job.completed", ...webhook });
+  await db.insert(schema.webhookEndpoints).values({ id: newId(), ownerId, url: webhook.target, secret: "s" });
+  await db.insert(schema.notificationSettings).values({ ownerId, channel: "telegram", target: "1" });
   const announced = { role: "upload", name: "", mime: "image/png", sizeBytes: 1 } as const;
   await db.insert(schema.directUploads).values({ id: newId(), ownerId, ...announced });
 }
@@ -103,6 +107,8 @@ test("a guest who makes an account keeps pictures, jobs and everything else", as
   expect(await db.$count(schema.consents, eq(schema.consents.ownerId, accountId))).toBe(1);
   expect(await db.$count(schema.queueTurns, eq(schema.queueTurns.ownerId, accountId))).toBe(1);
   expect(await db.$count(schema.directUploads, eq(schema.directUploads.ownerId, accountId))).toBe(1);
+  for (const table of [schema.deliveries, schema.webhookEndpoints, schema.notificationSettings])
+    expect(await db.$count(table, eq(table.ownerId, accountId))).toBe(1);
   expect(await db.$count(users, eq(users.id, guestId))).toBe(0);
 });
 
@@ -188,12 +194,14 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "client_users",
     "consents",
     "credentials",
+    "deliveries",
     "direct_uploads",
     "idempotency_keys",
     "images",
     // Made by admins alone, and a guest is never one.
     "invitations",
     "jobs",
+    "notification_settings",
     // A guest has no password.
     "password_resets",
     // A guest spends nothing.
@@ -204,5 +212,6 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "sessions",
     // A guest spends nothing.
     "spending_caps",
+    "webhook_endpoints",
   ]);
 });

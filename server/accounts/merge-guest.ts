@@ -57,6 +57,7 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
   await tx.execute(
     sql`update direct_uploads set owner_id = ${input.accountId} where owner_id = ${input.guestId}`,
   );
+  await moveDeliveries(tx, input);
   await moveKeyedRows(tx, input);
   await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
 }
@@ -74,6 +75,21 @@ async function moveImages(tx: Tx, { guestId, accountId }: MergeGuestInput): Prom
           and own.upload_sha256 = images.upload_sha256 and own.deleted_at is null
       ) then null else upload_sha256 end
     where owner_id = ${guestId}`);
+}
+
+/** A guest's secret for the webhooks of jobs is dropped where the account has one; the account's then signs. */
+async function moveDeliveries(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  await tx.execute(sql`update deliveries set owner_id = ${accountId} where owner_id = ${guestId}`);
+  await tx.execute(sql`
+    update webhook_endpoints set owner_id = ${accountId}
+    where owner_id = ${guestId} and not exists (
+      select 1 from webhook_endpoints own
+      where own.owner_id = ${accountId} and own.url is not distinct from webhook_endpoints.url)`);
+  await tx.execute(sql`
+    update notification_settings set owner_id = ${accountId}
+    where owner_id = ${guestId} and not exists (
+      select 1 from notification_settings own
+      where own.owner_id = ${accountId} and own.channel = notification_settings.channel)`);
 }
 
 /** Rows that the account already has are deleted with the guest. */

@@ -42,5 +42,18 @@ export const userTables: Readonly<Record<string, UserTable>> = {
     secrets: ["token", "key_id", "urls"],
   },
   spending_caps: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  deliveries: { column: "owner_id", onDelete: "removed", inExport: "rows", secrets: ["lock_token"] },
+  webhook_endpoints: {
+    column: "owner_id",
+    onDelete: "removed",
+    inExport: "rows",
+    secrets: ["secret", "previous_secret"],
+  },
+  notification_settings: {
+    column: "owner_id",
+    onDelete: "removed",
+    inExport: "rows",
+    secrets: ["code_hash"],
+  },
   server_drains: { column: "requested_by", onDelete: "unnamed", inExport: "rows" },
 };

@@ -20,6 +20,8 @@ export { appliedMigrations, knownMigrations, migrate, migrateTo } from "./migrat
 export { type Load, type Snapshot, type TableShape, withLoad, withSnapshot } from "./copy.ts";
 export * as schema from "./schema/index.ts";
 export {
+  channelNames,
+  type ChannelName,
   jobStatuses,
   maxJobLogs,
   tiers,

@@ -1,5 +1,6 @@
 import { eq, getTableColumns, is, sql, SQL } from "drizzle-orm";
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
+import { noteEnded, owe } from "../deliveries/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -139,12 +140,18 @@ function changeOf(transition: Transition): Change {
       ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end`
       : sql`${to}`,
     andThen,
-    also,
+    also: sql`${also ?? sql``}${owedBy(to)}`,
     where: sql`${jobsTable.status} in ${[...from]} and (${where})`,
     set: { ...endingSet(to, honourCancel ?? false), ...set },
     event,
     data: data ?? {},
   };
+}
+
+/** Whoever ends a job also owes its deliveries, in the same statement. Nobody is told of a cancelled job. */
+function owedBy(to: JobStatus): SQL {
+  if (to === "completed") return owe("job.completed");
+  return to === "failed" ? owe("job.failed") : sql``;
 }
 
 function endingSet(to: JobStatus, honourCancel: boolean): Changes {
@@ -230,9 +237,14 @@ export async function readJob({ db }: Pick<Services, "db">, id: string): Promise
 /** Publishes after the commit which jobs changed. A lost hint costs at most one second: the poll finds the change. */
 export function hint(
   { hints }: Pick<Services, "hints">,
-  jobs: readonly Pick<Job, "id" | "ownerId" | "revision">[],
+  jobs: readonly (Pick<Job, "id" | "ownerId" | "revision"> & { readonly status?: JobStatus })[],
 ): void {
   if (jobs.length === 0) return;
+  const ended = jobs.filter(({ status }) => status === "completed" || status === "failed");
+  noteEnded(
+    { hints },
+    ended.map(({ id }) => id),
+  );
   hints.publish({
     type: "jobs",
     jobs: jobs.map(({ id, ownerId, revision }) => ({ jobId: id, ownerId, revision })),

@@ -103,6 +103,13 @@ const common = {
   metadata: jsonObject(maxMetadataBytes)
     .optional()
     .describe(`Any JSON object of at most ${maxMetadataBytes} bytes, returned with the job.`),
+  webhookUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(2_000)
+    .optional()
+    .describe(
+      "Public address that gets a webhook when the job has completed or failed, besides the webhooks of the account.",
+    ),
 };
 
 /** A request: one shape per kind, so that errors name the wrong input or param. */

@@ -38,6 +38,7 @@ export async function retry(
     tier: readTier(job, submitter),
     ownOnly: job.ownOnly,
     ...ownMarks(job),
+    ...(await readWebhook(services, job)),
     ...requestedEngine(job),
   };
   const options = { submitter, idempotencyKey: `${keyPrefix(id)}${number}`, retry: { of: id, number } };
@@ -94,6 +95,15 @@ function ownMarks({ maxRetries, sessionId, metadata }: Job): Partial<Job> {
     ...(sessionId === null ? {} : { sessionId }),
     ...(metadata === null ? {} : { metadata }),
   };
+}
+
+async function readWebhook({ db }: Services, { id }: Job): Promise<{ webhookUrl?: string }> {
+  const { jobWebhooks } = schema;
+  const [row] = await db
+    .select({ webhookUrl: jobWebhooks.url })
+    .from(jobWebhooks)
+    .where(eq(jobWebhooks.jobId, id));
+  return row ?? {};
 }
 
 /** Only admins keep a tier above `normal`. */

@@ -1,5 +1,6 @@
-import { sql } from "drizzle-orm";
-import { type Asked, type Db, inTurn, type JobStatus, tiers, type Tx } from "../db/index.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { type Asked, type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
+import { requireWebhookUrl } from "../deliveries/index.ts";
 import { AppError, currentRequestId, newId } from "../platform/index.ts";
 import { quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
@@ -54,7 +55,7 @@ export interface Submitted {
 /**
  * Accepts a job: checks and stores it in one statement, then rings for it or schedules a dispatch. On an error nothing
  * is stored. Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`,
- * `model_unknown`, `budget_exceeded`, `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `forbidden` (a tier above `normal`),
+ * `model_unknown`, `budget_exceeded`, `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `url_refused`, `forbidden` (a tier above `normal`),
  * `idempotency_mismatch` and `conflict` (the job of the key was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
@@ -62,6 +63,7 @@ export async function submit(services: Services, input: unknown, options: Submit
   if (tiers[request.tier] > tiers.normal && !options.submitter.isAdmin) {
     throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
   }
+  if (request.webhookUrl !== undefined) requireWebhookUrl(services, request.webhookUrl);
   const draft: Draft = { id: newId(), request, options };
   const job = await prepare(services, draft).catch(async (error: unknown) => {
     // A repeated request gets its first answer, also when it could not be placed now.
@@ -187,14 +189,22 @@ async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<A
     ...(key === undefined ? {} : { key, requestSha256: sha256Of(options.asked ?? request) }),
     ...(person ? { consent: consentFor(person.storedSha256) } : {}),
   };
-  const rows = await db.execute<Answer & Record<string, unknown>>(sql`
+  const answered = sql`
     select outcome, detail, is_queued as "isQueued", idle, needs_dispatch as "needsDispatch",
       (rule.quota ->> 'maxBytes')::float8 as "quotaBytes"
     from (select ${quotaRule(row.ownerId)} as quota) rule, accept_job(${JSON.stringify(row)}::jsonb,
-      ${JSON.stringify(links)}::jsonb, ${JSON.stringify({ ...rules, ...also })}::jsonb || rule.quota)`);
-  const [answer] = rows;
+      ${JSON.stringify(links)}::jsonb, ${JSON.stringify({ ...rules, ...also })}::jsonb || rule.quota)`;
+  const [answer] = await db.execute<Answer & Record<string, unknown>>(withWebhook(answered, job));
   if (!answer) throw new Error("accept_job gave no row");
   return answer;
+}
+
+/** Also stores the address that the request named for a webhook. */
+function withWebhook(answered: SQL, { id, request }: NewJob): SQL {
+  if (request.webhookUrl === undefined) return answered;
+  return sql`with answer as (${answered}), hooked as (
+      insert into ${schema.jobWebhooks} (job_id, url) select ${id}::uuid, ${request.webhookUrl} from answer where outcome = 'accepted'
+    ) select * from answer`;
 }
 
 /** After the commit: publishes hints, logs, and rings or dispatches. */

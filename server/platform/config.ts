@@ -55,6 +55,10 @@ const timingSchema = z.object({
   /** Wait before the second attempt of a job; doubled with each further one, up to `maxRetryDelayMs`. */
   retryDelayMs: ms.default(1_000),
   maxRetryDelayMs: ms.default(60_000),
+  /** The lock of a delivery that is older than this was left by a process that died. */
+  deliveryLockMs: ms.default(300_000),
+  /** A send that takes longer than this is given up; it must be well below `deliveryLockMs`. */
+  deliverySendMs: ms.default(120_000),
 });
 
 const limitsSchema = z.object({

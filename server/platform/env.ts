@@ -27,6 +27,16 @@ const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be an address like 
 const poolers = ["transaction"] as const;
 const webUrl = z.url({ protocol: /^https?$/, error: "must be an address like https://atelier.example.org" });
 
+const smtpUrl = z.url({
+  protocol: /^smtps?$/,
+  error: "must be an address like smtps://user:password@mail.example.org:465",
+});
+const mailbox = z
+  .string()
+  .trim()
+  .max(254)
+  .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, "must be an address like Atelier <atelier@example.org>");
+
 /** Anything else could not be sent in a header, or would not be read as one token. */
 const bearerToken = z
   .string()
@@ -92,6 +102,9 @@ const envSchema = z.object({
   ALLOWED_PRIVATE_HOSTS: list
     .refine((items) => items.every(isHostEntry), "must be hosts like nas.lan,10.0.0.5:8080,[fd00::1]:8080")
     .default([]),
+  /** Mail server and sender of e-mail about completed jobs; without them none is sent. */
+  SMTP_URL: smtpUrl.optional(),
+  SMTP_FROM: mailbox.optional(),
   /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
   /** Answers programs that were written for the old job server, for IOPaint and for Lama Cleaner at their own paths. */
@@ -145,6 +158,8 @@ const pairs = [
   ["S3_BUCKET", "S3_SECRET_ACCESS_KEY"],
   ["S3_ENDPOINT", "S3_BUCKET"],
   ["S3_PUBLIC_ENDPOINT", "S3_BUCKET"],
+  ["SMTP_URL", "SMTP_FROM"],
+  ["SMTP_FROM", "SMTP_URL"],
 ] as const;
 
 /** What the web as a function needs: its processes share nothing else, and none of them lasts. */

@@ -369,6 +369,23 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
       .insert(schema.queueTurns)
       .values({ queue: "q", ownerId, servedAt: new Date() })
       .onConflictDoNothing(),
+  deliveries: (ownerId, jobId) =>
+    fixture.services.db.insert(schema.deliveries).values({
+      id: newId(),
+      jobId,
+      ownerId,
+      channel: "webhook",
+      target: "https://hooks.example.test/",
+      event: "job.completed",
+    }),
+  webhook_endpoints: (ownerId) =>
+    fixture.services.db
+      .insert(schema.webhookEndpoints)
+      .values({ id: newId(), ownerId, url: "https://hooks.example.test/", secret: "whsec_secret" }),
+  notification_settings: (ownerId) =>
+    fixture.services.db
+      .insert(schema.notificationSettings)
+      .values({ ownerId, channel: "telegram", target: "chat" }),
   consents: (ownerId) =>
     fixture.services.db
       .insert(schema.consents)

@@ -24,6 +24,8 @@ const configs = {
   real: path.join(import.meta.dirname, "../config/real.config.ts"),
   /** The product's own, but it hands back three seconds after SIGTERM. */
   shortGrace: path.join(import.meta.dirname, "../config/short-grace.config.ts"),
+  /** The product's own, but the lock of a delivery is taken over after four seconds. */
+  shortDeliveries: path.join(import.meta.dirname, "../config/short-deliveries.config.ts"),
   /** The product's own, but with a short rest of IOPaint servers after a lost run. */
   shortRest: path.join(import.meta.dirname, "../config/short-rest.config.ts"),
   /** The product's own, with short times of providers. */

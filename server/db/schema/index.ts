@@ -1,5 +1,6 @@
 export * from "./accounts.ts";
 export * from "./clients.ts";
+export * from "./deliveries.ts";
 export * from "./figures.ts";
 export * from "./images.ts";
 export * from "./job-logs.ts";

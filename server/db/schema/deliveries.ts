@@ -1,0 +1,140 @@
+import { sql } from "drizzle-orm";
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from "drizzle-orm/pg-core";
+import { users } from "./accounts.ts";
+import { jobs } from "./jobs.ts";
+
+const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
+export const channelNames = ["webhook", "email", "telegram"] as const;
+export type ChannelName = (typeof channelNames)[number];
+
+/** One message owed to one receiver; server/deliveries/index.ts has its states and says who writes it. */
+export const deliveries = pgTable(
+  "deliveries",
+  {
+    id: uuid("id").primaryKey(),
+    /** Null for a test of an endpoint. */
+    jobId: uuid("job_id").references(() => jobs.id, { onDelete: "cascade" }),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    channel: text("channel").$type<ChannelName>().notNull(),
+    /** Receiver in the terms of the channel. */
+    target: text("target").notNull(),
+    event: text("event").$type<"job.completed" | "job.failed" | "endpoint.test">().notNull(),
+    /** Every acquired lock. */
+    attempts: integer("attempts").notNull().default(0),
+    /** `attempts` when it was last ordered by a person; the schedule counts from here. */
+    orderedAt: integer("ordered_at").notNull().default(0),
+    /** In microseconds: rounded up, a delivery would not be due yet in the moment it is made. */
+    nextAttemptAt: timestamp("next_attempt_at", { withTimezone: true })
+      .notNull()
+      .default(sql`clock_timestamp()`),
+    /** The lock: set while a process sends. */
+    deliveringAt: at("delivering_at"),
+    lockToken: uuid("lock_token"),
+    /** Set only after the send succeeded. */
+    deliveredAt: at("delivered_at"),
+    /** Set when no further attempt is made. */
+    failedAt: at("failed_at"),
+    lastError: text("last_error"),
+    /** The receiver's id of the message. */
+    externalId: text("external_id"),
+    createdAt: at("created_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+  },
+  (table) => [
+    uniqueIndex("deliveries_once").on(table.jobId, table.channel, table.target, table.event),
+    index("deliveries_due")
+      .on(table.nextAttemptAt)
+      .where(sql`${table.deliveredAt} is null and ${table.failedAt} is null`),
+    index("deliveries_owner").on(table.ownerId, table.id),
+    index("deliveries_age").on(table.createdAt),
+  ],
+);
+
+/** One attempt of a delivery. Without an end it is under way, or its process died. */
+export const deliveryAttempts = pgTable(
+  "delivery_attempts",
+  {
+    deliveryId: uuid("delivery_id")
+      .notNull()
+      .references(() => deliveries.id, { onDelete: "cascade" }),
+    number: integer("number").notNull(),
+    startedAt: at("started_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+    endedAt: at("ended_at"),
+    isDelivered: boolean("is_delivered").notNull().default(false),
+    /** HTTP status of the receiver's answer. */
+    status: integer("status"),
+    error: text("error"),
+  },
+  (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
+);
+
+/** A receiver of webhooks. The secret signs, so it is stored as it is; no answer shows it after the one that made it. */
+export const webhookEndpoints = pgTable(
+  "webhook_endpoints",
+  {
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    /** Null: no receiver of its own, the secret signs what goes to the `webhookUrl` of jobs. */
+    url: text("url"),
+    secret: text("secret").notNull(),
+    /** The secret before the rotation; both sign until `previousUntil`. */
+    previousSecret: text("previous_secret"),
+    previousUntil: at("previous_until"),
+    isEnabled: boolean("is_enabled").notNull().default(true),
+    /** Why it was disabled, for its owner. */
+    disabledReason: text("disabled_reason"),
+    createdAt: at("created_at").notNull().defaultNow(),
+  },
+  (table) => [
+    index("webhook_endpoints_owner").on(table.ownerId),
+    check("webhook_endpoints_url_length", sql`char_length(${table.url}) <= 2000`),
+  ],
+);
+
+/** The webhook address that a job's request named. */
+export const jobWebhooks = pgTable("job_webhooks", {
+  jobId: uuid("job_id")
+    .primaryKey()
+    .references(() => jobs.id, { onDelete: "cascade" }),
+  url: text("url").notNull(),
+});
+
+/** Whether an owner is told about completed jobs through a channel, and where. */
+export const notificationSettings = pgTable(
+  "notification_settings",
+  {
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    channel: text("channel").$type<ChannelName>().notNull(),
+    isOn: boolean("is_on").notNull().default(false),
+    /** The e-mail address or the chat that was confirmed. */
+    target: text("target").notNull(),
+    /** SHA-256 of the code that was sent to `target`; null when nothing is to be confirmed. */
+    codeHash: text("code_hash"),
+    codeUntil: at("code_until"),
+    /** Wrong codes since it was sent. */
+    codeTries: integer("code_tries").notNull().default(0),
+    updatedAt: at("updated_at").notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.ownerId, table.channel] })],
+);

@@ -1,0 +1,163 @@
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "@atelier/server/db";
+import { oweCompleted, readDelivery, startMailServer } from "@atelier/testing/deliveries";
+import { addOwner, type TestOwner } from "@atelier/testing/jobs";
+import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
+import { newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { deliver } from "./deliver.ts";
+import { emailChannel } from "./email.ts";
+import { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
+
+const { deliveries, notificationSettings, users } = schema;
+const password = "canary-of-the-mail-server";
+const { log, lines } = captureLog();
+
+let mail: Awaited<ReturnType<typeof startMailServer>>;
+let opened: TestServices;
+let services: Services;
+beforeAll(async () => {
+  mail = await startMailServer({ user: "atelier", password });
+  opened = await createTestServices({
+    log,
+    env: {
+      SMTP_URL: mail.url,
+      SMTP_FROM: "Atelier <atelier@example.test>",
+      APP_URL: "https://studio.example.test",
+    },
+  });
+  ({ services } = opened);
+});
+afterAll(async () => {
+  await opened.close();
+  await mail.close();
+});
+
+const emailOf = ({ userId }: TestOwner) => `${userId}@example.test`;
+const mailTo = (owner: TestOwner) => mail.received.filter(({ to }) => to.includes(emailOf(owner)));
+const codeIn = (raw: string) => /Subject: (\d{6}) is your code/.exec(raw)?.[1] ?? "";
+
+/** An owner who has confirmed the address. */
+async function openConfirmed(): Promise<TestOwner> {
+  const owner = await addOwner(services);
+  await requestEmailCode(services, owner.userId);
+  const code = codeIn(mailTo(owner)[0]?.raw ?? "");
+  await confirmEmail(services, { ownerId: owner.userId, code });
+  return owner;
+}
+
+async function complete(owner: TestOwner) {
+  const jobId = await oweCompleted(services, owner);
+  const { id } = await readDelivery(services, jobId);
+  const signal = new AbortController().signal;
+  return {
+    id,
+    jobId,
+    answer: await deliver(services, { id, via: "callback", channels: [emailChannel], signal }),
+  };
+}
+
+test("C2 e-mail is on after the code that went to the account's address was entered, and not before", async () => {
+  const owner = await addOwner(services);
+  const ownerId = owner.userId;
+  expect(await readNotifications(services, ownerId)).toEqual([
+    { channel: "email", isOn: false, target: null, isWaitingForCode: false },
+  ]);
+  await expect(setNotification(services, { ownerId, channel: "email", isOn: true })).rejects.toMatchObject({
+    code: "conflict",
+  });
+  await requestEmailCode(services, ownerId);
+  await expect(requestEmailCode(services, ownerId)).rejects.toMatchObject({ code: "rate_limited" });
+  await expect(setNotification(services, { ownerId, channel: "email", isOn: true })).rejects.toMatchObject({
+    code: "conflict",
+  });
+  const before = await oweCompleted(services, owner);
+  expect(await services.db.$count(deliveries, eq(deliveries.jobId, before))).toBe(0);
+  const code = codeIn(mailTo(owner)[0]?.raw ?? "");
+  await expect(confirmEmail(services, { ownerId, code: "x" })).rejects.toMatchObject({ code: "bad_request" });
+  await confirmEmail(services, { ownerId, code });
+  expect(await readNotifications(services, ownerId)).toEqual([
+    { channel: "email", isOn: true, target: emailOf(owner), isWaitingForCode: false },
+  ]);
+  await setNotification(services, { ownerId, channel: "email", isOn: false });
+  const off = await oweCompleted(services, owner);
+  expect(await services.db.$count(deliveries, eq(deliveries.jobId, off))).toBe(0);
+  await setNotification(services, { ownerId, channel: "email", isOn: true });
+});
+
+test("S9 after five wrong codes the right one is refused as well", async () => {
+  const owner = await addOwner(services);
+  await requestEmailCode(services, owner.userId);
+  const code = codeIn(mailTo(owner)[0]?.raw ?? "");
+  const guesses = [...Array.from({ length: 5 }, () => "wrong"), code];
+  for (const guess of guesses)
+    await expect(confirmEmail(services, { ownerId: owner.userId, code: guess })).rejects.toMatchObject({
+      code: "bad_request",
+    });
+});
+
+test("C2 a completed job is told by e-mail with its own id, and a repetition has the same", async () => {
+  const owner = await openConfirmed();
+  const { id, jobId, answer } = await complete(owner);
+  expect(answer).toBe("delivered");
+  const message = mailTo(owner).at(-1)?.raw ?? "";
+  expect(message).toContain("Subject: Upscale: your picture is ready");
+  expect(message).toContain(`Message-ID: <${id}@atelier>`);
+  expect(message).toContain(`https://studio.example.test/jobs/${jobId}`);
+  expect((await readDelivery(services, jobId)).externalId).toBe(`<${id}@atelier>`);
+});
+
+test("C2 450 is tried again, 552 is not, and an unknown mailbox turns the channel off", async () => {
+  const owner = await openConfirmed();
+  mail.refuseNext(450, "busy");
+  expect((await complete(owner)).answer).toBe("retry");
+  mail.refuseNext(552, "canary text of the mail server");
+  const refused = await complete(owner);
+  expect(refused.answer).toBe("failed");
+  expect((await readDelivery(services, refused.jobId)).lastError).toBe(
+    "The mail server refused the message with 552.",
+  );
+  expect(await readNotifications(services, owner.userId)).toMatchObject([{ isOn: true }]);
+  mail.refuseNext(550, "5.1.1 no such user");
+  expect((await complete(owner)).answer).toBe("failed");
+  expect(await readNotifications(services, owner.userId)).toMatchObject([{ isOn: false }]);
+});
+
+test("S9 an address that is no longer the account's gets nothing", async () => {
+  const owner = await openConfirmed();
+  const before = mailTo(owner).length;
+  await services.db
+    .update(users)
+    .set({ email: `${newId()}@example.test` })
+    .where(eq(users.id, owner.userId));
+  expect((await complete(owner)).answer).toBe("failed");
+  expect(mailTo(owner)).toHaveLength(before);
+  const [row] = await services.db
+    .select()
+    .from(notificationSettings)
+    .where(eq(notificationSettings.ownerId, owner.userId));
+  expect(row?.isOn).toBe(false);
+});
+
+test("C2 a mail server that is away is tried again, and without one the channel is not offered", async () => {
+  const owner = await openConfirmed();
+  const away = { ...services, env: { ...services.env, SMTP_URL: "smtp://127.0.0.1:9" } };
+  const jobId = await oweCompleted(services, owner);
+  const { id } = await readDelivery(services, jobId);
+  const input = { id, via: "poll", channels: [emailChannel], signal: new AbortController().signal } as const;
+  expect(await deliver(away, input)).toBe("retry");
+  expect((await readDelivery(services, jobId)).lastError).toBe("The mail server could not be used.");
+  const { SMTP_URL: _url, ...env } = services.env;
+  expect(await readNotifications({ ...services, env }, owner.userId)).toEqual([]);
+});
+
+test("S9 the password of the mail server and the codes are not in the log", () => {
+  const logged = lines.join("\n");
+  expect(logged).toContain("MARK_DELIVERED");
+  for (const { raw } of mail.received) {
+    const code = codeIn(raw);
+    if (code !== "") expect(logged).not.toContain(`"${code}"`);
+  }
+  expect(logged).not.toContain(password);
+});

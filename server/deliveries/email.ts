@@ -1,0 +1,135 @@
+import { buffer } from "node:stream/consumers";
+import { eq } from "drizzle-orm";
+import type { SendMailOptions } from "nodemailer";
+import { schema } from "../db/index.ts";
+import { openFile } from "../images/index.ts";
+import { AppError, type Env } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
+import { type MessageJob, readMessageJob } from "./message.ts";
+
+/** Limits of one step of the conversation with the mail server. */
+const connectMs = 10_000;
+const stepMs = 30_000;
+
+/** Whether the studio can send e-mail. */
+export function offersEmail({ SMTP_URL, SMTP_FROM }: Pick<Env, "SMTP_URL" | "SMTP_FROM">): boolean {
+  return SMTP_URL !== undefined && SMTP_FROM !== undefined;
+}
+
+/** E-mail about completed jobs, to the confirmed address of an account. */
+export const emailChannel: Channel = {
+  name: "email",
+  async send(services, delivery, signal) {
+    await requireOwnAddress(services, delivery);
+    const job = await readMessageJob(services, delivery);
+    const picture = await readThumbnail(services, delivery, job);
+    const mail: SendMailOptions = {
+      to: delivery.target,
+      subject: `${job.title}: your picture is ready`,
+      text: textOf(job),
+      // The same in each attempt: mail programs show a repetition once.
+      messageId: `<${delivery.id}@atelier>`,
+      attachments: picture ? [{ filename: "result.webp", content: picture, contentType: "image/webp" }] : [],
+    };
+    return { externalId: await sendMail(services.env, mail, signal) };
+  },
+};
+
+function textOf({ title, url, outputs }: MessageJob): string {
+  const pictures = outputs.length === 1 ? "The picture is" : `The ${outputs.length} pictures are`;
+  return `${title} is done. ${outputs.length === 0 ? "" : `${pictures} in your gallery.`}\n\n${url}\n\nYou get this because e-mail notifications are on in the settings of the studio.\n`;
+}
+
+/** The address may have been changed since it was confirmed. */
+async function requireOwnAddress({ db }: Services, { ownerId, target }: OwedDelivery): Promise<void> {
+  const { users } = schema;
+  const [user] = await db.select({ email: users.email }).from(users).where(eq(users.id, ownerId));
+  if (user?.email !== target) throw new DeliveryError("gone", "The address is no longer the account's.");
+}
+
+/** The small variant of the first picture; null when there is none, since the message is worth sending all the same. */
+async function readThumbnail(
+  services: Services,
+  { ownerId }: OwedDelivery,
+  { outputs: [first] }: MessageJob,
+): Promise<Buffer | null> {
+  if (!first) return null;
+  try {
+    const { body } = await openFile(services, { ownerId, id: first.imageId, variant: "thumbnail" });
+    return body ? await buffer(body) : null;
+  } catch (error) {
+    services.log.warn({ err: error, imageId: first.imageId }, "the picture of an e-mail could not be read");
+    return null;
+  }
+}
+
+/** Sends one e-mail and returns its id. Throws a `DeliveryError`; the texts of the mail server are not repeated in it. */
+export async function sendMail(
+  { SMTP_URL: url, SMTP_FROM: from }: Pick<Env, "SMTP_URL" | "SMTP_FROM">,
+  mail: SendMailOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  if (url === undefined || from === undefined)
+    throw new DeliveryError("retry", "This studio sends no e-mail at the moment.");
+  // Loaded late: most processes never send any.
+  const { createTransport } = await import("nodemailer");
+  const transport = createTransport({
+    url,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: stepMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const onAbort = () => transport.close();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const sent = await transport.sendMail({ ...mail, from });
+    return sent.messageId;
+  } catch (error) {
+    throw toDeliveryError(error);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    transport.close();
+  }
+}
+
+/** RFC 5321: 5xx is final for this message, 4xx is not. RFC 3463: 5.1.1 and its neighbours name a bad mailbox. */
+function toDeliveryError(error: unknown): DeliveryError {
+  const status = readNumber(error, "responseCode");
+  const text = error instanceof Error && "response" in error ? String(error.response) : "";
+  const isAuth = error instanceof Error && "code" in error && error.code === "EAUTH";
+  if (isAuth || status === null || status < 500)
+    return new DeliveryError("retry", "The mail server could not be used.", { cause: error, status });
+  if (/\b5\.1\.[1236]\b/.test(text))
+    return new DeliveryError("gone", "The mail server does not know the address.", { cause: error, status });
+  return new DeliveryError("refused", `The mail server refused the message with ${status}.`, {
+    cause: error,
+    status,
+  });
+}
+
+function readNumber(error: unknown, name: string): number | null {
+  const value: unknown =
+    error instanceof Error ? Object.entries(error).find(([key]) => key === name)?.[1] : null;
+  return typeof value === "number" ? value : null;
+}
+
+const codeMs = 20_000;
+
+/** Sends the code that confirms an address. Throws `internal` when the mail server cannot be used. */
+export async function sendCode({ env, log }: Services, to: string, code: string): Promise<void> {
+  const mail: SendMailOptions = {
+    to,
+    subject: `${code} is your code`,
+    text: `Enter the code ${code} in the settings of the studio to get notifications at this address. It is valid for 15 minutes.\n\nIf you did not ask for it, ignore this message.\n`,
+  };
+  try {
+    await sendMail(env, mail, AbortSignal.timeout(codeMs));
+  } catch (error) {
+    log.warn({ err: error }, "a code could not be sent");
+    const message = error instanceof DeliveryError ? error.message : undefined;
+    throw new AppError("internal", message, { cause: error });
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Deliveries: tell receivers outside of the studio that a job has ended, once each, also when processes die.
+ *
+ *     (job ends) ──owe──▶ waiting ──acquire──▶ sending ──markDelivered──▶ delivered ─┐
+ *                            ▲                   │                                   │ redeliver
+ *                            ├──release, later───┤                                   │
+ *                            ├──lock too old─────┤                                   │
+ *                            │                   └──refused, gone, no attempt left──▶ failed
+ *                            └───────────────────────────────────────────────────────┴─┘
+ *
+ * Terms. Delivery: one message for one receiver, a row; its id is the receiver's key against repetition. Channel: a way to
+ * reach a receiver (webhook, e-mail, Telegram). Target: the receiver in the channel's terms. Endpoint: an address that a
+ * user registered for webhooks. Lock: `delivering_at` and `lock_token` of the row. Attempt: every lock that was won.
+ *
+ * Rules. Rows are made by the statement that ends the job (`owe`), never later. Only the holder of the lock sends, and it
+ * writes under the lock's token. `delivered_at` is set after the send: a process that dies in between leads to a second
+ * message after `deliveryLockMs`, since no receiver can be asked. A send ends within `deliverySendMs`. All times are the
+ * database's. No secret and no query of an address gets into logs and answers. Nothing of jobs' rules is known here.
+ */
+export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
+export { deliver, type DeliverAnswer, type Via } from "./deliver.ts";
+export { emailChannel, offersEmail } from "./email.ts";
+export {
+  createEndpoint,
+  deleteEndpoint,
+  enableEndpoint,
+  type EndpointView,
+  listEndpoints,
+  requireWebhookUrl,
+  rotateSecret,
+  testEndpoint,
+} from "./endpoints.ts";
+export { type DueDelivery, findDue, findOwedOf, owe, redeliver } from "./ledger.ts";
+export {
+  type AttemptView,
+  type DeliveryState,
+  type DeliveryView,
+  type FoundDelivery,
+  listDeliveries,
+  listDeliveriesSchema,
+  pruneDeliveries,
+  readAttempts,
+  searchDeliveries,
+  searchDeliveriesSchema,
+} from "./log.ts";
+export { linkTo, type MessageJob, readMessageJob } from "./message.ts";
+export {
+  confirmEmail,
+  type NotificationView,
+  readNotifications,
+  requestEmailCode,
+  setNotification,
+} from "./notifications.ts";
+export { noteEnded, onJobsEnded } from "./wake.ts";
+export { webhookChannel } from "./webhook.ts";

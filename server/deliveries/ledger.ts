@@ -1,0 +1,205 @@
+import { randomUUID } from "node:crypto";
+import { eq, type SQL, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import type { DeliveryEvent, OwedDelivery } from "./channel.ts";
+
+const { deliveries, deliveryAttempts, jobWebhooks, notificationSettings, webhookEndpoints } = schema;
+
+/**
+ * Common table expressions for the statement that ends jobs: one row per receiver of each row of `moved`. The rows commit
+ * with the end of the job, so no crash can lose a delivery. For an owner without receivers it is three index look-ups.
+ * Failed jobs concern programs only.
+ */
+export function owe(event: Extract<DeliveryEvent, "job.completed" | "job.failed">): SQL {
+  const people = sql`
+        union all select s.channel, s.target from ${notificationSettings} s where s.owner_id = moved.owner_id and s.is_on`;
+  return sql`, owed as (
+      insert into ${deliveries} (id, job_id, owner_id, channel, target, event)
+      select gen_random_uuid(), moved.id, moved.owner_id, receiver.channel, receiver.target, ${event}::text
+      from moved, lateral (
+        select 'webhook' as channel, e.id::text as target from ${webhookEndpoints} e
+          where e.owner_id = moved.owner_id and e.is_enabled and e.url is not null
+        union all select 'webhook', w.url from ${jobWebhooks} w where w.job_id = moved.id${event === "job.completed" ? people : sql``}
+      ) receiver
+      where moved.status = ${event === "job.completed" ? "completed" : "failed"}
+      on conflict do nothing
+    )`;
+}
+
+/** The right to send a delivery once, given by `acquire`; `markDelivered` and `release` check it. */
+export interface HeldDelivery extends OwedDelivery {
+  readonly token: string;
+  /** Number of this attempt since the delivery was made or last ordered by a person, from 1. */
+  readonly attemptOfRound: number;
+}
+
+/** The lock of a process that died is taken over when it is older than this; a send ends long before. */
+function staleSince({ config }: Pick<Services, "config">): SQL {
+  return sql`clock_timestamp() - ${config.timing.deliveryLockMs} * interval '1 millisecond'`;
+}
+
+const isOpen = sql`delivered_at is null and failed_at is null`;
+
+/**
+ * Takes the lock of a due delivery with one statement and the database's clock, so that exactly one of several processes
+ * sends; null for the others. The attempt is noted with it.
+ */
+export async function acquire(services: Services, id: string): Promise<HeldDelivery | null> {
+  const token = randomUUID();
+  const [row] = await services.db.execute<Record<string, unknown>>(sql`
+    with held as (
+      update ${deliveries} set delivering_at = clock_timestamp(), lock_token = ${token}, attempts = attempts + 1
+      where id = ${id} and ${isOpen} and next_attempt_at <= clock_timestamp()
+        and (delivering_at is null or delivering_at < ${staleSince(services)})
+      returning *
+    ), noted as (
+      insert into ${deliveryAttempts} (delivery_id, number) select id, attempts from held
+    )
+    select id, job_id as "jobId", owner_id as "ownerId", channel, target, event, attempts as attempt,
+      attempts - ordered_at as "attemptOfRound" from held`);
+  // Safe: the columns are named as the members, with the types of the schema.
+  return row ? ({ ...row, token } as unknown as HeldDelivery) : null;
+}
+
+/** Where a delivery stands for a process that did not get its lock. */
+export async function readStanding(
+  { db }: Services,
+  id: string,
+): Promise<{ jobId: string | null; standing: "already_delivered" | "delivering" | "ended" }> {
+  const [row] = await db.select().from(deliveries).where(eq(deliveries.id, id));
+  const jobId = row?.jobId ?? null;
+  if (row?.deliveredAt) return { jobId, standing: "already_delivered" };
+  return { jobId, standing: row && row.failedAt === null ? "delivering" : "ended" };
+}
+
+/** Records that the receiver has it. False when the lock was taken over: another process may have sent it as well. */
+export async function markDelivered(
+  { db }: Services,
+  { id, token, attempt }: HeldDelivery,
+  externalId: string | null,
+): Promise<boolean> {
+  const rows = await db.execute(sql`
+    with marked as (
+      update ${deliveries} set delivered_at = clock_timestamp(), delivering_at = null, lock_token = null,
+        external_id = ${externalId}, last_error = null
+      where id = ${id} and lock_token = ${token} returning id
+    ), ended as (
+      update ${deliveryAttempts} set ended_at = clock_timestamp(), is_delivered = true
+      where delivery_id in (select id from marked) and number = ${attempt}
+    )
+    select id from marked`);
+  return rows.length > 0;
+}
+
+export interface FailedAttempt {
+  readonly error: string;
+  readonly status: number | null;
+  /** Wait before the next attempt; null: there is none. */
+  readonly waitMs: number | null;
+}
+
+/** Gives the lock back after a failed send, so that the next attempt can win it. False when it was taken over. */
+export async function release(
+  { db }: Services,
+  { id, token, attempt }: HeldDelivery,
+  { error, status, waitMs }: FailedAttempt,
+): Promise<boolean> {
+  const next =
+    waitMs === null
+      ? sql`failed_at = clock_timestamp()`
+      : sql`next_attempt_at = clock_timestamp() + ${waitMs}::float8 * interval '1 millisecond'`;
+  const rows = await db.execute(sql`
+    with released as (
+      update ${deliveries} set delivering_at = null, lock_token = null, last_error = ${error}, ${next}
+      where id = ${id} and lock_token = ${token} returning id
+    ), ended as (
+      update ${deliveryAttempts} set ended_at = clock_timestamp(), error = ${error}, status = ${status}
+      where delivery_id in (select id from released) and number = ${attempt}
+    )
+    select id from released`);
+  return rows.length > 0;
+}
+
+/** What a process has under way, by target and by owner. */
+export type BusyKeys = ReadonlyMap<string, number>;
+
+/** A delivery that may be sent; `acquire` decides whether it still is. */
+export interface DueDelivery {
+  readonly id: string;
+  readonly targetKey: string;
+  readonly ownerKey: string;
+}
+
+type DueRow = Record<"id" | "channel" | "target" | "ownerId", string>;
+
+const toDue = ({ id, channel, target, ownerId }: DueRow): DueDelivery => ({
+  id,
+  targetKey: `${channel} ${target}`,
+  ownerKey: `owner ${ownerId}`,
+});
+
+export interface FindDueInput {
+  readonly limit: number;
+  readonly perTarget: number;
+  readonly perOwner: number;
+  readonly busy: BusyKeys;
+}
+
+/** Due deliveries, oldest first: few of one target and of one owner, none of those that have enough under way. */
+export async function findDue(services: Services, input: FindDueInput): Promise<DueDelivery[]> {
+  const { limit, perTarget, perOwner, busy } = input;
+  const full = [...busy].filter(([key, count]) => count >= (key.startsWith("owner ") ? perOwner : perTarget));
+  const keys = full.map(([key]) => key);
+  const rows = await services.db.execute<DueRow>(sql`
+    select id, channel, target, owner_id as "ownerId" from (
+      select *, row_number() over (partition by owner_id order by next_attempt_at, id) as place_of_owner from (
+        select id, channel, target, owner_id, next_attempt_at,
+          row_number() over (partition by channel, target order by next_attempt_at, id) as place_of_target
+        from ${deliveries}
+        where ${isOpen} and next_attempt_at <= clock_timestamp()
+          and (delivering_at is null or delivering_at < ${staleSince(services)})
+          ${keys.length > 0 ? sql`and channel || ' ' || target not in ${keys} and 'owner ' || owner_id not in ${keys}` : sql``}
+      ) due where place_of_target <= ${perTarget}
+    ) due where place_of_owner <= ${perOwner} order by next_attempt_at, id limit ${limit}`);
+  return rows.map(toDue);
+}
+
+/** The deliveries of a job that are not delivered, by its own id or by the provider's. */
+export async function findOwedOf(
+  { db }: Services,
+  ref: { readonly jobId: string } | { readonly externalId: string },
+): Promise<DueDelivery[]> {
+  const { providerAttempts } = schema;
+  const ofJob =
+    "jobId" in ref
+      ? sql`= ${ref.jobId}::uuid`
+      : sql`in (select job_id from ${providerAttempts} where external_id = ${ref.externalId})`;
+  const rows = await db.execute<DueRow>(sql`
+    select id, channel, target, owner_id as "ownerId" from ${deliveries}
+    where ${isOpen} and job_id ${ofJob} order by created_at, id`);
+  return rows.map(toDue);
+}
+
+/**
+ * Has a delivery be sent again, also one that was delivered; the receiver knows it by the same id. Throws `not_found`, and
+ * `conflict` while it is being sent.
+ */
+export async function redeliver(
+  services: Services,
+  { id, ownerId }: { id: string; ownerId: string | null },
+): Promise<void> {
+  if (!isId(id)) throw new AppError("not_found");
+  const own = sql`id = ${id} ${ownerId === null ? sql`` : sql`and owner_id = ${ownerId}`}`;
+  const rows = await services.db.execute(sql`
+    update ${deliveries} set delivered_at = null, failed_at = null, delivering_at = null, lock_token = null,
+      ordered_at = attempts, next_attempt_at = clock_timestamp()
+    where ${own} and (delivering_at is null or delivering_at < ${staleSince(services)}) returning id`);
+  if (rows.length > 0) return;
+  const found = await services.db.execute(sql`select from ${deliveries} where ${own}`);
+  throw new AppError(
+    found.length > 0 ? "conflict" : "not_found",
+    found.length > 0 ? "It is being sent at the moment." : undefined,
+  );
+}

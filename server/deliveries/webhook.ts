@@ -1,0 +1,153 @@
+import { createHmac } from "node:crypto";
+import { and, eq } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError, isAppError, safeFetch } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
+import { type MessageJob, readMessageJob } from "./message.ts";
+
+const { webhookEndpoints } = schema;
+
+/** The longest wait for one receiver's answer. */
+const answerMs = 20_000;
+/** The body of an answer has no meaning and is not kept. */
+const maxAnswerBytes = 64 * 1024;
+const secretPrefix = "whsec_";
+
+/** Webhooks after the Standard Webhooks specification: signed, without redirects, to public addresses only. */
+export const webhookChannel: Channel = {
+  name: "webhook",
+  async send(services, delivery, signal) {
+    const receiver = await findReceiver(services, delivery);
+    const body = JSON.stringify(await bodyOf(services, delivery));
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const signature = signatureOf({ id: delivery.id, timestamp, body }, receiver.secrets);
+    const answer = await safeFetch(receiver.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "webhook-id": delivery.id,
+        "webhook-timestamp": String(timestamp),
+        ...(signature === "" ? {} : { "webhook-signature": signature }),
+      },
+      body,
+      signal,
+      timeoutMs: answerMs,
+      maxBytes: maxAnswerBytes,
+      maxRedirects: 0,
+      allowPrivate: services.env.ALLOWED_PRIVATE_HOSTS,
+    }).catch((error: unknown) => statusOfLargeAnswer(error));
+    judge(answer);
+    return { externalId: null };
+  },
+};
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** An answer with a large body is an answer all the same. Throws the other errors, in words for the owner. */
+function statusOfLargeAnswer(error: unknown): Answered {
+  if (isAppError(error) && error.code === "url_too_large") {
+    const status = error.details?.["status"];
+    if (typeof status === "number") return { status, headers: {} };
+  }
+  if (isAppError(error) && error.code === "url_refused")
+    throw new DeliveryError("refused", error.message, { cause: error });
+  if (isAppError(error)) throw new DeliveryError("retry", error.message, { cause: error });
+  throw error;
+}
+
+const gone = 410;
+
+function judge({ status, headers }: Answered): void {
+  if (status >= 200 && status < 300) return;
+  if (status === gone) throw new DeliveryError("gone", "The receiver answered that it is gone.", { status });
+  const why = status >= 300 && status < 400 ? "a redirect, which is not followed" : `status ${status}`;
+  throw new DeliveryError("retry", `The receiver answered with ${why}.`, {
+    status,
+    retryAfterMs: readRetryAfter(headers["retry-after"]),
+  });
+}
+
+/** Seconds or a date, as RFC 9110 has it; null for anything else. */
+function readRetryAfter(value: string | undefined): number | null {
+  if (value === undefined) return null;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - Date.now());
+}
+
+interface Receiver {
+  readonly url: string;
+  readonly secrets: readonly string[];
+}
+
+/** The endpoint of a delivery; or the address that the job named, for which the owner may have a secret as well. */
+async function findReceiver({ db }: Services, { target, ownerId }: OwedDelivery): Promise<Receiver> {
+  const rows = await db.select().from(webhookEndpoints).where(eq(webhookEndpoints.ownerId, ownerId));
+  if (target.includes("://")) {
+    const signing = rows.find(({ url }) => url === null);
+    return { url: target, secrets: signing ? activeSecrets(signing) : [] };
+  }
+  const endpoint = rows.find(({ id }) => id === target);
+  if (!endpoint?.url) throw new DeliveryError("gone", "The endpoint was deleted.");
+  if (!endpoint.isEnabled) throw new DeliveryError("refused", "The endpoint is disabled.");
+  return { url: endpoint.url, secrets: activeSecrets(endpoint) };
+}
+
+type EndpointRow = typeof webhookEndpoints.$inferSelect;
+
+function activeSecrets({ secret, previousSecret, previousUntil }: EndpointRow): string[] {
+  const hasPrevious = previousSecret !== null && previousUntil !== null && previousUntil > new Date();
+  return hasPrevious ? [secret, previousSecret] : [secret];
+}
+
+export interface SignedContent {
+  readonly id: string;
+  /** Seconds of this attempt. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/** One signature per secret, separated by blanks; empty without a secret. */
+export function signatureOf({ id, timestamp, body }: SignedContent, secrets: readonly string[]): string {
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+    return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+  });
+  return signatures.join(" ");
+}
+
+/** The secret in the form of the specification. */
+export function toSecret(key: Buffer): string {
+  return `${secretPrefix}${key.toString("base64")}`;
+}
+
+/** The JSON that receivers get; docs/delivery.md describes it. */
+interface WebhookBody {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Omit<MessageJob, "title"> | { readonly endpointId: string };
+}
+
+async function bodyOf(services: Services, delivery: OwedDelivery): Promise<WebhookBody> {
+  const { event: type, jobId, target } = delivery;
+  if (jobId === null) return { type, timestamp: new Date().toISOString(), data: { endpointId: target } };
+  const { title: _title, ...job } = await readMessageJob(services, delivery);
+  return { type, timestamp: job.endedAt ?? job.createdAt, data: job };
+}
+
+/** The enabled endpoint of an owner. Throws `not_found`, and `conflict` for one that gets nothing. */
+export async function requireTestable(
+  { db }: Services,
+  { ownerId, id }: { ownerId: string; id: string },
+): Promise<void> {
+  const [row] = await db
+    .select()
+    .from(webhookEndpoints)
+    .where(and(eq(webhookEndpoints.id, id), eq(webhookEndpoints.ownerId, ownerId)));
+  if (!row) throw new AppError("not_found");
+  if (row.url === null || !row.isEnabled) throw new AppError("conflict", "The endpoint is not enabled.");
+}

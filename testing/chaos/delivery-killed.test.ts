@@ -1,0 +1,84 @@
+import { sql } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { schema } from "@atelier/server/db";
+import { waitUntil } from "../../scripts/process/tools.ts";
+import { addEndpoint, oweCompleted, readDelivery, startWebhookReceiver } from "../deliveries/index.ts";
+import { openScene, realTimeMs, type Scene } from "./scene.ts";
+
+const options = { config: "shortDeliveries" } as const;
+type OnFinished = Parameters<typeof openScene>[0];
+
+/** A scene with a receiver of webhooks. */
+async function open(onFinished: OnFinished) {
+  const receiver = await startWebhookReceiver();
+  onFinished(() => receiver.close());
+  const scene = await openScene(onFinished, { env: { ALLOWED_PRIVATE_HOSTS: "127.0.0.1" } });
+  await addEndpoint(scene.services, scene.owner, `${receiver.url}/hook`);
+  return { scene, receiver };
+}
+
+async function untilDelivered({ services }: Scene, jobId: string): Promise<void> {
+  const isReached = await waitUntil(
+    async () => (await readDelivery(services, jobId)).deliveredAt !== null,
+    20_000,
+  );
+  expect(isReached).toBe(true);
+}
+
+test.concurrent(
+  "F8 C4 a worker killed before the send: another one takes the lock over and sends once",
+  { timeout: realTimeMs },
+  async ({ onTestFinished }) => {
+    const { scene, receiver } = await open(onTestFinished);
+    const { db } = scene.services;
+    const jobId = await oweCompleted(scene.services, scene.owner);
+    // The holder of the lock has to read the endpoint before it can send, and waits for this transaction.
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`lock table ${schema.webhookEndpoints} in access exclusive mode`);
+      const doomed = await scene.startWorker({ ...options, name: "doomed" });
+      await doomed.waitFor(/POLL_LOCK_WIN/);
+      await doomed.kill9();
+    });
+    const { id, deliveringAt } = await readDelivery(scene.services, jobId);
+    expect(deliveringAt).not.toBeNull();
+    expect(receiver.countOf(id)).toBe(0);
+    await scene.startWorker({ ...options, name: "other" });
+    await untilDelivered(scene, jobId);
+    expect(receiver.countOf(id)).toBe(1);
+    expect((await readDelivery(scene.services, jobId)).attempts).toBe(2);
+  },
+);
+
+test.concurrent(
+  "F8 C4 a worker killed between the send and the record: the message comes again, with the same id",
+  { timeout: realTimeMs },
+  async ({ onTestFinished }) => {
+    const { scene, receiver } = await open(onTestFinished);
+    const jobId = await oweCompleted(scene.services, scene.owner);
+    receiver.inject("/hook", [{ kind: "hold" }]);
+    const doomed = await scene.startWorker({ ...options, name: "doomed" });
+    const { id } = await readDelivery(scene.services, jobId);
+    expect(await waitUntil(async () => receiver.countOf(id) === 1, 20_000)).toBe(true);
+    await doomed.kill9();
+    await scene.startWorker({ ...options, name: "other" });
+    await untilDelivered(scene, jobId);
+    expect(receiver.countOf(id)).toBe(2);
+  },
+);
+
+test.concurrent(
+  "F8 C3 a worker killed after the record: nothing is sent again",
+  { timeout: realTimeMs },
+  async ({ onTestFinished }) => {
+    const { scene, receiver } = await open(onTestFinished);
+    const jobId = await oweCompleted(scene.services, scene.owner);
+    const doomed = await scene.startWorker({ ...options, name: "doomed" });
+    await doomed.waitFor(/MARK_DELIVERED/);
+    await doomed.kill9();
+    await scene.startWorker({ ...options, name: "other" });
+    const { id } = await readDelivery(scene.services, jobId);
+    const later = await oweCompleted(scene.services, scene.owner);
+    await untilDelivered(scene, later);
+    expect(receiver.countOf(id)).toBe(1);
+  },
+);

@@ -1,0 +1,58 @@
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { SMTPServer } from "smtp-server";
+
+export interface ReceivedMail {
+  readonly to: readonly string[];
+  /** With its headers; lines that were broken for the way are whole again. */
+  readonly raw: string;
+}
+
+export interface MailServer {
+  /** For `SMTP_URL`. */
+  readonly url: string;
+  readonly received: readonly ReceivedMail[];
+  /** The next message is answered so. */
+  refuseNext(code: number, message: string): void;
+  close(): Promise<void>;
+}
+
+export interface MailServerOptions {
+  readonly user?: string;
+  readonly password?: string;
+}
+
+/** Starts a mail server without TLS that keeps all messages. With a user it asks for the password. */
+export async function startMailServer({ user, password }: MailServerOptions = {}): Promise<MailServer> {
+  const received: ReceivedMail[] = [];
+  const refusals: Error[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ["STARTTLS", ...(user === undefined ? ["AUTH"] : [])],
+    authOptional: user === undefined,
+    allowInsecureAuth: true,
+    onAuth: (auth, _session, callback) =>
+      auth.username === user && auth.password === password
+        ? callback(null, { user })
+        : callback(new Error("wrong password")),
+    onData(stream, session, callback) {
+      void text(stream).then((raw) => {
+        const refusal = refusals.shift();
+        if (refusal) return callback(refusal);
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        received.push({ to, raw: raw.replaceAll("=\r\n", "") });
+        return callback(null);
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  const { port } = server.server.address() as AddressInfo;
+  const login = user === undefined ? "" : `${user}:${password}@`;
+  return {
+    url: `smtp://${login}127.0.0.1:${port}`,
+    received,
+    refuseNext(code, message) {
+      refusals.push(Object.assign(new Error(message), { responseCode: code }));
+    },
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Channel,
+  deliver,
+  type DueDelivery,
+  emailChannel,
+  findDue,
+  findOwedOf,
+  offersEmail,
+  onJobsEnded,
+  type Via,
+  webhookChannel,
+} from "@atelier/server/deliveries";
+import type { Env } from "@atelier/server/platform";
+import type { Services } from "@atelier/server/services";
+import { type Loop, startLoop } from "./loop.ts";
+
+/** How many sends of one process may be under way: of one target, of one owner, in all. One slow receiver fills few of them. */
+const limits = { perTarget: 2, perOwner: 6, inAll: 30 };
+const pollMs = 1_000;
+/** How long the sends under way may take when the process stops; those that end later are sent again. */
+const stopMs = 10_000;
+
+/** The channels that this process can use. */
+export function channelsOf(env: Env): readonly Channel[] {
+  return [webhookChannel, ...(offersEmail(env) ? [emailChannel] : [])];
+}
+
+/**
+ * Sends what is due: at once when a job ends in this process, else within a second. Several workers may do so on one
+ * database, since each delivery has a lock.
+ */
+export function startDeliveries(
+  services: Services,
+  channels: readonly Channel[] = channelsOf(services.env),
+): Pick<Loop, "stop"> {
+  const sends = createSends(services, channels);
+  let isStopped = false;
+  const loop = startLoop(services.log, "deliveries", async () => {
+    const { free, busy } = sends.room();
+    if (free === 0) return pollMs;
+    for (const due of await findDue(services, { ...limits, limit: free, busy })) sends.begin(due, "poll");
+    return pollMs;
+  });
+  sends.onEnd(() => loop.wake());
+  const owed = new Set<Promise<void>>();
+  const sendOf = async (jobId: string) => {
+    const found = await findOwedOf(services, { jobId });
+    if (!isStopped) for (const due of found) sends.begin(due, "callback");
+  };
+  const close = onJobsEnded(services, (jobIds) => {
+    for (const jobId of jobIds) {
+      const finding = sendOf(jobId).catch((error: unknown) => {
+        services.log.warn({ err: error, jobId }, "deliveries of a job not read, the poll finds them");
+      });
+      owed.add(finding);
+      void finding.finally(() => owed.delete(finding));
+    }
+  });
+  return {
+    async stop() {
+      close();
+      await Promise.all(owed);
+      isStopped = true;
+      await loop.stop();
+      await sends.stop();
+    },
+  };
+}
+
+interface Sends {
+  /** Starts a send unless its target, its owner or the process has enough under way. */
+  begin(due: DueDelivery, via: Via): void;
+  room(): { readonly free: number; readonly busy: ReadonlyMap<string, number> };
+  onEnd(listener: () => void): void;
+  stop(): Promise<void>;
+}
+
+function createSends(services: Services, channels: readonly Channel[]): Sends {
+  const stopped = new AbortController();
+  const byId = new Map<string, Promise<void>>();
+  const busy = new Map<string, number>();
+  let listener = () => undefined as void;
+  const countOf = (key: string) => busy.get(key) ?? 0;
+  const add = (key: string, change: number) => {
+    const count = countOf(key) + change;
+    if (count === 0) busy.delete(key);
+    else busy.set(key, count);
+  };
+  const send = async ({ id }: DueDelivery, via: Via) => {
+    try {
+      await deliver(services, { id, via, channels, signal: stopped.signal });
+    } catch (error) {
+      services.log.error({ err: error, deliveryId: id }, "the outcome of a delivery could not be recorded");
+    }
+  };
+  return {
+    begin(due, via) {
+      const { id, targetKey, ownerKey } = due;
+      if (byId.has(id) || byId.size >= limits.inAll) return;
+      if (countOf(targetKey) >= limits.perTarget || countOf(ownerKey) >= limits.perOwner) return;
+      add(targetKey, 1);
+      add(ownerKey, 1);
+      const sending = send(due, via).finally(() => {
+        byId.delete(id);
+        add(targetKey, -1);
+        add(ownerKey, -1);
+        listener();
+      });
+      byId.set(id, sending);
+    },
+    room: () => ({ free: limits.inAll - byId.size, busy }),
+    onEnd(next) {
+      listener = next;
+    },
+    async stop() {
+      listener = () => undefined;
+      const all = Promise.all(byId.values());
+      const waited = new AbortController();
+      await Promise.race([all, sleep(stopMs, null, { signal: waited.signal }).catch(() => null)]);
+      waited.abort();
+      stopped.abort(new Error("the process stops"));
+      await all;
+    },
+  };
+}
