@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { nearCaps, ownOnly, withOwnOnly } from "./cloud.ts";
 
-test("E9 a warning comes from 80 % of a cap on, for the day and for the month", () => {
+test("a warning comes from 80 % of a cap on, for the day and for the month", () => {
   const caps = { dailyUsd: 5, monthlyUsd: 50 };
   expect(nearCaps({ dayUsd: 3.99, monthUsd: 39.99, ...caps })).toEqual([]);
   expect(nearCaps({ dayUsd: 4, monthUsd: 10, ...caps })).toEqual([
@@ -14,7 +14,7 @@ test("E9 a warning comes from 80 % of a cap on, for the day and for the month", 
   expect(nearCaps({ dayUsd: 900, monthUsd: 900, dailyUsd: null, monthlyUsd: null })).toEqual([]);
 });
 
-test("E7 a request says that only own machines may run it while the user chose that", () => {
+test("a request says that only own machines may run it while the user chose that", () => {
   const request = { kind: "text_to_image", inputs: {}, params: { prompt: "a boat" } } as const;
   expect(withOwnOnly(request)).toBe(request);
   ownOnly.set(true);

@@ -16,7 +16,7 @@ const provider: Parameters<typeof stateOf>[0] = {
   monthUsd: 0,
 };
 
-test("E8 the state of a provider names the first reason why it takes no job", () => {
+test("E9 the state of a provider names the first reason why it takes no job", () => {
   expect(stateOf(provider)).toBe("ready");
   expect(stateOf({ ...provider, active: 4 })).toBe("full");
   expect(stateOf({ ...provider, inLastMinute: 20 })).toBe("full");

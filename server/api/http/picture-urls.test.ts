@@ -88,7 +88,7 @@ const inputOf = async (jobId: string) => {
   return link?.imageId;
 };
 
-test("A6 a picture at an address is stored like an upload, once for the same bytes", async () => {
+test("A4 a picture at an address is stored like an upload, once for the same bytes", async () => {
   const image = { url: `${origin}/coffee.png?size=1` };
   const first = await post({ image });
   expect(first).toMatchObject({ status: 202 });
@@ -100,7 +100,7 @@ test("A6 a picture at an address is stored like an upload, once for the same byt
   expect(await inputOf(second.id)).toBe(stored?.id);
 });
 
-test("A6 a repeated request with the same addresses is the same one and fetches nothing", async () => {
+test("A4 a repeated request with the same addresses is the same one and fetches nothing", async () => {
   pictures.set("/changing", await readSample("coffee.png"));
   const inputs = { image: { url: `${origin}/changing` } };
   const first = await post(inputs, { key: "one" });
@@ -139,7 +139,7 @@ test("S4 an address that must not be fetched is refused, also after a redirect",
   expect(asked).toEqual(["/elsewhere"]);
 });
 
-test("A6 what cannot be fetched, or is no picture, has an error that names it", async () => {
+test("A4 what cannot be fetched, or is no picture, has an error that names it", async () => {
   const cases = [
     ["/missing", 422, "url_unreachable"],
     ["/text", 415, "upload_unsupported"],
@@ -153,7 +153,7 @@ test("A6 what cannot be fetched, or is no picture, has an error that names it", 
   }
 });
 
-test("A6 nothing is fetched for a request that is wrong, and nothing is kept of one that is refused", async () => {
+test("A4 nothing is fetched for a request that is wrong, and nothing is kept of one that is refused", async () => {
   const image = { url: `${origin}/coffee.png?size=1` };
   const params = { params: { scale: 3 } };
   for (const inputs of [
