@@ -11,6 +11,7 @@ import { Segmented } from "../ui/fields.tsx";
 import { AccountSection, GuestSection, SpaceSection } from "./account.tsx";
 import { ApiKeysSection } from "./api-keys.tsx";
 import { CloudSection } from "./cloud.tsx";
+import { EmailSection, WebhooksSection } from "./deliveries.tsx";
 import { DataSection } from "./data.tsx";
 import { SettingsSection } from "./section.tsx";
 
@@ -125,6 +126,8 @@ export function Settings() {
       </SettingsSection>
       {account ? <CloudSection /> : null}
       {account ? <ApiKeysSection /> : null}
+      {account ? <WebhooksSection /> : null}
+      {account ? <EmailSection /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
         <ShortcutTable />
