@@ -35,6 +35,7 @@ import {
 } from "../../nodes/index.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { deleteUser, maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "../../users/index.ts";
+import { adminDeliveriesRouter } from "./deliveries.ts";
 import { t } from "./init.ts";
 import { adminAction, adminProcedure } from "./procedures.ts";
 
@@ -152,4 +153,5 @@ export const adminRouter = t.router({
   invitations: adminInvitationsRouter,
   nodes: adminNodesRouter,
   jobs: adminJobsRouter,
+  deliveries: adminDeliveriesRouter,
 });

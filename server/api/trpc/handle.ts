@@ -2,6 +2,7 @@ import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { Services } from "../../services.ts";
 import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
+import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
 import { createContext, t } from "./init.ts";
 import { jobsRouter } from "./jobs.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, workflowsRouter } from "./library.ts";
@@ -10,8 +11,11 @@ export const appRouter = t.router({
   account: accountRouter,
   admin: adminRouter,
   apiKeys: apiKeysRouter,
+  deliveries: deliveriesRouter,
   images: imagesRouter,
   jobs: jobsRouter,
+  notifications: notificationsRouter,
+  webhooks: webhooksRouter,
   workflows: workflowsRouter,
 });
 
