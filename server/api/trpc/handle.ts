@@ -3,6 +3,7 @@ import type { Services } from "../../services.ts";
 import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
+import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
 import { createContext, t } from "./init.ts";
 import { jobsRouter } from "./jobs.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, workflowsRouter } from "./library.ts";
@@ -12,8 +13,11 @@ export const appRouter = t.router({
   admin: adminRouter,
   apiKeys: apiKeysRouter,
   cloud: cloudRouter,
+  deliveries: deliveriesRouter,
   images: imagesRouter,
   jobs: jobsRouter,
+  notifications: notificationsRouter,
+  webhooks: webhooksRouter,
   workflows: workflowsRouter,
 });
 
