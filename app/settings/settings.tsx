@@ -110,6 +110,18 @@ function UserPlaceholder() {
   return <div className="h-72" aria-busy />;
 }
 
+/** What only an account has. */
+function AccountTools() {
+  return (
+    <>
+      <CloudSection />
+      <ApiKeysSection />
+      <WebhooksSection />
+      <EmailSection />
+    </>
+  );
+}
+
 export function Settings() {
   const t = useTranslations("settings");
   const me = useMe();
@@ -124,10 +136,7 @@ export function Settings() {
       <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
         <ThemeChoice />
       </SettingsSection>
-      {account ? <CloudSection /> : null}
-      {account ? <ApiKeysSection /> : null}
-      {account ? <WebhooksSection /> : null}
-      {account ? <EmailSection /> : null}
+      {account ? <AccountTools /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
         <ShortcutTable />

@@ -62,6 +62,6 @@ export async function readMessageJob(services: Services, { jobId }: OwedDelivery
 }
 
 /** An address for readers outside; without APP_URL the path alone, since the address of the studio is unknown then. */
-export function linkTo({ env }: Pick<Services, "env">, path: string): string {
+function linkTo({ env }: Pick<Services, "env">, path: string): string {
   return env.APP_URL ? new URL(path, env.APP_URL).href : path;
 }

@@ -25,10 +25,29 @@ function useSearch() {
   };
 }
 
-/** The admin's search of deliveries of all users. */
-export function Deliveries() {
+function Filters() {
   const t = useTranslations("admin.deliveries");
   const d = useTranslations("deliveries");
+  return (
+    <div className="flex flex-wrap gap-2">
+      <TextFilter name="query" label={t("search")} placeholder={t("searchHint")} isSearch />
+      <SelectFilter
+        name="state"
+        label={t("state")}
+        options={states.map((value) => ({ value, label: d(`states.${value}`) }))}
+      />
+      <SelectFilter
+        name="channel"
+        label={t("channel")}
+        options={channels.map((value) => ({ value, label: d(`channels.${value}`) }))}
+      />
+    </div>
+  );
+}
+
+/** The admin's search of deliveries of all users, read again every five seconds. */
+export function Deliveries() {
+  const t = useTranslations("admin.deliveries");
   const search = useSearch();
   const query = useInfiniteQuery({
     queryKey: ["deliveries", "admin", search],
@@ -42,25 +61,16 @@ export function Deliveries() {
   const items = query.data?.pages.flatMap((page) => page.items);
   return (
     <div className="flex flex-col gap-6">
-      <div className="flex flex-wrap gap-2">
-        <TextFilter name="query" label={t("search")} placeholder={t("searchHint")} isSearch />
-        <SelectFilter
-          name="state"
-          label={t("state")}
-          options={states.map((value) => ({ value, label: d(`states.${value}`) }))}
-        />
-        <SelectFilter
-          name="channel"
-          label={t("channel")}
-          options={channels.map((value) => ({ value, label: d(`channels.${value}`) }))}
-        />
-      </div>
+      <Filters />
       {items === undefined && query.error !== null ? (
         <LoadFailed error={query.error} onRetry={() => retryLoad(query)} />
       ) : null}
       {items === undefined && query.error === null ? <Loading /> : null}
       {items?.length === 0 ? <EmptyState title={t("none")} text={t("noneText")} /> : null}
-      {items && items.length > 0 ? <DeliveryList label={t("list")} items={items} isAdmin /> : null}
+      {items && items.length > 0 ? (
+        // A row opens to the history of its attempts.
+        <DeliveryList label={t("list")} items={items} isAdmin />
+      ) : null}
       {query.hasNextPage ? (
         <Button className="self-start" disabled={query.isFetching} onClick={() => void query.fetchNextPage()}>
           {t("more")}
