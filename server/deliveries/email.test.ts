@@ -155,9 +155,8 @@ test("C2 a mail server that is away is tried again, and without one the channel 
 test("S9 the password of the mail server and the codes are not in the log", () => {
   const logged = lines.join("\n");
   expect(logged).toContain("MARK_DELIVERED");
-  for (const { raw } of mail.received) {
-    const code = codeIn(raw);
-    if (code !== "") expect(logged).not.toContain(`"${code}"`);
-  }
+  const codes = mail.received.map(({ raw }) => codeIn(raw)).filter((code) => code !== "");
+  expect(codes.length).toBeGreaterThan(3);
+  for (const code of codes) expect(logged).not.toContain(`"${code}"`);
   expect(logged).not.toContain(password);
 });

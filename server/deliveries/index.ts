@@ -18,7 +18,7 @@
  * database's. No secret and no query of an address gets into logs and answers. Nothing of jobs' rules is known here.
  */
 export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
-export { deliver, type DeliverAnswer, type Via } from "./deliver.ts";
+export { deliver, type Via } from "./deliver.ts";
 export { emailChannel, offersEmail } from "./email.ts";
 export {
   createEndpoint,

@@ -34,14 +34,16 @@ export async function startMailServer({ user, password }: MailServerOptions = {}
       auth.username === user && auth.password === password
         ? callback(null, { user })
         : callback(new Error("wrong password")),
-    onData(stream, session, callback) {
-      void text(stream).then((raw) => {
+    onData(stream, session, answer) {
+      const take = async () => {
+        const raw = await text(stream);
         const refusal = refusals.shift();
-        if (refusal) return callback(refusal);
+        if (refusal) return refusal;
         const to = session.envelope.rcptTo.map(({ address }) => address);
         received.push({ to, raw: raw.replaceAll("=\r\n", "") });
-        return callback(null);
-      });
+        return null;
+      };
+      void take().then(answer, answer);
     },
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
