@@ -30,7 +30,7 @@ export {
   rotateSecret,
   testEndpoint,
 } from "./endpoints.ts";
-export { type DueDelivery, findDue, findOwedOf, owe, redeliver } from "./ledger.ts";
+export { type DueDelivery, findDue, findOwedOf, owe, oweOnce, redeliver } from "./ledger.ts";
 export {
   type AttemptView,
   type DeliveryState,
@@ -43,7 +43,7 @@ export {
   searchDeliveries,
   searchDeliveriesSchema,
 } from "./log.ts";
-export { linkTo, type MessageJob, readMessageJob } from "./message.ts";
+export { linkTo, type MessageJob, readMessageJob, titleOfKind } from "./message.ts";
 export {
   confirmEmail,
   type NotificationView,

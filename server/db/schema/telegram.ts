@@ -14,9 +14,10 @@ import { users } from "./accounts.ts";
 import { jobs } from "./jobs.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
-const createdAt = at("created_at")
-  .notNull()
-  .default(sql`clock_timestamp()`);
+const createdAt = () =>
+  at("created_at")
+    .notNull()
+    .default(sql`clock_timestamp()`);
 
 /** The private chat of an account; each has one of the other at most. */
 export const telegramLinks = pgTable("telegram_links", {
@@ -27,7 +28,7 @@ export const telegramLinks = pgTable("telegram_links", {
   chatId: text("chat_id").notNull().unique(),
   /** The person's name in Telegram when the chat was linked. */
   name: text("name").notNull(),
-  createdAt,
+  createdAt: createdAt(),
 });
 
 /** A one-time code of a deep link. */
@@ -43,7 +44,7 @@ export const telegramCodes = pgTable(
     /** The chat that opened the link and has not confirmed it yet; no other chat can use the code from then on. */
     chatId: text("chat_id"),
     expiresAt: at("expires_at").notNull(),
-    createdAt,
+    createdAt: createdAt(),
   },
   (table) => [index("telegram_codes_user").on(table.userId)],
 );
@@ -72,7 +73,7 @@ export const telegramRequests = pgTable(
     asksAt: at("asks_at"),
     /** Set when a job was made of it, or it was given up. */
     endedAt: at("ended_at"),
-    createdAt,
+    createdAt: createdAt(),
   },
   (table) => [
     index("telegram_requests_user").on(table.userId),
@@ -121,7 +122,7 @@ export const telegramUpdates = pgTable(
     updateId: bigint("update_id", { mode: "number" }).notNull(),
     tries: integer("tries").notNull().default(1),
     doneAt: at("done_at"),
-    createdAt,
+    createdAt: createdAt(),
   },
   (table) => [
     primaryKey({ columns: [table.botId, table.updateId] }),
