@@ -22,7 +22,6 @@ import {
 } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { sweepTempFolders, tempFolderMs } from "@atelier/server/storage";
-import { pruneTelegram } from "@atelier/server/telegram";
 import { purgeDeleted } from "@atelier/server/users";
 import type { Workflow } from "@atelier/server/workflows";
 import type { ConsumeInput, Consumers } from "./claims.ts";
@@ -227,7 +226,6 @@ export function startLoops(services: Services, input: LoopsInput): Loop[] {
   const tidying = startLoop(services.log, "tidy", async () => {
     await tidy(services);
     await pruneDeliveries(services);
-    await pruneTelegram(services);
     await purgeDeleted(services);
     await rollUp(services);
     return tidyMs;

@@ -13,6 +13,7 @@ import { ApiKeysSection } from "./api-keys.tsx";
 import { CloudSection } from "./cloud.tsx";
 import { DataSection } from "./data.tsx";
 import { SettingsSection } from "./section.tsx";
+import { TelegramSection } from "./telegram.tsx";
 
 function StateIcon({ available, waits }: { readonly available: boolean; readonly waits: boolean }) {
   if (!available) return <CircleSlash className="size-4 shrink-0 text-quiet" aria-hidden />;
@@ -124,6 +125,7 @@ export function Settings() {
         <ThemeChoice />
       </SettingsSection>
       {account ? <CloudSection /> : null}
+      {account ? <TelegramSection /> : null}
       {account ? <ApiKeysSection /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>

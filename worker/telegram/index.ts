@@ -11,9 +11,9 @@
  *
  * Terms are those of server/telegram. Not here: rules of jobs (`submit` decides as it does for the website) and SQL.
  */
-import { createPoller, telegramOf } from "@atelier/server/telegram";
+import { createPoller, pruneTelegram, telegramOf } from "@atelier/server/telegram";
 import type { Services } from "@atelier/server/services";
-import type { Loop } from "../loop.ts";
+import { type Loop, startLoop } from "../loop.ts";
 import { createBot } from "./bot.ts";
 import { startPolling } from "./poll.ts";
 import { startProgress } from "./progress.ts";
@@ -28,6 +28,7 @@ export interface TelegramTiming {
 }
 
 const usual: TelegramTiming = { leaseMs: 15_000, waitSeconds: 8, editMs: 3_000 };
+const tidyMs = 3_600_000;
 
 /** Starts the bot; null when the studio has none. */
 export function startTelegram(services: Services, timing = usual): Pick<Loop, "stop"> | null {
@@ -37,9 +38,14 @@ export function startTelegram(services: Services, timing = usual): Pick<Loop, "s
   const bot = createBot(services, telegram, stopped.signal);
   const polling = startPolling(bot, createPoller(telegram.botId, timing.leaseMs), timing.waitSeconds);
   const progress = startProgress(bot, { isActive: polling.isHeld, editMs: timing.editMs });
+  const tidying = startLoop(services.log, "telegram tidying", async () => {
+    if (polling.isHeld()) await pruneTelegram(services);
+    return tidyMs;
+  });
   return {
     async stop() {
       stopped.abort(new Error("the process stops"));
+      await tidying.stop();
       await progress.stop();
       await polling.stop();
     },

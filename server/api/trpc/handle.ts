@@ -5,7 +5,7 @@ import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { createContext, t } from "./init.ts";
 import { jobsRouter } from "./jobs.ts";
-import { accountRouter, apiKeysRouter, imagesRouter, workflowsRouter } from "./library.ts";
+import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
 
 export const appRouter = t.router({
   account: accountRouter,
@@ -14,6 +14,7 @@ export const appRouter = t.router({
   cloud: cloudRouter,
   images: imagesRouter,
   jobs: jobsRouter,
+  telegram: telegramRouter,
   workflows: workflowsRouter,
 });
 
