@@ -14,10 +14,11 @@ import { SettingsSection } from "./section.tsx";
 interface LinkedProps {
   readonly name: string;
   readonly linkedAt: string;
+  readonly onUnlinked: () => void;
 }
 
 /** The linked chat; unlinking asks first, because it drops what is still to be sent there. */
-function LinkedChat({ name, linkedAt }: LinkedProps) {
+function LinkedChat({ name, linkedAt, onUnlinked }: LinkedProps) {
   const t = useTranslations("telegram");
   const format = useFormatter();
   const queries = useQueryClient();
@@ -27,6 +28,7 @@ function LinkedChat({ name, linkedAt }: LinkedProps) {
     mutationFn: () => api.telegram.unlink.mutate(),
     onSuccess: () => {
       toastDone(t("unlinked"));
+      onUnlinked();
       return queries.invalidateQueries({ queryKey: keys.telegram });
     },
     onError,
@@ -113,25 +115,17 @@ export function TelegramSection() {
     queryFn: () => api.telegram.state.query(),
     refetchInterval: ({ state }) => (link !== null && !state.data?.link ? lookMs : false),
   });
-  if (data?.isOffered === false) return null;
+  // Most studios have no bot, so nothing is shown before it is known.
+  if (data === undefined ? error === null : !data.isOffered) return null;
   return (
     <SettingsSection id="telegram" title={t("title")} text={t("text")}>
       {data === undefined ? (
-        <Waiting error={error} onRetry={() => void refetch()} />
+        <LoadFailed error={error} onRetry={() => void refetch()} />
       ) : data.link ? (
-        <LinkedChat {...data.link} />
+        <LinkedChat {...data.link} onUnlinked={() => setLink(null)} />
       ) : (
         <LinkForm link={link} onLink={setLink} />
       )}
     </SettingsSection>
   );
-}
-
-interface WaitingProps {
-  readonly error: Error | null;
-  readonly onRetry: () => void;
-}
-
-function Waiting({ error, onRetry }: WaitingProps) {
-  return error === null ? <div className="h-10" aria-busy /> : <LoadFailed error={error} onRetry={onRetry} />;
 }
