@@ -11,7 +11,7 @@ import {
   checkText,
   Refusal,
 } from "./rules.ts";
-import { createPeople, type Person, type ShownMessage } from "./people.ts";
+import { type Chat, createPeople, type Person, type ShownMessage } from "./people.ts";
 
 /**
  * What goes wrong with the next calls of a method: `lost`: it is done, and the connection is cut before the answer; `hang`:
