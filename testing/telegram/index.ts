@@ -1,3 +1,4 @@
 /** A simulated server of Telegram's Bot API with people who write to the bot; for tests and for trying it by hand. */
 export { type BotApi, startBotApi } from "./bot-api.ts";
 export { until } from "./rules.ts";
+export { codeOf, jobsOf, linkOwner, photo, startJob } from "./scene.ts";
