@@ -12,6 +12,7 @@ import {
   webhookChannel,
 } from "@atelier/server/deliveries";
 import type { Env } from "@atelier/server/platform";
+import { telegramChannel } from "@atelier/server/telegram";
 import type { Services } from "@atelier/server/services";
 import { type Loop, startLoop } from "./loop.ts";
 
@@ -23,7 +24,11 @@ const stopMs = 10_000;
 
 /** The channels that this process can use. */
 function channelsOf(env: Env): readonly Channel[] {
-  return [webhookChannel, ...(offersEmail(env) ? [emailChannel] : [])];
+  return [
+    webhookChannel,
+    ...(offersEmail(env) ? [emailChannel] : []),
+    ...(env.TELEGRAM_BOT_TOKEN === undefined ? [] : [telegramChannel]),
+  ];
 }
 
 /**

@@ -20,7 +20,7 @@
  *   consumers                   claims.ts: bells of the offered queues; local jobs can start from here on
  *   pool.start(), not awaited   servers/: reads the sources, probes each server
  *   loops                       duties.ts: cancel requests, lost nodes, sweep, requests of admins, orphaned prompts;
- *                               deliver.ts: webhooks and messages about ended jobs
+ *                               deliver.ts: webhooks and messages about ended jobs; telegram/: the bot
  *   a server answers            the pool changes -> live-offer.ts computes a new offer -> `followNode` in duties.ts joins
  *                               the new queues, stores the offer with the node and dispatches the jobs that waited for it
  *

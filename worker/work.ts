@@ -20,6 +20,7 @@ import { startFollowing } from "./cloud/follow.ts";
 import type { Providers } from "./cloud/submit.ts";
 import { cloudOfferOf, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
+import { startTelegram } from "./telegram/index.ts";
 import { createReadiness, startReadinessWatch } from "./readiness.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
@@ -70,12 +71,14 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const consumers = consume(services, consumeInput);
   consumers.setActive(readiness.isReady());
   void pool.start();
+  const telegram = startTelegram(services);
   const loops = [
     ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
     ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers)] : []),
     startDeliveries(services),
+    ...(telegram ? [telegram] : []),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),
     startAwaiting(services, pool),

@@ -18,6 +18,7 @@ export const keys = {
   cloudSpend: ["cloud", "spend"],
   jobAttempts: (id: string) => ["cloud", "attempts", id],
   apiKeys: ["api-keys"],
+  telegram: ["telegram"],
   images: ["images"],
   imageLists: ["images", "list"],
   imageList: (filters: object) => ["images", "list", filters],

@@ -14,6 +14,7 @@ import { CloudSection } from "./cloud.tsx";
 import { EmailSection, WebhooksSection } from "./deliveries.tsx";
 import { DataSection } from "./data.tsx";
 import { SettingsSection } from "./section.tsx";
+import { TelegramSection } from "./telegram.tsx";
 
 function StateIcon({ available, waits }: { readonly available: boolean; readonly waits: boolean }) {
   if (!available) return <CircleSlash className="size-4 shrink-0 text-quiet" aria-hidden />;
@@ -115,6 +116,7 @@ function AccountTools() {
   return (
     <>
       <CloudSection />
+      <TelegramSection />
       <ApiKeysSection />
       <WebhooksSection />
       <EmailSection />

@@ -212,6 +212,10 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "sessions",
     // A guest spends nothing.
     "spending_caps",
+    // A guest links no chat.
+    "telegram_codes",
+    "telegram_links",
+    "telegram_requests",
     "webhook_endpoints",
   ]);
 });

@@ -55,5 +55,8 @@ export const userTables: Readonly<Record<string, UserTable>> = {
     inExport: "rows",
     secrets: ["code_hash"],
   },
+  telegram_links: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  telegram_codes: { column: "user_id", onDelete: "removed", inExport: "rows", secrets: ["code_hash"] },
+  telegram_requests: { column: "user_id", onDelete: "removed", inExport: "rows" },
   server_drains: { column: "requested_by", onDelete: "unnamed", inExport: "rows" },
 };

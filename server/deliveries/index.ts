@@ -17,7 +17,7 @@
  * message after `deliveryLockMs`, since no receiver can be asked. A send ends within `deliverySendMs`. All times are the
  * database's. No secret and no query of an address gets into logs and answers. Nothing of jobs' rules is known here.
  */
-export type { Channel } from "./channel.ts";
+export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
 export { deliver, type Via } from "./deliver.ts";
 export { emailChannel, offersEmail } from "./email.ts";
 export {
@@ -29,7 +29,7 @@ export {
   rotateSecret,
   testEndpoint,
 } from "./endpoints.ts";
-export { type DueDelivery, findDue, findOwedOf, owe, redeliver } from "./ledger.ts";
+export { type DueDelivery, findDue, findOwedOf, owe, oweOnce, redeliver } from "./ledger.ts";
 export {
   listDeliveries,
   listDeliveriesSchema,
@@ -38,6 +38,7 @@ export {
   searchDeliveries,
   searchDeliveriesSchema,
 } from "./log.ts";
+export { linkTo, type MessageJob, readMessageJob, titleOfKind } from "./message.ts";
 export { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
 export { noteEnded, onJobsEnded } from "./wake.ts";
 export { webhookChannel } from "./webhook.ts";

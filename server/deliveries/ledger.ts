@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { eq, type SQL, sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
-import { AppError, isId } from "../platform/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
+import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent, OwedDelivery } from "./channel.ts";
 
@@ -26,6 +26,17 @@ export function owe(event: Extract<DeliveryEvent, "job.completed" | "job.failed"
       where moved.status = ${event === "job.completed" ? "completed" : "failed"}
       on conflict do nothing
     )`;
+}
+
+/** Owes a receiver that asked for this job; nothing when it is owed already. */
+export async function oweOnce(
+  db: Db | Tx,
+  owed: Pick<OwedDelivery, "ownerId" | "channel" | "target" | "event"> & { readonly jobId: string },
+): Promise<void> {
+  await db
+    .insert(deliveries)
+    .values({ id: newId(), ...owed })
+    .onConflictDoNothing();
 }
 
 /** The right to send a delivery once, given by `acquire`; `markDelivered` and `release` check it. */

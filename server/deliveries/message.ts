@@ -33,6 +33,11 @@ const titles: Readonly<Record<JobKind, string>> = {
   segment: "Select by click",
 };
 
+/** Name of a kind of jobs in messages. */
+export function titleOfKind(kind: JobKind): string {
+  return titles[kind];
+}
+
 /** The job of a delivery. Throws a `DeliveryError` when it was removed. */
 export async function readMessageJob(services: Services, { jobId }: OwedDelivery): Promise<MessageJob> {
   const { jobs, jobOutputs } = schema;
@@ -62,6 +67,6 @@ export async function readMessageJob(services: Services, { jobId }: OwedDelivery
 }
 
 /** An address for readers outside; without APP_URL the path alone, since the address of the studio is unknown then. */
-function linkTo({ env }: Pick<Services, "env">, path: string): string {
+export function linkTo({ env }: Pick<Services, "env">, path: string): string {
   return env.APP_URL ? new URL(path, env.APP_URL).href : path;
 }

@@ -23,8 +23,13 @@ export async function readNotifications(services: Services, ownerId: string): Pr
     .select()
     .from(notificationSettings)
     .where(eq(notificationSettings.ownerId, ownerId));
+  // A chat is confirmed where it is linked, in server/telegram: without a row there is none.
+  const chat = services.env.TELEGRAM_BOT_TOKEN && rows.find(({ channel }) => channel === "telegram");
+  const telegram = chat
+    ? [{ channel: "telegram", isOn: chat.isOn, target: chat.target, isWaitingForCode: false } as const]
+    : [];
   const row = rows.find(({ channel }) => channel === "email");
-  if (!offersEmail(services.env)) return [];
+  if (!offersEmail(services.env)) return telegram;
   const isWaitingForCode = row?.codeHash != null && row.codeUntil !== null && row.codeUntil > new Date();
   const isConfirmed = row !== undefined && row.codeHash === null;
   return [
@@ -34,6 +39,7 @@ export async function readNotifications(services: Services, ownerId: string): Pr
       target: isConfirmed ? row.target : null,
       isWaitingForCode,
     },
+    ...telegram,
   ];
 }
 

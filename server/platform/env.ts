@@ -45,6 +45,17 @@ const bearerToken = z
 
 const downloads = ["stream", "link"] as const;
 
+/** As BotFather gives it: the bot's number, a colon, the secret. */
+const telegramToken = z
+  .string()
+  .trim()
+  .regex(/^\d{1,20}:[\w-]{20,100}$/, "must be a token of BotFather like 123456:ABC-DEF");
+const telegramName = z
+  .string()
+  .trim()
+  .transform((name) => name.replace(/^@/, ""))
+  .refine((name) => /^\w{3,64}$/.test(name), "must be the name of a bot like my_studio_bot");
+
 /** Key, address and webhook secret of each provider. */
 const providerNamesInEnv = {
   REPLICATE_API_KEY: list.default([]),
@@ -105,6 +116,12 @@ const envSchema = z.object({
   /** Mail server and sender of e-mail about completed jobs; without them none is sent. */
   SMTP_URL: smtpUrl.optional(),
   SMTP_FROM: mailbox.optional(),
+  /** The bot that delivers results and takes jobs; without a token there is none. */
+  TELEGRAM_BOT_TOKEN: telegramToken.optional(),
+  /** Any server with the Bot API. */
+  TELEGRAM_API_ROOT: webUrl.transform((url) => url.replace(/\/+$/, "")).default("https://api.telegram.org"),
+  /** Saves asking Telegram for it. */
+  TELEGRAM_BOT_NAME: telegramName.optional(),
   /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
   /** Answers programs that were written for the old job server, for IOPaint and for Lama Cleaner at their own paths. */
@@ -160,6 +177,7 @@ const pairs = [
   ["S3_PUBLIC_ENDPOINT", "S3_BUCKET"],
   ["SMTP_URL", "SMTP_FROM"],
   ["SMTP_FROM", "SMTP_URL"],
+  ["TELEGRAM_BOT_NAME", "TELEGRAM_BOT_TOKEN"],
 ] as const;
 
 /** What the web as a function needs: its processes share nothing else, and none of them lasts. */

@@ -386,6 +386,16 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     fixture.services.db
       .insert(schema.notificationSettings)
       .values({ ownerId, channel: "telegram", target: "chat" }),
+  telegram_links: (userId) =>
+    fixture.services.db.insert(schema.telegramLinks).values({ userId, chatId: newId(), name: "Ann" }),
+  telegram_codes: (userId) =>
+    fixture.services.db
+      .insert(schema.telegramCodes)
+      .values({ id: newId(), userId, codeHash: newId(), expiresAt: new Date() }),
+  telegram_requests: (userId) =>
+    fixture.services.db
+      .insert(schema.telegramRequests)
+      .values({ id: newId(), userId, chatId: "1", photos: [] }),
   consents: (ownerId) =>
     fixture.services.db
       .insert(schema.consents)

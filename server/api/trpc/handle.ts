@@ -6,7 +6,7 @@ import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
 import { createContext, t } from "./init.ts";
 import { jobsRouter } from "./jobs.ts";
-import { accountRouter, apiKeysRouter, imagesRouter, workflowsRouter } from "./library.ts";
+import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
 
 export const appRouter = t.router({
   account: accountRouter,
@@ -17,6 +17,7 @@ export const appRouter = t.router({
   images: imagesRouter,
   jobs: jobsRouter,
   notifications: notificationsRouter,
+  telegram: telegramRouter,
   webhooks: webhooksRouter,
   workflows: workflowsRouter,
 });

@@ -19,6 +19,7 @@ import {
 } from "../../images/index.ts";
 import { AppError, lineOfText } from "../../platform/index.ts";
 import { offeredModels, offeredWorkflows } from "../../scheduling/index.ts";
+import { createLink, readTelegramState, unlink } from "../../telegram/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
 import { t } from "./init.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
@@ -63,6 +64,16 @@ export const apiKeysRouter = t.router({
     await revokeApiKey(ctx.services, { userId: ctx.caller.userId, id: input.id });
     return { id: input.id };
   }),
+});
+
+/** The chat at Telegram that the caller's account is linked to. */
+export const telegramRouter = t.router({
+  state: accountProcedure.query(({ ctx }) => readTelegramState(ctx.services, ctx.caller.userId)),
+  /** A deep link that links the chat which opens it, once. */
+  createLink: accountProcedure.mutation(({ ctx }) => createLink(ctx.services, ctx.caller.userId)),
+  unlink: accountProcedure.mutation(async ({ ctx }) => ({
+    wasLinked: await unlink(ctx.services, ctx.caller.userId),
+  })),
 });
 
 export const workflowsRouter = t.router({

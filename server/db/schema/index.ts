@@ -9,3 +9,4 @@ export * from "./nodes.ts";
 export * from "./providers.ts";
 export * from "./safety.ts";
 export * from "./studio.ts";
+export * from "./telegram.ts";

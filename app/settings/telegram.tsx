@@ -1,0 +1,131 @@
+"use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useFormatter, useTranslations } from "next-intl";
+import { useState } from "react";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { keys } from "../client/queries.ts";
+import { LoadFailed } from "../frame/providers.tsx";
+import { Button, buttonStyle } from "../ui/button.tsx";
+import { Dialog } from "../ui/overlays.tsx";
+import { toastDone } from "../ui/toasts.tsx";
+import { SettingsSection } from "./section.tsx";
+
+interface LinkedProps {
+  readonly name: string;
+  readonly linkedAt: string;
+  readonly onUnlinked: () => void;
+}
+
+/** The linked chat; unlinking asks first, because it drops what is still to be sent there. */
+function LinkedChat({ name, linkedAt, onUnlinked }: LinkedProps) {
+  const t = useTranslations("telegram");
+  const format = useFormatter();
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const [isAsking, setAsking] = useState(false);
+  const unlink = useMutation({
+    mutationFn: () => api.telegram.unlink.mutate(),
+    onSuccess: () => {
+      toastDone(t("unlinked"));
+      onUnlinked();
+      return queries.invalidateQueries({ queryKey: keys.telegram });
+    },
+    onError,
+  });
+  const day = format.dateTime(new Date(linkedAt), { dateStyle: "medium" });
+  return (
+    <div className="flex max-w-[640px] flex-wrap items-center justify-between gap-4">
+      <p className="min-w-0 text-sm">{t("linked", { name, day })}</p>
+      <Button size="small" look="danger" disabled={unlink.isPending} onClick={() => setAsking(true)}>
+        {t("unlink")}
+      </Button>
+      <Dialog open={isAsking} onOpenChange={setAsking} title={t("unlinkQuestion", { name })}>
+        <p className="text-sm text-quiet">{t("unlinkText")}</p>
+        <div className="mt-6 flex flex-wrap justify-end gap-2">
+          <Button look="quiet" onClick={() => setAsking(false)}>
+            {t("unlinkCancel")}
+          </Button>
+          <Button
+            look="danger"
+            onClick={() => {
+              setAsking(false);
+              unlink.mutate();
+            }}
+          >
+            {t("unlinkConfirm")}
+          </Button>
+        </div>
+      </Dialog>
+    </div>
+  );
+}
+
+interface DeepLink {
+  readonly url: string;
+  readonly expiresAt: string;
+}
+
+interface LinkFormProps {
+  readonly link: DeepLink | null;
+  readonly onLink: (link: DeepLink) => void;
+}
+
+function LinkForm({ link, onLink }: LinkFormProps) {
+  const t = useTranslations("telegram");
+  const format = useFormatter();
+  const onError = useFailureToast();
+  const make = useMutation({
+    mutationFn: () => api.telegram.createLink.mutate(),
+    onSuccess: onLink,
+    onError,
+  });
+  return (
+    <div className="flex max-w-[420px] flex-col items-start gap-4">
+      {link === null ? (
+        <p className="text-sm text-quiet">{t("notLinked")}</p>
+      ) : (
+        <p role="status" className="text-sm">
+          {t("opened", { time: format.dateTime(new Date(link.expiresAt), { timeStyle: "short" }) })}
+        </p>
+      )}
+      <div className="flex flex-wrap gap-2">
+        {link === null ? null : (
+          <a href={link.url} target="_blank" rel="noreferrer" className={buttonStyle("primary")}>
+            {t("open")}
+          </a>
+        )}
+        <Button disabled={make.isPending} onClick={() => make.mutate()}>
+          {link === null ? t("make") : t("again")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** How often the page looks whether the chat was confirmed, while a link is open. */
+const lookMs = 3_000;
+
+/** The link to a chat with the studio's bot; nothing where the studio has none. */
+export function TelegramSection() {
+  const t = useTranslations("telegram");
+  const [link, setLink] = useState<DeepLink | null>(null);
+  const { data, error, refetch } = useQuery({
+    queryKey: keys.telegram,
+    queryFn: () => api.telegram.state.query(),
+    refetchInterval: ({ state }) => (link !== null && !state.data?.link ? lookMs : false),
+  });
+  // Most studios have no bot, so nothing is shown before it is known.
+  if (data === undefined ? error === null : !data.isOffered) return null;
+  return (
+    <SettingsSection id="telegram" title={t("title")} text={t("text")}>
+      {data === undefined ? (
+        <LoadFailed error={error} onRetry={() => void refetch()} />
+      ) : data.link ? (
+        <LinkedChat {...data.link} onUnlinked={() => setLink(null)} />
+      ) : (
+        <LinkForm link={link} onLink={setLink} />
+      )}
+    </SettingsSection>
+  );
+}

@@ -1,0 +1,178 @@
+import { and, eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "@atelier/server/db";
+import { addJob, addNode, readJob } from "@atelier/testing/jobs";
+import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
+import { type BotApi, linkOwner, startBotApi, startJob } from "@atelier/testing/telegram";
+import { deliver, readNotifications } from "../deliveries/index.ts";
+import type { Services } from "../services.ts";
+import { telegramChannel } from "./channel.ts";
+import { readTelegramState, unlink } from "./links.ts";
+
+const { deliveries } = schema;
+const { log, lines } = captureLog();
+
+let api: BotApi;
+let opened: TestServices;
+let services: Services;
+beforeAll(async () => {
+  api = await startBotApi();
+  opened = await createTestServices({ log, env: { ...api.env, APP_URL: "https://studio.example.test" } });
+  ({ services } = opened);
+  await addNode(services, { slots: 50 });
+});
+afterAll(async () => {
+  await opened.close();
+  await api.close();
+});
+
+type Picture = Parameters<Awaited<ReturnType<typeof startJob>>["end"]>[0];
+
+/** A person whose account has a completed job with this picture. */
+async function complete(picture?: Picture) {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  const jobId = await addJob(services, { owner });
+  await (await startJob(services, jobId)).end(picture);
+  const send = async () => {
+    // Whatever wait the last failure asked for is over.
+    await services.db
+      .update(deliveries)
+      .set({ nextAttemptAt: sql`now()` })
+      .where(own);
+    const { id } = await row();
+    const { signal } = new AbortController();
+    return deliver(services, { id, via: "callback", channels: [telegramChannel], signal });
+  };
+  const own = and(eq(deliveries.jobId, jobId), eq(deliveries.channel, "telegram"));
+  const row = async () => {
+    const [found] = await services.db.select().from(deliveries).where(own);
+    if (!found) throw new Error("nothing is owed");
+    return found;
+  };
+  return { person, owner, jobId, send, row };
+}
+
+test("C2 a result is sent as a photo with its name and link, and the message's id is recorded", async () => {
+  const { person, jobId, send, row } = await complete();
+  expect(await send()).toBe("delivered");
+  expect(person.messages).toMatchObject([{ kind: "photo", fileName: "atelier.png" }]);
+  expect(person.messages[0]?.text).toBe(`Upscale is done.\nhttps://studio.example.test/jobs/${jobId}`);
+  expect((await row()).externalId).toBe(String(person.messages[0]?.id));
+  expect(await send()).toBe("already_delivered");
+  expect(person.messages).toHaveLength(1);
+});
+
+test("C2 what Telegram would spoil or refuse as a photo is sent as a file: transparency, long sides, over 10 MB", async () => {
+  const pictures = [
+    { channels: 4 },
+    { width: 2_100, height: 90 },
+    { width: 2_000, height: 1_800, isNoise: true },
+  ] as const;
+  for (const picture of pictures) {
+    const { person, send } = await complete(picture);
+    expect(await send()).toBe("delivered");
+    expect(person.messages.map(({ kind }) => kind)).toEqual(["document"]);
+  }
+});
+
+test("C2 a photo that Telegram refuses for its size follows as a file, in the same attempt", async () => {
+  const { person, send, row } = await complete();
+  api.inject("sendPhoto", { kind: "refuse", status: 400, text: "Bad Request: IMAGE_PROCESS_FAILED" });
+  expect(await send()).toBe("delivered");
+  expect(person.messages.map(({ kind }) => kind)).toEqual(["document"]);
+  expect((await row()).attempts).toBe(1);
+});
+
+test("C2 429 waits as long as Telegram says and is tried again", async () => {
+  const { person, send, row } = await complete();
+  api.slowDown(person.chatId, 600_000);
+  expect(await send()).toBe("retry");
+  const { nextAttemptAt, createdAt, lastError } = await row();
+  expect(nextAttemptAt.getTime() - createdAt.getTime()).toBeGreaterThan(590_000);
+  expect(lastError).toBe("Telegram asked to wait.");
+  api.slowDown(person.chatId, 0);
+  expect(await send()).toBe("delivered");
+  expect(person.messages).toHaveLength(1);
+});
+
+test("C2 a blocked bot, an unknown chat and a deactivated account end the link and all that is owed", async () => {
+  const refusals = [
+    [403, "Forbidden: bot was blocked by the user"],
+    [403, "Forbidden: user is deactivated"],
+    [400, "Bad Request: chat not found"],
+  ] as const;
+  for (const [status, text] of refusals) {
+    const { owner, send, row } = await complete();
+    api.inject("sendPhoto", { kind: "refuse", status, text });
+    expect(await send()).toBe("failed");
+    expect((await row()).lastError).toContain("cannot be written to");
+    expect((await readTelegramState(services, owner.userId)).link).toBeNull();
+    expect(await readNotifications(services, owner.userId)).toEqual([]);
+  }
+});
+
+test("C2 a chat with a new id is sent to there, and the link has it from then on", async () => {
+  const { person, owner, send, row } = await complete();
+  const to = person.chatId + 1_000_000;
+  api.migrate(person.chatId, to);
+  expect(await send()).toBe("delivered");
+  expect(person.messages).toMatchObject([{ kind: "photo", chatId: to }]);
+  expect((await row()).target).toBe(String(to));
+  expect(await readNotifications(services, owner.userId)).toMatchObject([{ target: String(to), isOn: true }]);
+});
+
+test("C2 without an answer the message is sent again, since it cannot be asked whether it arrived", async () => {
+  const { person, send, row } = await complete();
+  api.inject("sendPhoto", { kind: "lost" });
+  expect(await send()).toBe("retry");
+  expect((await row()).lastError).toBe("Telegram gave no answer; the message may have arrived.");
+  expect(await send()).toBe("delivered");
+  expect(person.messages).toHaveLength(2);
+});
+
+test("C2 a refused token and a failing server are tried again, another refusal is final", async () => {
+  const { send } = await complete();
+  api.inject("sendPhoto", { kind: "refuse", status: 401, text: "Unauthorized" });
+  expect(await send()).toBe("retry");
+  api.inject("sendPhoto", { kind: "refuse", status: 502, text: "Bad Gateway" });
+  expect(await send()).toBe("retry");
+  api.inject("sendPhoto", { kind: "refuse", status: 400, text: "Bad Request: something else" });
+  expect(await send()).toBe("failed");
+});
+
+test("C4 a send that hangs ends with the process, and the delivery is open again", async () => {
+  const { person, row } = await complete();
+  api.inject("sendPhoto", { kind: "hang" });
+  const stopped = new AbortController();
+  const { id } = await row();
+  const before = api.calls.length;
+  const sent = deliver(services, { id, via: "poll", channels: [telegramChannel], signal: stopped.signal });
+  await expect.poll(() => api.calls.slice(before)).toEqual(["sendPhoto"]);
+  stopped.abort(new Error("the process stops"));
+  expect(await sent).toBe("retry");
+  expect((await row()).deliveringAt).toBeNull();
+  expect(person.messages).toEqual([]);
+});
+
+test("S9 nothing is sent to a chat that is no longer linked", async () => {
+  const { person, owner, send, row, jobId } = await complete();
+  await unlink(services, owner.userId);
+  expect(await send()).toBe("ended");
+  expect((await row()).lastError).toBe("The chat is no longer linked.");
+  expect(person.messages.every(({ kind }) => kind === "text")).toBe(true);
+  expect((await readJob(services, jobId)).status).toBe("completed");
+});
+
+test("S9 the token is in no row and no line of the log, also after errors of the network", async () => {
+  const { send } = await complete();
+  api.inject("sendPhoto", { kind: "lost" });
+  await send();
+  const rows = await services.db.execute(sql`
+    select d.last_error, a.error from ${deliveries} d join ${schema.deliveryAttempts} a on a.delivery_id = d.id`);
+  expect(lines.join("\n")).toContain("delivery failed");
+  for (const text of [lines.join("\n"), JSON.stringify(rows)]) {
+    expect(text).not.toContain("simulated-token-canary");
+    expect(text).not.toContain("/bot7000000001");
+  }
+});

@@ -1,0 +1,280 @@
+import { createHash, randomBytes } from "node:crypto";
+import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
+import { schema, type Tx } from "../db/index.ts";
+import { AppError, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { telegramOf } from "./client.ts";
+import { TelegramError } from "./errors.ts";
+
+const { deliveries, notificationSettings, telegramCodes, telegramLinks, telegramRequests, users } = schema;
+
+const codeBytes = 16;
+const codeMinutes = 15;
+const nameMs = 10_000;
+const noticeMs = 20_000;
+
+const hashOf = (code: string) => createHash("sha256").update(code).digest("hex");
+
+/** The settings' view of the bot. Times are ISO 8601, UTC. */
+export interface TelegramState {
+  /** Whether this studio has a bot. */
+  readonly isOffered: boolean;
+  readonly link: { readonly name: string; readonly linkedAt: string } | null;
+}
+
+export async function readTelegramState({ db, env }: Services, userId: string): Promise<TelegramState> {
+  const [row] = await db.select().from(telegramLinks).where(eq(telegramLinks.userId, userId));
+  return {
+    isOffered: env.TELEGRAM_BOT_TOKEN !== undefined,
+    link: row ? { name: row.name, linkedAt: row.createdAt.toISOString() } : null,
+  };
+}
+
+export interface DeepLink {
+  readonly url: string;
+  readonly expiresAt: string;
+}
+
+/**
+ * A deep link to the bot that links the chat which opens it, once, after a confirmation there; links made before end.
+ * Throws `conflict` without a bot, `internal` when its name cannot be asked for.
+ */
+export async function createLink(services: Services, userId: string): Promise<DeepLink> {
+  const name = await readBotName(services);
+  const code = randomBytes(codeBytes).toString("base64url");
+  const codeHash = hashOf(code);
+  const expiresAt = await services.db.transaction(async (tx) => {
+    await tx.delete(telegramCodes).where(eq(telegramCodes.userId, userId));
+    const [row] = await tx
+      .insert(telegramCodes)
+      .values({
+        id: newId(),
+        userId,
+        codeHash,
+        expiresAt: sql`clock_timestamp() + ${codeMinutes} * interval '1 minute'`,
+      })
+      .returning({ expiresAt: telegramCodes.expiresAt });
+    return row?.expiresAt ?? new Date();
+  });
+  return { url: `https://t.me/${name}?start=${code}`, expiresAt: expiresAt.toISOString() };
+}
+
+async function readBotName({ env, log }: Services): Promise<string> {
+  const telegram = telegramOf(env);
+  if (!telegram) throw new AppError("conflict", "This studio has no Telegram bot.");
+  try {
+    return await telegram.getName(AbortSignal.timeout(nameMs));
+  } catch (error) {
+    log.warn({ err: error }, "the name of the bot could not be read");
+    throw new AppError("internal", "Telegram does not answer at the moment. Try again later.", {
+      cause: error,
+    });
+  }
+}
+
+/** What the bot asks a chat that opened a deep link. */
+export interface LinkQuestion {
+  readonly codeId: string;
+  /** Name and address of the account, so that nobody links a chat to the account of somebody else unknowingly. */
+  readonly account: string;
+}
+
+/** The question for a code; null when it is wrong, too old, or another chat has used it. Asking again changes nothing. */
+export async function openCode(
+  { db }: Services,
+  { code, chatId }: { readonly code: string; readonly chatId: string },
+): Promise<LinkQuestion | null> {
+  const [row] = await db
+    .update(telegramCodes)
+    .set({ chatId })
+    .where(
+      and(
+        eq(telegramCodes.codeHash, hashOf(code)),
+        sql`${telegramCodes.expiresAt} > clock_timestamp()`,
+        or(isNull(telegramCodes.chatId), eq(telegramCodes.chatId, chatId)),
+      ),
+    )
+    .returning({ codeId: telegramCodes.id, userId: telegramCodes.userId });
+  if (!row) return null;
+  const [user] = await db.select().from(users).where(eq(users.id, row.userId));
+  if (!user) return null;
+  const name = user.name.trim();
+  return {
+    codeId: row.codeId,
+    account: name && name !== user.email ? `${name} (${user.email})` : user.email,
+  };
+}
+
+export interface ConfirmInput {
+  readonly codeId: string;
+  readonly chatId: string;
+  /** The person's name in Telegram. */
+  readonly name: string;
+}
+
+/**
+ * Links the chat that opened the code, and turns its notifications on. A link that the chat or the account had before is
+ * replaced. False when the code is too old or was used.
+ */
+export async function confirmLink(
+  services: Services,
+  { codeId, chatId, name }: ConfirmInput,
+): Promise<boolean> {
+  const replaced = await services.db.transaction(async (tx) => {
+    const [code] = await tx
+      .delete(telegramCodes)
+      .where(
+        and(
+          eq(telegramCodes.id, codeId),
+          eq(telegramCodes.chatId, chatId),
+          sql`${telegramCodes.expiresAt} > clock_timestamp()`,
+        ),
+      )
+      .returning({ userId: telegramCodes.userId });
+    if (!code) return null;
+    const { userId } = code;
+    // Two accounts that confirm in the same chat at once take turns here.
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('telegram chat'), hashtext(${chatId}))`);
+    const others = await tx
+      .select()
+      .from(telegramLinks)
+      .where(or(eq(telegramLinks.chatId, chatId), eq(telegramLinks.userId, userId)));
+    for (const other of others) await removeLink(tx, other);
+    await tx.insert(telegramLinks).values({ userId, chatId, name });
+    await tx
+      .insert(notificationSettings)
+      .values({ ownerId: userId, channel: "telegram", target: chatId, isOn: true })
+      .onConflictDoUpdate({
+        target: [notificationSettings.ownerId, notificationSettings.channel],
+        set: { target: chatId, isOn: true, updatedAt: sql`now()` },
+      });
+    return others.filter((other) => other.chatId !== chatId).map((other) => other.chatId);
+  });
+  for (const old of replaced ?? [])
+    notify(services, old, "This chat is no longer linked: another one took its place.");
+  return replaced !== null;
+}
+
+/** Gives up a code that the chat opened. */
+export async function refuseLink(
+  { db }: Services,
+  { codeId, chatId }: { readonly codeId: string; readonly chatId: string },
+): Promise<void> {
+  await db.delete(telegramCodes).where(and(eq(telegramCodes.id, codeId), eq(telegramCodes.chatId, chatId)));
+}
+
+/** Ends the link of an account and tells the chat; false when there was none. */
+export async function unlink(services: Services, userId: string): Promise<boolean> {
+  const gone = await unlinkWhere(services, eq(telegramLinks.userId, userId));
+  await services.db.delete(telegramCodes).where(eq(telegramCodes.userId, userId));
+  if (gone)
+    notify(
+      services,
+      gone.chatId,
+      "This chat is no longer linked: it was ended in the settings of the studio.",
+    );
+  return gone !== null;
+}
+
+/** Ends the link of a chat; false when there was none. */
+export async function unlinkChat(services: Services, chatId: string): Promise<boolean> {
+  return (await unlinkWhere(services, eq(telegramLinks.chatId, chatId))) !== null;
+}
+
+async function unlinkWhere(
+  { db }: Services,
+  where: ReturnType<typeof eq>,
+): Promise<typeof telegramLinks.$inferSelect | null> {
+  return db.transaction(async (tx) => {
+    const [link] = await tx.select().from(telegramLinks).where(where).for("update");
+    if (link) await removeLink(tx, link);
+    return link ?? null;
+  });
+}
+
+/** With what is still owed to the chat and what was being asked there. */
+async function removeLink(
+  tx: Tx,
+  { userId, chatId }: { readonly userId: string; readonly chatId: string },
+): Promise<void> {
+  await tx
+    .delete(telegramLinks)
+    .where(and(eq(telegramLinks.userId, userId), eq(telegramLinks.chatId, chatId)));
+  await tx.delete(telegramRequests).where(eq(telegramRequests.chatId, chatId));
+  await tx.execute(sql`delete from ${schema.telegramJobs} where chat_id = ${chatId}`);
+  await tx
+    .delete(notificationSettings)
+    .where(and(eq(notificationSettings.ownerId, userId), eq(notificationSettings.channel, "telegram")));
+  await tx.execute(sql`
+    update ${deliveries} set failed_at = clock_timestamp(), last_error = 'The chat is no longer linked.'
+    where owner_id = ${userId} and channel = 'telegram' and target = ${chatId}
+      and delivered_at is null and failed_at is null and delivering_at is null`);
+}
+
+/** A message that nothing depends on. */
+function notify({ env, log, later }: Services, chatId: string, text: string): void {
+  const telegram = telegramOf(env);
+  if (!telegram) return;
+  const sent = telegram.sendText({ chatId, text }, AbortSignal.timeout(noticeMs)).catch((error: unknown) => {
+    const kind = error instanceof TelegramError ? error.kind : "unknown";
+    log.info({ kind }, "a notice was not delivered by Telegram");
+  });
+  later(sent.then(() => undefined));
+}
+
+/** The account of a chat, as the one who submits. */
+export interface LinkedUser {
+  readonly userId: string;
+  readonly isGuest: false;
+  readonly isAdmin: boolean;
+  readonly name: string;
+}
+
+/** The account that a chat is linked to; null without one, and for one that is suspended or being deleted. */
+export async function findLinkedUser({ db }: Services, chatId: string): Promise<LinkedUser | null> {
+  const [user] = await db
+    .select({ userId: users.id, role: users.role, name: users.name })
+    .from(telegramLinks)
+    .innerJoin(users, eq(users.id, telegramLinks.userId))
+    .where(
+      and(
+        eq(telegramLinks.chatId, chatId),
+        isNull(users.deletedAt),
+        sql`not (coalesce(${users.banned}, false) and (${users.banExpires} is null or ${users.banExpires} > now()))`,
+      ),
+    );
+  return user
+    ? { userId: user.userId, isGuest: false, isAdmin: user.role === "admin", name: user.name }
+    : null;
+}
+
+/** Whether the chat is the account's at this moment. */
+export async function isLinked(
+  { db }: Pick<Services, "db">,
+  { userId, chatId }: { readonly userId: string; readonly chatId: string },
+): Promise<boolean> {
+  const own = and(eq(telegramLinks.userId, userId), eq(telegramLinks.chatId, chatId));
+  return (await db.$count(telegramLinks, own)) > 0;
+}
+
+/** Gives a chat its new id wherever it is stored; Telegram names it when a group becomes a supergroup. */
+export async function moveChat(
+  { db }: Services,
+  { userId, from, to }: { readonly userId: string; readonly from: string; readonly to: string },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.delete(telegramLinks).where(and(eq(telegramLinks.chatId, to), ne(telegramLinks.userId, userId)));
+    await tx
+      .update(telegramLinks)
+      .set({ chatId: to })
+      .where(and(eq(telegramLinks.userId, userId), eq(telegramLinks.chatId, from)));
+    await tx.execute(sql`update ${schema.telegramJobs} set chat_id = ${to} where chat_id = ${from}`);
+    await tx.execute(sql`
+      update ${notificationSettings} set target = ${to}
+      where owner_id = ${userId} and channel = 'telegram' and target = ${from}`);
+    await tx.execute(sql`
+      update ${deliveries} d set target = ${to}
+      where owner_id = ${userId} and channel = 'telegram' and target = ${from} and not exists (
+        select from ${deliveries} o where o.job_id = d.job_id and o.channel = d.channel and o.event = d.event and o.target = ${to})`);
+  });
+}

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { isStorable } from "../platform/index.ts";
+
+/** The kinds of updates that the bot asks Telegram for. */
+export const allowedUpdates = ["message", "callback_query", "my_chat_member"] as const;
+
+interface Base {
+  readonly id: number;
+  readonly chatId: string;
+}
+
+/** An update as the bot reads it; what it has no use for is left out. */
+export type BotUpdate =
+  | (Base & { readonly type: "text"; readonly text: string; readonly name: string })
+  | (Base & {
+      readonly type: "picture";
+      readonly fileId: string;
+      readonly fileName: string | null;
+      readonly sizeBytes: number | null;
+      readonly caption: string | null;
+      /** Id of the album that it belongs to. */
+      readonly groupId: string | null;
+    })
+  | (Base & {
+      readonly type: "press";
+      readonly pressId: string;
+      readonly data: string;
+      readonly name: string;
+      readonly messageId: number | null;
+    })
+  /** The person blocked the bot or deleted the chat. */
+  | (Base & { readonly type: "blocked" })
+  /** A message that is neither text nor a picture. */
+  | (Base & { readonly type: "other" })
+  /** From a group or a channel, or of no interest: only its id is confirmed. */
+  | { readonly type: "foreign"; readonly id: number; readonly chatId: null };
+
+const chat = z.object({ id: z.number().int(), type: z.string() });
+const person = z.object({ first_name: z.string().optional(), username: z.string().optional() });
+const file = z.object({ file_id: z.string().max(500), file_size: z.number().optional() });
+const message = z.object({
+  chat,
+  from: person.optional(),
+  message_id: z.number().int(),
+  text: z.string().optional(),
+  caption: z.string().optional(),
+  media_group_id: z.string().max(100).optional(),
+  photo: z.array(file).optional(),
+  document: file.extend({ mime_type: z.string().optional(), file_name: z.string().optional() }).optional(),
+});
+const updateSchema = z.object({
+  update_id: z.number().int(),
+  message: message.optional(),
+  callback_query: z
+    .object({
+      id: z.string().max(100),
+      from: person,
+      data: z.string().max(64).optional(),
+      message: z.object({ chat, message_id: z.number().int() }).optional(),
+    })
+    .optional(),
+  my_chat_member: z.object({ chat, new_chat_member: z.object({ status: z.string() }) }).optional(),
+});
+
+type Update = z.output<typeof updateSchema>;
+const idOnly = z.object({ update_id: z.number().int() });
+
+/** Parses an update; one that is not understood becomes `foreign`, and null stands for one without even an id. */
+export function parseUpdate(input: unknown): BotUpdate | null {
+  const known = updateSchema.safeParse(input);
+  if (known.success) return read(known.data);
+  const { data } = idOnly.safeParse(input);
+  return data ? { type: "foreign", id: data.update_id, chatId: null } : null;
+}
+
+type Press = NonNullable<Update["callback_query"]>;
+
+function read({
+  update_id: id,
+  message: sent,
+  callback_query: press,
+  my_chat_member: member,
+}: Update): BotUpdate {
+  const foreign = { type: "foreign", id, chatId: null } as const;
+  // Groups have many members and only one of them could be linked.
+  const from = (sent ?? press?.message ?? member)?.chat;
+  if (from?.type !== "private") return foreign;
+  const base = { id, chatId: String(from.id) };
+  if (sent) return readMessage(base, sent);
+  if (press) return readPress(base, press) ?? foreign;
+  return member?.new_chat_member.status === "kicked" ? { ...base, type: "blocked" } : foreign;
+}
+
+function readPress(base: Base, { id, data, from, message: under }: Press): BotUpdate | null {
+  if (data === undefined) return null;
+  const messageId = under?.message_id ?? null;
+  return { ...base, type: "press", pressId: id, data, name: nameOf(from), messageId };
+}
+
+function readMessage(base: Base, sent: z.output<typeof message>): BotUpdate {
+  const { text, caption = null, photo, document, media_group_id: groupId = null } = sent;
+  if (text !== undefined) return { ...base, type: "text", text, name: nameOf(sent.from) };
+  // Telegram lists the sizes of a photo from small to large.
+  const picture = photo?.at(-1) ?? pictureIn(document);
+  if (!picture) return { ...base, type: "other" };
+  return {
+    ...base,
+    type: "picture",
+    fileId: picture.file_id,
+    fileName: storable(document?.file_name),
+    sizeBytes: picture.file_size ?? null,
+    caption: storable(caption?.trim()),
+    groupId,
+  };
+}
+
+function pictureIn(document: z.output<typeof message>["document"]) {
+  return document?.mime_type?.startsWith("image/") ? document : undefined;
+}
+
+const storable = (text: string | undefined) =>
+  text !== undefined && text !== "" && isStorable(text) ? text : null;
+
+/** How the settings name the chat. */
+function nameOf(from: z.output<typeof person> | undefined): string {
+  const name = from?.username === undefined ? from?.first_name : `@${from.username}`;
+  return storable(name)?.slice(0, 80) ?? "Telegram";
+}

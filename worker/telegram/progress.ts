@@ -1,0 +1,125 @@
+import { titleOfKind } from "@atelier/server/deliveries";
+import { get, type JobView, readWaiting } from "@atelier/server/jobs";
+import { toAppError } from "@atelier/server/platform";
+import {
+  endMessage,
+  findDueMessages,
+  type JobMessage,
+  noteShown,
+  postponeMessages,
+  TelegramError,
+  unlinkChat,
+} from "@atelier/server/telegram";
+import { type Loop, startLoop } from "../loop.ts";
+import type { Bot } from "./bot.ts";
+
+const pollMs = 1_000;
+
+interface ProgressInput {
+  /** Only the poller edits, so that two processes never show different things. */
+  readonly isActive: () => boolean;
+  readonly editMs: number;
+}
+
+/** Keeps the messages of open jobs up to date. */
+export function startProgress(bot: Bot, { isActive, editMs }: ProgressInput): Loop {
+  return startLoop(bot.services.log, "telegram progress", async () => {
+    if (!isActive()) return pollMs;
+    const messages = await findDueMessages(bot.services);
+    const owners = Map.groupBy(messages, ({ ownerId }) => ownerId);
+    for (const [ownerId, own] of owners) {
+      const { items } = await readWaiting(bot.services, ownerId);
+      const byId = new Map(items.map((job) => [job.id, job]));
+      for (const message of own) {
+        if (bot.signal.aborted) return pollMs;
+        await update(bot, message, { waiting: byId.get(message.jobId), editMs }).catch((error: unknown) => {
+          bot.services.log.warn({ err: error, jobId: message.jobId }, "the progress of a job was not shown");
+          return postponeMessages(bot.services, [message.jobId], laterMs);
+        });
+      }
+    }
+    return Math.min(pollMs, editMs);
+  });
+}
+
+type Waiting = Awaited<ReturnType<typeof readWaiting>>["items"][number];
+
+interface Shown {
+  readonly waiting: Waiting | undefined;
+  readonly editMs: number;
+}
+
+async function update(bot: Bot, message: JobMessage, { waiting, editMs }: Shown): Promise<void> {
+  const { services, telegram, signal } = bot;
+  const { jobId, ownerId, chatId, messageId } = message;
+  const job = await get(services, { ownerId, id: jobId });
+  const isOver = job.endedAt !== null;
+  const text = describeJob(job, waiting);
+  const buttons = isOver ? {} : { buttons: [[{ text: "Cancel", data: `stop:${jobId}` }]] };
+  try {
+    if (messageId === null) {
+      const sent = await telegram.sendText({ chatId, text, ...buttons }, signal);
+      await noteShown(services, { jobId, messageId: sent, text, restMs: editMs });
+    } else if (text !== message.text) {
+      await telegram.editText({ chatId, messageId, text, ...buttons }, signal);
+      await noteShown(services, { jobId, messageId, text, restMs: editMs });
+    } else {
+      await postponeMessages(services, [jobId], pollMs);
+    }
+  } catch (error) {
+    if (!(await isPassable(bot, message, error))) return;
+    if (messageId !== null) await noteShown(services, { jobId, messageId, text, restMs: editMs });
+  }
+  if (isOver) await endMessage(services, { ...message, isCompleted: job.status === "completed" });
+}
+
+/** After how long a message is edited that Telegram gave no answer about. */
+const laterMs = 5_000;
+
+/** Whether the end of the job may be noted although the message does not show it. */
+async function isPassable(bot: Bot, { jobId, chatId }: JobMessage, error: unknown): Promise<boolean> {
+  const { services } = bot;
+  if (!(error instanceof TelegramError)) throw error;
+  const { kind, status, retryAfterMs } = error;
+  if (kind === "gone") {
+    await unlinkChat(services, chatId);
+    return false;
+  }
+  // The person deleted the message, or it shows the text already: the result comes in a message of its own.
+  if (kind === "missing" || kind === "unchanged" || kind === "refused") {
+    await postponeMessages(services, [jobId], laterMs);
+    return true;
+  }
+  services.log.info({ kind, status, jobId }, "the progress of a job was not shown in Telegram");
+  await postponeMessages(services, [jobId], retryAfterMs ?? laterMs);
+  return false;
+}
+
+/** One line about a job, in the words of the website. */
+export function describeJob(job: JobView, waiting?: Waiting): string {
+  const title = titleOfKind(job.kind);
+  switch (job.status) {
+    case "pending":
+    case "queued":
+      return `${title}: waiting${waiting ? placeOf(waiting) : ""}`;
+    case "waiting_for_engine":
+      return `${title}: starting`;
+    case "processing":
+      return `${title}: ${Math.round(job.progress * 100)} %`;
+    case "completed":
+      return `${title}: done`;
+    case "cancelled":
+      return `${title}: cancelled`;
+    case "failed":
+      return `${title}: failed. ${job.error?.message ?? toAppError(null).message}`;
+  }
+}
+
+const minuteMs = 60_000;
+
+function placeOf({ position, waitMs: [, high], isLive, reason }: Waiting): string {
+  if (!isLive) return reason === null ? "" : `. ${reason}`;
+  const minutes = Math.ceil(high / minuteMs);
+  const time = minutes <= 1 ? "less than a minute" : `up to ${minutes} minutes`;
+  return `, position ${position}, ${time}`;
+}
