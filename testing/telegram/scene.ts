@@ -46,6 +46,23 @@ export async function jobsOf({ db }: Services, { userId }: TestOwner): Promise<J
   return db.select().from(schema.jobs).where(eq(schema.jobs.ownerId, userId)).orderBy(schema.jobs.id);
 }
 
+/** Roles of a job's pictures, by name. */
+export async function rolesOf({ db }: Services, jobId: string): Promise<string[]> {
+  const { jobInputs } = schema;
+  const rows = await db.select().from(jobInputs).where(eq(jobInputs.jobId, jobId));
+  return rows.map(({ role }) => role).toSorted();
+}
+
+/** How many photos of persons the owner has given a consent for. */
+export function countConsents({ db }: Services, { userId }: TestOwner): Promise<number> {
+  return db.$count(schema.consents, eq(schema.consents.ownerId, userId));
+}
+
+/** Has a running job report its progress. */
+export async function setProgress({ db }: Services, jobId: string, progress: number): Promise<void> {
+  await db.update(schema.jobs).set({ progress }).where(eq(schema.jobs.id, jobId));
+}
+
 export interface Picture {
   readonly width?: number;
   readonly height?: number;
@@ -54,9 +71,12 @@ export interface Picture {
   readonly isNoise?: boolean;
 }
 
-/** Starts a waiting job on a node, as a worker does; `end` completes it with one picture. */
-export async function startJob(services: Services, jobId: string, nodeId: string) {
+/** Starts a waiting job on a node of its queue, as a worker does; `end` completes it with one picture. */
+export async function startJob(services: Services, jobId: string) {
   const { queue, need } = await untilStatus(services, jobId, "queued");
+  const { nodeQueues } = schema;
+  const [node] = await services.db.select().from(nodeQueues).where(eq(nodeQueues.queue, queue));
+  const nodeId = node?.nodeId ?? "";
   const claimed = await claim(services, { nodeId, queue, offers: [{ need, servers: null }] });
   if (claimed?.id !== jobId) throw new Error("another job was claimed");
   const lease = { jobId, attempt: claimed.attempt, nodeId };
