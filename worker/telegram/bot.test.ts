@@ -154,7 +154,7 @@ test("C1 two photos are an outfit change after the consent: as an album, and one
   }
 });
 
-test("C1 three photos, a sticker, a caption and a text that nothing can do get an answer in words", async () => {
+test("C1 three photos, a caption, a text and a command that nothing can do get an answer in words", async () => {
   const person = api.person();
   const owner = await linkOwner(services, person);
   person.sendPhotos([await photo(), await photo(), await photo()]);
