@@ -1,5 +1,16 @@
 /** A simulated server of Telegram's Bot API with people who write to the bot; for tests and for trying it by hand. */
 export { type BotApi, startBotApi } from "./bot-api.ts";
 export { until } from "./rules.ts";
-export { codeOf, countConsents, jobsOf, linkOwner, photo, rolesOf, setProgress, startJob } from "./scene.ts";
+export {
+  codeOf,
+  countConsents,
+  forgetHandled,
+  jobsOf,
+  linkOwner,
+  photo,
+  readHolder,
+  rolesOf,
+  setProgress,
+  startJob,
+} from "./scene.ts";
 export type { Person } from "./people.ts";

@@ -63,9 +63,9 @@ export function buttonsOf(markup: unknown): ShownButton[] {
   });
 }
 
-const patienceMs = 20_000;
+const patienceMs = 30_000;
 
-/** Waits until `find` returns something; throws after 20 s. */
+/** Waits until `find` returns something; throws after 30 s. */
 export async function until<T>(
   what: string,
   find: () => Promise<T | null | undefined> | T | null | undefined,
@@ -75,6 +75,6 @@ export async function until<T>(
     found = await find();
     return found !== null && found !== undefined && found !== false;
   }, patienceMs);
-  if (found === null || found === undefined || found === false) throw new Error(`${what}: not within 20 s`);
+  if (found === null || found === undefined || found === false) throw new Error(`${what}: not within 30 s`);
   return found;
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
@@ -61,6 +61,23 @@ export function countConsents({ db }: Services, { userId }: TestOwner): Promise<
 /** Has a running job report its progress. */
 export async function setProgress({ db }: Services, jobId: string, progress: number): Promise<void> {
   await db.update(schema.jobs).set({ progress }).where(eq(schema.jobs.id, jobId));
+}
+
+/** Leaves the rows as if the process had died after a job was submitted and before its update was noted as handled. */
+export async function forgetHandled({ db }: Services): Promise<void> {
+  await db.update(schema.telegramUpdates).set({ doneAt: null });
+  await db.update(schema.telegramRequests).set({ endedAt: null, asksAt: null });
+  await db.update(schema.telegramBots).set({ nextOffset: null });
+}
+
+/** The process that reads the bot's updates; null when none does. */
+export async function readHolder({ db }: Services): Promise<string | null> {
+  const { telegramBots } = schema;
+  const [row] = await db
+    .select({ holder: telegramBots.holder })
+    .from(telegramBots)
+    .where(sql`${telegramBots.leaseUntil} > clock_timestamp()`);
+  return row?.holder ?? null;
 }
 
 export interface Picture {

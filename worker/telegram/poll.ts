@@ -51,7 +51,7 @@ export function startPolling(bot: Bot, poller: Poller, waitSeconds: number): Pol
   const polling = startLoop(services.log, "telegram", async () => {
     if (!isHeld()) return poller.leaseMs;
     // The lease may end while Telegram holds the request; another process reads then.
-    const leftMs = Math.max(1, heldUntilMs - performance.now());
+    const leftMs = Math.max(1, Math.ceil(heldUntilMs - performance.now()));
     const until = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
     try {
       const updates = await telegram.getUpdates({ offset, waitSeconds: awaitsMore ? 1 : waitSeconds }, until);
