@@ -85,6 +85,7 @@ test("C1 Cancel links nothing, and blocking the bot ends a link", async () => {
     const { link } = await readTelegramState(services, other.userId);
     return link === null ? true : null;
   });
+  expect((await readTelegramState(services, owner.userId)).link).toBeNull();
 });
 
 test("C1 a photo becomes a job by a button, its message is edited, and the result follows once", async () => {
@@ -127,6 +128,7 @@ test("C1 a result comes to the chat that asked for it although notifications are
   const job = await oneJob(owner);
   await (await startJob(services, job.id)).end({ channels: 4 });
   await until("the result", () => person.messages.find(({ kind }) => kind === "document"));
+  expect(person.messages.filter(({ kind }) => kind === "document")).toHaveLength(1);
 });
 
 test("C1 two photos are an outfit change after the consent: as an album, and one after the other", async () => {
