@@ -10,7 +10,8 @@ const cutOut = { kind: "remove_background", inputs: { required: ["image"], optio
 
 /**
  * The models of the providers as their documentation describes them; the first of a kind is the one that is taken when a
- * request names none. A price is given where a source states it. Names and fields change: an operator can replace any of
+ * request names none. A price is given where a source states it (ai.google.dev/pricing, the
+ * model's page at fal.ai). Names and fields change: an operator can replace any of
  * them in `cloud.models` of atelier.config.ts.
  */
 export const builtInModels: readonly CloudModel[] = [
@@ -26,8 +27,8 @@ export const builtInModels: readonly CloudModel[] = [
         input: { parts: ["$prompt"], imageConfig: { aspectRatio: "$aspect_ratio" } },
         priceUsd: 0.039,
       },
-      { provider: "fal", endpoint: "fal-ai/nano-banana", input: withRatio, priceUsd: 0.039 },
-      { provider: "replicate", endpoint: "google/nano-banana", input: withRatio, priceUsd: 0.039 },
+      { provider: "fal", endpoint: "fal-ai/nano-banana", input: withRatio, priceUsd: null },
+      { provider: "replicate", endpoint: "google/nano-banana", input: withRatio, priceUsd: null },
     ],
   },
   {
@@ -102,13 +103,13 @@ export const builtInModels: readonly CloudModel[] = [
         provider: "fal",
         endpoint: "fal-ai/nano-banana/edit",
         input: { ...onePrompt, image_urls: ["$image", "$reference"] },
-        priceUsd: 0.039,
+        priceUsd: null,
       },
       {
         provider: "replicate",
         endpoint: "google/nano-banana",
         input: { ...onePrompt, image_input: ["$image", "$reference"] },
-        priceUsd: 0.039,
+        priceUsd: null,
       },
       {
         provider: "kie",
