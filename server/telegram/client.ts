@@ -10,7 +10,7 @@ const downloadMs = 60_000;
 const pollMarginMs = 10_000;
 const maxAnswerBytes = 8 * 1_048_576;
 /** What bots may download. */
-export const maxDownloadBytes = 20 * 1_048_576;
+const maxDownloadBytes = 20 * 1_048_576;
 
 export interface Button {
   readonly text: string;

@@ -35,7 +35,6 @@ export {
   openCode,
   readTelegramState,
   refuseLink,
-  type TelegramState,
   unlink,
   unlinkChat,
 } from "./links.ts";

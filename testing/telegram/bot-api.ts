@@ -60,7 +60,8 @@ export interface BotApiOptions {
 /** Starts a bot with nobody in its chats. */
 export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> {
   const { port = 0, token = "7000000001:simulated-token-canary-0123456789", onShow } = options;
-  const { chats, files, queue, newId, person } = createPeople();
+  const people = createPeople();
+  const { chats, files, queue } = people;
   const faults = new Map<string, BotFault[]>();
   const calls: string[] = [];
   let poll = 0;
@@ -86,7 +87,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
   const show = (fields: Fields, content: Pick<ShownMessage, "kind" | "text" | "bytes" | "fileName">) => {
     const { chat, chatId } = chatOf(fields);
     const buttons = buttonsOf(fields["reply_markup"]);
-    const message = { ...content, id: newId(), chatId, buttons, editedAtMs: [] };
+    const message = { ...content, id: people.newId(), chatId, buttons, editedAtMs: [] };
     chat.messages.push(message);
     onShow?.(message);
     return { message_id: message.id, date: 0, chat: { id: chatId, type: "private" } };
@@ -103,13 +104,13 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     getMe: () => ({ id: Number(token.split(":")[0]), is_bot: true, first_name: "Studio", username: botName }),
     sendMessage(fields) {
       chatOf(fields);
-      const text = String(fields["text"] ?? "");
+      const text = readText(fields, "text");
       checkText(text);
       return show(fields, { kind: "text", text, bytes: null, fileName: null });
     },
     editMessageText(fields) {
       const { chat } = chatOf(fields);
-      const text = String(fields["text"] ?? "");
+      const text = readText(fields, "text");
       checkText(text);
       const message = chat.messages.find(({ id }) => id === Number(fields["message_id"]));
       if (!message) throw badRequest("message to edit not found");
@@ -124,7 +125,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     async sendPhoto(fields) {
       chatOf(fields);
       const { bytes, name } = fileOf(fields, "photo");
-      const text = String(fields["caption"] ?? "");
+      const text = readText(fields, "caption");
       checkCaption(text);
       await checkPhoto(bytes);
       return show(fields, { kind: "photo", text, bytes, fileName: name });
@@ -132,7 +133,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     sendDocument(fields) {
       chatOf(fields);
       const { bytes, name } = fileOf(fields, "document");
-      const text = String(fields["caption"] ?? "");
+      const text = readText(fields, "caption");
       checkCaption(text);
       checkDocument(bytes);
       return show(fields, { kind: "document", text, bytes, fileName: name });
@@ -140,7 +141,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     answerCallbackQuery(fields) {
       const chat = chats.get(Number(String(fields["callback_query_id"]).split("-")[0]));
       if (!chat) throw badRequest("query is too old and response timeout expired or query ID is invalid");
-      if (fields["text"] !== undefined) chat.notices.push(String(fields["text"]));
+      if (fields["text"] !== undefined) chat.notices.push(readText(fields, "text"));
       return true;
     },
     getFile(fields) {
@@ -215,7 +216,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     token,
     env: { TELEGRAM_BOT_TOKEN: token, TELEGRAM_API_ROOT: root },
     calls,
-    person,
+    person: (one) => people.person(one),
     inject: (method, ...list) => void faults.set(method, [...(faults.get(method) ?? []), ...list]),
     slowDown(chatId, ms) {
       existing(chatId).slowUntilMs = performance.now() + ms;
@@ -232,6 +233,11 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function readText(fields: Fields, name: string): string {
+  const value = fields[name];
+  return typeof value === "string" ? value : "";
 }
 
 class UploadedFile {

@@ -81,10 +81,9 @@ test("C1 Cancel links nothing, and blocking the bot ends a link", async () => {
   const linked = api.person();
   const other = await linkOwner(services, linked);
   linked.block();
-  await until("the end of the link", async () => {
-    const { link } = await readTelegramState(services, other.userId);
-    return link === null ? true : null;
-  });
+  await expect
+    .poll(() => readTelegramState(services, other.userId), { timeout: 20_000 })
+    .toMatchObject({ link: null });
 });
 
 test("C1 a photo becomes a job by a button, its message is edited, and the result follows once", async () => {
@@ -126,7 +125,8 @@ test("C1 a result comes to the chat that asked for it although notifications are
   person.press("Remove background");
   const job = await oneJob(owner);
   await (await startJob(services, job.id)).end({ channels: 4 });
-  await until("the result", () => person.messages.find(({ kind }) => kind === "document"));
+  const sent = await until("the result", () => person.messages.find(({ kind }) => kind === "document"));
+  expect(sent.text).toContain("Remove background is done.");
 });
 
 test("C1 two photos are an outfit change after the consent: as an album, and one after the other", async () => {

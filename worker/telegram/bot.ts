@@ -24,7 +24,7 @@ export interface Bot {
   settle(press: Pressed, text: string, buttons?: Buttons): Promise<void>;
 }
 
-export interface Pressed {
+interface Pressed {
   readonly chatId: string;
   readonly pressId: string;
   readonly messageId: number | null;

@@ -18,7 +18,7 @@ import { createBot } from "./bot.ts";
 import { startPolling } from "./poll.ts";
 import { startProgress } from "./progress.ts";
 
-export interface TelegramTiming {
+interface TelegramTiming {
   /** A poller that died is replaced after this time. */
   readonly leaseMs: number;
   /** How long Telegram holds a request for updates; shorter than the lease. */
