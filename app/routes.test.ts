@@ -29,6 +29,7 @@ const handlers: Readonly<Record<string, readonly string[]>> = {
 
 /** Every page; pages hold no data of users, which they ask for over tRPC. */
 const pages = [
+  "admin/deliveries/page.tsx",
   "admin/jobs/[id]/page.tsx",
   "admin/jobs/page.tsx",
   "admin/nodes/page.tsx",

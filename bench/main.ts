@@ -4,6 +4,7 @@ import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
+import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
 import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
@@ -31,6 +32,9 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   estimate: () => benchEstimateError("redis"),
   "fairness-postgres": () => benchFairness("postgres"),
   "fairness-redis": () => benchFairness("redis"),
+  p10: () => benchChain(),
+  "provider-webhooks": () => benchWebhooks(),
+  r6: () => benchFaultyProvider(),
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
 };

@@ -23,7 +23,7 @@ const pollMs = 1_000;
 const stopMs = 10_000;
 
 /** The channels that this process can use. */
-export function channelsOf(env: Env): readonly Channel[] {
+function channelsOf(env: Env): readonly Channel[] {
   return [
     webhookChannel,
     ...(offersEmail(env) ? [emailChannel] : []),

@@ -20,6 +20,7 @@ const pages = [
   { key: "nodes", href: "/admin/nodes" },
   { key: "jobs", href: "/admin/jobs" },
   { key: "providers", href: "/admin/providers" },
+  { key: "deliveries", href: "/admin/deliveries" },
   { key: "users", href: "/admin/users" },
 ] as const;
 

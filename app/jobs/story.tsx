@@ -5,10 +5,12 @@ import Link from "next/link";
 import { useEffect } from "react";
 import type { JobEventType, JobEventView, JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
-import { keys } from "../client/queries.ts";
+import { keys, useMe } from "../client/queries.ts";
+import { DeliveryList } from "../deliveries/delivery-list.tsx";
 import { PageHeader } from "../frame/frame.tsx";
 import { LoadFailed } from "../frame/providers.tsx";
 import { useJob } from "../live/hooks.tsx";
+import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { buttonStyle } from "../ui/button.tsx";
 import { type Fact, Facts } from "../ui/display.tsx";
@@ -102,6 +104,26 @@ function StoryFacts({ job, facts }: StoryFactsProps) {
           </pre>
         </details>
       )}
+    </section>
+  );
+}
+
+/** What was sent at the end of the job. */
+function StoryDeliveries({ job }: { readonly job: JobView }) {
+  const t = useTranslations("story");
+  const isGuest = useMe()?.isGuest !== false;
+  const { data } = useQuery({
+    queryKey: ["deliveries", "job", job.id, job.status],
+    queryFn: () => api.deliveries.list.query({ jobId: job.id }),
+    enabled: !isGuest && hasEnded(job),
+  });
+  if (data === undefined || data.items.length === 0) return null;
+  return (
+    <section aria-labelledby="story-deliveries">
+      <h2 id="story-deliveries" className="mb-3 text-sm font-medium">
+        {t("deliveries")}
+      </h2>
+      <DeliveryList label={t("deliveries")} items={data.items} />
     </section>
   );
 }
@@ -216,6 +238,7 @@ export function JobStory({ id }: { readonly id: string }) {
           <StoryPictures job={job} />
           <StoryPlacement job={job} />
           <StoryAttempts job={job} />
+          <StoryDeliveries job={job} />
           <StoryTimeline events={data?.events ?? []} job={job} />
         </div>
         <div className="min-w-0">

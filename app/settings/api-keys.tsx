@@ -1,16 +1,15 @@
 "use client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Copy } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
-import { toastDone, toastFailure } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
+import { ShownOnce } from "./shown-once.tsx";
 
 interface RevokeDialogProps {
   readonly name: string;
@@ -132,47 +131,6 @@ function CreateKeyForm({ onCreated }: { readonly onCreated: (key: string) => voi
   );
 }
 
-interface NewKeyProps {
-  readonly value: string;
-  readonly onDone: () => void;
-}
-
-/** A new key. It is shown only once, because the server stores its hash. */
-function NewKey({ value, onDone }: NewKeyProps) {
-  const t = useTranslations("apiKeys");
-  const shown = useRef<HTMLElement>(null);
-  const selectIt = () => {
-    if (shown.current !== null) window.getSelection()?.selectAllChildren(shown.current);
-    toastFailure(t("copyFailed"));
-  };
-  const copy = () => {
-    // Missing outside secure contexts, as over plain http on a LAN address.
-    const clipboard: Clipboard | undefined = navigator.clipboard;
-    if (clipboard === undefined) return selectIt();
-    clipboard.writeText(value).then(() => toastDone(t("copied")), selectIt);
-  };
-  return (
-    <div role="status" className="flex flex-col gap-3 rounded-card border border-edge/60 bg-well p-4">
-      <p className="text-xs font-medium">{t("shownOnce")}</p>
-      <code
-        ref={shown}
-        className="rounded-control border border-line bg-surface px-3 py-2 text-xs break-all select-all"
-      >
-        {value}
-      </code>
-      <div className="flex gap-2">
-        <Button size="small" onClick={copy}>
-          <Copy aria-hidden />
-          {t("copy")}
-        </Button>
-        <Button size="small" look="quiet" onClick={onDone}>
-          {t("done")}
-        </Button>
-      </div>
-    </div>
-  );
-}
-
 export function ApiKeysSection() {
   const t = useTranslations("apiKeys");
   const [newKey, setNewKey] = useState<string | null>(null);
@@ -181,7 +139,9 @@ export function ApiKeysSection() {
     <SettingsSection id="api-keys" title={t("title")} text={t("text")}>
       <div className="flex max-w-[640px] flex-col gap-5">
         <CreateKeyForm onCreated={setNewKey} />
-        {newKey === null ? null : <NewKey value={newKey} onDone={() => setNewKey(null)} />}
+        {newKey === null ? null : (
+          <ShownOnce text={t("shownOnce")} value={newKey} onDone={() => setNewKey(null)} />
+        )}
         {data === undefined || data.items.length === 0 ? null : (
           <ul aria-label={t("title")} className="divide-y divide-line border-y border-line">
             {data.items.map((key) => (

@@ -11,6 +11,7 @@ import { Segmented } from "../ui/fields.tsx";
 import { AccountSection, GuestSection, SpaceSection } from "./account.tsx";
 import { ApiKeysSection } from "./api-keys.tsx";
 import { CloudSection } from "./cloud.tsx";
+import { EmailSection, WebhooksSection } from "./deliveries.tsx";
 import { DataSection } from "./data.tsx";
 import { SettingsSection } from "./section.tsx";
 import { TelegramSection } from "./telegram.tsx";
@@ -110,6 +111,19 @@ function UserPlaceholder() {
   return <div className="h-72" aria-busy />;
 }
 
+/** What only an account has. */
+function AccountTools() {
+  return (
+    <>
+      <CloudSection />
+      <TelegramSection />
+      <ApiKeysSection />
+      <WebhooksSection />
+      <EmailSection />
+    </>
+  );
+}
+
 export function Settings() {
   const t = useTranslations("settings");
   const me = useMe();
@@ -124,9 +138,7 @@ export function Settings() {
       <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
         <ThemeChoice />
       </SettingsSection>
-      {account ? <CloudSection /> : null}
-      {account ? <TelegramSection /> : null}
-      {account ? <ApiKeysSection /> : null}
+      {account ? <AccountTools /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>
         <ShortcutTable />

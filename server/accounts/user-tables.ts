@@ -39,7 +39,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
     column: "owner_id",
     onDelete: "unnamed",
     inExport: "rows",
-    secrets: ["token", "key_id", "urls"],
+    secrets: ["token", "key_id", "urls", "finish_token"],
   },
   spending_caps: { column: "user_id", onDelete: "removed", inExport: "rows" },
   deliveries: { column: "owner_id", onDelete: "removed", inExport: "rows", secrets: ["lock_token"] },

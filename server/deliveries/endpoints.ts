@@ -10,7 +10,7 @@ const { deliveries, webhookEndpoints } = schema;
 const maxEndpoints = 10;
 const secretBytes = 32;
 /** How long the secret before a rotation still signs. */
-export const rotationHours = 24;
+const rotationHours = 24;
 
 /** An endpoint as its owner sees it. Times are ISO 8601, UTC. */
 export interface EndpointView {

@@ -18,13 +18,12 @@
  * database's. No secret and no query of an address gets into logs and answers. Nothing of jobs' rules is known here.
  */
 export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
-export { deliver, type DeliverAnswer, type Via } from "./deliver.ts";
+export { deliver, type Via } from "./deliver.ts";
 export { emailChannel, offersEmail } from "./email.ts";
 export {
   createEndpoint,
   deleteEndpoint,
   enableEndpoint,
-  type EndpointView,
   listEndpoints,
   requireWebhookUrl,
   rotateSecret,
@@ -32,10 +31,6 @@ export {
 } from "./endpoints.ts";
 export { type DueDelivery, findDue, findOwedOf, owe, oweOnce, redeliver } from "./ledger.ts";
 export {
-  type AttemptView,
-  type DeliveryState,
-  type DeliveryView,
-  type FoundDelivery,
   listDeliveries,
   listDeliveriesSchema,
   pruneDeliveries,
@@ -44,12 +39,6 @@ export {
   searchDeliveriesSchema,
 } from "./log.ts";
 export { linkTo, type MessageJob, readMessageJob, titleOfKind } from "./message.ts";
-export {
-  confirmEmail,
-  type NotificationView,
-  readNotifications,
-  requestEmailCode,
-  setNotification,
-} from "./notifications.ts";
+export { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
 export { noteEnded, onJobsEnded } from "./wake.ts";
 export { webhookChannel } from "./webhook.ts";

@@ -134,7 +134,7 @@ export async function release(
 }
 
 /** What a process has under way, by target and by owner. */
-export type BusyKeys = ReadonlyMap<string, number>;
+type BusyKeys = ReadonlyMap<string, number>;
 
 /** A delivery that may be sent; `acquire` decides whether it still is. */
 export interface DueDelivery {

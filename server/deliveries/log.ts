@@ -8,7 +8,7 @@ import type { DeliveryEvent } from "./channel.ts";
 const { deliveries, deliveryAttempts, users, webhookEndpoints } = schema;
 
 const deliveryStates = ["waiting", "sending", "delivered", "failed"] as const;
-export type DeliveryState = (typeof deliveryStates)[number];
+type DeliveryState = (typeof deliveryStates)[number];
 
 /** A delivery for the log. Times are ISO 8601, UTC. */
 export interface DeliveryView {

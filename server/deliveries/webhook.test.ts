@@ -72,7 +72,7 @@ async function complete(owner: TestOwner, from = services) {
 const sent = (id: string) => receiver.received.filter((one) => one.id === id);
 
 function expectSigned(one: (typeof receiver.received)[number] | undefined, secrets: readonly string[]) {
-  const timestamp = one?.headers["webhook-timestamp"];
+  const timestamp = String(one?.headers["webhook-timestamp"]);
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.replace("whsec_", ""), "base64");
     return `v1,${createHmac("sha256", key).update(`${one?.id}.${timestamp}.${one?.body}`).digest("base64")}`;

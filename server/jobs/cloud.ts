@@ -63,7 +63,7 @@ export async function nextHop(services: Services, { job, lease, model, keys }: C
     attemptsOf(services.db, job.id),
   ]);
   const failed = attempts.filter(({ state }) => state === "failed");
-  const left = chain.filter(({ provider }) => !failed.some((attempt) => attempt.provider === provider));
+  const left = chain.filter(({ provider }) => !hasFailed(failed, provider));
   const waits: number[] = [];
   const skipped: Skipped[] = [];
   for (const offer of left) {
@@ -81,6 +81,16 @@ export async function nextHop(services: Services, { job, lease, model, keys }: C
   return waits.length > 0
     ? { kind: "wait", waitMs: Math.min(...waits), skipped }
     : { kind: "exhausted", failed };
+}
+
+/** Refusals for want of room after which a provider counts as failed for a job. */
+const maxBusyRefusals = 10;
+
+/** A provider that was only too busy is asked again after its pause. */
+function hasFailed(failed: readonly Attempt[], provider: string): boolean {
+  const own = failed.filter((attempt) => attempt.provider === provider);
+  const busy = own.filter(({ errorClass }) => errorClass === "rate" || errorClass === "capacity");
+  return own.length > busy.length || busy.length >= maxBusyRefusals;
 }
 
 interface Hop {

@@ -38,7 +38,7 @@ export {
   type ConfigInput,
   type QueueNeeds,
 } from "./config.ts";
-export { safeFetch, type SafeFetchOptions } from "./safe-fetch.ts";
+export { safeFetch } from "./safe-fetch.ts";
 export { checkUrl } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";

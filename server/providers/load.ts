@@ -94,7 +94,7 @@ export type KeyState =
   | { readonly isFree: false; readonly why: "busy" | "rate" | "cooldown"; readonly waitMs: number };
 
 /** Asked again after this time when only the end of a run can make room. */
-const busyPauseMs = 1_000;
+const busyPauseMs = 2_000;
 const minuteMs = 60_000;
 
 /** Decides from its load whether a key may be used: cooldown first, then runs at once, then the rate. */

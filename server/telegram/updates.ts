@@ -16,6 +16,7 @@ export type BotUpdate =
       readonly type: "picture";
       readonly fileId: string;
       readonly fileName: string | null;
+      readonly sizeBytes: number | null;
       readonly caption: string | null;
       /** Id of the album that it belongs to. */
       readonly groupId: string | null;
@@ -36,7 +37,7 @@ export type BotUpdate =
 
 const chat = z.object({ id: z.number().int(), type: z.string() });
 const person = z.object({ first_name: z.string().optional(), username: z.string().optional() });
-const file = z.object({ file_id: z.string().max(500) });
+const file = z.object({ file_id: z.string().max(500), file_size: z.number().optional() });
 const message = z.object({
   chat,
   from: person.optional(),
@@ -61,7 +62,6 @@ const updateSchema = z.object({
   my_chat_member: z.object({ chat, new_chat_member: z.object({ status: z.string() }) }).optional(),
 });
 
-type Message = z.output<typeof message>;
 type Update = z.output<typeof updateSchema>;
 const idOnly = z.object({ update_id: z.number().int() });
 
@@ -73,11 +73,17 @@ export function parseUpdate(input: unknown): BotUpdate | null {
   return data ? { type: "foreign", id: data.update_id, chatId: null } : null;
 }
 
-function read(update: Update): BotUpdate {
-  const { update_id: id, message: sent, callback_query: press, my_chat_member: member } = update;
+type Press = NonNullable<Update["callback_query"]>;
+
+function read({
+  update_id: id,
+  message: sent,
+  callback_query: press,
+  my_chat_member: member,
+}: Update): BotUpdate {
   const foreign = { type: "foreign", id, chatId: null } as const;
   // Groups have many members and only one of them could be linked.
-  const from = chatOf(update);
+  const from = (sent ?? press?.message ?? member)?.chat;
   if (from?.type !== "private") return foreign;
   const base = { id, chatId: String(from.id) };
   if (sent) return readMessage(base, sent);
@@ -85,36 +91,31 @@ function read(update: Update): BotUpdate {
   return member?.new_chat_member.status === "kicked" ? { ...base, type: "blocked" } : foreign;
 }
 
-function chatOf({ message: sent, callback_query: press, my_chat_member: member }: Update) {
-  return (sent ?? press?.message ?? member)?.chat;
-}
-
-function readPress(base: Base, press: NonNullable<Update["callback_query"]>): BotUpdate | null {
-  const { id: pressId, data, from, message: shown } = press;
+function readPress(base: Base, { id, data, from, message: under }: Press): BotUpdate | null {
   if (data === undefined) return null;
-  return { ...base, type: "press", pressId, data, name: nameOf(from), messageId: shown?.message_id ?? null };
+  const messageId = under?.message_id ?? null;
+  return { ...base, type: "press", pressId: id, data, name: nameOf(from), messageId };
 }
 
-function readMessage(base: Base, sent: Message): BotUpdate {
-  if (sent.text !== undefined) return { ...base, type: "text", text: sent.text, name: nameOf(sent.from) };
-  const picture = pictureOf(sent);
+function readMessage(base: Base, sent: z.output<typeof message>): BotUpdate {
+  const { text, caption = null, photo, document, media_group_id: groupId = null } = sent;
+  if (text !== undefined) return { ...base, type: "text", text, name: nameOf(sent.from) };
+  // Telegram lists the sizes of a photo from small to large.
+  const picture = photo?.at(-1) ?? pictureIn(document);
   if (!picture) return { ...base, type: "other" };
   return {
     ...base,
     type: "picture",
-    ...picture,
-    caption: storable(sent.caption?.trim()),
-    groupId: sent.media_group_id ?? null,
+    fileId: picture.file_id,
+    fileName: storable(document?.file_name),
+    sizeBytes: picture.file_size ?? null,
+    caption: storable(caption?.trim()),
+    groupId,
   };
 }
 
-/** A photo, or a file that is a picture. */
-function pictureOf({ photo = [], document }: Message): { fileId: string; fileName: string | null } | null {
-  // Telegram lists the sizes of a photo from small to large.
-  const largest = photo.at(-1);
-  if (largest) return { fileId: largest.file_id, fileName: null };
-  if (!document?.mime_type?.startsWith("image/")) return null;
-  return { fileId: document.file_id, fileName: storable(document.file_name) };
+function pictureIn(document: z.output<typeof message>["document"]) {
+  return document?.mime_type?.startsWith("image/") ? document : undefined;
 }
 
 const storable = (text: string | undefined) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cancel } from "@atelier/server/jobs";
+import { cancel, submit } from "@atelier/server/jobs";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { openCloudScene, readAttempts } from "./cloud-scene.ts";
 import { backends, eventually, realTimeMs } from "./scene.ts";
@@ -89,6 +89,26 @@ test.concurrent(
     const ids = await Promise.all(prompts.map((prompt) => scene.generate(prompt, { model: "nano-banana" })));
     for (const id of ids) await until(scene.services, id, "completed");
     expect(prompts.map((prompt) => scene.chargedFor(prompt))).toEqual([1, 1, 1]);
+  },
+);
+
+test.concurrent(
+  "E5 a provider that has too many requests is waited for, at no cost to the job",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["fashn"] });
+    const { fashn } = scene.providers.simulators;
+    fashn.fault = "busy";
+    await scene.startCloudWorker();
+    const inputs = { image: scene.owner.imageId };
+    const request = { kind: "remove_background", model: "background-remove", inputs };
+    const { id } = await submit(scene.services, request, { submitter: scene.owner });
+    await eventually(() => fashn.submits.length > 0, true);
+    fashn.fault = null;
+    expect(await until(scene.services, id, "completed")).toMatchObject({ charged: 0 });
+    const [first, ...rest] = await readAttempts(scene, id);
+    expect(first).toMatchObject({ state: "failed", class: "capacity" });
+    expect(rest.at(-1)).toMatchObject({ state: "succeeded" });
   },
 );
 

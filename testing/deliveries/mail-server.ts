@@ -1,5 +1,4 @@
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 
 export interface ReceivedMail {
@@ -35,12 +34,14 @@ export async function startMailServer({ user, password }: MailServerOptions = {}
         ? callback(null, { user })
         : callback(new Error("wrong password")),
     onData(stream, session, callback) {
-      void text(stream).then((raw) => {
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", () => {
         const refusal = refusals.shift();
-        if (refusal) return callback(refusal);
         const to = session.envelope.rcptTo.map(({ address }) => address);
-        received.push({ to, raw: raw.replaceAll("=\r\n", "") });
-        return callback(null);
+        const raw = Buffer.concat(chunks).toString("utf8");
+        if (!refusal) received.push({ to, raw: raw.replaceAll("=\r\n", "") });
+        callback(refusal ?? null);
       });
     },
   });

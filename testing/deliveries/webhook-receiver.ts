@@ -14,7 +14,7 @@ export type WebhookFault =
   /** Answers only after `release`. */
   | { readonly kind: "hold" };
 
-export interface ReceivedWebhook {
+interface ReceivedWebhook {
   readonly path: string;
   readonly id: string;
   readonly headers: IncomingMessage["headers"];

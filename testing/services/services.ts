@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import pino from "pino";
 import { authOf, type Caller, createApiKey, createUser, resolveCaller } from "@atelier/server/accounts";
+import { createEndpoint, testEndpoint } from "@atelier/server/deliveries";
 import { beginUpload, ingest } from "@atelier/server/images";
 import { submit } from "@atelier/server/jobs";
 import { type ConfigInput, type Later, type Logger, parseConfig, parseEnv } from "@atelier/server/platform";
@@ -156,6 +157,9 @@ export interface TestOwner {
   /** Pending, since no worker runs. */
   readonly jobId: string;
   readonly apiKeyId: string;
+  /** A webhook, and the test that is owed to it. */
+  readonly endpointId: string;
+  readonly deliveryId: string;
   readonly apiKey: string;
 }
 
@@ -181,9 +185,13 @@ export async function openOwner(
   const request = { kind: "upscale", params: {}, inputs: { image: image.id } };
   const job = await submit(services, request, { submitter: caller });
   const key = await createApiKey(services, { userId: caller.userId, name: "test" });
+  const endpoint = await createEndpoint(services, { ownerId, url: "https://hooks.example.org/" });
+  const { deliveryId } = await testEndpoint(services, { ownerId, id: endpoint.id });
   return {
     browser,
     caller,
+    endpointId: endpoint.id,
+    deliveryId,
     imageId: image.id,
     uploadId: "id" in begun ? begun.id : "",
     jobId: job.id,

@@ -47,6 +47,11 @@ export interface BotApi {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+function textOf(fields: Fields, name: string): string {
+  const value = fields[name];
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
 const botName = "simulated_studio_bot";
 const pollStepMs = 15;
 
@@ -104,13 +109,13 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     getMe: () => ({ id: Number(token.split(":")[0]), is_bot: true, first_name: "Studio", username: botName }),
     sendMessage(fields) {
       chatOf(fields);
-      const text = readText(fields, "text");
+      const text = textOf(fields, "text");
       checkText(text);
       return show(fields, { kind: "text", text, bytes: null, fileName: null });
     },
     editMessageText(fields) {
       const { chat } = chatOf(fields);
-      const text = readText(fields, "text");
+      const text = textOf(fields, "text");
       checkText(text);
       const message = chat.messages.find(({ id }) => id === Number(fields["message_id"]));
       if (!message) throw badRequest("message to edit not found");
@@ -125,7 +130,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     async sendPhoto(fields) {
       chatOf(fields);
       const { bytes, name } = fileOf(fields, "photo");
-      const text = readText(fields, "caption");
+      const text = textOf(fields, "caption");
       checkCaption(text);
       await checkPhoto(bytes);
       return show(fields, { kind: "photo", text, bytes, fileName: name });
@@ -133,7 +138,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     sendDocument(fields) {
       chatOf(fields);
       const { bytes, name } = fileOf(fields, "document");
-      const text = readText(fields, "caption");
+      const text = textOf(fields, "caption");
       checkCaption(text);
       checkDocument(bytes);
       return show(fields, { kind: "document", text, bytes, fileName: name });
@@ -141,7 +146,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     answerCallbackQuery(fields) {
       const chat = chats.get(Number(String(fields["callback_query_id"]).split("-")[0]));
       if (!chat) throw badRequest("query is too old and response timeout expired or query ID is invalid");
-      if (fields["text"] !== undefined) chat.notices.push(readText(fields, "text"));
+      if (fields["text"] !== undefined) chat.notices.push(textOf(fields, "text"));
       return true;
     },
     getFile(fields) {
@@ -216,7 +221,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     token,
     env: { TELEGRAM_BOT_TOKEN: token, TELEGRAM_API_ROOT: root },
     calls,
-    person: (one) => people.person(one),
+    person: (options) => people.person(options),
     inject: (method, ...list) => void faults.set(method, [...(faults.get(method) ?? []), ...list]),
     slowDown(chatId, ms) {
       existing(chatId).slowUntilMs = performance.now() + ms;
@@ -233,11 +238,6 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-function readText(fields: Fields, name: string): string {
-  const value = fields[name];
-  return typeof value === "string" ? value : "";
 }
 
 class UploadedFile {

@@ -1,6 +1,7 @@
 import { AppError, toAppError } from "@atelier/server/platform";
 import {
   chainError,
+  dispatch,
   fail,
   handOver,
   type Job,
@@ -20,6 +21,7 @@ import {
   type ProviderName,
   type Submitted,
 } from "@atelier/server/providers";
+import { cloudQueue } from "@atelier/server/engines";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly } from "../run-job.ts";
@@ -86,7 +88,7 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
       case "fenced":
         return "fenced";
       case "wait":
-        return (await waitForProvider(services, lease, hop)) ? "waits" : "fenced";
+        return (await waitForProvider(services, lease, hop)) ? waitsFor(services, hop.waitMs) : "fenced";
       case "exhausted":
         return (await fail(services, lease, chainError(hop.failed))) ? "failed" : "fenced";
       case "call": {
@@ -95,6 +97,19 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
       }
     }
   }
+}
+
+const marginMs = 50;
+
+/** Lets the job out of the line as soon as it may; without this process the sweep does. */
+function waitsFor(services: Services, waitMs: number): "waits" {
+  const timer = setTimeout(() => {
+    dispatch(services, cloudQueue).catch((error: unknown) =>
+      services.log.debug({ err: error }, "not dispatched, the sweep will"),
+    );
+  }, waitMs + marginMs);
+  timer.unref();
+  return "waits";
 }
 
 interface CallInput {

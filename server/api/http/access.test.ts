@@ -40,6 +40,13 @@ const cases: Readonly<Record<string, Case>> = {
   ackJob: {},
   streamJobEvents: {},
   getJobBundle: {},
+  listWebhooks: {},
+  createWebhook: { body: { url: null } },
+  rotateWebhook: {},
+  testWebhook: {},
+  deleteWebhook: {},
+  listDeliveries: {},
+  redeliver: {},
   listWorkflows: {},
   exportAccount: {},
 };
@@ -127,7 +134,13 @@ test("S1 every route with an id in its path says what the id names, and nothing 
 const named = httpRoutes.map((route) => ({ route, name: route.operationId }));
 const withId = named.filter(({ route }) => route.resource !== undefined);
 const own = ({ resource }: HttpRoute) =>
-  ({ job: owner.jobId, image: owner.imageId, upload: owner.uploadId })[resource ?? "job"];
+  ({
+    job: owner.jobId,
+    image: owner.imageId,
+    upload: owner.uploadId,
+    webhook: owner.endpointId,
+    delivery: owner.deliveryId,
+  })[resource ?? "job"];
 
 test.each(named)("S1 $name refuses callers without valid credentials", async ({ route }) => {
   const answers = [];

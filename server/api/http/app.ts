@@ -15,6 +15,7 @@ import { openApiDocument } from "./openapi.ts";
 import { logFailure, logRequests } from "./request-log.ts";
 import { type HttpRoute, problemResponse, requireCaller } from "./route.ts";
 import { createUpload } from "./uploads.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 /** Every route of the HTTP API. Serving, documentation and access tests all read this table. */
 export const httpRoutes: readonly HttpRoute[] = [
@@ -24,6 +25,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...jobRoutes,
   jobEventsRoute,
   jobBundleRoute,
+  ...webhookRoutes,
   listWorkflows,
   exportRoute,
 ];

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jobStatuses } from "../../db/index.ts";
+import { listDeliveries, listDeliveriesSchema } from "../../deliveries/index.ts";
 import { engineNames, jobKinds } from "../../engines.ts";
 import {
   ack,
@@ -18,6 +19,7 @@ import {
 import { lineOfText } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
+import { deliverySchema } from "./webhooks.ts";
 
 const submittedSchema = z.object({ id: z.uuid(), status: z.enum(jobStatuses) });
 
@@ -196,13 +198,20 @@ const getJob = defineRoute({
   tag,
   resource: "job",
   params,
-  responses: { 200: { description: "The job as it is now.", schema: jobSchema } },
+  responses: {
+    200: {
+      description: "The job as it is now, with its newest deliveries.",
+      schema: jobSchema.extend({ deliveries: z.array(deliverySchema) }),
+    },
+  },
   async handle({ services, caller, params: { id }, request }) {
     const job = await get(services, { ownerId: caller.userId, id });
     // A job without a result is answered in full by this; one with a result when its file was sent.
     const isWhole = request.method !== "HEAD" && (job.status === "failed" || job.status === "cancelled");
     if (isWhole) await noteAnswer(services, job.id);
-    return Response.json(toHttpJob(job));
+    const ofJob = { ...listDeliveriesSchema.parse({ jobId: job.id }), ownerId: caller.userId };
+    const { items: deliveries } = await listDeliveries(services, ofJob);
+    return Response.json({ ...toHttpJob(job), deliveries });
   },
 });
 

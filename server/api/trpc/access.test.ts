@@ -16,7 +16,7 @@ import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import { appRouter, handleTrpc } from "../index.ts";
 
-type Resource = "imageId" | "jobId" | "apiKeyId";
+type Resource = "imageId" | "jobId" | "apiKeyId" | "endpointId" | "deliveryId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -76,6 +76,26 @@ const cases: Readonly<Record<string, Case>> = {
   "admin.jobs.cancel": { access: "admin", input: { id: newId() } },
   "admin.jobs.retry": { access: "admin", input: { id: newId() } },
   "admin.jobs.setTier": { access: "admin", input: { id: newId(), tier: "high" } },
+  "admin.deliveries.search": { access: "admin", input: {} },
+  "admin.deliveries.attempts": { access: "admin", input: { id: newId() } },
+  "admin.deliveries.redeliver": { access: "admin", input: { id: newId() } },
+  "webhooks.list": { access: "member" },
+  "webhooks.create": { access: "member", input: { url: null } },
+  "webhooks.rotate": { access: "owned", resource: "endpointId", input: byId },
+  "webhooks.enable": {
+    access: "owned",
+    resource: "endpointId",
+    input: (id) => ({ id, isEnabled: true }),
+  },
+  "webhooks.test": { access: "owned", resource: "endpointId", input: byId },
+  "webhooks.remove": { access: "owned", resource: "endpointId", input: byId },
+  "deliveries.list": { access: "member", input: {} },
+  "deliveries.attempts": { access: "owned", resource: "deliveryId", input: byId },
+  "deliveries.redeliver": { access: "owned", resource: "deliveryId", input: byId },
+  "notifications.list": { access: "member" },
+  "notifications.requestEmailCode": { access: "member", lacks: 409 },
+  "notifications.confirmEmail": { access: "member", input: { code: "wrong" }, lacks: 400 },
+  "notifications.set": { access: "member", input: { channel: "email", isOn: false } },
   "apiKeys.list": { access: "member" },
   "apiKeys.create": { access: "member", input: { name: "new" } },
   "apiKeys.revoke": { access: "owned", resource: "apiKeyId", input: byId },

@@ -36,6 +36,7 @@ import {
 import { lineOfText } from "../../platform/index.ts";
 import { deleteUser, maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "../../users/index.ts";
 import { adminCloudRouter } from "./cloud.ts";
+import { adminDeliveriesRouter } from "./deliveries.ts";
 import { t } from "./init.ts";
 import { adminAction, adminProcedure } from "./procedures.ts";
 
@@ -154,4 +155,5 @@ export const adminRouter = t.router({
   invitations: adminInvitationsRouter,
   nodes: adminNodesRouter,
   jobs: adminJobsRouter,
+  deliveries: adminDeliveriesRouter,
 });

@@ -3,6 +3,7 @@ import type { Services } from "../../services.ts";
 import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
+import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
 import { createContext, t } from "./init.ts";
 import { jobsRouter } from "./jobs.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
@@ -12,9 +13,12 @@ export const appRouter = t.router({
   admin: adminRouter,
   apiKeys: apiKeysRouter,
   cloud: cloudRouter,
+  deliveries: deliveriesRouter,
   images: imagesRouter,
   jobs: jobsRouter,
+  notifications: notificationsRouter,
   telegram: telegramRouter,
+  webhooks: webhooksRouter,
   workflows: workflowsRouter,
 });
 

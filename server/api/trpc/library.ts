@@ -44,7 +44,7 @@ export const accountRouter = t.router({
 });
 
 /** Keys are for accounts: a guest would lose theirs with the cookie, and a key must not make further keys. */
-const accountProcedure = memberProcedure.use(({ ctx, next }) => {
+export const accountProcedure = memberProcedure.use(({ ctx, next }) => {
   if (ctx.caller.isGuest) throw new AppError("forbidden", "Make an account first; guests have no API keys.");
   if (ctx.caller.via !== "session") throw new AppError("forbidden", "API keys are managed in the browser.");
   return next();

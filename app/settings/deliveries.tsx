@@ -1,0 +1,201 @@
+"use client";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import { type FormEvent, useState } from "react";
+import { api } from "../client/api.ts";
+import { useFailureToast } from "../client/failures.ts";
+import { DeliveryList } from "../deliveries/delivery-list.tsx";
+import { Button } from "../ui/button.tsx";
+import { Checkbox, Field } from "../ui/fields.tsx";
+import { toastDone } from "../ui/toasts.tsx";
+import { SettingsSection } from "./section.tsx";
+import { ShownOnce } from "./shown-once.tsx";
+
+type Endpoint = Awaited<ReturnType<typeof api.webhooks.list.query>>["items"][number];
+
+/** A mutation after which everything about deliveries is read again. */
+function useAct<Input, Output>(act: (input: Input) => Promise<Output>, onDone?: (output: Output) => void) {
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  return useMutation({
+    mutationFn: act,
+    onSuccess: (output) => onDone?.(output),
+    onError,
+    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+  });
+}
+
+interface EndpointRowProps {
+  readonly endpoint: Endpoint;
+  readonly onSecret: (secret: string) => void;
+}
+
+function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
+  const t = useTranslations("settings.webhooks");
+  const { id, url, isEnabled, disabledReason } = endpoint;
+  const test = useAct(
+    () => api.webhooks.test.mutate({ id }),
+    () => toastDone(t("tested")),
+  );
+  const rotate = useAct(
+    () => api.webhooks.rotate.mutate({ id }),
+    ({ secret }) => onSecret(secret),
+  );
+  const enable = useAct(() => api.webhooks.enable.mutate({ id, isEnabled: !isEnabled }));
+  const remove = useAct(() => api.webhooks.remove.mutate({ id }));
+  const isBusy = test.isPending || rotate.isPending || enable.isPending || remove.isPending;
+  return (
+    <li className="flex flex-col gap-2 py-3">
+      <div className="min-w-0">
+        <p className="text-sm break-all">{url ?? t("ofJobs")}</p>
+        {isEnabled ? null : <p className="text-xs text-warn">{disabledReason ?? t("off")}</p>}
+      </div>
+      <div className="flex flex-wrap gap-2">
+        {url === null ? null : (
+          <>
+            <Button size="small" disabled={isBusy || !isEnabled} onClick={() => test.mutate(undefined)}>
+              {t("test")}
+            </Button>
+            <Button size="small" disabled={isBusy} onClick={() => enable.mutate(undefined)}>
+              {t(isEnabled ? "switchOff" : "switchOn")}
+            </Button>
+          </>
+        )}
+        <Button size="small" disabled={isBusy} onClick={() => rotate.mutate(undefined)}>
+          {t("rotate")}
+        </Button>
+        <Button size="small" look="danger" disabled={isBusy} onClick={() => remove.mutate(undefined)}>
+          {t("remove")}
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+/** Addresses that get a webhook at the end of each job, and what was sent. */
+export function WebhooksSection() {
+  const t = useTranslations("settings.webhooks");
+  const [url, setUrl] = useState("");
+  const [secret, setSecret] = useState<string | null>(null);
+  const { data } = useQuery({
+    queryKey: ["deliveries", "endpoints"],
+    queryFn: () => api.webhooks.list.query(),
+  });
+  const log = useQuery({
+    queryKey: ["deliveries", "log"],
+    queryFn: () => api.deliveries.list.query({ limit: 10 }),
+    refetchInterval: 5_000,
+  });
+  const create = useAct(
+    (address: string) => api.webhooks.create.mutate({ url: address }),
+    (made) => {
+      setSecret(made.secret);
+      setUrl("");
+    },
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.mutate(url.trim());
+  };
+  const items = log.data?.items ?? [];
+  return (
+    <SettingsSection id="webhooks" title={t("title")} text={t("text")}>
+      <div className="flex max-w-[640px] flex-col gap-5">
+        <form onSubmit={submit} className="flex items-end gap-2">
+          <div className="min-w-0 flex-1">
+            <Field
+              name="webhook-url"
+              label={t("url")}
+              placeholder="https://example.org/atelier"
+              autoComplete="off"
+              required
+              maxLength={2_000}
+              value={url}
+              onValueChange={setUrl}
+            />
+          </div>
+          <Button type="submit" className="h-10" disabled={create.isPending || url.trim() === ""}>
+            {t("add")}
+          </Button>
+        </form>
+        {secret === null ? null : (
+          <ShownOnce text={t("shownOnce")} value={secret} onDone={() => setSecret(null)} />
+        )}
+        {data === undefined || data.items.length === 0 ? null : (
+          <ul aria-label={t("title")} className="divide-y divide-line border-y border-line">
+            {data.items.map((endpoint) => (
+              <EndpointRow key={endpoint.id} endpoint={endpoint} onSecret={setSecret} />
+            ))}
+          </ul>
+        )}
+        {items.length === 0 ? null : (
+          <details>
+            <summary className="text-xs text-quiet hover:text-ink">{t("log")}</summary>
+            <div className="mt-3">
+              <DeliveryList label={t("log")} items={items} />
+            </div>
+          </details>
+        )}
+      </div>
+    </SettingsSection>
+  );
+}
+
+/** E-mail at the end of a job; hidden where the studio sends none. */
+export function EmailSection() {
+  const t = useTranslations("settings.email");
+  const [code, setCode] = useState("");
+  const { data } = useQuery({
+    queryKey: ["deliveries", "notifications"],
+    queryFn: () => api.notifications.list.query(),
+  });
+  const request = useAct(() => api.notifications.requestEmailCode.mutate());
+  const confirm = useAct(
+    () => api.notifications.confirmEmail.mutate({ code: code.trim() }),
+    () => setCode(""),
+  );
+  const set = useAct((isOn: boolean) => api.notifications.set.mutate({ channel: "email", isOn }));
+  const email = data?.items.find(({ channel }) => channel === "email");
+  if (email === undefined) return null;
+  return (
+    <SettingsSection id="email" title={t("title")} text={t("text")}>
+      <div className="flex max-w-[420px] flex-col gap-4">
+        {email.target === null ? (
+          <Button
+            className="self-start"
+            disabled={request.isPending}
+            onClick={() => request.mutate(undefined)}
+          >
+            {t(email.isWaitingForCode ? "sendAgain" : "sendCode")}
+          </Button>
+        ) : (
+          <Checkbox checked={email.isOn} onChange={(isOn) => set.mutate(isOn)}>
+            {t("on", { address: email.target })}
+          </Checkbox>
+        )}
+        {email.isWaitingForCode ? (
+          <form
+            className="flex items-end gap-2"
+            onSubmit={(event) => {
+              event.preventDefault();
+              confirm.mutate(undefined);
+            }}
+          >
+            <Field
+              name="email-code"
+              label={t("code")}
+              inputMode="numeric"
+              autoComplete="one-time-code"
+              maxLength={6}
+              value={code}
+              onValueChange={setCode}
+            />
+            <Button type="submit" className="h-10" disabled={confirm.isPending || code.trim().length < 6}>
+              {t("confirm")}
+            </Button>
+          </form>
+        ) : null}
+      </div>
+    </SettingsSection>
+  );
+}
