@@ -7,6 +7,7 @@ import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
 import { LoadFailed } from "../frame/providers.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
+import { Checkbox } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
@@ -58,6 +59,29 @@ function LinkedChat({ name, linkedAt, onUnlinked }: LinkedProps) {
         </div>
       </Dialog>
     </div>
+  );
+}
+
+/** Whether the chat also gets the results of jobs that were started on the website. */
+function AllResults() {
+  const t = useTranslations("telegram");
+  const queries = useQueryClient();
+  const onError = useFailureToast();
+  const { data } = useQuery({
+    queryKey: ["deliveries", "notifications"],
+    queryFn: () => api.notifications.list.query(),
+  });
+  const set = useMutation({
+    mutationFn: (isOn: boolean) => api.notifications.set.mutate({ channel: "telegram", isOn }),
+    onError,
+    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+  });
+  const telegram = data?.items.find(({ channel }) => channel === "telegram");
+  if (telegram === undefined) return null;
+  return (
+    <Checkbox checked={telegram.isOn} onChange={(isOn) => set.mutate(isOn)}>
+      {t("allResults")}
+    </Checkbox>
   );
 }
 
@@ -122,7 +146,10 @@ export function TelegramSection() {
       {data === undefined ? (
         <LoadFailed error={error} onRetry={() => void refetch()} />
       ) : data.link ? (
-        <LinkedChat {...data.link} onUnlinked={() => setLink(null)} />
+        <div className="flex flex-col gap-4">
+          <LinkedChat {...data.link} onUnlinked={() => setLink(null)} />
+          <AllResults />
+        </div>
       ) : (
         <LinkForm link={link} onLink={setLink} />
       )}

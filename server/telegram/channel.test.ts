@@ -84,6 +84,18 @@ test("C2 a photo that Telegram refuses for its size follows as a file, in the sa
   expect((await row()).attempts).toBe(1);
 });
 
+test("C2 a file that Telegram refuses for its size follows scaled, and then not at all", async () => {
+  const { person, send } = await complete({ channels: 4 });
+  const tooLarge = { kind: "refuse", status: 413, text: "Request Entity Too Large" } as const;
+  api.inject("sendDocument", tooLarge);
+  expect(await send()).toBe("delivered");
+  expect(person.messages).toMatchObject([{ kind: "document", fileName: "atelier-scaled.jpg" }]);
+  const other = await complete({ channels: 4 });
+  api.inject("sendDocument", tooLarge, tooLarge);
+  expect(await other.send()).toBe("failed");
+  expect((await other.row()).lastError).toBe("Telegram takes no picture of this size.");
+});
+
 test("C2 429 waits as long as Telegram says and is tried again", async () => {
   const { person, send, row } = await complete();
   api.slowDown(person.chatId, 600_000);
