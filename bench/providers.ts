@@ -4,6 +4,7 @@ import { nextHop, noteRefusal, readJob, submit } from "@atelier/server/jobs";
 import { newId } from "@atelier/server/platform";
 import { findModel, modelsOf, ProviderError, readKeys } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
+import { startTestPostgres } from "@atelier/testing/postgres";
 import { type ProviderFault, startProviders } from "@atelier/testing/providers";
 import { createTestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
@@ -22,6 +23,7 @@ interface Bench {
 }
 
 async function open(env: Readonly<Record<string, string>> = {}): Promise<Bench> {
+  const postgres = await startTestPostgres();
   const providers = await startProviders([...names]);
   const cloud = { providers: limits, caps: noCaps, pollS: 0.1, maxPollS: 0.5, reconcileS: 5 };
   const opened = await createTestServices({ env: { ...providers.env, ...env }, config: { cloud } });
@@ -36,6 +38,7 @@ async function open(env: Readonly<Record<string, string>> = {}): Promise<Bench> 
     async close() {
       await opened.close();
       await providers.close();
+      await postgres.stop();
     },
   };
 }
