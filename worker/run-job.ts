@@ -200,7 +200,7 @@ const pauseMs = 500;
  * Repeats a write while the database is away, so that a restart of it does not cost the finished work of an engine.
  * The write must be idempotent, since a commit may succeed without an answer. Rejects with the signal's reason on abort.
  */
-async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
+export async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
   const endMs = performance.now() + patienceMs;
   for (;;) {
     try {

@@ -1,9 +1,8 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
-import { failureOf, useCopy, useFailureToast } from "../client/failures.ts";
+import { failureOf, useFailureToast } from "../client/failures.ts";
 import { useSearchFilter } from "../frame/filters.tsx";
 import { Button, cx, Spinner } from "../ui/button.tsx";
 import { inputStyle } from "../ui/fields.tsx";
@@ -71,36 +70,6 @@ export function useAdminAction<Input = void>(act: (input: Input) => Promise<unkn
     onError,
     onSettled: () => queries.invalidateQueries({ queryKey: ["admin"] }),
   });
-}
-
-interface OneTimeLinkProps {
-  /** Whom it is for, and that it is shown this once. */
-  readonly text: string;
-  readonly link: string;
-  readonly onDone: () => void;
-}
-
-/** A link whose token the server does not know again. */
-export function OneTimeLink({ text, link, onDone }: OneTimeLinkProps) {
-  const t = useTranslations("admin.invitations");
-  const copy = useCopy();
-  return (
-    <div role="status" className="flex flex-col gap-3 rounded-card border border-edge/60 bg-well p-4">
-      <p className="text-xs font-medium">{text}</p>
-      <code className="rounded-control border border-line bg-surface px-3 py-2 text-xs break-all select-all">
-        {link}
-      </code>
-      <div className="flex gap-2">
-        <Button size="small" onClick={() => copy(link)}>
-          <Copy aria-hidden />
-          {t("copy")}
-        </Button>
-        <Button size="small" look="quiet" onClick={onDone}>
-          {t("done")}
-        </Button>
-      </div>
-    </div>
-  );
 }
 
 interface ConfirmButtonProps {

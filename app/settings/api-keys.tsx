@@ -5,11 +5,11 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
+import { ShownOnce } from "../frame/shown-once.tsx";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { SettingsSection } from "./section.tsx";
-import { ShownOnce } from "./shown-once.tsx";
 
 interface RevokeDialogProps {
   readonly name: string;

@@ -5,11 +5,11 @@ import { type FormEvent, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { DeliveryList } from "../deliveries/delivery-list.tsx";
+import { ShownOnce } from "../frame/shown-once.tsx";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
-import { ShownOnce } from "./shown-once.tsx";
 
 type Endpoint = Awaited<ReturnType<typeof api.webhooks.list.query>>["items"][number];
 

@@ -1,6 +1,7 @@
 import { AppError } from "../platform/index.ts";
 import {
   clientOf,
+  knowsToken,
   noteWebhook,
   ProviderError,
   type ProviderName,
@@ -24,10 +25,12 @@ export async function handleProviderWebhook(services: Services, request: Request
   try {
     const [provider, token] = new URL(request.url).pathname.split("/").slice(-2);
     if (!isProvider(provider) || !token) throw new AppError("not_found");
+    // First: without the secret of an attempt nobody makes this process read a body or fetch the keys of a provider.
+    if (!(await knowsToken(services, { provider, token }))) throw new AppError("not_found");
     const rawBody = await readLimited(request, maxWebhookBytes);
     if (!rawBody) throw new AppError("request_too_large");
     const externalId = await verified(services, provider, { rawBody, request });
-    if (!(await noteWebhook(services, { provider, token, externalId }))) throw new AppError("not_found");
+    await noteWebhook(services, { provider, token, externalId });
     return new Response(null, { status: 204 });
   } catch (error) {
     return problemResponse(classifyError(error));

@@ -274,7 +274,7 @@ test("A16 a studio is backed up and restored into an empty one: every row and ev
   expect(same).toEqual(expect.arrayContaining(untouched));
   expect(await hashRows(target.url, same)).toEqual(await hashRows(services.env.DATABASE_URL ?? "", same));
   const others = `(select * from jobs where id not in ('${running}', '${runningOnce}'))`;
-  // The job that failed by the restore is told to those who asked for it.
+  // The restore fails this job, so its owner gets a delivery.
   const owed = `(select * from deliveries where job_id is distinct from '${runningOnce}')`;
   expect(await hashRows(target.url, [others, owed])).toEqual(
     await hashRows(services.env.DATABASE_URL ?? "", [others, owed]),

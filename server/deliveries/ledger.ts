@@ -74,7 +74,7 @@ export async function acquire(services: Services, id: string): Promise<HeldDeliv
   return row ? ({ ...row, token } as unknown as HeldDelivery) : null;
 }
 
-/** Where a delivery stands for a process that did not get its lock. */
+/** The state of a delivery, for the answer and the log of a process that did not get its lock. */
 export async function readStanding(
   { db }: Services,
   id: string,

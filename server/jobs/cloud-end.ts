@@ -87,7 +87,6 @@ export interface ProviderResult {
   readonly attempt: Attempt;
   readonly outputs: readonly StoredResult[];
   readonly costUsd: number | null;
-  readonly facts: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -96,14 +95,14 @@ export interface ProviderResult {
  */
 export async function completeFromProvider(
   services: Services,
-  { attempt, outputs, costUsd, facts }: ProviderResult,
+  { attempt, outputs, costUsd }: ProviderResult,
 ): Promise<Job | null> {
   const job = await services.db.transaction(async (tx) => {
     const completed = await transition(tx, {
       from: ["processing"],
       to: "completed",
       where: ownedBy(attempt),
-      set: { nodeId: null, server: attempt.provider, progress: 1, stage: null, facts: { ...facts } },
+      set: { nodeId: null, server: attempt.provider, progress: 1, stage: null },
       event: "completed",
       data: { imageIds: outputs.map((output) => output.id), provider: attempt.provider },
       also: insertOutputs(outputs),

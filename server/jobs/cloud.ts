@@ -8,6 +8,7 @@ import {
   changeAttempt,
   type CloudModel,
   failAttempt,
+  isOpenState,
   type ModelOffer,
   type ProviderError,
   type ProviderKey,
@@ -62,6 +63,8 @@ export async function nextHop(services: Services, { job, lease, model, keys }: C
     readChain(services.db, model),
     attemptsOf(services.db, job.id),
   ]);
+  const open = attempts.find(({ state }) => isOpenState(state));
+  if (open) return adopt(services, lease, open);
   const failed = attempts.filter(({ state }) => state === "failed");
   const left = chain.filter(({ provider }) => !hasFailed(failed, provider));
   const waits: number[] = [];
@@ -81,6 +84,18 @@ export async function nextHop(services: Services, { job, lease, model, keys }: C
   return waits.length > 0
     ? { kind: "wait", waitMs: Math.min(...waits), skipped }
     : { kind: "exhausted", failed };
+}
+
+/** A provider has the job, or may have it: nothing is called, and the job belongs to that attempt again. */
+async function adopt(services: Services, lease: Lease, attempt: Attempt): Promise<NextHop> {
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and status = 'processing'`,
+    set: { providerAttemptId: attempt.id, nodeId: null, server: attempt.provider, stage: "reconciling" },
+    event: "provider_lost",
+    data: { provider: attempt.provider },
+  });
+  if (job) hint(services, [job]);
+  return { kind: "fenced" };
 }
 
 /** Refusals for want of room after which a provider counts as failed for a job. */

@@ -59,7 +59,8 @@ export async function readQuote(
   }
   const models = mayLeave ? modelsOf(config) : [];
   const candidates = candidatesOf(request, { workflows: await knownWorkflows(db, request.workflow), models });
-  const policy = () => readCloudPolicy(db, config, { userId: ownerId, kind });
+  let known: ReturnType<typeof readCloudPolicy> | undefined;
+  const policy = () => (known ??= readCloudPolicy(db, config, { userId: ownerId, kind }));
   if (isOfProvider && (await policy()) === "own_only")
     throw new AppError("forbidden", "The settings keep these pictures on the studio's own machines.");
   const placed = await place(db, config, { kind, candidates, maxAgeMs, policy });

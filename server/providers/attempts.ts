@@ -116,7 +116,10 @@ export async function changeAttempt(db: Db | Tx, { id, from, set }: Change): Pro
   return attempt ?? null;
 }
 
-const openStates = ["submitting", "unknown", "accepted"] as const satisfies AttemptState[];
+const openStates: readonly AttemptState[] = ["submitting", "unknown", "accepted"];
+
+/** Whether the provider has the run, or may have it. */
+export const isOpenState = (state: AttemptState): boolean => openStates.includes(state);
 
 export interface Acceptance {
   readonly handle: RunHandle;
@@ -208,14 +211,27 @@ export interface WebhookNote {
   readonly externalId: string;
 }
 
+/** Whether an attempt has this secret. */
+export async function knowsToken(
+  { db }: { readonly db: Db },
+  { provider, token }: Pick<WebhookNote, "provider" | "token">,
+): Promise<boolean> {
+  const { providerAttempts } = schema;
+  return (
+    (await db.$count(
+      providerAttempts,
+      sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`,
+    )) > 0
+  );
+}
+
 /**
- * Makes the attempt of a webhook due. One whose call had no answer becomes known by it. False for an unknown token; an
- * attempt that has ended stays as it is.
+ * Makes the attempt of a webhook due. One whose call had no answer becomes known by it; one that has ended stays as it is.
  */
 export async function noteWebhook(
   { db, config }: { readonly db: Db; readonly config: Config },
   { provider, token, externalId }: WebhookNote,
-): Promise<boolean> {
+): Promise<void> {
   const { providerAttempts } = schema;
   const [known] = await db
     .update(providerAttempts)
@@ -229,7 +245,6 @@ export async function noteWebhook(
     const handle = { endpoint: known.endpoint, externalId, urls: {} };
     await acceptAttempt(db, known.id, { handle, pollAfterS: 0, runLimitS: config.cloud.runLimitS });
   }
-  return known !== undefined;
 }
 
 /** Removes the rows of ended attempts that no sum needs any more. */

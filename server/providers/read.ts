@@ -2,7 +2,7 @@ import { ProviderError, type WebhookRequest } from "./port.ts";
 
 /** A foreign value as an object; empty when it is none. */
 export function readRecord(value: unknown): Readonly<Record<string, unknown>> {
-  // Safe: any object can be read by name.
+  // A cast, since TypeScript does not index `object`; a missing member reads as undefined.
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 

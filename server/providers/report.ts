@@ -3,7 +3,7 @@ import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import type { Config } from "../platform/index.ts";
 import type { Attempt } from "./attempts.ts";
-import { readChain } from "./chain.ts";
+import { readChains } from "./chain.ts";
 import { cooldownLeftMs, type KeyLimits, limitsOf, readLoads } from "./load.ts";
 import { modelsOf } from "./models.ts";
 import { type CloudModel, type ProviderName, providerNames } from "./port.ts";
@@ -33,27 +33,14 @@ export async function readOfferedModels(
   { db, config }: Reading,
   held: ReadonlySet<string>,
 ): Promise<OfferedModel[]> {
-  const able = modelsOf(config).filter(({ offers }) => offers.some(({ provider }) => held.has(provider)));
-  const offered = await Promise.all(
-    able.map(async (model): Promise<OfferedModel[]> => {
-      const offer = (await readChain(db, model)).find(({ provider }) => held.has(provider));
-      if (!offer) return [];
-      const { id, title, kind, params, inputs, isNonCommercial = false } = model;
-      return [
-        {
-          id,
-          title,
-          kind,
-          inputs,
-          params,
-          provider: offer.provider,
-          priceUsd: offer.priceUsd,
-          isNonCommercial,
-        },
-      ];
-    }),
-  );
-  return offered.flat();
+  const chainOf = await readChains(db);
+  return modelsOf(config).flatMap((model): OfferedModel[] => {
+    const offer = chainOf(model).find(({ provider }) => held.has(provider));
+    if (!offer) return [];
+    const { id, title, kind, params, inputs, isNonCommercial = false } = model;
+    const { provider, priceUsd } = offer;
+    return [{ id, title, kind, inputs, params, provider, priceUsd, isNonCommercial }];
+  });
 }
 
 /** The state of a provider over all of its keys. */
@@ -155,16 +142,16 @@ export interface ChainView {
 }
 
 /** The chains of the models that more than one provider offers; for admins. */
-export function readChains({ db, config }: Reading): Promise<ChainView[]> {
-  const several = modelsOf(config).filter(({ offers }) => offers.length > 1);
-  return Promise.all(
-    several.map(async (model) => ({
+export async function readChainViews({ db, config }: Reading): Promise<ChainView[]> {
+  const chainOf = await readChains(db);
+  return modelsOf(config)
+    .filter(({ offers }) => offers.length > 1)
+    .map((model) => ({
       model: model.id,
       title: model.title,
       kind: model.kind,
-      providers: (await readChain(db, model)).map(({ provider }) => provider),
-    })),
-  );
+      providers: chainOf(model).map(({ provider }) => provider),
+    }));
 }
 
 /** One request to a provider, as a job's page tells it. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { cancel, submit } from "@atelier/server/jobs";
+import { readSpend } from "@atelier/server/providers";
 import { readJob, readStory, until } from "../jobs/index.ts";
 import { openCloudScene, readAttempts } from "./cloud-scene.ts";
 import { backends, eventually, realTimeMs } from "./scene.ts";
@@ -265,6 +266,47 @@ test.concurrent(
     const id = await scene.generate("forbidden", { model: "nano-banana" });
     expect(await until(scene.services, id, "failed")).toMatchObject({ errorCode: "engine_blocked" });
     expect(scene.providers.simulators.replicate.submits).toHaveLength(0);
+  },
+);
+
+test.concurrent(
+  "R1 what a provider made and charged but nobody can use fails the job; no other provider is asked",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["google", "replicate"] });
+    const { google, replicate } = scene.providers.simulators;
+    google.picture = () => Promise.resolve(Buffer.from("no picture at all"));
+    await scene.startCloudWorker();
+    const id = await scene.generate("a torn page", { model: "nano-banana" });
+    expect(await until(scene.services, id, "failed")).toMatchObject({ errorCode: "provider_failed" });
+    expect(replicate.submits).toHaveLength(0);
+    expect(await readSpend(scene.services.db, scene.services.config, scene.owner.userId)).toEqual({
+      dayUsd: 0.039,
+      monthUsd: 0.039,
+    });
+  },
+);
+
+test.concurrent(
+  "R1 a job that comes back to the line although a provider has it is not submitted again",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
+    const { replicate } = scene.providers.simulators;
+    replicate.end = "never";
+    await scene.startCloudWorker();
+    const id = await scene.generate("a stray sheep");
+    await eventually(async () => (await readAttempts(scene, id))[0]?.state, "accepted");
+    await scene.services.db.execute(
+      `update jobs set status = 'pending', provider_attempt_id = null where id = '${id}'`,
+    );
+    await eventually(
+      async () => (await readStory(scene.services, id)).some(({ type }) => type === "provider_lost"),
+      true,
+    );
+    for (const run of replicate.runs.values()) replicate.finish(run, "succeeded");
+    await until(scene.services, id, "completed");
+    expect(replicate.submits).toHaveLength(1);
   },
 );
 

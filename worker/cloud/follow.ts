@@ -186,7 +186,8 @@ async function takeResults(
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");
   } catch (error) {
     if (!(error instanceof ProviderError) || (error.class !== "internal" && !attempt.isOverdue)) throw error;
-    await failFromProvider(services, { attempt, error, costUsd });
+    // The provider made something, so it is paid for.
+    await failFromProvider(services, { attempt, error, costUsd: costUsd ?? attempt.priceUsd });
   }
 }
 

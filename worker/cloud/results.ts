@@ -46,7 +46,7 @@ export async function finish(services: Services, finished: Finished): Promise<bo
     made.push(await toOutput(finished, bytes, `result-${at}`));
   }
   const stored = await storeAll(services, finished, made);
-  const job = await completeFromProvider(services, { attempt, outputs: stored, costUsd, facts: {} });
+  const job = await completeFromProvider(services, { attempt, outputs: stored, costUsd });
   if (job) return true;
   for (const { storageKey } of stored) await discardOutput(services, storageKey);
   return false;

@@ -3,6 +3,7 @@ import {
   chainError,
   dispatch,
   fail,
+  failFromProvider,
   handOver,
   type Job,
   type Lease,
@@ -21,11 +22,12 @@ import {
   type ProviderName,
   type Submitted,
 } from "@atelier/server/providers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { cloudQueue } from "@atelier/server/engines";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
-import { endBadly } from "../run-job.ts";
-import { finish } from "./results.ts";
+import { endBadly, persist } from "../run-job.ts";
+import { finish, type Finished } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
 /** How a worker reaches the providers. */
@@ -118,7 +120,21 @@ interface CallInput {
   readonly workDir: string;
 }
 
+/** Makes the call of a hop. When its end cannot be stored the attempt keeps the job, and the sweep takes it over. */
 async function call(
+  services: Services,
+  input: CloudRunInput,
+  callInput: CallInput,
+): Promise<Outcome | "next"> {
+  try {
+    return await callOnce(services, input, callInput);
+  } catch (error) {
+    services.log.error({ err: error }, "the end of a call to a provider could not be stored");
+    return "lost_reply";
+  }
+}
+
+async function callOnce(
   services: Services,
   input: CloudRunInput,
   { hop, inputs, workDir }: CallInput,
@@ -139,17 +155,49 @@ async function call(
   const { handle, run } = submitted;
   if (run.state === "failed") return refused(services, { lease, attempt }, run.error);
   if (run.state !== "succeeded" || client.isAsynchronous) {
-    await handOver(services, { lease, attempt }, handle);
+    await persist(limit, () => handOver(services, { lease, attempt }, handle));
     return "accepted";
   }
   const { outputs, costUsd } = run;
   const { files } = inputs;
-  const finished = { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal: limit };
-  try {
-    return (await finish(services, finished)) ? "completed" : "fenced";
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error;
-    return refused(services, { lease, attempt }, error);
+  return takeResult(services, {
+    job,
+    attempt,
+    access: key.access,
+    outputs,
+    costUsd,
+    files,
+    workDir,
+    signal: limit,
+  });
+}
+
+const storePauseMs = 2_000;
+const storeTries = 15;
+
+/**
+ * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store that is away for a
+ * while is waited for; when that does not help the run has failed late, at its price.
+ */
+async function takeResult(services: Services, finished: Finished): Promise<Outcome> {
+  const { attempt, costUsd } = finished;
+  for (let left = storeTries; ; left -= 1) {
+    try {
+      return (await finish(services, finished)) ? "completed" : "fenced";
+    } catch (error) {
+      if (error instanceof ProviderError || left === 0) {
+        services.log.warn({ err: error }, "the result of a provider could not be taken");
+        const failure =
+          error instanceof ProviderError
+            ? error
+            : new ProviderError("lost", "The result could not be stored.");
+        const paidUsd = costUsd ?? attempt.priceUsd;
+        return (await failFromProvider(services, { attempt, error: failure, costUsd: paidUsd }))
+          ? "failed"
+          : "fenced";
+      }
+    }
+    await sleep(storePauseMs);
   }
 }
 

@@ -8,7 +8,8 @@ import { api } from "../../client/api.ts";
 import { LoadFailed } from "../../frame/providers.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Segmented } from "../../ui/fields.tsx";
-import { ConfirmButton, OneTimeLink, useAdminAction } from "../controls.tsx";
+import { ShownOnce } from "../../frame/shown-once.tsx";
+import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { Panel } from "../parts.tsx";
 
 const dayChoices = ["1", "7", "30"] as const;
@@ -78,9 +79,7 @@ export function Invitations() {
     <Panel title={t("title")} aside={t("text")}>
       <div className="flex max-w-3xl flex-col gap-4">
         <CreateInvitation onLink={setLink} />
-        {link === null ? null : (
-          <OneTimeLink text={t("shownOnce")} link={link} onDone={() => setLink(null)} />
-        )}
+        {link === null ? null : <ShownOnce text={t("shownOnce")} value={link} onDone={() => setLink(null)} />}
         {data.items.length === 0 ? (
           <p className="text-sm text-quiet">{t("none")}</p>
         ) : (

@@ -12,7 +12,8 @@ import { Button, buttonStyle } from "../../ui/button.tsx";
 import { Facts, Progress } from "../../ui/display.tsx";
 import { Field } from "../../ui/fields.tsx";
 import { toastDone } from "../../ui/toasts.tsx";
-import { ConfirmButton, OneTimeLink, useAdminAction } from "../controls.tsx";
+import { ShownOnce } from "../../frame/shown-once.tsx";
+import { ConfirmButton, useAdminAction } from "../controls.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { Panel, useAgo, useSize } from "../parts.tsx";
 import { CapsPanel } from "./caps.tsx";
@@ -130,7 +131,7 @@ function PasswordRow({ user: { id } }: Props) {
       </ActRow>
       {link === null ? null : (
         <li className="py-3">
-          <OneTimeLink text={t("resetShown")} link={link} onDone={() => setLink(null)} />
+          <ShownOnce text={t("resetShown")} value={link} onDone={() => setLink(null)} />
         </li>
       )}
     </>

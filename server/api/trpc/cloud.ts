@@ -8,7 +8,7 @@ import {
   providerNames,
   readCaps,
   readOwnCaps,
-  readChains,
+  readChainViews,
   readProviders,
   readSpend,
   readSpendLines,
@@ -52,7 +52,7 @@ export const adminCloudRouter = t.router({
   providers: adminProcedure.query(async ({ ctx }) => {
     const { services } = ctx;
     const held = await liveProviders(services.db);
-    const [items, chains] = await Promise.all([readProviders(services, held), readChains(services)]);
+    const [items, chains] = await Promise.all([readProviders(services, held), readChainViews(services)]);
     return {
       items,
       chains,

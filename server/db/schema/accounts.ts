@@ -38,7 +38,7 @@ export const users = pgTable(
     quotaBytes: bigint("quota_bytes", { mode: "number" }),
     /** When providers may be used for the user's jobs; null for the studio's default. */
     cloudPolicy: text("cloud_policy").$type<CloudPolicy>(),
-    /** Set when the account was deleted: nobody can use it, and all that belongs to it is being removed. */
+    /** Time of the deletion. The account cannot be used, and a sweep removes its rows and files. */
     deletedAt: at("deleted_at"),
     /** An export of the user's data is running and says so again before this time. */
     exportUntil: at("export_until"),

@@ -93,7 +93,7 @@ export const webhookEndpoints = pgTable(
     ownerId: text("owner_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
-    /** Null: no receiver of its own, the secret signs what goes to the `webhookUrl` of jobs. */
+    /** Null for the secret that signs the webhooks to the `webhookUrl` of single jobs. */
     url: text("url"),
     secret: text("secret").notNull(),
     /** The secret before the rotation; both sign until `previousUntil`. */
@@ -118,7 +118,7 @@ export const jobWebhooks = pgTable("job_webhooks", {
   url: text("url").notNull(),
 });
 
-/** Whether an owner is told about completed jobs through a channel, and where. */
+/** Per owner and channel: whether completed jobs are sent there, and the address. */
 export const notificationSettings = pgTable(
   "notification_settings",
   {
