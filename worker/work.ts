@@ -4,6 +4,7 @@ import { keepJobLogs } from "@atelier/server/jobs";
 import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
+import { startAssistant } from "./assistant.ts";
 import { consume, type ConsumeInput } from "./claims.ts";
 import { startDeliveries } from "./deliver.ts";
 import {
@@ -72,6 +73,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   consumers.setActive(readiness.isReady());
   void pool.start();
   const telegram = startTelegram(services);
+  const assistant = startAssistant(services, incarnation);
   const loops = [
     ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
@@ -94,6 +96,8 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   ];
   const reason = await stop.requested;
   services.log.info({ reason, runs: runs.leases().length }, "stopping");
+  // Before the node is gone, so that its stages are handed back and not lost.
+  await assistant.stop();
   await Promise.all([
     http?.close(),
     shutDownNode(services, { incarnation, runs, consumers, signalled: stop.signalled }),

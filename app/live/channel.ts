@@ -1,11 +1,11 @@
-import type { JobsUpdate } from "@atelier/server/jobs";
+import type { LiveUpdate } from "@atelier/server/api";
 import type { Connection, LiveState } from "./store.ts";
 
 /** Messages between the tabs of one browser. */
 export type TabMessage =
   | { readonly type: "hello" }
   | { readonly type: "state"; readonly state: LiveState }
-  | { readonly type: "update"; readonly update: JobsUpdate }
+  | { readonly type: "update"; readonly update: LiveUpdate }
   | { readonly type: "connection"; readonly connection: Connection }
   | { readonly type: "account-changed" };
 

@@ -1,3 +1,5 @@
+import type { LiveUpdate } from "@atelier/server/api";
+import type { RunUpdate } from "@atelier/server/assistant";
 import type { JobsUpdate, JobView } from "@atelier/server/jobs";
 
 /** The fields that decide whether the list changes. Other changes notify only the watchers of that job. */
@@ -120,7 +122,7 @@ type EndListener = (job: JobView) => void;
 /** The jobs of the user, as the live stream reports them. Listeners are per job, so that progress renders one row only. */
 export interface LiveStore {
   /** An update of the stream. */
-  readonly apply: (update: JobsUpdate) => void;
+  readonly apply: (update: LiveUpdate) => void;
   /** A job that a query returned. */
   readonly put: (job: JobView) => void;
   /** The state of another tab. */
@@ -134,6 +136,8 @@ export interface LiveStore {
   readonly connection: () => Connection;
   readonly watchJob: (id: string, listener: Listener) => () => void;
   readonly watchList: (listener: Listener) => () => void;
+  /** The listener gets each update about questions to the assistant. */
+  readonly onRuns: (listener: (update: RunUpdate) => void) => () => void;
   /** The listener is called once for each job that ends while this store holds it as open. */
   readonly onEnd: (listener: EndListener) => () => void;
 }
@@ -174,6 +178,7 @@ function createJobs() {
 export function createLiveStore(): LiveStore {
   const { table, progress, jobListeners, listListeners, endListeners, acceptAll, acceptProgress } =
     createJobs();
+  const runListeners = createListeners<[RunUpdate]>();
   let connection: Connection = "connecting";
   let at: string | null = null;
 
@@ -186,6 +191,7 @@ export function createLiveStore(): LiveStore {
   return {
     apply(update) {
       if (update.type === "progress") return acceptProgress(update);
+      if (update.type === "runs" || update.type === "answer") return runListeners.notify(update);
       at = update.at;
       if (update.type !== "alive") acceptAll(update.jobs);
     },
@@ -204,6 +210,7 @@ export function createLiveStore(): LiveStore {
     connection: () => connection,
     watchJob: jobListeners.watch,
     watchList: listListeners.watch,
+    onRuns: runListeners.watch,
     onEnd: endListeners.watch,
   };
 }

@@ -1,4 +1,4 @@
-import type { JobsUpdate } from "@atelier/server/jobs";
+import type { LiveUpdate } from "@atelier/server/api";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { keepStream, type OpenStream } from "./stream.ts";
 
@@ -16,7 +16,7 @@ const startAt = "2026-01-01T00:00:00.000Z";
 function createSource() {
   const streams: OpenedStream[] = [];
   let at: string | null = null;
-  const updates: JobsUpdate[] = [];
+  const updates: LiveUpdate[] = [];
   const onLost = vi.fn<() => void>();
   const close = keepStream({
     open: (since, handlers) => {
@@ -29,7 +29,7 @@ function createSource() {
     onLost,
     onUpdate: (update) => {
       updates.push(update);
-      if (update.type !== "progress") at = update.at;
+      if ("at" in update && update.type !== "answer") at = update.at;
     },
   });
   const last = () => streams.at(-1) as OpenedStream;

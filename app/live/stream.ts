@@ -1,10 +1,10 @@
-import type { JobsUpdate } from "@atelier/server/jobs";
+import type { LiveUpdate } from "@atelier/server/api";
 import { api } from "../client/api.ts";
 import { failureOf } from "../client/failures.ts";
 import { ensureGuest, forgetSession } from "../client/session.ts";
 
 interface StreamHandlers {
-  readonly onUpdate: (update: JobsUpdate) => void;
+  readonly onUpdate: (update: LiveUpdate) => void;
   readonly onOpen: () => void;
   readonly onLost: () => void;
 }
@@ -18,7 +18,7 @@ const maxWaitMs = 5_000;
 interface Options {
   readonly open: OpenStream;
   readonly since: () => string | null;
-  readonly onUpdate: (update: JobsUpdate) => void;
+  readonly onUpdate: (update: LiveUpdate) => void;
   readonly onOpen: () => void;
   readonly onLost: () => void;
 }

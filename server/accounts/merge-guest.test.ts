@@ -72,6 +72,10 @@ async function fill(ownerId: string, jobId: string): Promise<void> {
   await db.insert(schema.deliveries).values({ id: newId(), jobId, event: "job.completed", ...webhook });
   await db.insert(schema.webhookEndpoints).values({ id: newId(), ownerId, url: webhook.target, secret: "s" });
   await db.insert(schema.notificationSettings).values({ ownerId, channel: "telegram", target: "1" });
+  const conversationId = newId();
+  await db.insert(schema.assistantConversations).values({ id: conversationId, ownerId });
+  const said = { conversationId, ownerId, role: "user", text: "I like linen." } as const;
+  await db.insert(schema.assistantMessages).values({ id: newId(), ...said });
   const announced = { role: "upload", name: "", mime: "image/png", sizeBytes: 1 } as const;
   await db.insert(schema.directUploads).values({ id: newId(), ownerId, ...announced });
 }
@@ -107,7 +111,8 @@ test("a guest who makes an account keeps pictures, jobs and everything else", as
   expect(await db.$count(schema.consents, eq(schema.consents.ownerId, accountId))).toBe(1);
   expect(await db.$count(schema.queueTurns, eq(schema.queueTurns.ownerId, accountId))).toBe(1);
   expect(await db.$count(schema.directUploads, eq(schema.directUploads.ownerId, accountId))).toBe(1);
-  for (const table of [schema.deliveries, schema.webhookEndpoints, schema.notificationSettings])
+  const others = [schema.deliveries, schema.webhookEndpoints, schema.notificationSettings];
+  for (const table of [...others, schema.assistantConversations, schema.assistantMessages])
     expect(await db.$count(table, eq(table.ownerId, accountId))).toBe(1);
   expect(await db.$count(users, eq(users.id, guestId))).toBe(0);
 });
@@ -189,6 +194,11 @@ test("every table that belongs to a user is either moved or dies with the sessio
     where contype = 'f' and confrelid = 'users'::regclass order by 1`);
   expect(rows.map(({ table }) => table)).toEqual([
     "api_keys",
+    "assistant_conversations",
+    "assistant_messages",
+    "assistant_runs",
+    // The account's own counts.
+    "assistant_settings",
     // Made with an API key alone, which a guest does not have.
     "client_files",
     "client_users",
@@ -201,9 +211,14 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // Made by admins alone, and a guest is never one.
     "invitations",
     "jobs",
+    "memories",
+    "model_calls",
     "notification_settings",
     // A guest has no password.
     "password_resets",
+    // Written by admins alone, and a guest is never one.
+    "prompts",
+    "proposals",
     // A guest spends nothing.
     "provider_attempts",
     "queue_turns",

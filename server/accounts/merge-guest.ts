@@ -58,6 +58,7 @@ async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
     sql`update direct_uploads set owner_id = ${input.accountId} where owner_id = ${input.guestId}`,
   );
   await moveDeliveries(tx, input);
+  await moveTalks(tx, input);
   await moveKeyedRows(tx, input);
   await tx.execute(sql`delete from users where id = ${input.guestId} and is_anonymous`);
 }
@@ -90,6 +91,23 @@ async function moveDeliveries(tx: Tx, { guestId, accountId }: MergeGuestInput): 
     where owner_id = ${guestId} and not exists (
       select 1 from notification_settings own
       where own.owner_id = ${accountId} and own.channel = notification_settings.channel)`);
+}
+
+const talkTables = [
+  "assistant_conversations",
+  "assistant_messages",
+  "assistant_runs",
+  "memories",
+  "model_calls",
+  "proposals",
+] as const;
+
+/** What the guest said to the assistant; whether memory is paused the account decides. */
+async function moveTalks(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
+  for (const table of talkTables)
+    await tx.execute(
+      sql`update ${sql.identifier(table)} set owner_id = ${accountId} where owner_id = ${guestId}`,
+    );
 }
 
 /** Rows that the account already has are deleted with the guest. */

@@ -58,5 +58,13 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   telegram_links: { column: "user_id", onDelete: "removed", inExport: "rows" },
   telegram_codes: { column: "user_id", onDelete: "removed", inExport: "rows", secrets: ["code_hash"] },
   telegram_requests: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  assistant_conversations: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  assistant_messages: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  assistant_runs: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  assistant_settings: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  memories: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  proposals: { column: "owner_id", onDelete: "removed", inExport: "rows" },
+  model_calls: { column: "owner_id", onDelete: "unnamed", inExport: "rows" },
+  prompts: { column: "author_id", onDelete: "unnamed", inExport: "rows" },
   server_drains: { column: "requested_by", onDelete: "unnamed", inExport: "rows" },
 };

@@ -92,7 +92,7 @@ export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny } from "./retry.ts";
-export { submit, type SubmitOptions } from "./submit.ts";
+export { submit, type SubmitOptions, type Submitted, type Submitter } from "./submit.ts";
 export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {

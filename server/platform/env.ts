@@ -78,6 +78,21 @@ const providerNamesInEnv = {
   OPENAI_IMAGES_BASE_URL: webUrl.default("https://api.openai.com/v1"),
 };
 
+/** Language models of the assistant. */
+const modelNamesInEnv = {
+  ANTHROPIC_API_KEY: optionalText,
+  GOOGLE_GENERATIVE_AI_API_KEY: optionalText,
+  OPENAI_API_KEY: optionalText,
+  /** Any server with the chat API of OpenAI, such as Ollama or llama.cpp, and its key if it wants one. */
+  LLM_BASE_URL: webUrl.transform((url) => url.replace(/\/+$/, "")).optional(),
+  LLM_API_KEY: optionalText,
+  /** Instead of the models of the configuration. */
+  LLM_ANALYZER_MODEL: optionalText,
+  LLM_RESPONDER_MODEL: optionalText,
+  LLM_ARCHIVIST_MODEL: optionalText,
+  LLM_EMBEDDING_MODEL: optionalText,
+};
+
 const envSchema = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_DIRECT_URL: databaseUrl.optional(),
@@ -140,6 +155,7 @@ const envSchema = z.object({
   IOPAINT_URLS: list.default([]),
   /** Keys of image providers, several of one provider separated by commas; see docs/providers.md. */
   ...providerNamesInEnv,
+  ...modelNamesInEnv,
   /** Folder with workflows of one's own, one folder each. */
   WORKFLOWS_DIR: optionalText,
   /** Folder of the embedded services, the files and the logs. */

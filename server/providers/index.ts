@@ -58,4 +58,4 @@ export {
   readSpendLines,
   toAttemptView,
 } from "./report.ts";
-export { checkCaps, readCaps, readOwnCaps, readSpend, setCaps } from "./spend.ts";
+export { checkCaps, lockSpend, readCaps, readOwnCaps, readSpend, setCaps } from "./spend.ts";

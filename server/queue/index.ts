@@ -97,3 +97,4 @@ export interface Hints {
 
 export { createBells } from "./bells.ts";
 export { createHints } from "./hints.ts";
+export { createListener, type Listener } from "./listen.ts";

@@ -4,6 +4,7 @@ import pg from "pg";
 import type { BellBackend } from "./bells.ts";
 import type { HintChannelName, HintTransport } from "./hints.ts";
 import type { OnConnectionError } from "./index.ts";
+import { createListener } from "./listen.ts";
 
 /** Bells over BullMQ's tables in PostgreSQL. */
 export function postgresBells(url: string, onError: OnConnectionError): BellBackend {
@@ -83,8 +84,6 @@ function joinTexts(onText: (text: string) => void): (payload: string) => void {
 }
 
 const nameOf = (channel: HintChannelName) => `atelier_${channel}`;
-const firstRetryMs = 250;
-const lastRetryMs = 5_000;
 
 /** NOTIFY on its own connection, outside of transactions; LISTEN on a second one that reconnects. */
 export function postgresHints(url: string, onError: OnConnectionError): HintTransport {
@@ -95,46 +94,7 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
     statement_timeout: 5_000,
   });
   pool.on("error", onError);
-  const listeners = new Map<string, (text: string) => void>();
-  const listener = {
-    client: null as pg.Client | null,
-    started: false,
-    closed: false,
-    retryMs: firstRetryMs,
-  };
-
-  async function listenAll(client: pg.Client): Promise<void> {
-    for (const name of listeners.keys()) await client.query(`listen ${name}`);
-  }
-  async function connect(): Promise<void> {
-    if (listener.closed) return;
-    const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5_000 });
-    const retry = () => {
-      if (listener.client !== client) return;
-      listener.client = null;
-      if (listener.closed) return;
-      const waitMs = listener.retryMs;
-      listener.retryMs = Math.min(lastRetryMs, waitMs * 2);
-      setTimeout(() => void connect(), waitMs).unref();
-    };
-    listener.client = client;
-    client.on("notification", ({ channel, payload }) => payload && listeners.get(channel)?.(payload));
-    client.on("error", (error) => {
-      onError(error);
-      retry();
-    });
-    client.on("end", retry);
-    try {
-      await client.connect();
-      await listenAll(client);
-      listener.retryMs = firstRetryMs;
-    } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)));
-      client.end().catch(onError);
-      retry();
-    }
-  }
-
+  const listener = createListener(url, onError);
   return {
     async send(channel, text) {
       // One statement, so that the parts of a text arrive together. Its commit waits for no disk: a hint may be lost.
@@ -142,22 +102,10 @@ export function postgresHints(url: string, onError: OnConnectionError): HintTran
         "select pg_notify($1, part) from unnest($2::text[]) part, set_config('synchronous_commit', 'off', true)";
       await pool.query(notify, [nameOf(channel), cutText(text)]);
     },
-    listen(channel, onText) {
-      listeners.set(nameOf(channel), joinTexts(onText));
-      if (listener.started) {
-        listener.client?.query(`listen ${nameOf(channel)}`).catch(onError);
-        return;
-      }
-      listener.started = true;
-      void connect();
-    },
-    async unlisten(channel) {
-      listeners.delete(nameOf(channel));
-      await listener.client?.query(`unlisten ${nameOf(channel)}`);
-    },
+    listen: (channel, onText) => listener.listen(nameOf(channel), joinTexts(onText)),
+    unlisten: (channel) => listener.unlisten(nameOf(channel)),
     async close() {
-      listener.closed = true;
-      await Promise.all([listener.client?.end(), pool.end()]);
+      await Promise.all([listener.close(), pool.end()]);
     },
   };
 }

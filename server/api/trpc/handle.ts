@@ -5,6 +5,7 @@ import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
 import { createContext, t } from "./init.ts";
+import { assistantRouter } from "./assistant.ts";
 import { jobsRouter } from "./jobs.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
 
@@ -12,6 +13,7 @@ export const appRouter = t.router({
   account: accountRouter,
   admin: adminRouter,
   apiKeys: apiKeysRouter,
+  assistant: assistantRouter,
   cloud: cloudRouter,
   deliveries: deliveriesRouter,
   images: imagesRouter,

@@ -12,12 +12,12 @@ import {
   recentInputs,
   retry,
   submit,
-  watch,
   type SubmitInput,
 } from "../../jobs/index.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { holdStreamSlot } from "../http/streams.ts";
 import { t } from "./init.ts";
+import { watchAll } from "./live.ts";
 import { memberProcedure, publicProcedure } from "./procedures.ts";
 
 const jobId = z.object({ id: z.string() });
@@ -76,7 +76,7 @@ export const jobsRouter = t.router({
       const { userId } = ctx.caller;
       const ended = new AbortController();
       const since = input?.since ? new Date(input.since) : null;
-      const updates = watch(ctx.services, { ownerId: userId, since, signal: ended.signal });
+      const updates = watchAll(ctx.services, { ownerId: userId, since, signal: ended.signal });
       const reader = { userId, signal: signal ?? ended.signal };
       const close = holdStreamSlot(ctx.services, reader, () => {
         ended.abort();

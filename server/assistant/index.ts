@@ -1,0 +1,53 @@
+/**
+ * The assistant: answers questions about the studio, remembers earlier talks and proposes jobs. A question is one row of
+ * `assistant_runs`:
+ *
+ *            analyze              assemble             respond
+ *     new ─▶ analyzing ─▶ analyzed ─▶ assembling ─▶ ready ─▶ responding ─▶ completed
+ *      ▲         │           ▲            │           ▲          │
+ *      └─────────┘           └────────────┘           └──────────┘   worker lost or stopping: back to the status before
+ *     analyzing, assembling, responding ──▶ failed
+ *
+ * Terms. Run: a question on its way to its answer. Stage: the work between two resting statuses. Message: a line of the
+ * log of a conversation. Memory: a summary of what was said, made by the archivist or written by the user. Recall: the
+ * search in messages and memories. Proposal: a job that the assistant would start; only the user does, by a click.
+ * Notice: a message of the database about a run (`events.ts`).
+ *
+ * Rules. Only `run.ts` writes `status`, each time with the guard of the lease; of several workers one wins. A trigger
+ * writes the story (`assistant_run_events`) and tells all processes; the sweep finds what was not heard. Everything is
+ * read and done as the user who asked. Words of pictures, files, tools and other users never become memory. Calls of
+ * models are in `stages/`, which only workers load. Nothing here starts, deletes, sends or pays on its own.
+ *
+ * Start reading at `run.ts`, then `ask.ts` and `stages/`.
+ */
+export { ask, askSchema, stopRun } from "./ask.ts";
+export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
+export { findStageModel, type ModelStage } from "./models.ts";
+export { activatePrompt, addPrompt, listPrompts, maxPromptLength } from "./prompts.ts";
+export { approve, decline } from "./proposals.ts";
+export {
+  type ConversationView,
+  deleteConversation,
+  listConversations,
+  readConversation,
+  readRun,
+  readUsed,
+  type RunView,
+  type Turn,
+} from "./read.ts";
+export {
+  capture,
+  completeRun,
+  endStage,
+  failRun,
+  findDueRuns,
+  handBackStage,
+  isEnded,
+  leaseOf,
+  recoverRuns,
+  type Run,
+  type Stage,
+  stageAt,
+} from "./run.ts";
+export { isMemoryPaused, pauseMemory } from "./settings.ts";
+export { type RunUpdate, watchRuns } from "./watch.ts";

@@ -1,0 +1,170 @@
+import type { EmbeddingModel, LanguageModel } from "ai";
+import type { Config, Env } from "../platform/index.ts";
+
+/** The stages that call a model. */
+export type ModelStage = "analyzer" | "responder" | "archivist";
+
+/** Where a model is called: the part of its id before the first slash. */
+const hosts = ["anthropic", "google", "openai", "local"] as const;
+type Host = (typeof hosts)[number];
+
+/** A model of a stage with all that a call of it needs to know. */
+export interface StageModel {
+  /** `<host>/<name>` */
+  readonly id: string;
+  /** Undefined for models that refuse sampling parameters. */
+  readonly temperature: number | undefined;
+  readonly maxOutputTokens: number;
+  readonly timeoutMs: number;
+  /** US dollars per million tokens. */
+  readonly price: { readonly inputUsd: number; readonly outputUsd: number; readonly isKnown: boolean };
+}
+
+const envNames = {
+  analyzer: "LLM_ANALYZER_MODEL",
+  responder: "LLM_RESPONDER_MODEL",
+  archivist: "LLM_ARCHIVIST_MODEL",
+} as const satisfies Record<ModelStage, keyof Env>;
+
+/** Cheap models for analysis and summaries, strong ones for answers. Names age: docs/assistant.md says how to change them. */
+const usualModels: readonly { readonly host: Host; readonly cheap: string; readonly strong: string }[] = [
+  { host: "anthropic", cheap: "claude-haiku-5-5", strong: "claude-sonnet-5-5" },
+  { host: "google", cheap: "gemini-3.5-flash-lite", strong: "gemini-3.8-flash" },
+  { host: "openai", cheap: "gpt-5.4-nano", strong: "gpt-5.6-sol" },
+];
+
+/** Why a stage has no model, for the admin and the log. */
+export interface NoModel {
+  readonly problem: string;
+}
+
+type Settings = { readonly env: Env; readonly config: Pick<Config, "assistant"> };
+
+/** The model of a stage, or why there is none. */
+export function findStageModel({ env, config }: Settings, stage: ModelStage): StageModel | NoModel {
+  const named = env[envNames[stage]] ?? config.assistant[stage].model;
+  const id = named === null || named === undefined ? usualModelOf({ env, config }, stage) : idOf(named);
+  if (id === null) return { problem: "No key of a language model is set." };
+  const host = hostOf(id);
+  if (!hasAccess(env, host)) return { problem: `${id} needs ${keyNames[host]}.` };
+  const { maxOutputTokens, timeoutS, temperature } = config.assistant[stage];
+  const refuses = config.assistant.withoutSampling.some((start) => id.startsWith(start));
+  return {
+    id,
+    temperature: refuses || temperature === null ? undefined : temperature,
+    maxOutputTokens,
+    timeoutMs: timeoutS * 1_000,
+    price: priceOf(config, id),
+  };
+}
+
+/** The model of a stage; null without one. */
+export function stageModel(settings: Settings, stage: ModelStage): StageModel | null {
+  const found = findStageModel(settings, stage);
+  return "problem" in found ? null : found;
+}
+
+const keyNames = {
+  anthropic: "ANTHROPIC_API_KEY",
+  google: "GOOGLE_GENERATIVE_AI_API_KEY",
+  openai: "OPENAI_API_KEY",
+  local: "LLM_BASE_URL",
+} as const satisfies Record<Host, keyof Env>;
+
+function hasAccess(env: Env, host: Host): boolean {
+  return env[keyNames[host]] !== undefined;
+}
+
+/** Models of a server of one's own need no host: `llama3.2` is `local/llama3.2`. */
+function idOf(name: string): string {
+  return hosts.some((host) => name.startsWith(`${host}/`)) ? name : `local/${name}`;
+}
+
+function hostOf(id: string): Host {
+  const host = hosts.find((name) => id.startsWith(`${name}/`));
+  return host ?? "local";
+}
+
+/** Without a named model: that of the first vendor with a key, else the responder's of the own server. */
+function usualModelOf({ env, config }: Settings, stage: ModelStage): string | null {
+  const usual = usualModels.find(({ host }) => hasAccess(env, host));
+  if (usual) return `${usual.host}/${stage === "responder" ? usual.strong : usual.cheap}`;
+  const named = env.LLM_RESPONDER_MODEL ?? config.assistant.responder.model;
+  return named === null || named === undefined ? null : idOf(named);
+}
+
+const free = { inputUsd: 0, outputUsd: 0, isKnown: true };
+
+function priceOf({ assistant }: Pick<Config, "assistant">, id: string): StageModel["price"] {
+  if (hostOf(id) === "local") return free;
+  const start = Object.keys(assistant.prices)
+    .filter((prefix) => id.startsWith(prefix))
+    .toSorted((a, b) => b.length - a.length)[0];
+  const known = start === undefined ? undefined : assistant.prices[start];
+  const assumed = assistant.assumedUsdPerMillion;
+  return known ? { ...known, isKnown: true } : { inputUsd: assumed, outputUsd: assumed, isKnown: false };
+}
+
+/** The embedding model, or null: memory is then searched by words alone. */
+export function embeddingModelId({ env, config }: Settings): string | null {
+  const named = env.LLM_EMBEDDING_MODEL ?? config.assistant.embeddingModel;
+  if (named === null || named === undefined) return null;
+  const id = idOf(named);
+  return hostOf(id) !== "anthropic" && hasAccess(env, hostOf(id)) ? id : null;
+}
+
+const maxAnswerBytes = 8 * 1024 ** 2;
+
+/** `fetch` of the models: no redirect, which could carry a key elsewhere, and an answer of at most 8 MiB. */
+const boundedFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, { ...init, redirect: "error" });
+  if (!response.body) return response;
+  let left = maxAnswerBytes;
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        left -= chunk.byteLength;
+        if (left < 0) controller.error(new Error(`The answer has more than ${maxAnswerBytes} bytes.`));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(bounded, { status, statusText, headers });
+};
+
+const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
+
+/** Opens a model for calls. The packages are loaded with the first call: most processes make none. */
+export async function openModel(env: Env, id: string): Promise<LanguageModel> {
+  const host = hostOf(id);
+  const name = nameOf(id);
+  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
+  const options = { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
+  if (host === "anthropic") return (await import("@ai-sdk/anthropic")).createAnthropic(options)(name);
+  if (host === "google") return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options)(name);
+  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options)(name);
+  return (await openLocal(env, options))(name);
+}
+
+export async function openEmbeddingModel(env: Env, id: string): Promise<EmbeddingModel> {
+  const host = hostOf(id);
+  const name = nameOf(id);
+  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
+  const options = { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
+  if (host === "google")
+    return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options).embeddingModel(name);
+  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
+  return (await openLocal(env, options)).embeddingModel(name);
+}
+
+async function openLocal(env: Env, options: { readonly apiKey?: string; readonly fetch: typeof fetch }) {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  return createOpenAICompatible({
+    ...options,
+    name: "local",
+    baseURL: env.LLM_BASE_URL ?? "",
+    supportsStructuredOutputs: true,
+    includeUsage: true,
+  });
+}

@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import { and, eq, inArray, or } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { type JobKind, type InputRole } from "../engines.ts";
+import { estimate, type Submitted, submit, type Submitter } from "../jobs/index.ts";
+import { AppError, isId, newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+
+const { proposals } = schema;
+
+type Row = typeof proposals.$inferSelect;
+
+/** A request for a job as the assistant makes it; what a person has to say, such as the consent, is not in it. */
+export interface ProposedRequest {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly inputs: Readonly<Partial<Record<InputRole, string>>>;
+}
+
+export interface ProposalView {
+  readonly id: string;
+  readonly title: string;
+  readonly state: Row["state"];
+  readonly request: ProposedRequest;
+  /** The user has to say that the photo shows an adult who agrees. */
+  readonly needsConsent: boolean;
+  readonly jobId: string | null;
+}
+
+export interface NewProposal {
+  readonly runId: string;
+  readonly toolCallId: string;
+  readonly title: string;
+  readonly request: ProposedRequest;
+  readonly submitter: Submitter;
+}
+
+/**
+ * Stores a proposal after a check that the request could run. It starts nothing. The same call, or the same request in
+ * one run, gives the same proposal, however often a stage is repeated. Throws what `estimate` throws, and `no_engine`.
+ */
+export async function propose(services: Services, proposal: NewProposal): Promise<ProposalView> {
+  const { runId, toolCallId, title, request, submitter } = proposal;
+  const answer = await estimate(services, complete(request, true), submitter);
+  if (!answer.isPossible) throw new AppError("no_engine", answer.reason);
+  const requestSha256 = createHash("sha256").update(JSON.stringify(request)).digest("hex");
+  await services.db
+    .insert(proposals)
+    .values({
+      id: newId(),
+      runId,
+      ownerId: submitter.userId,
+      toolCallId,
+      request: { ...request },
+      requestSha256,
+      title,
+    })
+    .onConflictDoNothing();
+  const [stored] = await services.db
+    .select()
+    .from(proposals)
+    .where(
+      and(
+        eq(proposals.runId, runId),
+        or(eq(proposals.toolCallId, toolCallId), eq(proposals.requestSha256, requestSha256)),
+      ),
+    );
+  if (!stored) throw new AppError("internal", "A proposal was stored and is not there.");
+  return viewOf(stored);
+}
+
+/** The request as `submit` takes it. */
+function complete({ kind, params, inputs }: ProposedRequest, hasConsent: boolean) {
+  return {
+    kind,
+    inputs,
+    params: kind === "outfit_change" && hasConsent ? { ...params, consent: true } : params,
+  };
+}
+
+function viewOf({ id, title, state, request, jobId }: Row): ProposalView {
+  // Safe: only `propose` writes it.
+  const proposed = request as unknown as ProposedRequest;
+  return { id, title, state, request: proposed, needsConsent: proposed.kind === "outfit_change", jobId };
+}
+
+/** Own proposals by their ids; unknown ids are left out. */
+export async function readProposals(
+  { db }: Pick<Services, "db">,
+  ownerId: string,
+  ids: readonly string[],
+): Promise<ProposalView[]> {
+  if (ids.length === 0) return [];
+  const own = and(eq(proposals.ownerId, ownerId), inArray(proposals.id, [...ids]));
+  return (await db.select().from(proposals).where(own)).map(viewOf);
+}
+
+/**
+ * Starts the job of a proposal: the one act of the assistant that costs, and only ever by the user's click on this very
+ * request. A second click, or one after a crash, gives the same job. Throws `not_found`, `conflict` when it was declined,
+ * and what `submit` throws, `consent_required` among it.
+ */
+export async function approve(
+  services: Services,
+  { id, hasConsent, submitter }: { id: string; hasConsent: boolean; submitter: Submitter },
+): Promise<Submitted> {
+  const { db } = services;
+  const own = and(eq(proposals.id, id), eq(proposals.ownerId, submitter.userId));
+  const [known] = isId(id) ? await db.select().from(proposals).where(own) : [];
+  if (!known) throw new AppError("not_found");
+  if (known.state === "declined") throw new AppError("conflict", "This proposal was declined.");
+  const job = await submit(services, complete(viewOf(known).request, hasConsent), {
+    submitter,
+    idempotencyKey: `assistant-${id}`,
+  });
+  await db
+    .update(proposals)
+    .set({ state: "approved", jobId: job.id, decidedAt: new Date() })
+    .where(and(own, inArray(proposals.state, ["open", "approved"])));
+  return job;
+}
+
+/** Refuses a proposal for good. Throws `not_found`, and `conflict` when it was approved. */
+export async function decline(
+  { db }: Services,
+  { id, ownerId }: { readonly id: string; readonly ownerId: string },
+): Promise<void> {
+  if (!isId(id)) throw new AppError("not_found");
+  const own = and(eq(proposals.id, id), eq(proposals.ownerId, ownerId));
+  const [declined] = await db
+    .update(proposals)
+    .set({ state: "declined", decidedAt: new Date() })
+    .where(and(own, inArray(proposals.state, ["open", "declined"])))
+    .returning({ id: proposals.id });
+  if (declined) return;
+  const [known] = await db.select({ id: proposals.id }).from(proposals).where(own);
+  throw known ? new AppError("conflict", "This proposal was approved.") : new AppError("not_found");
+}

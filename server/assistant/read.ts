@@ -1,0 +1,229 @@
+import { and, asc, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { AppError, isId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type ProposalView, readProposals } from "./proposals.ts";
+import { isOpen, type Run } from "./run.ts";
+
+const { assistantConversations, assistantMessages, assistantRuns, memories } = schema;
+
+/** A run as its user sees it; the same shape in conversations and live updates. Times are ISO 8601, UTC. */
+export interface RunView {
+  readonly id: string;
+  readonly conversationId: string;
+  readonly status: Run["status"];
+  readonly revision: number;
+  readonly attempt: number;
+  readonly question: string;
+  /** As far as it is stored. */
+  readonly answer: string;
+  readonly parts: Run["parts"];
+  readonly proposals: readonly ProposalView[];
+  /** How many memories and messages the answer could use. */
+  readonly usedCount: number;
+  readonly isStopped: boolean;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly createdAt: string;
+  readonly endedAt: string | null;
+}
+
+async function loadRuns(services: Pick<Services, "db">, where: SQL | undefined): Promise<RunView[]> {
+  const rows = await services.db
+    .select({ run: assistantRuns, question: assistantMessages.text })
+    .from(assistantRuns)
+    .innerJoin(assistantMessages, eq(assistantMessages.id, assistantRuns.questionId))
+    .where(where)
+    .orderBy(asc(assistantRuns.createdAt));
+  const [first] = rows;
+  if (!first) return [];
+  const ids = rows.flatMap(({ run }) =>
+    run.parts.flatMap((part) => (part.type === "proposal" ? [part.proposalId] : [])),
+  );
+  const proposals = await readProposals(services, first.run.ownerId, ids);
+  return rows.map(({ run, question }) => viewOf(run, question, proposals));
+}
+
+function viewOf(run: Run, question: string, proposals: readonly ProposalView[]): RunView {
+  const { id, conversationId, status, revision, attempt, answer, parts, createdAt, endedAt } = run;
+  const own = new Set(parts.flatMap((part) => (part.type === "proposal" ? [part.proposalId] : [])));
+  return {
+    id,
+    conversationId,
+    status,
+    revision,
+    attempt,
+    question,
+    answer,
+    parts,
+    proposals: proposals.filter((proposal) => own.has(proposal.id)),
+    usedCount: run.context?.used.length ?? 0,
+    isStopped: run.stopRequestedAt !== null,
+    error: run.errorCode === null ? null : { code: run.errorCode, message: run.errorMessage ?? "" },
+    createdAt: createdAt.toISOString(),
+    endedAt: endedAt?.toISOString() ?? null,
+  };
+}
+
+interface OwnId {
+  readonly ownerId: string;
+  readonly id: string;
+}
+
+/** One own run. Throws `not_found`. */
+export async function readRun(services: Pick<Services, "db">, { ownerId, id }: OwnId): Promise<RunView> {
+  const own = and(eq(assistantRuns.id, id), eq(assistantRuns.ownerId, ownerId));
+  const [run] = isId(id) ? await loadRuns(services, own) : [];
+  if (!run) throw new AppError("not_found");
+  return run;
+}
+
+/** Own runs that are open, or ended since a time: what a stream begins with. */
+export function readLiveRuns(
+  services: Pick<Services, "db">,
+  { ownerId, since }: { readonly ownerId: string; readonly since: Date },
+): Promise<RunView[]> {
+  return loadRuns(
+    services,
+    and(eq(assistantRuns.ownerId, ownerId), or(isOpen, gt(assistantRuns.endedAt, since))),
+  );
+}
+
+export interface ConversationView {
+  readonly id: string;
+  readonly title: string;
+  readonly lastAt: string;
+}
+
+const conversationsPerPage = 30;
+
+/** Own conversations, the last used first. `before` is the `lastAt` of the page before. */
+export async function listConversations(
+  { db }: Services,
+  { ownerId, before }: { readonly ownerId: string; readonly before: string | undefined },
+): Promise<{ items: ConversationView[]; next: string | null }> {
+  const older = before === undefined ? undefined : sql`${assistantConversations.lastAt} < ${before}`;
+  const rows = await db
+    .select()
+    .from(assistantConversations)
+    .where(and(eq(assistantConversations.ownerId, ownerId), older))
+    .orderBy(desc(assistantConversations.lastAt))
+    .limit(conversationsPerPage + 1);
+  const items = rows.slice(0, conversationsPerPage).map(({ id, title, lastAt }) => ({
+    id,
+    title: title ?? "",
+    lastAt: lastAt.toISOString(),
+  }));
+  return { items, next: rows.length > conversationsPerPage ? (items.at(-1)?.lastAt ?? null) : null };
+}
+
+/** A question with its answer. The run is gone when it was pruned; its words are still there. */
+export interface Turn {
+  readonly runId: string;
+  readonly question: string;
+  readonly answer: string;
+  readonly askedAt: string;
+  readonly run: RunView | null;
+}
+
+/** Turns that a page shows at once. */
+const turnsPerPage = 50;
+
+/** The last turns of an own conversation, oldest first. Throws `not_found`. */
+export async function readConversation(
+  services: Services,
+  { ownerId, id }: OwnId,
+): Promise<ConversationView & { readonly turns: Turn[] }> {
+  const { db } = services;
+  const own = and(eq(assistantConversations.id, id), eq(assistantConversations.ownerId, ownerId));
+  const [conversation] = isId(id) ? await db.select().from(assistantConversations).where(own) : [];
+  if (!conversation) throw new AppError("not_found");
+  const messages = await db
+    .select()
+    .from(assistantMessages)
+    .where(eq(assistantMessages.conversationId, id))
+    .orderBy(desc(assistantMessages.at))
+    .limit(turnsPerPage * 2);
+  const runIds = [...new Set(messages.map(({ runId }) => runId).filter((runId) => runId !== null))];
+  const runs = runIds.length > 0 ? await loadRuns(services, inArray(assistantRuns.id, runIds)) : [];
+  const runById = new Map(runs.map((run) => [run.id, run]));
+  const turns = messages
+    .toReversed()
+    .filter(({ role }) => role === "user")
+    .map(({ id: messageId, runId, text, at }): Turn => {
+      const answer = messages.find((message) => message.role === "assistant" && message.runId === runId);
+      const run = runId === null ? null : (runById.get(runId) ?? null);
+      return {
+        runId: runId ?? messageId,
+        question: text,
+        answer: run?.answer ?? answer?.text ?? "",
+        askedAt: at.toISOString(),
+        run,
+      };
+    });
+  const { title, lastAt } = conversation;
+  return { id, title: title ?? "", lastAt: lastAt.toISOString(), turns };
+}
+
+/** Removes an own conversation with its runs and messages; memories that were made from it stay. Throws `not_found`. */
+export async function deleteConversation({ db }: Services, { ownerId, id }: OwnId): Promise<void> {
+  const own = and(eq(assistantConversations.id, id), eq(assistantConversations.ownerId, ownerId));
+  const deleted = isId(id)
+    ? await db.delete(assistantConversations).where(own).returning({ id: assistantConversations.id })
+    : [];
+  if (deleted.length === 0) throw new AppError("not_found");
+}
+
+/** A memory or a message that an answer could use. */
+export interface UsedMemory {
+  readonly kind: "memory" | "message";
+  readonly id: string;
+  readonly text: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What the context of an own run held from the memory and is still remembered. Throws `not_found`. */
+export async function readUsed({ db }: Services, { ownerId, id }: OwnId): Promise<UsedMemory[]> {
+  const [run] = isId(id)
+    ? await db
+        .select({ context: assistantRuns.context })
+        .from(assistantRuns)
+        .where(and(eq(assistantRuns.id, id), eq(assistantRuns.ownerId, ownerId)))
+    : [];
+  if (!run) throw new AppError("not_found");
+  const used = run.context?.used ?? [];
+  const idsOf = (kind: UsedMemory["kind"]) =>
+    used.filter((item) => item.kind === kind).map((item) => item.id);
+  const [memoryIds, messageIds] = [idsOf("memory"), idsOf("message")];
+  const [ofMemory, ofLog] = await Promise.all([
+    memoryIds.length > 0
+      ? db
+          .select()
+          .from(memories)
+          .where(and(eq(memories.ownerId, ownerId), inArray(memories.id, memoryIds)))
+      : [],
+    messageIds.length > 0
+      ? db
+          .select()
+          .from(assistantMessages)
+          .where(and(eq(assistantMessages.ownerId, ownerId), inArray(assistantMessages.id, messageIds)))
+      : [],
+  ]);
+  const found: UsedMemory[] = [
+    ...ofMemory.map((memory) => ({
+      kind: "memory" as const,
+      id: memory.id,
+      text: memory.summary,
+      from: memory.periodStart.toISOString(),
+      to: memory.periodEnd.toISOString(),
+    })),
+    ...ofLog.map(({ id: messageId, text, at }) => ({
+      kind: "message" as const,
+      id: messageId,
+      text,
+      from: at.toISOString(),
+      to: at.toISOString(),
+    })),
+  ];
+  return found.toSorted((a, b) => a.to.localeCompare(b.to));
+}

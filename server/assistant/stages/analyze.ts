@@ -1,0 +1,160 @@
+import { and, desc, eq, inArray, ne } from "drizzle-orm";
+import { z } from "zod";
+import { type RunAnalysis, schema } from "../../db/index.ts";
+import type { Services } from "../../services.ts";
+import { stageModel } from "../models.ts";
+import { readPrompt } from "../prompts.ts";
+import { recall } from "../recall.ts";
+import type { Run } from "../run.ts";
+import { isMemoryPaused } from "../settings.ts";
+import { callModel } from "./calls.ts";
+import { ModelError } from "./model-errors.ts";
+import { loadTokenCounter } from "./tokens.ts";
+
+const { assistantMessages, memories } = schema;
+
+/** What the model answers: few keywords of JSON Schema, since vendors refuse many. What makes no sense is dropped later. */
+const analysisSchema = z.object({
+  needsContext: z.boolean(),
+  contextType: z.enum(["none", "memory", "gallery", "both"]),
+  timeScope: z.object({ from: z.string().nullable(), to: z.string().nullable() }).nullable(),
+  searchKeywords: z.array(z.string()),
+  contextFound: z.array(z.string()),
+});
+
+/** Summaries that the model looks through: those that fit the question best, and the newest. */
+const fittingSummaries = 8;
+const newestSummaries = 4;
+const turnsBefore = 6;
+const triesToParse = 2;
+
+/**
+ * Finds out what a question needs: which memories, which period, which words to search for. An answer that cannot be read
+ * is asked for once more; then, and without a model, rules decide. Throws `ModelError` for what the user has to know.
+ */
+export async function analyze(services: Services, run: Run, signal: AbortSignal): Promise<RunAnalysis> {
+  const question = await readText(services, run.questionId);
+  const model = stageModel(services, "analyzer");
+  if (!model) return analyzeByRule(question);
+  const [summaries, turns] = await Promise.all([
+    readSummaries(services, run.ownerId, question),
+    readTurns(services, run),
+  ]);
+  const prompt = await readPrompt(services, "analyzer");
+  const instructions = prompt.text.replaceAll("{today}", new Date().toISOString().slice(0, 10));
+  const material = JSON.stringify({ turns, summaries, question });
+  const count = await loadTokenCounter();
+  const { generateText, Output } = await import("ai");
+  const call = {
+    runId: run.id,
+    ownerId: run.ownerId,
+    stage: "analyzer",
+    model,
+    promptVersion: prompt.version,
+    inputTokens: count(instructions) + count(material),
+  } as const;
+  const ask = () =>
+    callModel(services, call, {
+      signal,
+      make: async (settings) => {
+        const output = Output.object({ schema: analysisSchema });
+        const made = await generateText({ ...settings, instructions, prompt: material, output });
+        return { value: made.output, usage: made.usage };
+      },
+    });
+  for (let left = triesToParse; left > 0; left -= 1) {
+    try {
+      return sensible(await ask(), new Set(summaries.map(({ id }) => id)));
+    } catch (error) {
+      if (!(error instanceof ModelError) || error.class !== "invalid_output") throw error;
+      services.log.warn({ err: error, runId: run.id, left: left - 1 }, "an analysis could not be read");
+    }
+  }
+  return analyzeByRule(question);
+}
+
+const day = z.iso.date();
+const maxKeywords = 12;
+const maxKeywordLength = 100;
+
+/** Leaves out days that are none, ids that were not shown and words beyond any use. */
+function sensible(analysis: z.infer<typeof analysisSchema>, shown: ReadonlySet<string>): RunAnalysis {
+  const { timeScope, searchKeywords, contextFound } = analysis;
+  const dayOf = (text: string | null | undefined) => day.safeParse(text?.slice(0, 10)).data ?? null;
+  return {
+    ...analysis,
+    timeScope: timeScope && { from: dayOf(timeScope.from), to: dayOf(timeScope.to) },
+    searchKeywords: searchKeywords.filter((word) => word.length <= maxKeywordLength).slice(0, maxKeywords),
+    contextFound: contextFound.filter((id) => shown.has(id)),
+    isByRule: false,
+  };
+}
+
+async function readText({ db }: Services, id: string): Promise<string> {
+  const [message] = await db
+    .select({ text: assistantMessages.text })
+    .from(assistantMessages)
+    .where(eq(assistantMessages.id, id));
+  return message?.text ?? "";
+}
+
+/** The last turns of the conversation before the question, oldest first. */
+async function readTurns({ db }: Services, run: Run) {
+  const rows = await db
+    .select({ role: assistantMessages.role, text: assistantMessages.text })
+    .from(assistantMessages)
+    .where(
+      and(eq(assistantMessages.conversationId, run.conversationId), ne(assistantMessages.id, run.questionId)),
+    )
+    .orderBy(desc(assistantMessages.at))
+    .limit(turnsBefore);
+  return rows.toReversed().map(({ role, text }) => ({ role, text: text.slice(0, 500) }));
+}
+
+async function readSummaries(services: Services, ownerId: string, question: string) {
+  if (await isMemoryPaused(services, ownerId)) return [];
+  const fitting = await recall(services, ownerId, question, { limit: fittingSummaries * 3 });
+  const ids = fitting.filter(({ kind }) => kind === "memory").map(({ id }) => id);
+  const columns = {
+    id: memories.id,
+    summary: memories.summary,
+    tags: memories.tags,
+    from: memories.periodStart,
+    to: memories.periodEnd,
+  };
+  const own = eq(memories.ownerId, ownerId);
+  const [found, newest] = await Promise.all([
+    ids.length > 0
+      ? services.db
+          .select(columns)
+          .from(memories)
+          .where(and(own, inArray(memories.id, ids.slice(0, fittingSummaries))))
+      : [],
+    services.db
+      .select(columns)
+      .from(memories)
+      .where(own)
+      .orderBy(desc(memories.periodEnd))
+      .limit(newestSummaries),
+  ]);
+  const byId = new Map([...found, ...newest].map((memory) => [memory.id, memory]));
+  return [...byId.values()].map(({ from, to, ...memory }) => ({
+    ...memory,
+    from: from.toISOString(),
+    to: to.toISOString(),
+  }));
+}
+
+/** Without a model everything is searched with the words of the question; `recall` weighs them. */
+export function analyzeByRule(question: string): RunAnalysis {
+  const words = question.match(/[\p{L}\p{N}][\p{L}\p{N}'-]+/gu) ?? [];
+  const searchKeywords = [...new Set(words.map((word) => word.toLowerCase()))].slice(0, 12);
+  return {
+    needsContext: true,
+    contextType: "both",
+    timeScope: null,
+    searchKeywords,
+    contextFound: [],
+    isByRule: true,
+  };
+}

@@ -1,0 +1,152 @@
+import { and, desc, eq, inArray, ne } from "drizzle-orm";
+import { type RunContext, schema } from "../../db/index.ts";
+import type { Services } from "../../services.ts";
+import { readPrompt } from "../prompts.ts";
+import { recall, type RecallHit } from "../recall.ts";
+import type { Run } from "../run.ts";
+import { isMemoryPaused } from "../settings.ts";
+import { type CountTokens, cutToTokens, loadTokenCounter } from "./tokens.ts";
+
+const { assistantMessages, memories } = schema;
+
+const maxHits = 12;
+const maxTurns = 40;
+
+/**
+ * Builds what the responder is given: its instructions, what is remembered with its period, the turns of the talk and the
+ * question. To keep the budget of tokens memory is left out and cut first, then old turns; the question never.
+ */
+export async function assemble(services: Services, run: Run): Promise<RunContext> {
+  const { contextTokens, memoryTokens } = services.config.assistant;
+  const count = await loadTokenCounter();
+  const [responder, assembler, turns, hits] = await Promise.all([
+    readPrompt(services, "responder"),
+    readPrompt(services, "assembler"),
+    readTurns(services, run),
+    findMemory(services, run),
+  ]);
+  const today = new Date().toISOString().slice(0, 10);
+  const instructions = responder.text.replaceAll("{today}", today);
+  const question = turns.at(-1)?.content ?? "";
+  const fixed = count(instructions) + count(question);
+  const memory = fitMemory(count, hits, Math.min(memoryTokens, contextTokens - fixed));
+  const intro = memory.text === "" ? "" : assembler.text.replace("{memory}", () => memory.text);
+  const introTokens = intro === "" ? 0 : count(intro);
+  const history = fitTurns(count, turns.slice(0, -1), contextTokens - fixed - introTokens);
+  const messages = [...history.turns, { role: "user" as const, content: question }];
+  return {
+    instructions: intro === "" ? instructions : `${instructions}\n\n${intro}`,
+    messages,
+    used: memory.used,
+    tokens: { total: fixed + introTokens + history.tokens, memory: introTokens },
+    isCut: memory.isCut || history.isCut,
+  };
+}
+
+/** What the memory has: summaries that the analyzer chose, then what `recall` finds for its words. */
+async function findMemory(services: Services, run: Run): Promise<RecallHit[]> {
+  const { analysis, ownerId } = run;
+  if (!analysis?.needsContext || analysis.contextType === "none") return [];
+  if (await isMemoryPaused(services, ownerId)) return [];
+  const [question] = await services.db
+    .select({ text: assistantMessages.text })
+    .from(assistantMessages)
+    .where(eq(assistantMessages.id, run.questionId));
+  const query = [question?.text ?? "", ...(analysis.isByRule ? [] : analysis.searchKeywords)].join(" ");
+  const [chosen, found] = await Promise.all([
+    readChosen(services, run),
+    recall(services, ownerId, query, { limit: maxHits * 2, period: periodOf(run) }),
+  ]);
+  const known = new Set(chosen.map(({ id }) => id));
+  // What was said in this conversation is in its turns already.
+  const others = found.filter((hit) => hit.conversationId !== run.conversationId && !known.has(hit.id));
+  return [...chosen, ...others].slice(0, maxHits);
+}
+
+const dayMs = 86_400_000;
+
+function periodOf({ analysis }: Run) {
+  const { from = null, to = null } = analysis?.timeScope ?? {};
+  if (from === null && to === null) return null;
+  return {
+    from: from === null ? null : new Date(from),
+    // The whole of the last day.
+    to: to === null ? null : new Date(Date.parse(to) + dayMs - 1),
+  };
+}
+
+async function readChosen({ db }: Services, { analysis, ownerId }: Run): Promise<RecallHit[]> {
+  const ids = [...(analysis?.contextFound ?? [])];
+  if (ids.length === 0) return [];
+  const rows = await db
+    .select()
+    .from(memories)
+    .where(and(eq(memories.ownerId, ownerId), inArray(memories.id, ids)));
+  return rows.map(({ id, conversationId, summary, periodStart, periodEnd }) => ({
+    kind: "memory",
+    id,
+    conversationId,
+    text: summary,
+    from: periodStart,
+    to: periodEnd,
+    score: 1,
+  }));
+}
+
+async function readTurns({ db }: Services, run: Run): Promise<RunContext["messages"]> {
+  const columns = { role: assistantMessages.role, content: assistantMessages.text };
+  const here = eq(assistantMessages.conversationId, run.conversationId);
+  const [before, question] = await Promise.all([
+    db
+      .select(columns)
+      .from(assistantMessages)
+      .where(and(here, ne(assistantMessages.id, run.questionId)))
+      .orderBy(desc(assistantMessages.at))
+      .limit(maxTurns),
+    db.select(columns).from(assistantMessages).where(eq(assistantMessages.id, run.questionId)),
+  ]);
+  return [...before.toReversed(), ...question];
+}
+
+interface FittedMemory {
+  readonly text: string;
+  readonly used: RunContext["used"];
+  readonly isCut: boolean;
+}
+
+/** The best hits that fit, the last of them cut; in the order of their times. */
+export function fitMemory(count: CountTokens, hits: readonly RecallHit[], maxTokens: number): FittedMemory {
+  const taken: { readonly hit: RecallHit; readonly line: string }[] = [];
+  let left = maxTokens;
+  for (const hit of hits) {
+    const line = cutToTokens(count, lineOf(hit), left);
+    if (line === "") break;
+    taken.push({ hit, line });
+    left -= count(line) + 1;
+  }
+  const inTime = taken.toSorted((a, b) => a.hit.to.getTime() - b.hit.to.getTime());
+  return {
+    text: inTime.map(({ line }) => line).join("\n"),
+    used: inTime.map(({ hit: { kind, id, score } }) => ({ kind, id, score })),
+    isCut: taken.length < hits.length || taken.some(({ hit, line }) => line !== lineOf(hit)),
+  };
+}
+
+function lineOf({ from, to, text }: RecallHit): string {
+  const [first, last] = [from, to].map((time) => time.toISOString().slice(0, 10));
+  return `- [${first === last ? first : `${first} to ${last}`}] ${text.replaceAll(/\s+/g, " ").trim()}`;
+}
+
+/** The newest turns that fit, oldest first; a talk is never begun with words of the assistant. */
+function fitTurns(count: CountTokens, turns: RunContext["messages"], maxTokens: number) {
+  const kept: RunContext["messages"][number][] = [];
+  let tokens = 0;
+  for (const turn of turns.toReversed()) {
+    const more = count(turn.content);
+    if (tokens + more > maxTokens) break;
+    kept.unshift(turn);
+    tokens += more;
+  }
+  while (kept[0]?.role === "assistant") tokens -= count(kept.shift()?.content ?? "");
+  return { turns: kept, tokens, isCut: kept.length < turns.length };
+}

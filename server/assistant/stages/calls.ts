@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LanguageModel } from "ai";
+import { and, eq, isNull, sql } from "drizzle-orm";
+import { schema } from "../../db/index.ts";
+import { isAppError, newId } from "../../platform/index.ts";
+import { checkCaps, lockSpend } from "../../providers/index.ts";
+import type { Services } from "../../services.ts";
+import { ModelError, toModelError } from "./model-errors.ts";
+import { openModel, type StageModel } from "../models.ts";
+
+const { modelCalls } = schema;
+
+export interface CallFor {
+  /** Null for calls outside of a run. */
+  readonly runId: string | null;
+  /** Who pays. */
+  readonly ownerId: string;
+  readonly stage: (typeof modelCalls.$inferSelect)["stage"];
+  readonly model: StageModel;
+  readonly promptVersion: number | null;
+  /** Tokens of all that is sent, as counted here; the price before the call depends on them. */
+  readonly inputTokens: number;
+}
+
+/** What a call needs of the SDK's functions. */
+export interface CallSettings {
+  readonly model: LanguageModel;
+  readonly maxOutputTokens: number;
+  readonly temperature?: number;
+  readonly abortSignal: AbortSignal;
+  /** The SDK repeats nothing: a call that may be paid is counted and repeated here. */
+  readonly maxRetries: 0;
+}
+
+export interface CallResult<T> {
+  readonly value: T;
+  readonly usage: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined };
+}
+
+export interface CallProgress {
+  /** The first words are there. */
+  noteFirstText(): void;
+}
+
+/**
+ * Calls a model for a stage, with its limits of time and money. A call that took too long or could not be made is repeated
+ * after a growing pause, a limited one after the wait that the answer asks for; `assistant.tries` in all. Throws
+ * `ModelError`, and the signal's reason on abort.
+ */
+export async function callModel<T>(
+  services: Services,
+  call: CallFor,
+  input: {
+    readonly signal: AbortSignal;
+    readonly make: (settings: CallSettings, progress: CallProgress) => Promise<CallResult<T>>;
+  },
+): Promise<T> {
+  const { tries } = services.config.assistant;
+  for (let number = 1; ; number += 1) {
+    try {
+      return await callOnce(services, call, { ...input, number });
+    } catch (error) {
+      input.signal.throwIfAborted();
+      if (!(error instanceof ModelError) || number >= tries) throw error;
+      const waitMs = pauseAfter(services, error, number);
+      if (waitMs === null) throw error;
+      services.log.warn(
+        { err: error, stage: call.stage, waitMs },
+        "a model could not be called, trying again",
+      );
+      await sleep(waitMs, null, { signal: input.signal });
+    }
+  }
+}
+
+/** The longest wait that an answer may ask for. */
+const maxWaitMs = 120_000;
+
+/** The pause before the next try; null for what a repetition does not mend. */
+function pauseAfter({ config }: Services, error: ModelError, number: number): number | null {
+  const { retryDelayS, rateLimitWaitS } = config.assistant;
+  if (error.class === "rate_limited")
+    return Math.min(error.retryAfterMs ?? rateLimitWaitS * 1_000, maxWaitMs);
+  if (error.class === "timeout" || error.class === "unavailable")
+    return retryDelayS * 1_000 * 2 ** (number - 1);
+  return null;
+}
+
+async function callOnce<T>(
+  services: Services,
+  call: CallFor,
+  {
+    signal,
+    make,
+    number,
+  }: {
+    readonly signal: AbortSignal;
+    readonly make: (settings: CallSettings, progress: CallProgress) => Promise<CallResult<T>>;
+    readonly number: number;
+  },
+): Promise<T> {
+  const { model } = call;
+  const id = await begin(services, call, number);
+  const limit = AbortSignal.timeout(model.timeoutMs);
+  let firstTextAt: Date | null = null;
+  try {
+    const { value, usage } = await make(
+      {
+        model: await openModel(services.env, model.id),
+        maxOutputTokens: model.maxOutputTokens,
+        ...(model.temperature === undefined ? {} : { temperature: model.temperature }),
+        abortSignal: AbortSignal.any([signal, limit]),
+        maxRetries: 0,
+      },
+      { noteFirstText: () => (firstTextAt ??= new Date()) },
+    );
+    await settle(services, id, { call, usage, firstTextAt, errorClass: null });
+    return value;
+  } catch (error) {
+    const failure = toModelError(error, { isTimeout: limit.aborted && !signal.aborted });
+    await settle(services, id, {
+      call,
+      usage: failure.usage,
+      firstTextAt,
+      errorClass: signal.aborted ? "cancelled" : failure.class,
+    });
+    signal.throwIfAborted();
+    throw failure;
+  }
+}
+
+const perMillion = 1_000_000;
+
+/** Stores the intent with the most that the call can cost, under the caps. */
+async function begin(services: Services, call: CallFor, number: number): Promise<string> {
+  const { runId, ownerId, stage, model, promptVersion, inputTokens } = call;
+  const { inputUsd, outputUsd } = model.price;
+  const expectedUsd = (inputTokens * inputUsd + model.maxOutputTokens * outputUsd) / perMillion;
+  const id = newId();
+  const row = { id, runId, ownerId, stage, try: number, model: model.id, promptVersion, expectedUsd };
+  try {
+    await services.db.transaction(async (tx) => {
+      if (expectedUsd > 0) {
+        await lockSpend(tx);
+        await checkCaps(tx, services.config, { ownerId, priceUsd: expectedUsd });
+      }
+      await tx.insert(modelCalls).values(row);
+    });
+  } catch (error) {
+    if (isAppError(error) && error.code === "budget_exceeded")
+      throw new ModelError("over_budget", error.message, { cause: error });
+    throw error;
+  }
+  return id;
+}
+
+interface Settlement {
+  readonly call: CallFor;
+  readonly usage: CallResult<unknown>["usage"] | null;
+  readonly firstTextAt: Date | null;
+  readonly errorClass: string | null;
+}
+
+/**
+ * Stores what a call cost: by the tokens that the model names, nothing when it was refused, and the expected cost when the
+ * answer is lost.
+ */
+async function settle(
+  services: Services,
+  id: string,
+  { call, usage, firstTextAt, errorClass }: Settlement,
+): Promise<void> {
+  const { inputUsd, outputUsd } = call.model.price;
+  const isRefused = ["rate_limited", "refused", "over_limit", "unavailable"].includes(errorClass ?? "");
+  const known =
+    usage?.inputTokens === undefined || usage.outputTokens === undefined
+      ? null
+      : (usage.inputTokens * inputUsd + usage.outputTokens * outputUsd) / perMillion;
+  await services.db
+    .update(modelCalls)
+    .set({
+      inputTokens: usage?.inputTokens ?? null,
+      outputTokens: usage?.outputTokens ?? null,
+      costUsd: known ?? (isRefused ? 0 : null),
+      firstTextAt,
+      errorClass,
+      endedAt: sql`clock_timestamp()`,
+    })
+    .where(and(eq(modelCalls.id, id), isNull(modelCalls.endedAt)));
+}

@@ -1,0 +1,15 @@
+/**
+ * The stages of a run: what is done between two of its statuses. Only workers load this folder, since the packages of the
+ * language models take memory and time.
+ *
+ *     analyze (analyze.ts) ──▶ assemble (assemble.ts) ──▶ respond (respond.ts, tools.ts)
+ *     archive (archive.ts) makes memories of what was said; it belongs to no run
+ *
+ * Each stage is a function of the run and a signal that returns its result; the worker stores it under its lease. Models
+ * are called through `callModel` (calls.ts) alone, which knows their limits of time and money and repeats what may be
+ * repeated. Without a model each stage has rules instead.
+ */
+export { analyze } from "./analyze.ts";
+export { assemble } from "./assemble.ts";
+export { ModelError } from "./model-errors.ts";
+export { respond } from "./respond.ts";

@@ -1,0 +1,104 @@
+import { APICallError, NoObjectGeneratedError, NoOutputGeneratedError } from "ai";
+
+/**
+ * Why a call of a model failed. `timeout`, `unavailable` and `rate_limited` pass by themselves; `invalid_output`: the
+ * answer has not the form that was asked for; `over_limit`: too much was sent; `refused`: the key or the request;
+ * `over_budget`: a cap of spending.
+ */
+export type ModelErrorClass =
+  | "timeout"
+  | "unavailable"
+  | "rate_limited"
+  | "invalid_output"
+  | "over_limit"
+  | "refused"
+  | "over_budget";
+
+/** What the user reads. */
+const messages: Readonly<Record<ModelErrorClass, string>> = {
+  timeout: "The language model did not answer in time.",
+  unavailable: "The language model cannot be reached at the moment.",
+  rate_limited: "The language model is limited at the moment. Try again in a few minutes.",
+  invalid_output: "The language model gave an answer that cannot be read.",
+  over_limit: "The question with its context is too long for the language model.",
+  refused: "The language model refused the request. The admin finds the reason in the log.",
+  over_budget: "The limit of spending is reached.",
+};
+
+interface Options {
+  readonly cause?: unknown;
+  readonly retryAfterMs?: number | null;
+  readonly usage?: ModelError["usage"];
+}
+
+/** A failed call of a model. The message is for the user; the cause is for the log. */
+export class ModelError extends Error {
+  readonly class: ModelErrorClass;
+  readonly retryAfterMs: number | null;
+  /** What the model counted, when it answered. */
+  readonly usage: {
+    readonly inputTokens: number | undefined;
+    readonly outputTokens: number | undefined;
+  } | null;
+
+  constructor(errorClass: ModelErrorClass, message?: string, options: Options = {}) {
+    super(message ?? messages[errorClass], { cause: options.cause });
+    this.name = "ModelError";
+    this.class = errorClass;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.usage = options.usage ?? null;
+  }
+}
+
+/** Classifies what the SDK threw. Rethrows what is no failure of a call: a fault of this program. */
+export function toModelError(error: unknown, { isTimeout }: { readonly isTimeout: boolean }): ModelError {
+  if (error instanceof ModelError) return error;
+  if (isTimeout) return new ModelError("timeout", undefined, { cause: error });
+  if (NoObjectGeneratedError.isInstance(error))
+    return new ModelError("invalid_output", undefined, { cause: error, usage: error.usage ?? null });
+  if (NoOutputGeneratedError.isInstance(error))
+    return new ModelError("invalid_output", undefined, { cause: error });
+  if (APICallError.isInstance(error)) return ofAnswer(error);
+  if (isOfNetwork(error)) return new ModelError("unavailable", undefined, { cause: error });
+  throw error;
+}
+
+const contextWords = /context.{0,20}(length|window|size)|too (long|many tokens)|maximum.{0,20}tokens/i;
+
+function ofAnswer(error: APICallError): ModelError {
+  const errorClass = classOf(error);
+  const retryAfterMs = errorClass === "rate_limited" ? retryAfterOf(error.responseHeaders ?? {}) : null;
+  return new ModelError(errorClass, undefined, { cause: error, retryAfterMs });
+}
+
+const limitedStatuses: readonly number[] = [429, 529];
+const lateStatuses: readonly number[] = [408, 504];
+
+function classOf({ statusCode = 0, responseBody = "", message }: APICallError): ModelErrorClass {
+  if (limitedStatuses.includes(statusCode)) return "rate_limited";
+  if (lateStatuses.includes(statusCode)) return "timeout";
+  if (statusCode === 413) return "over_limit";
+  if (statusCode === 400 && contextWords.test(`${message} ${responseBody}`)) return "over_limit";
+  return statusCode === 0 || statusCode === 409 || statusCode >= 500 ? "unavailable" : "refused";
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function retryAfterOf(headers: Readonly<Record<string, string>>): number | null {
+  const ms = Number(headers["retry-after-ms"] ?? Number.NaN);
+  if (ms >= 0) return ms;
+  const value = headers["retry-after"];
+  if (value === undefined) return null;
+  const seconds = Number(value);
+  if (seconds >= 0) return seconds * 1_000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
+}
+
+/** `fetch` throws TypeErrors for what the network did; a cut stream ends with a system error or the like. */
+function isOfNetwork(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error.name === "AbortError" || error.name === "TimeoutError") return true;
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const isSystem = "code" in cause && typeof cause.code === "string";
+  return isSystem || error.message === "fetch failed" || error.message === "terminated";
+}

@@ -1,0 +1,88 @@
+import { sql } from "drizzle-orm";
+import { boolean, index, pgTable, real, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { users } from "./accounts.ts";
+
+const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
+/** One talk of a user with the assistant; a long silence begins another one in the memory, not here. */
+export const assistantConversations = pgTable(
+  "assistant_conversations",
+  {
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    /** The beginning of the first question. */
+    title: text("title"),
+    createdAt: at("created_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+    lastAt: at("last_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+  },
+  (table) => [index("assistant_conversations_owner").on(table.ownerId, table.lastAt)],
+);
+
+/** The log of all talks: what users and the assistant said. */
+export const assistantMessages = pgTable(
+  "assistant_messages",
+  {
+    id: uuid("id").primaryKey(),
+    conversationId: uuid("conversation_id")
+      .notNull()
+      .references(() => assistantConversations.id, { onDelete: "cascade" }),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    role: text("role").$type<"user" | "assistant">().notNull(),
+    /** Who spoke, where it is not the user; of imported talks only. */
+    speaker: text("speaker"),
+    text: text("text").notNull(),
+    /** False for answers that used pictures, files or tools: their words may come from others (M5). */
+    isRecalled: boolean("is_recalled").notNull().default(true),
+    at: at("at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+    runId: uuid("run_id"),
+    /** Set when a memory holds the message, or none is made of it. */
+    archivedAt: at("archived_at"),
+  },
+  (table) => [
+    index("assistant_messages_owner").on(table.ownerId, table.at),
+    index("assistant_messages_conversation").on(table.conversationId, table.at),
+    index("assistant_messages_unarchived")
+      .on(table.at)
+      .where(sql`${table.archivedAt} is null`),
+  ],
+);
+
+/** What the assistant remembers: a summary of a part of a talk, or a sentence that the user wrote. */
+export const memories = pgTable(
+  "memories",
+  {
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    conversationId: uuid("conversation_id").references(() => assistantConversations.id, {
+      onDelete: "set null",
+    }),
+    summary: text("summary").notNull(),
+    tags: text("tags").array().notNull(),
+    periodStart: at("period_start").notNull(),
+    periodEnd: at("period_end").notNull(),
+    /** The messages that it was made from. */
+    sourceIds: uuid("source_ids").array().notNull(),
+    embedding: real("embedding").array(),
+    embeddingModel: text("embedding_model"),
+    origin: text("origin").$type<"archive" | "user">().notNull(),
+    createdAt: at("created_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+    updatedAt: at("updated_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+  },
+  (table) => [index("memories_owner").on(table.ownerId, table.periodEnd)],
+);

@@ -1,0 +1,110 @@
+import { z } from "zod";
+
+const seconds = z.number().positive();
+const policy = z.enum(["own_first", "fastest", "cheapest", "own_only"]);
+const usd = z.number().min(0).nullable();
+
+/** Limits of one key of a provider; unset: the published ones of server/providers/limits.ts. */
+const providerSchema = z.strictObject({
+  /** Runs at once. */
+  maxConcurrent: z.number().int().min(1).optional(),
+  /** Requests per minute. */
+  rpm: z.number().int().min(1).optional(),
+});
+
+/** Providers of images: when they are used, how they are called, and what they may cost. */
+export const cloudSchema = z.strictObject({
+  /** When a job goes to a provider; a user and a job may be stricter. */
+  policy: policy.default("own_first"),
+  /** For single kinds instead of the above. */
+  policies: z.record(z.string(), policy).default({}),
+  /** With `own_first`, a longer wait for an own server than this sends the job to a provider. */
+  overflowAfterS: seconds.default(60),
+  /** Submits at once of one worker; a submit takes seconds, a run at the provider none of these. */
+  submitSlots: z.number().int().min(1).max(64).default(4),
+  providers: z.record(z.string(), providerSchema).default({}),
+  /** Models of one's own, shaped like those of server/providers/built-in-models.ts; the same id replaces a built-in one. */
+  models: z.array(z.unknown()).default([]),
+  /** Caps in US dollars per day and calendar month (UTC), of one user and of the whole studio; null: none. */
+  caps: z
+    .strictObject({
+      userDailyUsd: usd.default(5),
+      userMonthlyUsd: usd.default(50),
+      studioDailyUsd: usd.default(20),
+      studioMonthlyUsd: usd.default(200),
+    })
+    .prefault({}),
+  /** What a picture without a known price counts in the caps. */
+  assumedPriceUsd: z.number().min(0).default(0.1),
+  /** Pauses of a provider after the first, second, ... failure in a row; a streak ends after `streakS`. */
+  cooldownS: z.array(seconds).min(1).default([10, 30, 60, 120]),
+  streakS: seconds.default(600),
+  /** A run that the provider accepted and that fails later: the job fails, or goes to the next provider. */
+  onLateFailure: z.enum(["fail", "next"]).default("fail"),
+  /**
+   * A request whose answer was lost and that neither the provider's list nor a webhook explains: the job fails, since it
+   * may have been paid, or goes to the next provider.
+   */
+  onLostReply: z.enum(["fail", "next"]).default("fail"),
+  /** How long a lost answer is looked for. */
+  reconcileS: seconds.default(120),
+  /** A run that takes longer has failed. */
+  runLimitS: seconds.default(900),
+  /** First and longest pause between two questions about a run. */
+  pollS: seconds.default(2),
+  maxPollS: seconds.default(30),
+});
+
+/** One stage of the assistant that calls a language model. */
+const stageSchema = (usual: { maxOutputTokens: number; timeoutS: number; temperature: number | null }) =>
+  z
+    .strictObject({
+      /** `anthropic/<model>`, `google/<model>`, `openai/<model>` or `local/<model>`; null: the first that has a key. */
+      model: z.string().nullable().default(null),
+      /** Not sent to models that refuse it; null: that of the model. */
+      temperature: z.number().min(0).max(2).nullable().default(usual.temperature),
+      maxOutputTokens: z.number().int().min(1).default(usual.maxOutputTokens),
+      /** Limit of one call. */
+      timeoutS: seconds.default(usual.timeoutS),
+    })
+    .prefault({});
+
+const usdPerMillion = z.number().min(0);
+
+/** The assistant: its models, limits and times. */
+export const assistantSchema = z.strictObject({
+  analyzer: stageSchema({ maxOutputTokens: 600, timeoutS: 15, temperature: null }),
+  responder: stageSchema({ maxOutputTokens: 2_000, timeoutS: 30, temperature: 0.7 }),
+  archivist: stageSchema({ maxOutputTokens: 800, timeoutS: 60, temperature: null }),
+  /** `openai/<model>`, `google/<model>` or `local/<model>`; null: memory is searched by words alone. */
+  embeddingModel: z.string().nullable().default(null),
+  /** Beginnings of models that refuse sampling parameters. */
+  withoutSampling: z.array(z.string()).default(["anthropic/", "openai/gpt-5", "openai/gpt-6", "openai/o"]),
+  /** US dollars per million tokens, by the beginning of a model; `local/` costs nothing. */
+  prices: z
+    .record(z.string(), z.strictObject({ inputUsd: usdPerMillion, outputUsd: usdPerMillion }))
+    .default({}),
+  /** What a million tokens of a model without a known price counts in the caps. */
+  assumedUsdPerMillion: usdPerMillion.default(10),
+  /** Questions of one worker that are answered at once. */
+  slots: z.number().int().min(1).max(64).default(4),
+  /** Open questions of one user. */
+  openRuns: z.number().int().min(1).default(3),
+  /** Tokens of everything that the responder is given, and of the memory in it. */
+  contextTokens: z.number().int().min(1_000).default(8_000),
+  memoryTokens: z.number().int().min(0).default(1_500),
+  /** Tries of a call that took too long, was limited or could not be made. */
+  tries: z.number().int().min(1).default(3),
+  /** Wait after a rate limit when the answer names none. */
+  rateLimitWaitS: seconds.default(60),
+  /** First pause after a call that took too long; doubled with each further one. */
+  retryDelayS: seconds.default(1),
+  /** Steps of one answer: calls of the model with the results of its tools. */
+  maxSteps: z.number().int().min(1).max(20).default(6),
+  /** The archivist runs this often. */
+  archiveEveryS: seconds.default(6 * 3_600),
+  /** A silence of this length ends a conversation for the memory. */
+  conversationGapS: seconds.default(3_600),
+  /** How often workers look for runs that they were not told of. */
+  sweepMs: z.number().int().positive().default(5_000),
+});

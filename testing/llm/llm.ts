@@ -1,0 +1,232 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+
+const messageSchema = z.looseObject({
+  role: z.enum(["system", "developer", "user", "assistant", "tool"]),
+  content: z.unknown().optional(),
+  tool_call_id: z.string().optional(),
+});
+
+const requestSchema = z.looseObject({
+  model: z.string(),
+  messages: z.array(messageSchema).min(1),
+  stream: z.boolean().optional(),
+  temperature: z.number().optional(),
+  response_format: z.looseObject({ type: z.string() }).optional(),
+  tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })).optional(),
+});
+
+export type LlmRequest = z.infer<typeof requestSchema>;
+
+/** What one request gets. Without a status the answer is a success. */
+export interface LlmReply {
+  readonly text?: string;
+  readonly toolCalls?: readonly { readonly name: string; readonly args: unknown; readonly id?: string }[];
+  /** HTTP status of a fault, with its `Retry-After`. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly message?: string;
+  /** Waits this long before the first byte of the answer; `Infinity` never answers. */
+  readonly delayMs?: number;
+  /** Between two words of a stream. */
+  readonly wordMs?: number;
+  /** Cuts the connection after this many words of a stream. */
+  readonly cutAfterWords?: number;
+}
+
+export interface Llm {
+  readonly url: string;
+  /** Lines for the environment of a studio. */
+  readonly env: Readonly<Record<string, string>>;
+  /** All requests, oldest first. */
+  readonly requests: readonly LlmRequest[];
+  /** Decides what the next requests get; set it in tests. */
+  answer: (request: LlmRequest, number: number) => LlmReply | Promise<LlmReply>;
+  close(): Promise<void>;
+}
+
+/** All words of a message, which may be a text or a list of parts. */
+export function textOf({ content }: LlmRequest["messages"][number]): string {
+  if (typeof content === "string") return content;
+  const parts = z.array(z.looseObject({ text: z.string().optional() })).safeParse(content);
+  return parts.success ? parts.data.map(({ text = "" }) => text).join("") : "";
+}
+
+/** Counts words as tokens: near enough for an invoice of nobody. */
+const countTokens = (text: string) => text.split(/\s+/).filter(Boolean).length;
+
+export interface LlmOptions {
+  /** A free one by default. */
+  readonly port?: number;
+  readonly answer: Llm["answer"];
+}
+
+export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
+  const requests: LlmRequest[] = [];
+  const llm = { answer };
+  const server = createServer((incoming, response) => {
+    serve(incoming, response).catch(() => response.destroy());
+  });
+
+  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = new URL(incoming.url ?? "/", "http://localhost").pathname;
+    if (path === "/v1/models") return json(response, 200, { data: [{ id: "simulated", object: "model" }] });
+    if (path === "/v1/embeddings") return embed(response, await readBody(incoming));
+    if (path !== "/v1/chat/completions") return json(response, 404, fault("There is nothing here."));
+    const parsed = requestSchema.safeParse(await readBody(incoming));
+    if (!parsed.success) return json(response, 400, fault(z.prettifyError(parsed.error)));
+    const request = parsed.data;
+    requests.push(request);
+    const reply = await llm.answer(request, requests.length);
+    if (reply.delayMs === Infinity) return;
+    if (reply.delayMs !== undefined) await sleep(reply.delayMs);
+    if (reply.status !== undefined)
+      return json(response, reply.status, fault(reply.message ?? "scripted fault"), reply.headers);
+    await (request.stream ? stream(response, request, reply) : whole(response, request, reply));
+  }
+
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const { port: opened } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${opened}/v1`;
+  return {
+    url,
+    env: { LLM_BASE_URL: url, LLM_RESPONDER_MODEL: "local/simulated" },
+    requests,
+    get answer() {
+      return llm.answer;
+    },
+    set answer(answer) {
+      llm.answer = answer;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const fault = (message: string) => ({
+  error: { message, type: "simulated", code: null, param: null },
+});
+
+function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+}
+
+const maxBodyBytes = 4 * 1024 ** 2;
+
+async function readBody(incoming: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming) {
+    bytes += (chunk as Buffer).byteLength;
+    if (bytes > maxBodyBytes) throw new Error("The request is too large.");
+    chunks.push(chunk as Buffer);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch {
+    return null;
+  }
+}
+
+function usageOf({ messages }: LlmRequest, { text = "" }: LlmReply) {
+  const prompt = messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0);
+  const completion = countTokens(text);
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+}
+
+let calls = 0;
+
+function toolCallsOf({ toolCalls = [] }: LlmReply) {
+  return toolCalls.map(({ name, args, id }, index) => ({
+    index,
+    id: id ?? `call_${(calls += 1)}`,
+    type: "function",
+    function: { name, arguments: typeof args === "string" ? args : JSON.stringify(args) },
+  }));
+}
+
+const createdS = 1_760_000_000;
+
+function whole(response: ServerResponse, request: LlmRequest, reply: LlmReply): void {
+  const toolCalls = toolCallsOf(reply);
+  json(response, 200, {
+    id: "chatcmpl-simulated",
+    object: "chat.completion",
+    created: createdS,
+    model: request.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: reply.text ?? null,
+          ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+        },
+        finish_reason: toolCalls.length > 0 ? "tool_calls" : "stop",
+      },
+    ],
+    usage: usageOf(request, reply),
+  });
+}
+
+async function stream(response: ServerResponse, request: LlmRequest, reply: LlmReply): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const send = (choices: unknown[], more: object = {}) =>
+    response.write(
+      `data: ${JSON.stringify({ id: "chatcmpl-simulated", object: "chat.completion.chunk", created: createdS, model: request.model, choices, ...more })}\n\n`,
+    );
+  const delta = (content: object) => send([{ index: 0, delta: content, finish_reason: null }]);
+  delta({ role: "assistant", content: "" });
+  const words = (reply.text ?? "").match(/\s*\S+\s*/g) ?? [];
+  for (const [at, word] of words.entries()) {
+    if (at === reply.cutAfterWords) {
+      response.socket?.resetAndDestroy();
+      return;
+    }
+    delta({ content: word });
+    if (reply.wordMs !== undefined) await sleep(reply.wordMs);
+    if (response.destroyed) return;
+  }
+  const toolCalls = toolCallsOf(reply);
+  if (toolCalls.length > 0) delta({ tool_calls: toolCalls });
+  send([{ index: 0, delta: {}, finish_reason: toolCalls.length > 0 ? "tool_calls" : "stop" }]);
+  send([], { usage: usageOf(request, reply) });
+  response.end("data: [DONE]\n\n");
+}
+
+const dimensions = 64;
+
+/** Vectors by the letters of the words: equal words are near each other, meaning is not known here. */
+function embed(response: ServerResponse, body: unknown): void {
+  const parsed = z.looseObject({ input: z.union([z.string(), z.array(z.string())]) }).safeParse(body);
+  if (!parsed.success) return json(response, 400, fault("input is required"));
+  const texts = [parsed.data.input].flat();
+  const data = texts.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }));
+  return json(response, 200, {
+    object: "list",
+    data,
+    model: "simulated",
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  });
+}
+
+function vectorOf(text: string): number[] {
+  const vector = Array.from({ length: dimensions }, () => 0);
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+    let hash = 7;
+    for (const letter of word) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 65_521;
+    vector[hash % dimensions] = (vector[hash % dimensions] ?? 0) + 1;
+  }
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((value) => value / length);
+}

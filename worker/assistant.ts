@@ -1,0 +1,142 @@
+import {
+  type AssistantNotice,
+  capture,
+  completeRun,
+  endStage,
+  failRun,
+  findDueRuns,
+  handBackStage,
+  leaseOf,
+  onAssistantNotice,
+  recoverRuns,
+  type Run,
+  type Stage,
+  stageAt,
+} from "@atelier/server/assistant";
+import { isDatabaseAway } from "@atelier/server/db";
+import type { Services } from "@atelier/server/services";
+import { type Loop, startLoop } from "./loop.ts";
+import type { Incarnation } from "./presence.ts";
+import { persist } from "./run-job.ts";
+
+/** Loaded with the first run: the packages of the models take a tenth of a second and 50 MB. */
+const loadStages = () => import("@atelier/server/assistant/stages");
+
+/** A stage that this worker has. */
+interface Busy {
+  readonly done: Promise<void>;
+  readonly stop: AbortController;
+}
+
+/**
+ * Answers questions: takes the next stage of each run that is told or found, at most `assistant.slots` at once. Every
+ * worker does; of several one wins each stage. A stage whose worker died is given back by the sweep of any other.
+ */
+export function startAssistant(services: Services, incarnation: Incarnation): Pick<Loop, "stop"> {
+  const { slots, sweepMs } = services.config.assistant;
+  const stopped = new AbortController();
+  const busy = new Map<string, Busy>();
+
+  const begin = (runId: string, stage: Stage) => {
+    if (stopped.signal.aborted || busy.has(runId) || busy.size >= slots) return;
+    const stop = new AbortController();
+    const done = workOn({ services, incarnation, stopped: stopped.signal, stop: stop.signal }, runId, stage)
+      .catch((error: unknown) => {
+        services.log.warn({ err: error, runId }, "a stage of the assistant could not be done, trying again");
+      })
+      .finally(() => {
+        busy.delete(runId);
+        sweep.wake();
+      });
+    busy.set(runId, { done, stop });
+  };
+  const onNotice = (notice: AssistantNotice) => {
+    if (notice.type === "stop") busy.get(notice.id)?.stop.abort(new Error("the user stopped the answer"));
+    const stage = notice.type === "run" ? stageAt(notice.status) : null;
+    if (stage) begin(notice.id, stage);
+  };
+  const close = onAssistantNotice(services, onNotice);
+  const sweep = startLoop(services.log, "assistant", async () => {
+    const nodeId = incarnation.current()?.id ?? null;
+    await recoverRuns(services, { nodeId, busyIds: [...busy.keys()] });
+    const due = busy.size < slots ? await findDueRuns(services, slots + busy.size) : [];
+    for (const run of due) {
+      const stage = stageAt(run.status);
+      if (stage) begin(run.id, stage);
+    }
+    return sweepMs;
+  });
+  return {
+    async stop() {
+      close();
+      stopped.abort(new Error("the process stops"));
+      await sweep.stop();
+      await Promise.all([...busy.values()].map(({ done }) => done));
+    },
+  };
+}
+
+interface Work {
+  readonly services: Services;
+  readonly incarnation: Incarnation;
+  /** The process stops: the stage is handed back. */
+  readonly stopped: AbortSignal;
+  /** The user stops the answer. */
+  readonly stop: AbortSignal;
+}
+
+/** Takes a stage and goes on with the next ones of the run, so that most runs stay in one worker. */
+async function workOn(work: Work, runId: string, first: Stage): Promise<void> {
+  const { services, incarnation } = work;
+  for (let stage: Stage | null = first; stage;) {
+    const nodeId = incarnation.current()?.id;
+    const run: Run | null = nodeId ? await capture(services, { runId, stage, nodeId }) : null;
+    if (!run) return;
+    const next = await doStage(work, run, stage);
+    stage = next && stageAt(next.status);
+  }
+}
+
+/** Does a captured stage and stores how it ended. Null when the run goes no further here. */
+async function doStage(work: Work, run: Run, stage: Stage): Promise<Run | null> {
+  const { services, stopped } = work;
+  const log = services.log.child({ runId: run.id, stage: stage.name });
+  const own = { ...services, log };
+  try {
+    return await runStage({ ...work, services: own }, run, stage);
+  } catch (error) {
+    const lease = leaseOf(run);
+    // What cannot be written now the sweep of this worker gives back.
+    if (stopped.aborted || isDatabaseAway(error)) await handBackStage(own, lease, stage);
+    else await failRun(own, lease, await failureOf(own, error, stage));
+    return null;
+  }
+}
+
+async function runStage({ services, stopped, stop }: Work, run: Run, stage: Stage): Promise<Run | null> {
+  const stages = await loadStages();
+  const lease = leaseOf(run);
+  if (stage.name === "responder") {
+    const answer = await stages.respond(services, run, { signal: stopped, stop });
+    return persist(stopped, () => completeRun(services, lease, answer));
+  }
+  const set =
+    stage.name === "analyzer"
+      ? { analysis: await stages.analyze(services, run, stopped) }
+      : { context: await stages.assemble(services, run) };
+  return persist(stopped, () => endStage(services, lease, { stage, set }));
+}
+
+/** What the user reads. Anything but a failed call of a model is a fault of the studio: the log has it all. */
+async function failureOf(services: Services, error: unknown, stage: Stage) {
+  const { ModelError } = await loadStages();
+  if (error instanceof ModelError) {
+    services.log.warn({ err: error }, "a run failed");
+    return { code: error.class, message: error.message };
+  }
+  services.log.error({ err: error }, `the ${stage.name} failed`);
+  return {
+    code: "internal",
+    message: "Something went wrong in the studio. The admin finds the reason in the log.",
+  };
+}
