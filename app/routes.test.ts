@@ -38,6 +38,7 @@ const pages = [
   "admin/queues/page.tsx",
   "admin/users/[id]/page.tsx",
   "admin/users/page.tsx",
+  "assistant/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",
   "gallery/page.tsx",

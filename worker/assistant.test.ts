@@ -13,7 +13,8 @@ test(
     onTestFinished(() => llm.close());
     const { services, close } = await createTestServices({ env: llm.env });
     onTestFinished(close);
-    const caller = await resolveCaller(services, (await openAccount(services, "a@example.org")).headers);
+    const account = await openAccount(services, "a@example.org");
+    const caller = await resolveCaller(services, account.headers);
     const worker = await startTestWorker(services);
     onTestFinished(() => worker.kill9());
     const ownerId = caller?.userId ?? "";

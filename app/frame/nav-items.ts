@@ -1,5 +1,14 @@
 "use client";
-import { Gauge, Images, ListChecks, type LucideIcon, Settings2, Shirt, WandSparkles } from "lucide-react";
+import {
+  Gauge,
+  Images,
+  ListChecks,
+  type LucideIcon,
+  MessageCircle,
+  Settings2,
+  Shirt,
+  WandSparkles,
+} from "lucide-react";
 import { usePathname } from "next/navigation";
 import { useEffect } from "react";
 import { useCapability, useMe } from "../client/queries.ts";
@@ -7,7 +16,7 @@ import { useIsHydrated } from "../ui/hooks.ts";
 import { rememberCreate } from "./cookies.ts";
 
 interface NavItem {
-  readonly key: "studio" | "create" | "gallery" | "jobs" | "settings" | "admin";
+  readonly key: "studio" | "create" | "gallery" | "jobs" | "assistant" | "settings" | "admin";
   readonly href: string;
   /** Second key of the shortcut: `g`, then this key. */
   readonly goKey: string;
@@ -21,6 +30,7 @@ export const navItems: readonly NavItem[] = [
   { key: "create", href: "/create", goKey: "c", icon: WandSparkles },
   { key: "gallery", href: "/gallery", goKey: "g", icon: Images },
   { key: "jobs", href: "/jobs", goKey: "j", icon: ListChecks },
+  { key: "assistant", href: "/assistant", goKey: "t", icon: MessageCircle },
   { key: "settings", href: "/settings", goKey: "e", icon: Settings2 },
   { key: "admin", href: "/admin", goKey: "a", icon: Gauge, isForAdmins: true },
 ];

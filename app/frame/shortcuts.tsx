@@ -20,6 +20,7 @@ const shortcutGroups = [
       { key: "goCreate", keys: "g c" },
       { key: "goGallery", keys: "g g" },
       { key: "goJobs", keys: "g j" },
+      { key: "goAssistant", keys: "g t" },
       { key: "goSettings", keys: "g e" },
       { key: "goAdmin", keys: "g a" },
       { key: "close", keys: "Escape" },

@@ -24,7 +24,7 @@ export { ask, askSchema, stopRun } from "./ask.ts";
 export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
 export { findStageModel, type ModelStage } from "./models.ts";
 export { activatePrompt, addPrompt, listPrompts, maxPromptLength } from "./prompts.ts";
-export { approve, decline } from "./proposals.ts";
+export { approve, decline, type ProposalView } from "./proposals.ts";
 export {
   type ConversationView,
   deleteConversation,

@@ -1,0 +1,171 @@
+"use client";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useTranslations } from "next-intl";
+import Link from "next/link";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { api } from "../client/api.ts";
+import { failureOf, useFailureToast } from "../client/failures.ts";
+import { LoadFailed } from "../frame/providers.tsx";
+import { Button } from "../ui/button.tsx";
+import { EmptyState } from "../ui/display.tsx";
+import { Composer } from "./composer.tsx";
+import { type Conversation, hasRunEnded } from "./conversation.ts";
+import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
+import { TurnView } from "./turn.tsx";
+
+/** Says what the assistant of this studio cannot do. */
+function StatusNote() {
+  const t = useTranslations("assistant");
+  const { data } = useAssistantStatus();
+  if (data === undefined || (data.model !== null && data.mayAsk)) return null;
+  return (
+    <p className="rounded-card border border-line bg-well px-4 py-3 text-sm text-quiet">
+      {data.model === null
+        ? t("noModel")
+        : t.rich("needsAccount", {
+            a: (text) => (
+              <Link href="/sign-in" className="underline underline-offset-2">
+                {text}
+              </Link>
+            ),
+          })}
+    </p>
+  );
+}
+
+const ideas = ["recall", "show", "make"] as const;
+
+function Welcome({ onPick }: { readonly onPick: (text: string) => void }) {
+  const t = useTranslations("assistant");
+  return (
+    <EmptyState title={t("emptyTitle")} text={t("emptyText")}>
+      {ideas.map((idea) => (
+        <Button key={idea} size="small" onClick={() => onPick(t(`ideas.${idea}`))}>
+          {t(`ideas.${idea}`)}
+        </Button>
+      ))}
+    </EmptyState>
+  );
+}
+
+/** Follows the end of the answer while it grows, unless the reader has scrolled up. */
+function useStickToEnd(length: number) {
+  const end = useRef<HTMLDivElement>(null);
+  const sticks = useRef(true);
+  useEffect(() => {
+    const mark = end.current;
+    if (!mark) return;
+    const observer = new IntersectionObserver(([entry]) => (sticks.current = entry?.isIntersecting ?? true), {
+      rootMargin: "160px",
+    });
+    observer.observe(mark);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    if (sticks.current) end.current?.scrollIntoView({ block: "end" });
+  }, [length]);
+  const follow = useCallback(() => void (sticks.current = true), []);
+  return { end, follow };
+}
+
+const lengthOf = (conversation: Conversation | undefined) =>
+  conversation?.turns.reduce(
+    (sum, { answer, run }) => sum + 1 + answer.length + (run?.parts.length ?? 0),
+    0,
+  ) ?? 0;
+
+interface Asking {
+  readonly conversationId: string | null;
+  readonly onConversation: (id: string) => void;
+}
+
+/** Asks in a conversation, or begins one. The text comes back when the question was refused. */
+function useAsk({ conversationId, onConversation }: Asking) {
+  const queries = useQueryClient();
+  const onFailure = useFailureToast();
+  const [text, setText] = useState("");
+  const { mutate, isPending } = useMutation({
+    mutationFn: (question: string) =>
+      api.assistant.ask.mutate({
+        text: question,
+        ...(conversationId === null ? {} : { conversationId }),
+      }),
+    onMutate: () => setText(""),
+    onSuccess: ({ conversationId: id }) => {
+      void queries.invalidateQueries({ queryKey: conversationKeys.one(id) });
+      void queries.invalidateQueries({ queryKey: conversationKeys.list });
+      if (id !== conversationId) onConversation(id);
+    },
+    onError: (error, question) => {
+      setText((newer) => (newer === "" ? question : newer));
+      onFailure(error);
+    },
+  });
+  return { text, setText, ask: mutate, isPending };
+}
+
+interface TalkProps {
+  readonly query: ReturnType<typeof useConversation>;
+  readonly onRepeat: (question: string) => void;
+}
+
+/** The turns of a conversation, or why they cannot be shown. */
+function Talk({ query, onRepeat }: TalkProps) {
+  const t = useTranslations("assistant");
+  const { data, error, refetch } = query;
+  if (data !== undefined)
+    return data.turns.map((turn) => <TurnView key={turn.runId} turn={turn} onRepeat={onRepeat} />);
+  if (error === null) return null;
+  return failureOf(error).code === "not_found" ? (
+    <EmptyState title={t("goneTitle")} text={t("goneText")} />
+  ) : (
+    <LoadFailed error={error} onRetry={() => void refetch()} />
+  );
+}
+
+interface Props extends Asking {
+  readonly className?: string;
+}
+
+/** A conversation with the field for the next question. */
+export function Chat({ conversationId, onConversation, className = "" }: Props) {
+  const t = useTranslations("assistant");
+  const onFailure = useFailureToast();
+  const { data: status } = useAssistantStatus();
+  const query = useConversation(conversationId);
+  const { text, setText, ask, isPending } = useAsk({ conversationId, onConversation });
+  const open = query.data?.turns.map(({ run }) => run).find((run) => run && !hasRunEnded(run)) ?? null;
+  const stop = useMutation({
+    mutationFn: (id: string) => api.assistant.stop.mutate({ id }),
+    onError: onFailure,
+  });
+  const { end, follow } = useStickToEnd(lengthOf(query.data));
+  const send = useCallback(
+    (question: string) => {
+      follow();
+      ask(question.trim());
+    },
+    [ask, follow],
+  );
+  return (
+    <div className={`flex min-w-0 flex-col ${className}`}>
+      <div className="flex flex-1 flex-col gap-8 pb-6">
+        <StatusNote />
+        {conversationId === null && !isPending ? <Welcome onPick={setText} /> : null}
+        <Talk query={query} onRepeat={send} />
+        <div ref={end} />
+      </div>
+      <div className="sticky bottom-[72px] z-10 bg-paper pb-3 wide:bottom-0 wide:pb-6">
+        <Composer
+          text={text}
+          onText={setText}
+          onAsk={() => send(text)}
+          onStop={open === null ? null : () => stop.mutate(open.id)}
+          isBusy={isPending}
+          mayAsk={status?.mayAsk !== false}
+        />
+        <p className="mt-2 text-center text-xs text-quiet">{t("mayErr")}</p>
+      </div>
+    </div>
+  );
+}

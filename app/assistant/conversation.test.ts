@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import type { RunView } from "@atelier/server/assistant";
+import { applyRunUpdate, type Conversation } from "./conversation.ts";
+
+const run = (changes: Partial<RunView> = {}): RunView => ({
+  id: "run",
+  conversationId: "talk",
+  status: "responding",
+  revision: 6,
+  attempt: 3,
+  question: "What do I like?",
+  answer: "",
+  parts: [],
+  proposals: [],
+  usedCount: 0,
+  isStopped: false,
+  error: null,
+  createdAt: "2026-05-01T10:00:00.000Z",
+  endedAt: null,
+  ...changes,
+});
+
+const empty: Conversation = { id: "talk", title: "", lastAt: "", turns: [] };
+const withRun = (changes?: Partial<RunView>) =>
+  applyRunUpdate(empty, { type: "runs", runs: [run(changes)] }).conversation;
+const words = (at: number, text: string, attempt = 3) =>
+  ({ type: "answer", runId: "run", at, text, attempt }) as const;
+const answerOf = ({ turns }: Conversation) => turns.map(({ answer }) => answer).join("|");
+
+test("B7 words are put where they belong; what comes twice changes nothing", () => {
+  const first = applyRunUpdate(withRun(), words(0, "You like "));
+  const second = applyRunUpdate(first.conversation, words(9, "linen."));
+  const again = applyRunUpdate(second.conversation, words(0, "You like linen."));
+  expect([first, second, again].map(({ conversation }) => answerOf(conversation))).toEqual([
+    "You like ",
+    "You like linen.",
+    "You like linen.",
+  ]);
+});
+
+test("B7 missing words are noticed, and words of an earlier attempt are dropped", () => {
+  expect(applyRunUpdate(withRun({ answer: "You" }), words(9, "linen."))).toMatchObject({ hasGap: true });
+  const late = applyRunUpdate(withRun({ answer: "You" }), words(0, "Old", 2));
+  expect([answerOf(late.conversation), late.hasGap]).toEqual(["You", false]);
+  const restarted = applyRunUpdate(withRun({ answer: "You like" }), words(0, "New", 4));
+  expect(answerOf(restarted.conversation)).toBe("New");
+});
+
+test("B7 a stored answer never takes away words that were told, until the run has ended", () => {
+  const told = applyRunUpdate(withRun(), words(0, "You like linen.")).conversation;
+  const behind = applyRunUpdate(told, { type: "runs", runs: [run({ answer: "You" })] });
+  expect(answerOf(behind.conversation)).toBe("You like linen.");
+  const ended = run({ status: "completed", revision: 7, answer: "You like" });
+  const stopped = applyRunUpdate(told, { type: "runs", runs: [ended] });
+  expect(answerOf(stopped.conversation)).toBe("You like");
+  const older = applyRunUpdate(stopped.conversation, { type: "runs", runs: [run()] });
+  expect(answerOf(older.conversation)).toBe("You like");
+});
+
+test("a run of another conversation changes nothing", () => {
+  const other = applyRunUpdate(empty, { type: "runs", runs: [run({ conversationId: "other" })] });
+  expect(other.conversation.turns).toEqual([]);
+});

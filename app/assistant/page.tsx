@@ -1,0 +1,25 @@
+import type { Metadata } from "next";
+import { useTranslations } from "next-intl";
+import { getTranslations } from "next-intl/server";
+import { Suspense } from "react";
+import { PageHeader } from "../frame/frame.tsx";
+import { Assistant, AssistantActions } from "./assistant.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("frame");
+  return { title: t("pages.assistant") };
+}
+
+export default function AssistantPage() {
+  const t = useTranslations("frame");
+  return (
+    <>
+      <PageHeader title={t("pages.assistant")}>
+        <AssistantActions />
+      </PageHeader>
+      <Suspense>
+        <Assistant />
+      </Suspense>
+    </>
+  );
+}

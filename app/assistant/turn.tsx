@@ -1,0 +1,145 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { CircleAlert } from "lucide-react";
+import { useFormatter, useTranslations } from "next-intl";
+import Link from "next/link";
+import { memo } from "react";
+import type { RunView, Turn } from "@atelier/server/assistant";
+import { api } from "../client/api.ts";
+import { Picture } from "../pictures/picture.tsx";
+import { Button } from "../ui/button.tsx";
+import { AnswerText } from "./answer-text.tsx";
+import { hasRunEnded } from "./conversation.ts";
+import { ProposalCard } from "./proposal-card.tsx";
+import { conversationKeys } from "./queries.ts";
+
+function Images({ imageIds }: { readonly imageIds: readonly string[] }) {
+  const t = useTranslations("assistant");
+  return (
+    <ul className="grid grid-cols-2 gap-2 sm:grid-cols-3">
+      {imageIds.map((id) => (
+        <li key={id} className="aspect-square overflow-hidden rounded-card bg-well">
+          <Link href={`/gallery?image=${id}`} aria-label={t("openPicture")} className="block size-full">
+            <Picture imageId={id} variant="preview" alt="" className="size-full" />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface Piece {
+  readonly text: string;
+  readonly part: RunView["parts"][number] | null;
+}
+
+/** The words of an answer, cut where its pictures and proposals belong. */
+export function piecesOf(answer: string, parts: RunView["parts"]): readonly Piece[] {
+  const ordered = parts.toSorted((a, b) => a.at - b.at);
+  const pieces = ordered.map((part, index): Piece => {
+    const from = ordered[index - 1]?.at ?? 0;
+    return { text: answer.slice(from, part.at), part };
+  });
+  return [...pieces, { text: answer.slice(ordered.at(-1)?.at ?? 0), part: null }];
+}
+
+interface PartProps {
+  readonly part: Piece["part"];
+  readonly run: RunView | null;
+}
+
+function AnswerPart({ part, run }: PartProps) {
+  if (part === null) return null;
+  if (part.type === "images") return <Images imageIds={part.imageIds} />;
+  const proposal = run?.proposals.find(({ id }) => id === part.proposalId);
+  if (run === null || proposal === undefined) return null;
+  return <ProposalCard proposal={proposal} conversationId={run.conversationId} />;
+}
+
+/** Where an open run is. */
+function RunState({ run }: { readonly run: RunView }) {
+  const t = useTranslations("assistant.state");
+  const key = run.status === "responding" && run.answer !== "" ? null : run.status;
+  if (hasRunEnded(run) || key === null || key === "completed" || key === "failed") return null;
+  return (
+    <p role="status" className="animate-breathe text-sm text-quiet">
+      {t(key)}
+    </p>
+  );
+}
+
+/** The memories that the answer could use, behind a small citation. */
+function UsedMemories({ run }: { readonly run: RunView }) {
+  const t = useTranslations("assistant.used");
+  const format = useFormatter();
+  const { data, refetch, isFetching } = useQuery({
+    queryKey: conversationKeys.used(run.id),
+    queryFn: () => api.assistant.used.query({ id: run.id }),
+    enabled: false,
+  });
+  const day = (time: string) => format.dateTime(new Date(time), { dateStyle: "medium" });
+  return (
+    <details
+      className="text-xs text-quiet"
+      onToggle={({ currentTarget }) => {
+        if (currentTarget.open && data === undefined) void refetch();
+      }}
+    >
+      <summary className="w-fit cursor-pointer rounded-control py-1 hover:text-ink">
+        {t("summary", { count: run.usedCount })}
+      </summary>
+      <ul className="mt-2 flex flex-col gap-2 border-l border-line pl-3">
+        {isFetching ? <li>{t("loading")}</li> : null}
+        {data?.items.map(({ id, text, to }) => (
+          <li key={id}>
+            <span className="tabular">{day(to)}</span> {text}
+          </li>
+        ))}
+        {data?.items.length === 0 ? <li>{t("forgotten")}</li> : null}
+      </ul>
+      <Link href="/assistant/memory" className="mt-2 inline-block underline underline-offset-2">
+        {t("toMemory")}
+      </Link>
+    </details>
+  );
+}
+
+interface TurnProps {
+  readonly turn: Turn;
+  /** Asks the same question again, after a failure. */
+  readonly onRepeat: (question: string) => void;
+}
+
+/** A question and its answer. `memo`: only the turn that changes renders again. */
+export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
+  const t = useTranslations("assistant");
+  const { run } = turn;
+  return (
+    <article className="flex flex-col gap-4">
+      <h2 className="sr-only">{t("turn")}</h2>
+      <p className="max-w-[85%] self-end rounded-card bg-well px-4 py-2.5 break-words whitespace-pre-wrap">
+        {turn.question}
+      </p>
+      {piecesOf(turn.answer, run?.parts ?? []).map(({ text, part }, index) => (
+        <div key={index} className="flex flex-col gap-4 empty:hidden">
+          {text.trim() === "" ? null : <AnswerText text={text} />}
+          <AnswerPart part={part} run={run} />
+        </div>
+      ))}
+      {run === null ? null : <RunState run={run} />}
+      {run?.isStopped && hasRunEnded(run) ? <p className="text-xs text-quiet">{t("stopped")}</p> : null}
+      {run?.error ? (
+        <div role="alert" className="flex items-start gap-2 text-sm text-fail">
+          <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
+          <div className="flex flex-col items-start gap-2">
+            <p>{run.error.message}</p>
+            <Button size="small" onClick={() => onRepeat(turn.question)}>
+              {t("repeat")}
+            </Button>
+          </div>
+        </div>
+      ) : null}
+      {run && hasRunEnded(run) && run.usedCount > 0 ? <UsedMemories run={run} /> : null}
+    </article>
+  );
+});
