@@ -1,5 +1,6 @@
 import { useTranslations } from "next-intl";
 import { Suspense } from "react";
+import { AssistantSheet } from "./assistant/sheet.tsx";
 import { PageHeader } from "./frame/frame.tsx";
 import { Studio } from "./studio/studio.tsx";
 
@@ -7,7 +8,9 @@ export default function StudioPage() {
   const t = useTranslations("frame");
   return (
     <>
-      <PageHeader title={t("pages.studio")} />
+      <PageHeader title={t("pages.studio")}>
+        <AssistantSheet />
+      </PageHeader>
       <Suspense>
         <Studio />
       </Suspense>

@@ -11,8 +11,9 @@ test(
   async ({ onTestFinished }) => {
     const llm = await startLlm();
     onTestFinished(() => llm.close());
-    const { services, close } = await createTestServices({ env: llm.env });
-    onTestFinished(close);
+    const fixture = await createTestServices({ env: llm.env });
+    const { services } = fixture;
+    onTestFinished(() => fixture.close());
     const account = await openAccount(services, "a@example.org");
     const caller = await resolveCaller(services, account.headers);
     const worker = await startTestWorker(services);

@@ -17,9 +17,9 @@ export function AssistantActions() {
         <Brain aria-hidden />
         {t("memory")}
       </Link>
-      <Link href="/assistant" className={buttonStyle("plain", "small")}>
+      <Link href="/assistant" aria-label={t("new")} className={buttonStyle("plain", "small")}>
         <Plus aria-hidden />
-        {t("new")}
+        {t("newShort")}
       </Link>
     </>
   );

@@ -6,7 +6,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../client/failures.ts";
 import { LoadFailed } from "../frame/providers.tsx";
-import { Button } from "../ui/button.tsx";
+import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Composer } from "./composer.tsx";
 import { type Conversation, hasRunEnded } from "./conversation.ts";
@@ -124,11 +124,13 @@ function Talk({ query, onRepeat }: TalkProps) {
 }
 
 interface Props extends Asking {
+  /** Without the tab bar of a phone below it. */
+  readonly isInSheet?: boolean;
   readonly className?: string;
 }
 
 /** A conversation with the field for the next question. */
-export function Chat({ conversationId, onConversation, className = "" }: Props) {
+export function Chat({ conversationId, onConversation, isInSheet = false, className = "" }: Props) {
   const t = useTranslations("assistant");
   const onFailure = useFailureToast();
   const { data: status } = useAssistantStatus();
@@ -148,14 +150,21 @@ export function Chat({ conversationId, onConversation, className = "" }: Props) 
     [ask, follow],
   );
   return (
-    <div className={`flex min-w-0 flex-col ${className}`}>
+    <div className={cx("flex min-w-0 flex-col", className)}>
       <div className="flex flex-1 flex-col gap-8 pb-6">
         <StatusNote />
         {conversationId === null && !isPending ? <Welcome onPick={setText} /> : null}
         <Talk query={query} onRepeat={send} />
-        <div ref={end} />
+        <div ref={end} className="scroll-mb-40" />
       </div>
-      <div className="sticky bottom-[72px] z-10 bg-paper pb-3 wide:bottom-0 wide:pb-6">
+      <div
+        className={cx(
+          "sticky z-10 bg-paper",
+          isInSheet
+            ? "bottom-0 pb-4"
+            : "bottom-[calc(56px+env(safe-area-inset-bottom))] pb-3 wide:bottom-0 wide:pb-6",
+        )}
+      >
         <Composer
           text={text}
           onText={setText}

@@ -41,7 +41,9 @@ interface RowProps {
 function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowProps) {
   const t = useTranslations("assistant");
   const format = useFormatter();
-  const now = useNow();
+  const now = useNow({ updateInterval: 30_000 });
+  // A clock that is behind the server's would say "in two seconds".
+  const at = new Date(Math.min(Date.parse(lastAt), now.getTime()));
   return (
     <li className="group relative">
       <Link
@@ -50,7 +52,7 @@ function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowPr
         className="flex flex-col rounded-control px-3 py-2 pr-10 transition-colors duration-120 hover:bg-hover aria-[current=page]:bg-hover"
       >
         <span className="truncate text-sm">{title === "" ? t("untitled") : title}</span>
-        <span className="tabular text-xs text-quiet">{format.relativeTime(new Date(lastAt), now)}</span>
+        <span className="tabular text-xs text-quiet">{format.relativeTime(at, now)}</span>
       </Link>
       <IconButton
         label={t("delete.label", { title })}

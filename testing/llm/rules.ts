@@ -5,16 +5,17 @@ const analyzed = z.looseObject({ question: z.string() });
 
 /**
  * Answers without understanding: an analysis for those who ask for JSON, else a sentence about the last question. "show"
- * makes it search the gallery and show what it finds, "make" and "create" make it propose a picture.
+ * makes it search the gallery and show what it finds, "upscale" makes it propose that for the first one, "make" and "create" make
+ * it propose a picture.
  */
 export function answerByRules(request: LlmRequest): LlmReply {
   if (request.response_format !== undefined) return { text: JSON.stringify(formOf(request)) };
   const last = request.messages.at(-1);
   const question = textOf(request.messages.findLast(({ role }) => role === "user") ?? { role: "user" });
-  if (last?.role === "tool") return afterTool(request);
+  if (last?.role === "tool") return afterTool(request, question);
   const hasTools = (request.tools?.length ?? 0) > 0;
   const words = wordsOf(question);
-  if (hasTools && /\b(show|find)\b/i.test(question))
+  if (hasTools && /\b(show|find|upscale)\b/i.test(question))
     return { toolCalls: [{ name: "search_gallery", args: { words } }] };
   if (hasTools && /\b(make|create|draw)\b/i.test(question))
     return { toolCalls: [{ name: "propose_job", args: { kind: "text_to_image", prompt: question } }] };
@@ -24,12 +25,17 @@ export function answerByRules(request: LlmRequest): LlmReply {
 const found = z.looseObject({ pictures: z.array(z.looseObject({ id: z.string() })) });
 
 /** What follows the result of a tool: pictures that were found are shown, and the answer ends. */
-function afterTool({ messages }: LlmRequest): LlmReply {
+function afterTool({ messages }: LlmRequest, question: string): LlmReply {
   const last = messages.at(-1);
   const result = found.safeParse(readJson(last ? textOf(last) : ""));
   if (!result.success) return { text: "SIMULATED ANSWER: done.", wordMs: 15 };
   const ids = result.data.pictures.slice(0, 4).map(({ id }) => id);
   if (ids.length === 0) return { text: "SIMULATED ANSWER: there is no such picture.", wordMs: 15 };
+  if (/\bupscale\b/i.test(question))
+    return {
+      text: "I can do that:",
+      toolCalls: [{ name: "propose_job", args: { kind: "upscale", image: ids[0], scale: 2 } }],
+    };
   return { text: "Here they are:", toolCalls: [{ name: "show_images", args: { imageIds: ids } }] };
 }
 
@@ -67,6 +73,7 @@ const common = new Set([
   "make",
   "create",
   "draw",
+  "upscale",
   "the",
   "what",
   "with",
