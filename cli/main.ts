@@ -48,6 +48,11 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "prints what was logged about a job, or by a node about its jobs: --job ID | --node NAME",
     load: async () => (await import("./logs.ts")).logs,
   },
+  "recall-eval": {
+    summary:
+      "FILE: measures how well the assistant's memory finds what questions are about (docs/assistant.md)",
+    load: async () => (await import("./recall-eval.ts")).recallEval,
+  },
   workflow: {
     summary: "check DIR [--server URL]: what is wrong with workflow folders",
     load: async () => (await import("./workflow.ts")).workflow,

@@ -1,3 +1,11 @@
+-- The stems of a text, each behind its owner. The configuration knows English and Russian stems; a word of another language
+-- stays as it is. A new configuration means that all texts are to be read again.
+create function recall_terms(p_owner text, p_text text, p_tags text[] default '{}') returns text[]
+language sql immutable parallel safe as $$
+  select coalesce(array_agg(p_owner || ' ' || lexeme), '{}')
+  from unnest(to_tsvector('pg_catalog.russian', p_text || ' ' || array_to_string(p_tags, ' ')))
+$$;
+--> statement-breakpoint
 CREATE TABLE "assistant_run_events" (
 	"run_id" uuid NOT NULL,
 	"revision" integer NOT NULL,
@@ -96,7 +104,8 @@ CREATE TABLE "assistant_messages" (
 	"is_recalled" boolean DEFAULT true NOT NULL,
 	"at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
 	"run_id" uuid,
-	"archived_at" timestamp (3) with time zone
+	"archived_at" timestamp (3) with time zone,
+	"terms" text[] GENERATED ALWAYS AS (recall_terms(owner_id, text)) STORED NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "memories" (
@@ -112,7 +121,8 @@ CREATE TABLE "memories" (
 	"embedding_model" text,
 	"origin" text NOT NULL,
 	"created_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
-	"updated_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL
+	"updated_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
+	"terms" text[] GENERATED ALWAYS AS (recall_terms(owner_id, summary, tags)) STORED NOT NULL
 );
 --> statement-breakpoint
 ALTER TABLE "assistant_run_events" ADD CONSTRAINT "assistant_run_events_run_id_assistant_runs_id_fk" FOREIGN KEY ("run_id") REFERENCES "public"."assistant_runs"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -147,8 +157,12 @@ CREATE INDEX "proposals_owner" ON "proposals" USING btree ("owner_id");--> state
 CREATE INDEX "assistant_conversations_owner" ON "assistant_conversations" USING btree ("owner_id","last_at");--> statement-breakpoint
 CREATE INDEX "assistant_messages_owner" ON "assistant_messages" USING btree ("owner_id","at");--> statement-breakpoint
 CREATE INDEX "assistant_messages_conversation" ON "assistant_messages" USING btree ("conversation_id","at");--> statement-breakpoint
+CREATE INDEX "assistant_messages_terms" ON "assistant_messages" USING gin ("terms");--> statement-breakpoint
+CREATE INDEX "assistant_messages_speaker" ON "assistant_messages" USING btree ("owner_id",lower("speaker")) WHERE "assistant_messages"."speaker" is not null;--> statement-breakpoint
 CREATE INDEX "assistant_messages_unarchived" ON "assistant_messages" USING btree ("at") WHERE "assistant_messages"."archived_at" is null;--> statement-breakpoint
 CREATE INDEX "memories_owner" ON "memories" USING btree ("owner_id","period_end");--> statement-breakpoint
+CREATE INDEX "memories_terms" ON "memories" USING gin ("terms");
+--> statement-breakpoint
 -- Writes the story of a run and tells workers and web processes of each new status. The sweep of the workers finds what a
 -- process did not hear.
 create function note_assistant_run() returns trigger language plpgsql as $$

@@ -22,6 +22,7 @@
  */
 export { ask, askSchema, stopRun } from "./ask.ts";
 export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
+export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
 export { findStageModel, type ModelStage } from "./models.ts";
 export { activatePrompt, addPrompt, listPrompts, maxPromptLength } from "./prompts.ts";
 export { approve, decline, type ProposalView } from "./proposals.ts";
@@ -35,6 +36,7 @@ export {
   type RunView,
   type Turn,
 } from "./read.ts";
+export { recall, type RecallHit } from "./recall.ts";
 export {
   capture,
   completeRun,

@@ -47,10 +47,19 @@ export const assistantMessages = pgTable(
     runId: uuid("run_id"),
     /** Set when a memory holds the message, or none is made of it. */
     archivedAt: at("archived_at"),
+    /** Stems of its words, each behind its owner, so that a search reads nothing of other users. */
+    terms: text("terms")
+      .array()
+      .notNull()
+      .generatedAlwaysAs(sql`recall_terms(owner_id, text)`),
   },
   (table) => [
     index("assistant_messages_owner").on(table.ownerId, table.at),
     index("assistant_messages_conversation").on(table.conversationId, table.at),
+    index("assistant_messages_terms").using("gin", table.terms),
+    index("assistant_messages_speaker")
+      .on(table.ownerId, sql`lower(${table.speaker})`)
+      .where(sql`${table.speaker} is not null`),
     index("assistant_messages_unarchived")
       .on(table.at)
       .where(sql`${table.archivedAt} is null`),
@@ -83,6 +92,13 @@ export const memories = pgTable(
     updatedAt: at("updated_at")
       .notNull()
       .default(sql`clock_timestamp()`),
+    terms: text("terms")
+      .array()
+      .notNull()
+      .generatedAlwaysAs(sql`recall_terms(owner_id, summary, tags)`),
   },
-  (table) => [index("memories_owner").on(table.ownerId, table.periodEnd)],
+  (table) => [
+    index("memories_owner").on(table.ownerId, table.periodEnd),
+    index("memories_terms").using("gin", table.terms),
+  ],
 );

@@ -1,0 +1,190 @@
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { addSpeaker, type ForeignMessage, importTalks, recall } from "@atelier/server/assistant";
+import { type Db, migrate, openDatabase } from "@atelier/server/db";
+import { openPostgres } from "../scripts/embedded/postgres.ts";
+
+const lineSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("message"),
+    conversation: z.coerce.string(),
+    session: z.coerce.string(),
+    id: z.coerce.string(),
+    at: z.coerce.date(),
+    speaker: z.string(),
+    text: z.string(),
+  }),
+  z.object({
+    type: z.literal("question"),
+    conversation: z.coerce.string(),
+    id: z.coerce.string(),
+    text: z.string(),
+    evidence: z.array(z.coerce.string()),
+    category: z.union([z.string(), z.number()]).nullish(),
+  }),
+]);
+
+interface Question {
+  readonly text: string;
+  readonly evidence: readonly string[];
+}
+
+/** One conversation of the file is one user. */
+interface Talk {
+  readonly messages: ForeignMessage[];
+  readonly questions: Question[];
+}
+
+async function readTalks(file: string): Promise<Map<string, Talk>> {
+  const talks = new Map<string, Talk>();
+  let number = 0;
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    number += 1;
+    if (line.trim() === "") continue;
+    const entry = parseLine(line, number);
+    const talk: Talk = talks.get(entry.conversation) ?? { messages: [], questions: [] };
+    talks.set(entry.conversation, talk);
+    if (entry.type === "message") talk.messages.push(entry);
+    else talk.questions.push(entry);
+  }
+  return talks;
+}
+
+function parseLine(line: string, number: number) {
+  try {
+    return lineSchema.parse(JSON.parse(line));
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : "it is no JSON";
+    throw new Error(`Line ${number} is not valid: ${reason}`, { cause: error });
+  }
+}
+
+/** What one question brought: shares of its evidence, and the time. */
+interface Outcome {
+  readonly any: Readonly<Record<5 | 10 | 20, number>>;
+  readonly all10: number;
+  readonly sessionAny5: number;
+  readonly sessionShare5: number;
+  readonly sessionShare10: number;
+  readonly ms: number;
+}
+
+/** Enough hits for ten sessions. */
+const maxHits = 100;
+
+async function ask(db: Db, userId: string, talk: Indexed, question: Question): Promise<Outcome> {
+  const startedAt = performance.now();
+  const hits = await recall({ db }, userId, question.text, { limit: maxHits });
+  const ms = performance.now() - startedAt;
+  const evidence = new Set(question.evidence);
+  const found = hits.map(({ id }) => talk.foreignIds.get(id) ?? "");
+  const sessions = [...new Set(found.map((id) => talk.sessions.get(id) ?? ""))];
+  const wanted = new Set(question.evidence.map((id) => talk.sessions.get(id) ?? ""));
+  const isAny = (count: number) => Number(found.slice(0, count).some((id) => evidence.has(id)));
+  const shareOf = (count: number) =>
+    sessions.slice(0, count).filter((session) => wanted.has(session)).length / wanted.size;
+  return {
+    any: { 5: isAny(5), 10: isAny(10), 20: isAny(20) },
+    all10: Number(question.evidence.every((id) => found.slice(0, 10).includes(id))),
+    sessionAny5: Number(shareOf(5) > 0),
+    sessionShare5: shareOf(5),
+    sessionShare10: shareOf(10),
+    ms,
+  };
+}
+
+interface Indexed {
+  /** Ids of the file by those of the database, and sessions by ids of the file. */
+  readonly foreignIds: ReadonlyMap<string, string>;
+  readonly sessions: ReadonlyMap<string, string>;
+}
+
+async function askAll(db: Db, name: string, { messages, questions }: Talk): Promise<Outcome[]> {
+  const userId = await addSpeaker(db, name);
+  const ids = await importTalks(db, userId, messages);
+  const indexed = {
+    foreignIds: new Map([...ids].map(([foreign, own]) => [own, foreign])),
+    sessions: new Map(messages.map(({ id, session }) => [id, session])),
+  };
+  const outcomes: Outcome[] = [];
+  for (const question of questions) {
+    const evidence = question.evidence.filter((id) => indexed.sessions.has(id));
+    // A question whose evidence the file does not have measures nothing.
+    if (evidence.length > 0) outcomes.push(await ask(db, userId, indexed, { ...question, evidence }));
+  }
+  return outcomes;
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
+const rounded = (value: number) => Math.round(value * 100) / 100;
+
+function summarize(outcomes: readonly Outcome[]) {
+  const percent = (of: (outcome: Outcome) => number) =>
+    rounded((100 * outcomes.reduce((sum, outcome) => sum + of(outcome), 0)) / Math.max(1, outcomes.length));
+  const times = outcomes.map(({ ms }) => ms);
+  return {
+    questions: outcomes.length,
+    message: {
+      "any@5": percent(({ any }) => any[5]),
+      "any@10": percent(({ any }) => any[10]),
+      "any@20": percent(({ any }) => any[20]),
+      "all@10": percent(({ all10 }) => all10),
+    },
+    session: {
+      "any@5": percent(({ sessionAny5 }) => sessionAny5),
+      "share@5": percent(({ sessionShare5 }) => sessionShare5),
+      "share@10": percent(({ sessionShare10 }) => sessionShare10),
+    },
+    ms: { p50: rounded(quantile(times, 0.5)), p95: rounded(quantile(times, 0.95)) },
+  };
+}
+
+/** Answers the questions of a file through `recall` alone, on a database made for this and removed after it. */
+async function evaluate(file: string) {
+  const talks = await readTalks(file);
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), "atelier-recall-"));
+  const postgres = await openPostgres({ dataDir });
+  try {
+    await migrate(postgres.url);
+    const database = openDatabase({
+      url: postgres.url,
+      applicationName: "atelier recall-eval",
+      maxConnections: 4,
+      isPooled: false,
+      onError: () => undefined,
+    });
+    try {
+      const outcomes: Outcome[] = [];
+      for (const [name, talk] of talks) outcomes.push(...(await askAll(database.db, name, talk)));
+      return summarize(outcomes);
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await postgres.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Prints one JSON object, or the reason on stderr. Returns the exit code. */
+export async function recallEval([file]: string[]): Promise<number> {
+  if (file === undefined) {
+    console.error("Usage: atelier recall-eval FILE");
+    return 1;
+  }
+  try {
+    console.log(JSON.stringify(await evaluate(file), null, 2));
+    return 0;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}

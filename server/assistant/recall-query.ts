@@ -1,0 +1,95 @@
+/** A day or a month that a question names. */
+export interface NamedDate {
+  /** 1 to 12. */
+  readonly month: number;
+  readonly day: number | null;
+  readonly year: number | null;
+}
+
+/** What a question says besides its words. */
+export interface QueryHints {
+  readonly dates: readonly NamedDate[];
+  /** Words that may be names of speakers, in lower case. */
+  readonly names: readonly string[];
+}
+
+/** Languages whose names of months are known. */
+const locales = ["en", "de", "fr", "es", "it", "pt", "nl", "ru"];
+
+/** Names of months, long and short, in lower case. */
+const monthOf: ReadonlyMap<string, number> = new Map(
+  locales.flatMap((locale) =>
+    (["long", "short"] as const).flatMap((style) =>
+      // With a day, since Russian has another form then.
+      ([{ month: style }, { month: style, day: "numeric" }] as const).flatMap((options) => {
+        const format = new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" });
+        return Array.from({ length: 12 }, (_, at): [string, number] => {
+          const parts = format.formatToParts(Date.UTC(2023, at, 1));
+          const name = parts.find(({ type }) => type === "month")?.value ?? "";
+          return [name.toLowerCase().replace(".", ""), at + 1];
+        });
+      }),
+    ),
+  ),
+);
+
+const isoDate = /\b(\d{4})-(\d{2})-(\d{2})\b/g;
+const word = /\p{L}+|\d+/gu;
+const shortestMonth = 3;
+
+function numberWithin(text: string | undefined, low: number, high: number): number | null {
+  const value = text === undefined || !/^\d+$/.test(text) ? Number.NaN : Number(text);
+  return value >= low && value <= high ? value : null;
+}
+
+/** Suffixes of a day: 3rd, 21st. */
+const isSuffix = (text: string | undefined) => text !== undefined && /^(?:st|nd|rd|th)$/.test(text);
+
+/** The days and months that a text names: `4 May 2023`, `May 4th`, `im Mai`, `2023-05-04`. "May" alone at its head may be a verb. */
+export function readDates(text: string): NamedDate[] {
+  const iso = [...text.matchAll(isoDate)].map(([, year, month, day]) => ({
+    year: Number(year),
+    month: Number(month),
+    day: Number(day),
+  }));
+  const words = [...text.toLowerCase().matchAll(word)]
+    .map(([part]) => part)
+    .filter((part) => !isSuffix(part));
+  const named = words.flatMap((part, at): NamedDate[] => {
+    const month = part.length >= shortestMonth && at > 0 ? monthOf.get(part) : undefined;
+    if (month === undefined) return [];
+    const before = words[at - 1] === "of" ? words[at - 2] : words[at - 1];
+    const day = numberWithin(words[at + 1], 1, 31) ?? numberWithin(before, 1, 31);
+    const year = numberWithin(words[at + 1], 1990, 2100) ?? numberWithin(words[at + 2], 1990, 2100);
+    return [{ month, day, year }];
+  });
+  return [...iso, ...named];
+}
+
+const maxNames = 20;
+
+export function readHints(query: string): QueryHints {
+  const names = (query.match(/\p{Lu}[\p{L}'-]+/gu) ?? []).map((name) =>
+    name.toLowerCase().replace(/'s$/, ""),
+  );
+  return { dates: readDates(query), names: [...new Set(names)].slice(0, maxNames) };
+}
+
+const dayMs = 86_400_000;
+/** People speak of a day some days later. */
+const nearDays = 3;
+
+/** How well a period fits the named dates: 1 for a named day, 0.5 for its month, else 0. */
+export function fitOfDate(dates: readonly NamedDate[], from: Date, to: Date): number {
+  const fits = dates.map(({ year, month, day }) => {
+    const inYear = year ?? to.getUTCFullYear();
+    const start = Date.UTC(inYear, month - 1, 1);
+    const end = Date.UTC(inYear, month, 1);
+    if (to.getTime() < start || from.getTime() >= end) return 0;
+    if (day === null) return 1;
+    const at = Date.UTC(inYear, month - 1, day);
+    const isNear = to.getTime() >= at - nearDays * dayMs && from.getTime() < at + (nearDays + 1) * dayMs;
+    return isNear ? 1 : 0.5;
+  });
+  return Math.max(0, ...fits);
+}
