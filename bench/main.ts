@@ -5,6 +5,7 @@ import { benchColdStart } from "./cold-start.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
+import { benchRecall } from "./recall.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
 import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   p10: () => benchChain(),
   "provider-webhooks": () => benchWebhooks(),
   r6: () => benchFaultyProvider(),
+  m3: () => benchRecall(),
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),
 };

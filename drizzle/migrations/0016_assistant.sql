@@ -157,11 +157,11 @@ CREATE INDEX "proposals_owner" ON "proposals" USING btree ("owner_id");--> state
 CREATE INDEX "assistant_conversations_owner" ON "assistant_conversations" USING btree ("owner_id","last_at");--> statement-breakpoint
 CREATE INDEX "assistant_messages_owner" ON "assistant_messages" USING btree ("owner_id","at");--> statement-breakpoint
 CREATE INDEX "assistant_messages_conversation" ON "assistant_messages" USING btree ("conversation_id","at");--> statement-breakpoint
-CREATE INDEX "assistant_messages_terms" ON "assistant_messages" USING gin ("terms");--> statement-breakpoint
+CREATE INDEX "assistant_messages_terms" ON "assistant_messages" USING gin ("terms") WITH (fastupdate=false);--> statement-breakpoint
 CREATE INDEX "assistant_messages_speaker" ON "assistant_messages" USING btree ("owner_id",lower("speaker")) WHERE "assistant_messages"."speaker" is not null;--> statement-breakpoint
 CREATE INDEX "assistant_messages_unarchived" ON "assistant_messages" USING btree ("at") WHERE "assistant_messages"."archived_at" is null;--> statement-breakpoint
 CREATE INDEX "memories_owner" ON "memories" USING btree ("owner_id","period_end");--> statement-breakpoint
-CREATE INDEX "memories_terms" ON "memories" USING gin ("terms");
+CREATE INDEX "memories_terms" ON "memories" USING gin ("terms") WITH (fastupdate=false);
 --> statement-breakpoint
 -- Writes the story of a run and tells workers and web processes of each new status. The sweep of the workers finds what a
 -- process did not hear.

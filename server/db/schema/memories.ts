@@ -56,7 +56,7 @@ export const assistantMessages = pgTable(
   (table) => [
     index("assistant_messages_owner").on(table.ownerId, table.at),
     index("assistant_messages_conversation").on(table.conversationId, table.at),
-    index("assistant_messages_terms").using("gin", table.terms),
+    index("assistant_messages_terms").using("gin", table.terms).with({ fastupdate: false }),
     index("assistant_messages_speaker")
       .on(table.ownerId, sql`lower(${table.speaker})`)
       .where(sql`${table.speaker} is not null`),
@@ -99,6 +99,6 @@ export const memories = pgTable(
   },
   (table) => [
     index("memories_owner").on(table.ownerId, table.periodEnd),
-    index("memories_terms").using("gin", table.terms),
+    index("memories_terms").using("gin", table.terms).with({ fastupdate: false }),
   ],
 );
