@@ -53,6 +53,10 @@ const verbs: Readonly<Record<string, Verb>> = {
       "FILE: measures how well the assistant's memory finds what questions are about (docs/assistant.md)",
     load: async () => (await import("./recall-eval.ts")).recallEval,
   },
+  archive: {
+    summary: "makes memories of the talks with the assistant that have ended, now",
+    load: async () => (await import("./archive.ts")).archive,
+  },
   workflow: {
     summary: "check DIR [--server URL]: what is wrong with workflow folders",
     load: async () => (await import("./workflow.ts")).workflow,

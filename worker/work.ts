@@ -4,6 +4,7 @@ import { keepJobLogs } from "@atelier/server/jobs";
 import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
+import { startArchivist } from "./archive.ts";
 import { startAssistant } from "./assistant.ts";
 import { consume, type ConsumeInput } from "./claims.ts";
 import { startDeliveries } from "./deliver.ts";
@@ -80,6 +81,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     serverLeases.follow(pool, incarnation),
     ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers)] : []),
     startDeliveries(services),
+    startArchivist(services),
     ...(telegram ? [telegram] : []),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),

@@ -117,14 +117,14 @@ CREATE TABLE "memories" (
 	"period_start" timestamp (3) with time zone NOT NULL,
 	"period_end" timestamp (3) with time zone NOT NULL,
 	"source_ids" uuid[] NOT NULL,
-	"embedding" real[],
-	"embedding_model" text,
 	"origin" text NOT NULL,
 	"created_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
 	"updated_at" timestamp (3) with time zone DEFAULT clock_timestamp() NOT NULL,
 	"terms" text[] GENERATED ALWAYS AS (recall_terms(owner_id, summary, tags)) STORED NOT NULL
 );
 --> statement-breakpoint
+ALTER TABLE "studio" ADD COLUMN "archived_at" timestamp with time zone;--> statement-breakpoint
+ALTER TABLE "studio" ADD COLUMN "archiving_until" timestamp with time zone;--> statement-breakpoint
 ALTER TABLE "assistant_run_events" ADD CONSTRAINT "assistant_run_events_run_id_assistant_runs_id_fk" FOREIGN KEY ("run_id") REFERENCES "public"."assistant_runs"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "assistant_runs" ADD CONSTRAINT "assistant_runs_owner_id_users_id_fk" FOREIGN KEY ("owner_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "assistant_runs" ADD CONSTRAINT "assistant_runs_conversation_id_assistant_conversations_id_fk" FOREIGN KEY ("conversation_id") REFERENCES "public"."assistant_conversations"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint

@@ -20,10 +20,23 @@
  *
  * Start reading at `run.ts`, then `ask.ts` and `stages/`.
  */
+export { pruneTalks } from "./archive-log.ts";
 export { ask, askSchema, stopRun } from "./ask.ts";
 export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
 export { findStageModel, type ModelStage } from "./models.ts";
+export {
+  addMemory,
+  deleteMemory,
+  editMemory,
+  exportMemories,
+  forgetEverything,
+  listMemories,
+  listMemoriesSchema,
+  memoryText,
+  type MemoryView,
+  readSources,
+} from "./memories.ts";
 export { activatePrompt, addPrompt, listPrompts, maxPromptLength } from "./prompts.ts";
 export { approve, decline, type ProposalView } from "./proposals.ts";
 export {

@@ -1,4 +1,4 @@
-import type { EmbeddingModel, LanguageModel } from "ai";
+import type { LanguageModel } from "ai";
 import type { Config, Env } from "../platform/index.ts";
 
 /** The stages that call a model. */
@@ -105,14 +105,6 @@ function priceOf({ assistant }: Pick<Config, "assistant">, id: string): StageMod
   return known ? { ...known, isKnown: true } : { inputUsd: assumed, outputUsd: assumed, isKnown: false };
 }
 
-/** The embedding model, or null: memory is then searched by words alone. */
-export function embeddingModelId({ env, config }: Settings): string | null {
-  const named = env.LLM_EMBEDDING_MODEL ?? config.assistant.embeddingModel;
-  if (named === null || named === undefined) return null;
-  const id = idOf(named);
-  return hostOf(id) !== "anthropic" && hasAccess(env, hostOf(id)) ? id : null;
-}
-
 const maxAnswerBytes = 8 * 1024 ** 2;
 
 /** `fetch` of the models: no redirect, which could carry a key elsewhere, and an answer of at most 8 MiB. */
@@ -145,17 +137,6 @@ export async function openModel(env: Env, id: string): Promise<LanguageModel> {
   if (host === "google") return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options)(name);
   if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options)(name);
   return (await openLocal(env, options))(name);
-}
-
-export async function openEmbeddingModel(env: Env, id: string): Promise<EmbeddingModel> {
-  const host = hostOf(id);
-  const name = nameOf(id);
-  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
-  const options = { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
-  if (host === "google")
-    return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options).embeddingModel(name);
-  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
-  return (await openLocal(env, options)).embeddingModel(name);
 }
 
 async function openLocal(env: Env, options: { readonly apiKey?: string; readonly fetch: typeof fetch }) {

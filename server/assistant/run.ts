@@ -102,6 +102,9 @@ export async function endStage(
   return run ?? null;
 }
 
+/** What the responder was given is needed until the end; then only the names of what was used stay. */
+const withoutWords = sql`context || '{"instructions": "", "messages": []}'::jsonb`;
+
 export interface Answer {
   readonly text: string;
   readonly parts: Run["parts"];
@@ -117,7 +120,8 @@ export async function completeRun(
 ): Promise<Run | null> {
   return db.transaction(async (tx) => {
     const answerId = newId();
-    const set = { answer: text, parts, answerId, nodeId: null, endedAt: sql`clock_timestamp()` };
+    const ended = { nodeId: null, endedAt: sql`clock_timestamp()`, context: withoutWords };
+    const set = { answer: text, parts, answerId, ...ended };
     const [run] = await move(tx, { from: ["responding"], to: "completed", where: heldBy(lease), set });
     if (!run) return null;
     const { conversationId, ownerId, id: runId, questionId } = run;
@@ -159,7 +163,13 @@ export async function failRun(
     from: stages.map(({ during }) => during),
     to: "failed",
     where: heldBy(lease),
-    set: { errorCode: code, errorMessage: message, nodeId: null, endedAt: sql`clock_timestamp()` },
+    set: {
+      errorCode: code,
+      errorMessage: message,
+      nodeId: null,
+      endedAt: sql`clock_timestamp()`,
+      context: withoutWords,
+    },
   });
   return failed.length > 0;
 }

@@ -76,8 +76,6 @@ export const assistantSchema = z.strictObject({
   analyzer: stageSchema({ maxOutputTokens: 600, timeoutS: 15, temperature: null }),
   responder: stageSchema({ maxOutputTokens: 2_000, timeoutS: 30, temperature: 0.7 }),
   archivist: stageSchema({ maxOutputTokens: 800, timeoutS: 60, temperature: null }),
-  /** `openai/<model>`, `google/<model>` or `local/<model>`; null: memory is searched by words alone. */
-  embeddingModel: z.string().nullable().default(null),
   /** Beginnings of models that refuse sampling parameters. */
   withoutSampling: z.array(z.string()).default(["anthropic/", "openai/gpt-5", "openai/gpt-6", "openai/o"]),
   /** US dollars per million tokens, by the beginning of a model; `local/` costs nothing. */

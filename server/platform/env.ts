@@ -90,7 +90,6 @@ const modelNamesInEnv = {
   LLM_ANALYZER_MODEL: optionalText,
   LLM_RESPONDER_MODEL: optionalText,
   LLM_ARCHIVIST_MODEL: optionalText,
-  LLM_EMBEDDING_MODEL: optionalText,
 };
 
 const envSchema = z.object({

@@ -400,34 +400,13 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
     fixture.services.db
       .insert(schema.consents)
       .values({ id: newId(), ownerId, storedSha256: "s", statement: "adult" }),
-  assistant_conversations: (ownerId) =>
-    fixture.services.db
-      .insert(schema.assistantConversations)
-      .values({ id: newId(), ownerId, title: "linen" }),
-  assistant_messages: (ownerId) =>
-    fixture.services.db.execute(sql`
-      insert into ${schema.assistantMessages} (id, conversation_id, owner_id, role, text)
-      select gen_random_uuid(), id, owner_id, 'user', 'I like linen.' from ${schema.assistantConversations} where owner_id = ${ownerId}`),
-  assistant_runs: (ownerId) =>
-    fixture.services.db.execute(sql`
-      insert into ${schema.assistantRuns} (id, conversation_id, owner_id, question_id, status)
-      select gen_random_uuid(), conversation_id, owner_id, id, 'completed' from ${schema.assistantMessages} where owner_id = ${ownerId}`),
+  // Those of `openOwner`.
+  assistant_conversations: () => null,
+  assistant_messages: () => null,
+  assistant_runs: () => null,
+  memories: () => null,
+  proposals: () => null,
   assistant_settings: (userId) => fixture.services.db.insert(schema.assistantSettings).values({ userId }),
-  memories: (ownerId) =>
-    fixture.services.db.insert(schema.memories).values({
-      id: newId(),
-      ownerId,
-      summary: "The user likes linen.",
-      tags: [],
-      periodStart: new Date(),
-      periodEnd: new Date(),
-      sourceIds: [],
-      origin: "user",
-    }),
-  proposals: (ownerId) =>
-    fixture.services.db.execute(sql`
-      insert into ${schema.proposals} (id, run_id, owner_id, tool_call_id, request, request_sha256, title)
-      select gen_random_uuid(), id, owner_id, 'call', '{}', 'sha', 'Create an image' from ${schema.assistantRuns} where owner_id = ${ownerId}`),
   model_calls: (ownerId) =>
     fixture.services.db
       .insert(schema.modelCalls)

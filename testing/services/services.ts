@@ -4,9 +4,18 @@ import path from "node:path";
 import pino from "pino";
 import { authOf, type Caller, createApiKey, createUser, resolveCaller } from "@atelier/server/accounts";
 import { createEndpoint, testEndpoint } from "@atelier/server/deliveries";
+import { addMemory, ask } from "@atelier/server/assistant";
+import { schema } from "@atelier/server/db";
 import { beginUpload, ingest } from "@atelier/server/images";
 import { submit } from "@atelier/server/jobs";
-import { type ConfigInput, type Later, type Logger, parseConfig, parseEnv } from "@atelier/server/platform";
+import {
+  type ConfigInput,
+  type Later,
+  type Logger,
+  newId,
+  parseConfig,
+  parseEnv,
+} from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import { createTestDatabase } from "../postgres/index.ts";
 import { startRedis } from "../redis/index.ts";
@@ -160,6 +169,11 @@ export interface TestOwner {
   /** A webhook, and the test that is owed to it. */
   readonly endpointId: string;
   readonly deliveryId: string;
+  /** A question to the assistant that nobody answers, and what belongs to it. */
+  readonly conversationId: string;
+  readonly runId: string;
+  readonly proposalId: string;
+  readonly memoryId: string;
   readonly apiKey: string;
 }
 
@@ -187,9 +201,24 @@ export async function openOwner(
   const key = await createApiKey(services, { userId: caller.userId, name: "test" });
   const endpoint = await createEndpoint(services, { ownerId, url: "https://hooks.example.org/" });
   const { deliveryId } = await testEndpoint(services, { ownerId, id: endpoint.id });
+  const talk = await ask(services, { ownerId, text: "What do I like?" });
+  const memory = await addMemory(services, { ownerId, text: "The user likes linen." });
+  const proposalId = newId();
+  await services.db.insert(schema.proposals).values({
+    id: proposalId,
+    runId: talk.runId,
+    ownerId,
+    toolCallId: "call",
+    request: { ...request },
+    requestSha256: "sha",
+    title: "Upscale a picture",
+  });
   return {
     browser,
     caller,
+    ...talk,
+    proposalId,
+    memoryId: memory.id,
     endpointId: endpoint.id,
     deliveryId,
     imageId: image.id,

@@ -16,7 +16,16 @@ import { schema } from "../../db/index.ts";
 import { newId } from "../../platform/index.ts";
 import { appRouter, handleTrpc } from "../index.ts";
 
-type Resource = "imageId" | "jobId" | "apiKeyId" | "endpointId" | "deliveryId";
+type Resource =
+  | "imageId"
+  | "jobId"
+  | "apiKeyId"
+  | "endpointId"
+  | "deliveryId"
+  | "conversationId"
+  | "runId"
+  | "proposalId"
+  | "memoryId";
 
 /** What each procedure demands. A procedure that is missing here fails the first test. */
 type Case =
@@ -89,6 +98,28 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "webhooks.test": { access: "owned", resource: "endpointId", input: byId },
   "webhooks.remove": { access: "owned", resource: "endpointId", input: byId },
+  "assistant.status": { access: "member" },
+  "assistant.ask": { access: "member", input: { text: "What do I like?" } },
+  "assistant.stop": { access: "owned", resource: "runId", input: byId },
+  "assistant.conversations": { access: "member" },
+  "assistant.conversation": { access: "owned", resource: "conversationId", input: byId },
+  "assistant.used": { access: "owned", resource: "runId", input: byId },
+  "assistant.approve": { access: "owned", resource: "proposalId", input: byId },
+  "assistant.decline": { access: "owned", resource: "proposalId", input: byId },
+  "assistant.deleteConversation": { access: "owned", resource: "conversationId", input: byId },
+  "memories.list": { access: "member", input: {} },
+  "memories.sources": { access: "owned", resource: "memoryId", input: byId },
+  "memories.add": { access: "member", input: { text: "The user likes silk." } },
+  "memories.edit": {
+    access: "owned",
+    resource: "memoryId",
+    input: (id) => ({ id, text: "The user likes wool." }),
+  },
+  "memories.delete": { access: "owned", resource: "memoryId", input: byId },
+  "memories.export": { access: "member" },
+  "memories.isPaused": { access: "member" },
+  "memories.pause": { access: "member", input: { isPaused: false } },
+  "memories.forget": { access: "member", input: { confirm: "forget" } },
   "deliveries.list": { access: "member", input: {} },
   "deliveries.attempts": { access: "owned", resource: "deliveryId", input: byId },
   "deliveries.redeliver": { access: "owned", resource: "deliveryId", input: byId },
@@ -275,7 +306,13 @@ test.each(open)("S1 $path answers an account", async ({ path, how }) => {
 });
 
 /** Owned, but what they answer depends on the state of the thing; their own tests cover it. */
-const dependsOnState = new Set(["jobs.retry", "jobs.moveInLine", "apiKeys.revoke"]);
+const dependsOnState = new Set([
+  "jobs.retry",
+  "jobs.moveInLine",
+  "apiKeys.revoke",
+  // Of what was approved nothing is declined.
+  "assistant.decline",
+]);
 
 test("the owner reaches what others cannot", async () => {
   for (const { path, how } of known) {

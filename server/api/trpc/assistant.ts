@@ -6,9 +6,7 @@ import {
   decline,
   deleteConversation,
   findStageModel,
-  isMemoryPaused,
   listConversations,
-  pauseMemory,
   readConversation,
   readUsed,
   stopRun,
@@ -66,12 +64,4 @@ export const assistantRouter = t.router({
   decline: memberProcedure
     .input(byId)
     .mutation(({ ctx, input }) => decline(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
-  memoryPaused: memberProcedure.query(async ({ ctx }) => ({
-    isPaused: await isMemoryPaused(ctx.services, ctx.caller.userId),
-  })),
-  pauseMemory: memberProcedure
-    .input(z.object({ isPaused: z.boolean() }))
-    .mutation(({ ctx, input }) =>
-      pauseMemory(ctx.services, { userId: ctx.caller.userId, isPaused: input.isPaused }),
-    ),
 });

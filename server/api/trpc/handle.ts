@@ -7,6 +7,7 @@ import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliver
 import { createContext, t } from "./init.ts";
 import { assistantRouter } from "./assistant.ts";
 import { jobsRouter } from "./jobs.ts";
+import { memoriesRouter } from "./memories.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
 
 export const appRouter = t.router({
@@ -18,6 +19,7 @@ export const appRouter = t.router({
   deliveries: deliveriesRouter,
   images: imagesRouter,
   jobs: jobsRouter,
+  memories: memoriesRouter,
   notifications: notificationsRouter,
   telegram: telegramRouter,
   webhooks: webhooksRouter,

@@ -10,6 +10,7 @@
  * repeated. Without a model each stage has rules instead.
  */
 export { analyze } from "./analyze.ts";
+export { archive } from "./archive.ts";
 export { assemble } from "./assemble.ts";
 export { ModelError } from "./model-errors.ts";
 export { respond } from "./respond.ts";

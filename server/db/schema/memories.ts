@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, pgTable, real, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { users } from "./accounts.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
@@ -83,8 +83,6 @@ export const memories = pgTable(
     periodEnd: at("period_end").notNull(),
     /** The messages that it was made from. */
     sourceIds: uuid("source_ids").array().notNull(),
-    embedding: real("embedding").array(),
-    embeddingModel: text("embedding_model"),
     origin: text("origin").$type<"archive" | "user">().notNull(),
     createdAt: at("created_at")
       .notNull()

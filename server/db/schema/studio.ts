@@ -12,6 +12,9 @@ export const studio = pgTable(
     storeMarkedAt: timestamp("store_marked_at", { withTimezone: true }),
     /** When a worker last looked for objects without a row. */
     orphansSweptAt: timestamp("orphans_swept_at", { withTimezone: true }),
+    /** When an archivist last came to its end, and until when one may be at work. */
+    archivedAt: timestamp("archived_at", { withTimezone: true }),
+    archivingUntil: timestamp("archiving_until", { withTimezone: true }),
   },
   (table) => [check("studio_one_row", sql`${table.id} = 1`)],
 );

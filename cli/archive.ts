@@ -1,0 +1,12 @@
+import { archive as runArchivist } from "@atelier/server/assistant/stages";
+import { withServices } from "./database.ts";
+
+/** Makes memories of all talks that have ended, now. Returns the exit code. */
+export function archive(): Promise<number> {
+  return withServices(async (services) => {
+    const { signal } = new AbortController();
+    const made = await runArchivist(services, { signal, isForced: true });
+    if (!made) throw new Error("Another process archives at the moment. Try again in some minutes.");
+    console.log(`${made.parts} ended talks were read, ${made.memories} memories made.`);
+  });
+}

@@ -1,0 +1,194 @@
+import { and, asc, eq, inArray, isNull, notInArray, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { endedStatuses } from "./run.ts";
+
+const { assistantMessages, assistantRuns, memories, proposals, studio } = schema;
+
+/** A part of a talk that has ended by a silence, and that no memory holds yet. */
+export interface EndedPart {
+  readonly ownerId: string;
+  readonly conversationId: string;
+  /** What the user said; words of the assistant are never archived (M5). */
+  readonly messages: readonly { readonly id: string; readonly text: string; readonly at: Date }[];
+  /** Titles and prompts of the jobs that the user started meanwhile. */
+  readonly jobs: readonly string[];
+}
+
+/** A conversation whose unarchived messages are many is archived in several rounds. */
+const maxMessages = 200;
+const conversationsPerRound = 50;
+
+/** The next parts of talks to be archived, oldest first. */
+export async function findEndedParts({ db, config }: Services): Promise<EndedPart[]> {
+  const gapMs = config.assistant.conversationGapS * 1_000;
+  const rows = await db.execute<{ conversationId: string; ownerId: string }>(sql`
+    select conversation_id as "conversationId", min(owner_id) as "ownerId" from ${assistantMessages}
+    where archived_at is null group by conversation_id order by min(at) limit ${conversationsPerRound}`);
+  const parts: EndedPart[] = [];
+  for (const { conversationId, ownerId } of rows) {
+    const messages = await db
+      .select()
+      .from(assistantMessages)
+      .where(and(eq(assistantMessages.conversationId, conversationId), isNull(assistantMessages.archivedAt)))
+      .orderBy(asc(assistantMessages.at))
+      .limit(maxMessages);
+    const [first] = splitAtGaps(messages, gapMs);
+    const last = first?.at(-1);
+    if (!first || !last || last.at.getTime() > Date.now() - gapMs) continue;
+    parts.push({
+      ownerId,
+      conversationId,
+      messages: first.map(({ id, text, at, role }) => ({ id, text: role === "user" ? text : "", at })),
+      jobs: await readJobs(
+        { db },
+        first.map(({ runId }) => runId).filter((runId) => runId !== null),
+      ),
+    });
+  }
+  return parts;
+}
+
+/** Cuts messages where the talk was silent for longer than the gap. */
+export function splitAtGaps<Message extends { readonly at: Date }>(
+  messages: readonly Message[],
+  gapMs: number,
+): Message[][] {
+  const parts: Message[][] = [];
+  for (const message of messages) {
+    const part = parts.at(-1);
+    const last = part?.at(-1);
+    if (part && last && message.at.getTime() - last.at.getTime() <= gapMs) part.push(message);
+    else parts.push([message]);
+  }
+  return parts;
+}
+
+async function readJobs({ db }: Pick<Services, "db">, runIds: readonly string[]): Promise<string[]> {
+  if (runIds.length === 0) return [];
+  const rows = await db
+    .select({ title: proposals.title, request: proposals.request })
+    .from(proposals)
+    .where(and(inArray(proposals.runId, [...new Set(runIds)]), eq(proposals.state, "approved")));
+  return rows.map(({ title, request }) => {
+    const params = request["params"];
+    const prompt = typeof params === "object" && params !== null ? Reflect.get(params, "prompt") : undefined;
+    return typeof prompt === "string" ? `${title}: ${prompt}` : title;
+  });
+}
+
+export interface NewMemory {
+  readonly summary: string;
+  readonly tags: readonly string[];
+}
+
+/**
+ * Stores the memory of a part and marks its messages, in one transaction. False when another archivist was first, or a
+ * message was deleted meanwhile: then nothing is stored. Without a memory the messages are only marked.
+ */
+export async function storePart(
+  { db }: Services,
+  { ownerId, conversationId, messages }: EndedPart,
+  memory: NewMemory | null,
+): Promise<boolean> {
+  const ids = messages.map(({ id }) => id);
+  const said = messages.filter(({ text }) => text !== "");
+  try {
+    await db.transaction(async (tx) => {
+      const marked = await tx
+        .update(assistantMessages)
+        .set({ archivedAt: sql`clock_timestamp()` })
+        .where(and(inArray(assistantMessages.id, ids), isNull(assistantMessages.archivedAt)))
+        .returning({ id: assistantMessages.id });
+      if (marked.length < ids.length) throw new PartTaken();
+      const [first, last] = [said.at(0), said.at(-1)];
+      if (memory && first && last)
+        await tx.insert(memories).values({
+          id: newId(),
+          ownerId,
+          conversationId,
+          summary: memory.summary,
+          tags: [...memory.tags],
+          periodStart: first.at,
+          periodEnd: last.at,
+          sourceIds: said.map(({ id }) => id),
+          origin: "archive",
+        });
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof PartTaken) return false;
+    throw error;
+  }
+}
+
+class PartTaken extends Error {}
+
+/** One archivist of the installation may be at work; a new call extends its time. */
+const leaseMs = 5 * 60_000;
+
+/**
+ * Takes the archivist's work for this process, when it is due or `isForced`. Null when it is not due, or another process
+ * has it. The lease ends by itself when the process dies.
+ */
+export async function takeArchiving(
+  { db, config }: Services,
+  { isForced }: { readonly isForced: boolean },
+): Promise<ArchiveLease | null> {
+  const every = sql`${config.assistant.archiveEveryS} * interval '1 second'`;
+  const isDue = isForced ? sql`true` : sql`coalesce(archived_at < clock_timestamp() - ${every}, true)`;
+  await db.execute(sql`insert into ${studio} (id) values (1) on conflict do nothing`);
+  const until = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
+  const rows = await db.execute<{ until: string }>(sql`
+    update ${studio} set archiving_until = ${until}
+    where id = 1 and ${isDue} and coalesce(archiving_until < clock_timestamp(), true) returning archiving_until::text as until`);
+  const [row] = rows;
+  if (!row) return null;
+  let held = row.until;
+  return {
+    async extend() {
+      const [next] = await db.execute<{ until: string }>(sql`
+        update ${studio} set archiving_until = ${until} where id = 1 and archiving_until::text = ${held}
+        returning archiving_until::text as until`);
+      if (next) held = next.until;
+      return next !== undefined;
+    },
+    async end({ isDone }) {
+      const done = isDone ? sql`, archived_at = clock_timestamp()` : sql``;
+      await db.execute(
+        sql`update ${studio} set archiving_until = null ${done} where id = 1 and archiving_until::text = ${held}`,
+      );
+    },
+  };
+}
+
+export interface ArchiveLease {
+  /** Keeps the work; false when it was lost. */
+  extend(): Promise<boolean>;
+  end(outcome: { readonly isDone: boolean }): Promise<void>;
+}
+
+/** Whether questions are being answered: they go before archiving. */
+export async function hasOpenRuns({ db }: Services): Promise<boolean> {
+  const [open] = await db
+    .select({ id: assistantRuns.id })
+    .from(assistantRuns)
+    .where(notInArray(assistantRuns.status, [...endedStatuses]))
+    .limit(1);
+  return open !== undefined;
+}
+
+/** Removes ended runs, and lines of the log that the memory holds, after their times. */
+export async function pruneTalks({ db, config }: Services): Promise<void> {
+  const { assistantRunsMs, assistantLogMs, providerAttemptsMs } = config.retention;
+  const before = (ms: number) => sql`clock_timestamp() - ${ms} * interval '1 millisecond'`;
+  await db.execute(sql`delete from ${assistantRuns} where ended_at < ${before(assistantRunsMs)}`);
+  await db.execute(
+    sql`delete from ${assistantMessages} where archived_at is not null and at < ${before(assistantLogMs)}`,
+  );
+  await db.execute(sql`
+    delete from assistant_conversations c where c.last_at < ${before(assistantLogMs)}
+      and not exists (select from ${assistantMessages} m where m.conversation_id = c.id)`);
+  await db.execute(sql`delete from model_calls where started_at < ${before(providerAttemptsMs)}`);
+}

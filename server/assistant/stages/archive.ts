@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import type { Services } from "../../services.ts";
+import {
+  type EndedPart,
+  findEndedParts,
+  hasOpenRuns,
+  type NewMemory,
+  storePart,
+  takeArchiving,
+} from "../archive-log.ts";
+import { stageModel } from "../models.ts";
+import { readPrompt } from "../prompts.ts";
+import { callModel } from "./calls.ts";
+import { ModelError } from "./model-errors.ts";
+import { loadTokenCounter } from "./tokens.ts";
+
+export interface ArchiveInput {
+  readonly signal: AbortSignal;
+  /** Also when it is not due. */
+  readonly isForced: boolean;
+}
+
+export interface Archived {
+  /** Parts of talks that were read, and memories made of them. */
+  readonly parts: number;
+  readonly memories: number;
+}
+
+/** The archivist waits this long for answers that are being written, then it goes on beside them. */
+const patienceMs = 30_000;
+const lookMs = 1_000;
+
+/**
+ * Makes memories of all talks that have ended, one part after the other. Null when it is not due or another process does
+ * it. What cannot be done now is done the next time; nothing is archived twice.
+ */
+export async function archive(
+  services: Services,
+  { signal, isForced }: ArchiveInput,
+): Promise<Archived | null> {
+  const lease = await takeArchiving(services, { isForced });
+  if (!lease) return null;
+  const counts = { parts: 0, memories: 0 };
+  let isDone = false;
+  try {
+    for (;;) {
+      const parts = await findEndedParts(services);
+      for (const part of parts) {
+        await waitForAnswers(services, signal);
+        if (signal.aborted || !(await lease.extend())) return counts;
+        const memory = await summarize(services, part, signal);
+        if (!(await storePart(services, part, memory))) continue;
+        counts.parts += 1;
+        counts.memories += memory === null ? 0 : 1;
+      }
+      if (parts.length === 0) break;
+    }
+    isDone = true;
+    return counts;
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ModelError)) throw error;
+    services.log.warn({ err: error }, "the archivist cannot go on now");
+    // Tried again at the usual time, not at once: a limit or an empty account does not pass in a moment.
+    isDone = true;
+    return counts;
+  } finally {
+    await lease.end({ isDone }).catch(() => undefined);
+  }
+}
+
+async function waitForAnswers(services: Services, signal: AbortSignal): Promise<void> {
+  const endMs = performance.now() + patienceMs;
+  while (performance.now() < endMs && !signal.aborted && (await hasOpenRuns(services)))
+    await sleep(lookMs, null, { signal }).catch(() => undefined);
+}
+
+const memorySchema = z.object({ summary: z.string(), tags: z.array(z.string()) });
+const maxSummary = 2_000;
+const maxTags = 8;
+const triesToParse = 2;
+
+/** The memory of a part; null when nothing is worth remembering. */
+async function summarize(
+  services: Services,
+  part: EndedPart,
+  signal: AbortSignal,
+): Promise<NewMemory | null> {
+  const said = part.messages.filter(({ text }) => text !== "");
+  if (said.length === 0) return null;
+  const model = stageModel(services, "archivist");
+  if (!model) return summarizeByRule(part);
+  const prompt = await readPrompt(services, "archivist");
+  const messages = said.map(({ text, at }) => ({ at: at.toISOString(), text }));
+  const material = JSON.stringify({ messages, jobs: part.jobs });
+  const count = await loadTokenCounter();
+  const { generateText, Output } = await import("ai");
+  const call = {
+    runId: null,
+    ownerId: part.ownerId,
+    stage: "archivist",
+    model,
+    promptVersion: prompt.version,
+    inputTokens: count(prompt.text) + count(material),
+  } as const;
+  for (let left = triesToParse; left > 0; left -= 1) {
+    try {
+      const made = await callModel(services, call, {
+        signal,
+        make: async (settings) => {
+          const output = Output.object({ schema: memorySchema });
+          const result = await generateText({
+            ...settings,
+            instructions: prompt.text,
+            prompt: material,
+            output,
+          });
+          return { value: result.output, usage: result.usage };
+        },
+      });
+      const summary = made.summary.trim().slice(0, maxSummary).toWellFormed().replaceAll("\0", "");
+      const tags = made.tags.map((tag) => tag.toLowerCase().trim().slice(0, 40)).filter(Boolean);
+      return summary === "" ? null : { summary, tags: [...new Set(tags)].slice(0, maxTags) };
+    } catch (error) {
+      if (!(error instanceof ModelError) || error.class !== "invalid_output") throw error;
+      services.log.warn({ err: error, left: left - 1 }, "a summary could not be read");
+    }
+  }
+  return summarizeByRule(part);
+}
+
+const ruleLength = 800;
+const shortestTag = 5;
+
+/** Without a model the user's own words are the memory, shortened; its tags are the words that come most often. */
+export function summarizeByRule({ messages, jobs }: EndedPart): NewMemory {
+  const said = messages.map(({ text }) => text.replaceAll(/\s+/g, " ").trim()).filter(Boolean);
+  const made = jobs.length > 0 ? ` Started: ${jobs.join("; ")}.` : "";
+  const summary = `The user said: ${said.join(" / ")}`.slice(0, ruleLength).toWellFormed() + made;
+  const counts = new Map<string, number>();
+  for (const word of said
+    .join(" ")
+    .toLowerCase()
+    .match(/\p{L}+/gu) ?? [])
+    if (word.length >= shortestTag) counts.set(word, (counts.get(word) ?? 0) + 1);
+  const tags = [...counts].toSorted((a, b) => b[1] - a[1]).map(([word]) => word);
+  return { summary: summary.slice(0, maxSummary), tags: tags.slice(0, maxTags) };
+}
