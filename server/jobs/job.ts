@@ -115,7 +115,10 @@ export async function amend(db: Db | Tx, amendment: Amendment): Promise<Job | nu
 }
 
 /** `amend` for all rows that match, locked in the order of their ids. */
-export async function amendAll(db: Db | Tx, { where, set, also, event, data = {} }: Amendment): Promise<Job[]> {
+export async function amendAll(
+  db: Db | Tx,
+  { where, set, also, event, data = {} }: Amendment,
+): Promise<Job[]> {
   return change(db, { status: sql`status`, where: inOrderOfId(where), set, also, event, data });
 }
 

@@ -91,7 +91,7 @@ export function rowsOfKeys(
 export type Loads = ReadonlyMap<string, KeyLoad>;
 
 export function toLoads(rows: readonly KeyLoadRow[]): Loads {
-  return new Map(rows.map(({ keyId, provider: _, ...load }) => [keyId, load]));
+  return new Map(rows.map((row) => [row.keyId, row]));
 }
 
 /** The load of a provider's keys; a key without attempts is idle. */

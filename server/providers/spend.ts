@@ -21,10 +21,11 @@ export function spentOf({ cloud }: Pick<Config, "cloud">): SQL {
 }
 
 const dayStart = sql`date_trunc('day', now() at time zone 'utc') at time zone 'utc'`;
-const monthStart = sql`date_trunc('month', now() at time zone 'utc') at time zone 'utc'`;
+/** SQL condition: the attempt is of this month. */
+export const isOfThisMonth = sql`${schema.providerAttempts.createdAt} >= date_trunc('month', now() at time zone 'utc') at time zone 'utc'`;
 
 /** SQL expression: the `Spend` of the rows of this month that match. */
-function sumOf(config: Pick<Config, "cloud">, own: SQL): SQL {
+export function sumOf(config: Pick<Config, "cloud">, own: SQL): SQL {
   const { createdAt } = schema.providerAttempts;
   const spent = spentOf(config);
   return sql`json_build_object('dayUsd', coalesce(sum(${spent}) filter (where ${own} and ${createdAt} >= ${dayStart}), 0),
@@ -41,7 +42,7 @@ export async function readSpend(
   const own = ownerId === null ? sql`true` : sql`${providerAttempts.ownerId} = ${ownerId}`;
   const [row] = await db.execute<{ spend: Spend }>(sql`
     select ${sumOf(config, own)} as spend from ${providerAttempts}
-    where ${own} and ${providerAttempts.createdAt} >= ${monthStart}`);
+    where ${own} and ${isOfThisMonth}`);
   return row?.spend ?? { dayUsd: 0, monthUsd: 0 };
 }
 
@@ -106,7 +107,7 @@ export function budgetColumns(config: Pick<Config, "cloud">, ownerId: string): S
   const own = sumOf(config, sql`${providerAttempts.ownerId} = ${ownerId}`);
   return sql`(select row_to_json(c) from (${ownCapsOf(ownerId)}) c) as "ownCaps",
     (select json_build_object('own', ${own}, 'studio', ${sumOf(config, sql`true`)})
-      from ${providerAttempts} where ${providerAttempts.createdAt} >= ${monthStart}) as spend`;
+      from ${providerAttempts} where ${isOfThisMonth}) as spend`;
 }
 
 /**
