@@ -17,6 +17,7 @@ import {
 import type { Engine } from "./engines/index.ts";
 import { openWorkerHttp } from "./http/server.ts";
 import { startFollowing } from "./cloud/follow.ts";
+import { createProviderRoom, type ProviderRoom } from "./cloud/room.ts";
 import type { Providers } from "./cloud/submit.ts";
 import { cloudOfferOf, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
@@ -50,7 +51,11 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const { engines, pool } = input;
   const jobLogs = keepJobLogs(services);
   const runs = createRuns();
-  const offer = await openOffer(services, input, runs);
+  const room = createProviderRoom(services, {
+    keys: input.providers.keys,
+    onRoom: () => consumers.claimNow(),
+  });
+  const offer = await openOffer(services, input, { runs, room });
   const http = await openWorkerHttp(services);
   const claimLock = createMutex();
   const readiness = createReadiness(services);
@@ -61,7 +66,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const consumeInput: ConsumeInput = {
     offer,
     engines,
-    providers: input.providers,
+    providers: { ...input.providers, onBusy: room.noteBusy },
     incarnation,
     runs,
     readiness,
@@ -100,6 +105,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   ]);
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
+  room.close();
   await pool.stop();
   await Promise.all(engines.map((engine) => engine.close()));
   await jobLogs.close();
@@ -108,7 +114,16 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   return Promise.race([stop.signalled, Promise.resolve("retired" as const)]);
 }
 
-async function openOffer(services: Services, input: WorkInput, runs: Runs): Promise<LiveOffer> {
+interface Occupation {
+  readonly runs: Runs;
+  readonly room: ProviderRoom;
+}
+
+async function openOffer(
+  services: Services,
+  input: WorkInput,
+  { runs, room }: Occupation,
+): Promise<LiveOffer> {
   const { env, config } = services;
   const { engines, pool, workflows, providers } = input;
   const cloud = cloudOfferOf(config, providers.keys);
@@ -122,6 +137,7 @@ async function openOffer(services: Services, input: WorkInput, runs: Runs): Prom
     only: parseOnly(env, cloud.models.length > 0 ? [...engines, cloudEngine] : engines),
     cloud,
     runs,
+    hasRoom: room.hasRoom,
   });
 }
 

@@ -3,7 +3,7 @@ import { getTableColumns, sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
-import { type ChainChanges, chainColumns } from "./chain.ts";
+import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
 import {
   judge,
   type KeyLoadRow,
@@ -14,7 +14,7 @@ import {
   rowsOfKeys,
   toLoads,
 } from "./load.ts";
-import type { ModelOffer } from "./port.ts";
+import type { CloudModel, ModelOffer } from "./port.ts";
 import { type Budget, budgetColumns, checkBudget } from "./spend.ts";
 
 export type Attempt = typeof schema.providerAttempts.$inferSelect;
@@ -126,6 +126,29 @@ export async function reserve(
     if (attempt) return { attempt, key: picked.key };
     facts = await readFacts(db, config, reservation);
   }
+}
+
+/**
+ * How long no provider of a model can take a request with one of these keys; 0 when one can now, or when none of the keys
+ * is of use for the model.
+ */
+export async function readWaitMs(
+  db: Db,
+  config: Config,
+  { model, keys }: { readonly model: CloudModel; readonly keys: readonly ProviderKey[] },
+): Promise<number> {
+  const [row] = await db.execute<ChainChanges & { loads: KeyLoadRow[] } & Record<string, unknown>>(sql`
+    select ${chainColumns()},
+      (select coalesce(json_agg(l), '[]') from (${loadsOf(rowsOfKeys(keys), config)}) l) as loads`);
+  if (!row) return 0;
+  const loads = toLoads(row.loads);
+  const waits = chainOf(row, model).flatMap((offer) => {
+    const own = keys.filter(({ provider }) => provider === offer.provider);
+    if (own.length === 0) return [];
+    const picked = pickKey(loads, config, own);
+    return ["busy" in picked ? picked.busy.waitMs : 0];
+  });
+  return waits.length > 0 ? Math.min(...waits) : 0;
 }
 
 /** The free key with the fewest requests of the last minute, else the shortest wait. */

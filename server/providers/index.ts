@@ -22,6 +22,7 @@ export {
   type Facts,
   type Intent,
   readFacts,
+  readWaitMs,
   reserve,
 } from "./attempts.ts";
 export { chainOf, enableProvider, orderChain, readChain } from "./chain.ts";

@@ -40,6 +40,8 @@ export interface CloudRunInput extends Providers {
   readonly job: Job;
   readonly lease: Lease;
   readonly signal: AbortSignal;
+  /** Each provider that is left for the job is busy or cools down. */
+  readonly onBusy: (model: string, waitMs: number) => void;
 }
 
 /**
@@ -90,6 +92,7 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
       case "fenced":
         return "fenced";
       case "wait":
+        input.onBusy(model.id, hop.waitMs);
         return (await waitForProvider(services, lease, hop)) ? waitsFor(services, hop.waitMs) : "fenced";
       case "exhausted":
         return (await fail(services, lease, chainError(hop.failed))) ? "failed" : "fenced";
