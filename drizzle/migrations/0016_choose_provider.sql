@@ -1,7 +1,11 @@
+ALTER TABLE "telegram_requests" ADD COLUMN "offer" jsonb;--> statement-breakpoint
+ALTER TABLE "telegram_requests" ADD COLUMN "offer_until" timestamp (3) with time zone;--> statement-breakpoint
+-- Written by hand from here on.
+--
 -- The choice of a provider reads all it depends on in one statement, decides, and stores the intent with one of these calls.
 --
 -- reserve_attempt  server/providers/attempts.ts  stores an attempt, unless others were stored since the read
--- try_provider     server/jobs/cloud.ts          the same for a claimed job, which then waits for that attempt
+-- try_provider     server/jobs/cloud-choice.ts   the same for a claimed job, which then waits for that attempt
 --
 -- All rules of the choice (limits, cooldowns, caps) are in server/providers; here is only the guard that makes a decision
 -- by what was read before as good as one under a lock.
