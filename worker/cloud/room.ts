@@ -8,9 +8,9 @@ import type { Services } from "@atelier/server/services";
  */
 export interface ProviderRoom {
   /** A job of the model found no provider that can take it for this time. */
-  noteBusy(model: string, waitMs: number): void;
+  readonly noteBusy: (model: string, waitMs: number) => void;
   /** Whether a job with this need may be claimed. */
-  hasRoom(need: Need): boolean;
+  readonly hasRoom: (need: Need) => boolean;
   close(): void;
 }
 
