@@ -44,8 +44,8 @@ export interface KeyLoad {
   readonly lastErrorClass: string | null;
 }
 
-/** Failures that say nothing about the provider: another job may well succeed there. */
-const causedByJob: readonly ProviderErrorClass[] = ["input", "moderation"];
+/** Failures that say nothing about the provider. */
+const notItsFault: readonly ProviderErrorClass[] = ["input", "moderation", "unsent"];
 
 /** The load of a provider's keys; a key without attempts is idle. */
 export async function readLoads(
@@ -66,7 +66,7 @@ export async function readLoads(
         (array_agg(f.retry_after_ms order by f.ended_at desc))[1] as retry_after_ms,
         (array_agg(f.error_class order by f.ended_at desc))[1] as error_class
       from own f
-      where f.state = 'failed' and f.error_class not in ${[...causedByJob]}
+      where f.state = 'failed' and f.error_class not in ${[...notItsFault]}
         and f.ended_at > clock_timestamp() - ${cloud.streakS} * interval '1 second'
         and not exists (select 1 from own s where s.key_id = f.key_id and s.state = 'succeeded' and s.ended_at > f.ended_at)
       group by f.key_id
