@@ -4,7 +4,7 @@ import type { ProviderName } from "@atelier/server/providers";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import cloudConfig from "../config/cloud.config.ts";
 import { livePlaces } from "@atelier/server/scheduling";
-import { type Providers, startProviders } from "../providers/index.ts";
+import { type Providers, startProviders, startWebhookDoor } from "../providers/index.ts";
 import type { TestWorker, TestWorkerOptions } from "../worker/index.ts";
 import { openScene, type Scene } from "./scene.ts";
 
@@ -24,19 +24,25 @@ export interface CloudSceneOptions {
   readonly backend?: "postgres" | "redis";
   readonly cloud?: object;
   readonly env?: Readonly<Record<string, string>>;
+  /** The providers reach the studio with their webhooks. */
+  readonly webhooks?: boolean;
 }
 
 type OnFinished = Parameters<typeof openScene>[0];
 
 export async function openCloudScene(
   onFinished: OnFinished,
-  { keys, backend = "postgres", cloud = {}, env = {} }: CloudSceneOptions,
+  { keys, backend = "postgres", cloud = {}, env = {}, webhooks = false }: CloudSceneOptions,
 ): Promise<CloudScene> {
   const providers = await startProviders(keys);
   onFinished(() => providers.close());
   const config = { cloud: { ...cloudConfig.cloud, ...cloud } };
-  const scene = await openScene(onFinished, { backend, config, env: { ...providers.env, ...env } });
+  const door = webhooks ? await startWebhookDoor() : null;
+  const own = { ...providers.env, ...(door ? { APP_URL: door.url } : {}), ...env };
+  const scene = await openScene(onFinished, { backend, config, env: own });
   const { services, owner } = scene;
+  door?.open(services);
+  onFinished(async () => door?.close());
   return {
     ...scene,
     providers,

@@ -5,10 +5,23 @@ import sharp from "sharp";
 import type { ProviderName } from "@atelier/server/providers";
 
 /**
- * What goes wrong: `refuse` answers 503, `rate` 429, `hang` nothing, `garbage` a page of a proxy, `drop` accepts and then
- * cuts the connection before the answer; `auth`, `credit` and `busy` are refusals in the provider's own words.
+ * What goes wrong: `refuse` answers 503, `rate` 429, `hang` nothing, `garbage` a page of a proxy; `drop` accepts and then
+ * cuts the connection before the answer, `mute` accepts and never answers; `auth`, `credit` and `busy` are refusals in the
+ * provider's own words.
  */
-export type ProviderFault = "refuse" | "rate" | "hang" | "garbage" | "drop" | "auth" | "credit" | "busy";
+export type ProviderFault =
+  | "refuse"
+  | "rate"
+  | "hang"
+  | "garbage"
+  | "drop"
+  | "mute"
+  | "auth"
+  | "credit"
+  | "busy";
+
+/** Of the address of a result: as above; `half` sends half of the picture and then nothing more. */
+export type PictureFault = "refuse" | "hang" | "garbage" | "half";
 
 /** How runs end. */
 type RunEnd = "succeeded" | "failed" | "moderated" | "never";
@@ -63,6 +76,9 @@ export interface Simulator {
   fault: ProviderFault | null;
   /** Of other requests. */
   getFault: ProviderFault | null;
+  pictureFault: PictureFault | null;
+  /** How often a result was asked for. */
+  fetches: number;
   end: RunEnd;
   /** How long a run takes. */
   runMs: number;
@@ -100,6 +116,8 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     submits: [],
     fault: null,
     getFault: null,
+    pictureFault: null,
+    fetches: 0,
     end: "succeeded",
     runMs: 20,
     webhooks: 1,
@@ -157,8 +175,8 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     const url = new URL(request.url ?? "/", origin);
     const raw = await readBody(request);
     if (url.pathname.startsWith("/sim-pictures/")) {
-      response.writeHead(200, { "content-type": "image/png" }).end(await made);
-      return;
+      simulator.fetches += 1;
+      return sendPicture(response, await made, simulator.pictureFault);
     }
     const read: SimRequest = {
       method: request.method ?? "GET",
@@ -174,6 +192,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     if (fault === "hang") return;
     if (refusal) return send(response, refusal);
     const result = await vendor.handle(simulator, read);
+    if (fault === "mute") return;
     if (fault === "drop") response.destroy();
     else send(response, result);
   }
@@ -191,6 +210,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
         return vendor.refusal(fault);
       case "hang":
       case "drop":
+      case "mute":
         return null;
     }
   }
@@ -202,6 +222,15 @@ function send(response: ServerResponse, { status, json, headers = {} }: SimAnswe
   if (json === undefined) response.writeHead(status, headers).end("<html><body>Welcome</body></html>");
   else
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+function sendPicture(response: ServerResponse, bytes: Buffer, fault: PictureFault | null): void {
+  if (fault === "hang") return;
+  if (fault === "refuse") return void response.writeHead(503).end();
+  if (fault === "garbage") return void response.writeHead(200).end("<html><body>Welcome</body></html>");
+  response.writeHead(200, { "content-type": "image/png", "content-length": bytes.length });
+  if (fault === "half") response.write(bytes.subarray(0, bytes.length / 2));
+  else response.end(bytes);
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
