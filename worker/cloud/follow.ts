@@ -145,8 +145,11 @@ function isOpen(run: RunState): run is Open {
   return run.state === "queued" || run.state === "running";
 }
 
-/** What keeps the provider from answering now; any other refusal means that it does not know the run any more. */
-const passing: readonly string[] = ["transient", "timeout", "rate", "capacity", "auth", "credit"];
+/**
+ * What keeps the provider from answering now, such as an answer that cannot be read (`internal`). Any other refusal means
+ * that it does not know the run any more.
+ */
+const passing: readonly string[] = ["transient", "timeout", "rate", "capacity", "auth", "credit", "internal"];
 
 function unanswered(error: unknown): RunState | null {
   if (!(error instanceof ProviderError)) throw error;
