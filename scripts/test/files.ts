@@ -10,6 +10,7 @@ export const slowFiles: readonly string[] = [
   "testing/chaos/cloud-killed.test.ts",
   "testing/chaos/partition.test.ts",
   "testing/chaos/last-worker.test.ts",
+  "testing/chaos/cloud-partition.test.ts",
   "worker/engines/local/outfit/run.test.ts",
   "worker/engines/comfyui/client/run.test.ts",
   "scripts/embedded/postgres.test.ts",

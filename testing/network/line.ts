@@ -41,7 +41,8 @@ async function* pass(
   for await (const chunk of source) {
     await sleep(read().delayMs ?? 0);
     let rest = chunk;
-    while (rest.length > 0 && !source.destroyed) {
+    // A source that has ended is destroyed too, but what it sent must still arrive.
+    while (rest.length > 0 && (!source.destroyed || source.readableEnded)) {
       const { isSilent, bytesPerSecond } = read();
       if (isSilent) {
         await sleep(pollMs);

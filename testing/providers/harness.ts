@@ -88,6 +88,8 @@ export interface Simulator {
   start(run: Pick<SimRun, "endpoint" | "input" | "webhookUrl"> & { idempotencyKey?: string | null }): SimRun;
   /** Ends a run now, and reports it. */
   finish(run: SimRun, state: SimRun["state"]): void;
+  /** Where its results are fetched; its own address by default. */
+  pictureOrigin: string;
   pictureUrl(run: SimRun): string;
   picture(): Promise<Buffer>;
   report(run: SimRun): Promise<number>;
@@ -148,7 +150,8 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       run.state = state;
       for (let count = 0; count < simulator.webhooks; count += 1) void simulator.report(run).catch(() => 0);
     },
-    pictureUrl: (run) => `${origin}/sim-pictures/${run.id}.png`,
+    pictureOrigin: origin,
+    pictureUrl: (run) => `${simulator.pictureOrigin}/sim-pictures/${run.id}.png`,
     picture: () => made,
     async report(run) {
       const sent = vendor.webhook?.(simulator, run);
