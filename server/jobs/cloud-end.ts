@@ -8,7 +8,7 @@ import {
   changeAttempt,
   endAttempt,
   failAttempt,
-  ProviderError,
+  type ProviderError,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { ownedBy } from "./cloud.ts";
@@ -142,10 +142,13 @@ export async function failFromProvider(
   return end(services, { attempt, error, costUsd, goesOn });
 }
 
-/** The provider never got the request: nothing was paid, and the job goes back to the line, also for the same provider. */
-export async function walkOn(services: Services, attempt: Attempt): Promise<Job | null> {
-  const error = new ProviderError("unsent", "The provider never got the request.");
-  return end(services, { attempt, error, costUsd: 0, goesOn: true });
+/** The provider never took the request: nothing was paid, and the job goes back to the line, unless its content is refused. */
+export async function walkOn(
+  services: Services,
+  attempt: Attempt,
+  error: ProviderError,
+): Promise<Job | null> {
+  return end(services, { attempt, error, costUsd: 0, goesOn: error.class !== "moderation" });
 }
 
 async function end(

@@ -8,6 +8,7 @@ import {
   changeAttempt,
   type CloudModel,
   failAttempt,
+  isFollowed,
   isOpenState,
   type ModelOffer,
   type ProviderError,
@@ -153,9 +154,10 @@ export interface Call {
 
 /**
  * The provider accepted: from here on the attempt owns the job, and no node. Stored also when the job was cancelled
- * meanwhile; then the attempt is cancelled by who follows it.
+ * meanwhile; then the attempt is cancelled by who follows it. False when the attempt was ended meanwhile, as one whose
+ * caller seemed dead: nobody asks for the run.
  */
-export async function handOver(services: Services, { attempt }: Call, handle: RunHandle): Promise<void> {
+export async function handOver(services: Services, { attempt }: Call, handle: RunHandle): Promise<boolean> {
   const { pollS, runLimitS } = services.config.cloud;
   const job = await services.db.transaction(async (tx) => {
     await acceptAttempt(tx, attempt.id, { handle, pollAfterS: pollS, runLimitS });
@@ -167,6 +169,7 @@ export async function handOver(services: Services, { attempt }: Call, handle: Ru
     });
   });
   if (job) hint(services, [job]);
+  return isFollowed(services.db, attempt.id);
 }
 
 /** SQL condition: the job waits for the end of this attempt. */
@@ -174,7 +177,10 @@ export function ownedBy({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
   return sql`id = ${jobId} and provider_attempt_id = ${id} and status = 'processing'`;
 }
 
-/** The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost. */
+/**
+ * The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost:
+ * then nothing is written, since the attempt owns the job (`walkOn`).
+ */
 export async function noteRefusal(
   services: Services,
   { lease, attempt }: Call,
@@ -182,13 +188,14 @@ export async function noteRefusal(
 ): Promise<boolean> {
   const { provider } = attempt;
   const job = await services.db.transaction(async (tx) => {
-    await failAttempt(tx, attempt.id, { error, costUsd: null });
-    return amend(tx, {
+    const kept = await amend(tx, {
       where: sql`${heldBy(lease)} and ${ownedBy(attempt)}`,
       set: { providerAttemptId: null },
       event: "provider_failed",
       data: { provider, class: error.class },
     });
+    if (kept) await failAttempt(tx, attempt.id, { error, costUsd: null });
+    return kept;
   });
   if (job) hint(services, [job]);
   return job !== null;

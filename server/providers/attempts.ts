@@ -121,6 +121,13 @@ const openStates: readonly AttemptState[] = ["submitting", "unknown", "accepted"
 /** Whether the provider has the run, or may have it. */
 export const isOpenState = (state: AttemptState): boolean => openStates.includes(state);
 
+/** Whether somebody asks, or will ask, for the run of an attempt. */
+export async function isFollowed(db: Db | Tx, attemptId: string): Promise<boolean> {
+  const { providerAttempts } = schema;
+  const isOpen = sql`${providerAttempts.id} = ${attemptId} and ${providerAttempts.state} in ${[...openStates]}`;
+  return (await db.$count(providerAttempts, isOpen)) > 0;
+}
+
 export interface Acceptance {
   readonly handle: RunHandle;
   readonly pollAfterS: number;

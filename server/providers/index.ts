@@ -23,6 +23,7 @@ export {
   changeAttempt,
   endAttempt,
   failAttempt,
+  isFollowed,
   isOpenState,
   knowsToken,
   noteWebhook,

@@ -220,7 +220,7 @@ async function reconcile(services: Services, followed: Followed, job: Job | null
     return null;
   });
   if (found === "unsent") {
-    await walkOn(services, attempt);
+    await walkOn(services, attempt, new ProviderError("unsent", "The provider never got the request."));
   } else if (found) {
     await acceptAttempt(services.db, attempt.id, { handle: found, pollAfterS: 0, runLimitS });
   } else if (attempt.isOverdue) {
