@@ -16,6 +16,7 @@ export const slowFiles: readonly string[] = [
   "scripts/embedded/postgres.test.ts",
   "testing/chaos/cloud.test.ts",
   "testing/chaos/cloud-frozen.test.ts",
+  "testing/secrets/secrets.test.ts",
   "testing/chaos/comfyui-servers.test.ts",
   "testing/chaos/database-stopped.test.ts",
   "cli/accounts.test.ts",

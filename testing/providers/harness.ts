@@ -193,7 +193,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     const fault = isSubmit ? simulator.fault : simulator.getFault;
     const refusal = fault === null ? null : refusalFor(fault);
     if (fault === "hang") return;
-    if (refusal) return send(response, refusal);
+    if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
     const result = await vendor.handle(simulator, read);
     if (fault === "mute") return;
     if (fault === "drop") response.destroy();
@@ -225,6 +225,12 @@ function send(response: ServerResponse, { status, json, headers = {} }: SimAnswe
   if (json === undefined) response.writeHead(status, headers).end("<html><body>Welcome</body></html>");
   else
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+/** Some servers repeat the key that they refuse. */
+function withKey(refusal: SimAnswer, { headers }: SimRequest): SimAnswer {
+  const { authorization, "x-goog-api-key": key } = headers;
+  return { ...refusal, json: { refused: authorization ?? key, ...Object(refusal.json) } };
 }
 
 function sendPicture(response: ServerResponse, bytes: Buffer, fault: PictureFault | null): void {
