@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import sharp from "sharp";
 import type { ProviderName } from "@atelier/server/providers";
 
@@ -82,6 +83,8 @@ export interface Simulator {
   end: RunEnd;
   /** How long a run takes. */
   runMs: number;
+  /** How long a submit takes to arrive, its answer to come back, and a result to be sent. */
+  delayMs: number;
   /** How often each end is reported; 0: never. */
   webhooks: number;
   /** Names the run that a submit started, or finds it again under its idempotency key. */
@@ -122,6 +125,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     fetches: 0,
     end: "succeeded",
     runMs: 20,
+    delayMs: 0,
     webhooks: 1,
     start({ idempotencyKey = null, ...run }) {
       const known = [...simulator.runs.values()].find(
@@ -179,6 +183,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     const raw = await readBody(request);
     if (url.pathname.startsWith("/sim-pictures/")) {
       simulator.fetches += 1;
+      await sleep(simulator.delayMs);
       return sendPicture(response, await made, simulator.pictureFault);
     }
     const read: SimRequest = {
@@ -189,12 +194,17 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       json: parse(raw),
     };
     const isSubmit = vendor.isSubmit(read);
-    if (isSubmit) simulator.submits.push(read);
+    if (isSubmit) {
+      await sleep(simulator.delayMs);
+      // A caller that died has sent a whole request all the same.
+      simulator.submits.push(read);
+    }
     const fault = isSubmit ? simulator.fault : simulator.getFault;
     const refusal = fault === null ? null : refusalFor(fault);
     if (fault === "hang") return;
     if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
     const result = await vendor.handle(simulator, read);
+    if (isSubmit) await sleep(simulator.delayMs);
     if (fault === "mute") return;
     if (fault === "drop") response.destroy();
     else send(response, result);
