@@ -25,7 +25,6 @@ export interface CloudScene extends Scene {
 export interface CloudSceneOptions {
   readonly keys: readonly ProviderName[];
   readonly backend?: "postgres" | "redis";
-  readonly cloud?: object;
   readonly env?: Readonly<Record<string, string>>;
   /** The providers reach the studio with their webhooks. */
   readonly webhooks?: boolean;
@@ -39,15 +38,14 @@ export async function openCloudScene(
   onFinished: OnFinished,
   options: CloudSceneOptions,
 ): Promise<CloudScene> {
-  const { keys, backend = "postgres", cloud = {}, env = {}, webhooks = false, behindLine } = options;
+  const { keys, backend = "postgres", env = {}, webhooks = false, behindLine } = options;
   const providers = await startProviders(keys);
   onFinished(() => providers.close());
-  const config = { cloud: { ...cloudConfig.cloud, ...cloud } };
   const door = webhooks ? await startWebhookDoor() : null;
   const over = behindLine ? await putBehindLine(providers, behindLine) : null;
   onFinished(async () => over?.line.close());
   const own = { ...providers.env, ...over?.env, ...(door ? { APP_URL: door.url } : {}), ...env };
-  const scene = await openScene(onFinished, { backend, config, env: own });
+  const scene = await openScene(onFinished, { backend, config: cloudConfig, env: own });
   const { services, owner } = scene;
   door?.open(services);
   onFinished(async () => door?.close());
