@@ -81,7 +81,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
-    ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers)] : []),
+    ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers, incarnation)] : []),
     startDeliveries(services),
     ...(telegram ? [telegram] : []),
     startOrphanedPrompts(services, pool),

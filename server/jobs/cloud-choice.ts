@@ -87,14 +87,18 @@ async function adopt(services: Services, lease: Lease, attempt: Attempt): Promis
   return { kind: "fenced" };
 }
 
-/** Refusals for want of room after which a provider counts as failed for a job. */
-const maxBusyRefusals = 10;
+/** Failures of these classes do not count against a provider, up to so many for one job. */
+const forgiven: Readonly<Record<string, number>> = { rate: 10, capacity: 10, unsent: 3 };
 
-/** A provider that was only too busy is asked again after its pause. */
+/** A provider that was too busy is asked again after its pause, as is one that a request never reached. */
 function hasFailed(failed: readonly Attempt[], provider: string): boolean {
   const own = failed.filter((attempt) => attempt.provider === provider);
-  const busy = own.filter(({ errorClass }) => errorClass === "rate" || errorClass === "capacity");
-  return own.length > busy.length || busy.length >= maxBusyRefusals;
+  const counts = new Map<string, number>();
+  for (const { errorClass } of own) {
+    const name = errorClass ?? "internal";
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].some(([name, count]) => count >= (forgiven[name] ?? 1));
 }
 
 interface Hop {

@@ -7,6 +7,7 @@ import {
   type AttemptView,
   changeAttempt,
   failedIn,
+  isFollowed,
   type ProviderError,
   type RunHandle,
   toAttemptView,
@@ -24,9 +25,10 @@ export interface Call {
 
 /**
  * The provider accepted: from here on the attempt owns the job, and no node. Stored also when the job was cancelled
- * meanwhile; then the attempt is cancelled by who follows it.
+ * meanwhile; then the attempt is cancelled by who follows it. False when the attempt was ended meanwhile, as one whose
+ * caller seemed dead: nobody asks for the run.
  */
-export async function handOver(services: Services, { attempt }: Call, handle: RunHandle): Promise<void> {
+export async function handOver(services: Services, { attempt }: Call, handle: RunHandle): Promise<boolean> {
   const { pollS, runLimitS } = services.config.cloud;
   const job = await services.db.transaction(async (tx) => {
     await acceptAttempt(tx, attempt.id, { handle, pollAfterS: pollS, runLimitS });
@@ -38,6 +40,7 @@ export async function handOver(services: Services, { attempt }: Call, handle: Ru
     });
   });
   if (job) hint(services, [job]);
+  return isFollowed(services.db, attempt.id);
 }
 
 /** SQL condition: the job waits for the end of this attempt. */
@@ -45,7 +48,10 @@ export function ownedBy({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
   return sql`id = ${jobId} and provider_attempt_id = ${id} and status = 'processing'`;
 }
 
-/** The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost. */
+/**
+ * The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost:
+ * then nothing is written, since the attempt owns the job (`walkOn`).
+ */
 export async function noteRefusal(
   services: Services,
   { lease, attempt }: Call,
@@ -151,6 +157,7 @@ const reasonTexts: Readonly<Record<string, string>> = {
   rate: "too many requests",
   transient: "could not be reached or failed",
   lost: "its answer was lost",
+  unsent: "did not get the request",
   input: "refused the input",
   moderation: "refused the content",
   auth: "refused the key",

@@ -33,6 +33,7 @@ export {
   endAttempt,
   failAttempt,
   failedIn,
+  isFollowed,
   isOpenState,
   knowsToken,
   noteWebhook,

@@ -34,6 +34,13 @@ const openStates: readonly AttemptState[] = ["submitting", "unknown", "accepted"
 /** Whether the provider has the run, or may have it. */
 export const isOpenState = (state: AttemptState): boolean => openStates.includes(state);
 
+/** Whether somebody asks, or will ask, for the run of an attempt. */
+export async function isFollowed(db: Db | Tx, attemptId: string): Promise<boolean> {
+  const { providerAttempts } = schema;
+  const isOpen = sql`${providerAttempts.id} = ${attemptId} and ${providerAttempts.state} in ${[...openStates]}`;
+  return (await db.$count(providerAttempts, isOpen)) > 0;
+}
+
 export interface Acceptance {
   readonly handle: RunHandle;
   readonly pollAfterS: number;
@@ -137,7 +144,8 @@ export async function knowsToken(
 }
 
 /**
- * Makes the attempt of a webhook due. One whose call had no answer becomes known by it; one that has ended stays as it is.
+ * Makes the attempt of a webhook due. One whose call had no answer becomes known by it; one whose call is under way keeps
+ * the run's id, in case the caller dies before it stores the answer. One that has ended stays as it is.
  */
 export async function noteWebhook(
   { db, config }: { readonly db: Db; readonly config: Config },
@@ -149,6 +157,7 @@ export async function noteWebhook(
     .set({
       // A call under way has its answer still to come; its run is asked about soon after.
       nextPollAt: sql`case when ${providerAttempts.state} in ('unknown', 'accepted') then clock_timestamp() else ${providerAttempts.nextPollAt} end`,
+      externalId: sql`case when ${providerAttempts.state} = 'submitting' and ${externalId} <> '' then ${externalId} else ${providerAttempts.externalId} end`,
     })
     .where(sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`)
     .returning();

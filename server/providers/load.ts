@@ -44,8 +44,8 @@ export interface KeyLoad {
   readonly lastErrorClass: string | null;
 }
 
-/** Failures that say nothing about the provider: another job may well succeed there. */
-const causedByJob: readonly ProviderErrorClass[] = ["input", "moderation"];
+/** Failures that say nothing about the provider. */
+const notItsFault: readonly ProviderErrorClass[] = ["input", "moderation", "unsent"];
 
 /** A load as a row of `loadsOf`. */
 export interface KeyLoadRow extends KeyLoad {
@@ -69,7 +69,7 @@ export function loadsOf(wanted: SQL, { cloud }: Pick<Config, "cloud">): SQL {
         (array_agg(retry_after_ms order by ended_at desc) filter (where is_in_streak))[1] as "retryAfterMs",
         (array_agg(error_class order by ended_at desc) filter (where is_in_streak))[1] as "lastErrorClass"
       from (
-        select a.*, a.state = 'failed' and a.error_class not in ${[...causedByJob]} and a.ended_at > ${streakStart}
+        select a.*, a.state = 'failed' and a.error_class not in ${[...notItsFault]} and a.ended_at > ${streakStart}
           and a.ended_at >= coalesce(max(a.ended_at) filter (where a.state = 'succeeded') over (), '-infinity') as is_in_streak
         from ${providerAttempts} a
         where a.provider = wanted.provider and a.key_id = wanted.key_id and (a.state in ('submitting', 'unknown', 'accepted')
