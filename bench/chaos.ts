@@ -1,10 +1,20 @@
+import { parseArgs } from "node:util";
 import { runTool } from "../scripts/process/tools.ts";
+import { benchKilledWorkers } from "./killed-workers.ts";
 import { benchIdleHolder } from "./recovery.ts";
 
 /** Tests of faults with the product's own times, which take longer than a test may. */
 const files = ["testing/chaos/deploy-overlap.test.ts"];
 
+const { positionals: names, values } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: "string" } },
+});
+const seed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed);
+
 const benches = {
+  "r1-postgres": () => benchKilledWorkers({ backend: "postgres", seed }),
+  "r1-redis": () => benchKilledWorkers({ backend: "redis", seed }),
   "f19-postgres": () => benchIdleHolder("postgres", { isLimited: true }),
   "f19-postgres-unlimited": () => benchIdleHolder("postgres", { isLimited: false }),
   "f19-redis": () => benchIdleHolder("redis", { isLimited: true }),
@@ -12,9 +22,8 @@ const benches = {
 } as const;
 
 /** Without names everything, else these benches alone. */
-const names = process.argv.slice(2);
 const unknown = names.filter((name) => !(name in benches));
-if (unknown.length > 0) {
+if (unknown.length > 0 || !Number.isSafeInteger(seed)) {
   console.error(`There is no ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}.`);
   process.exit(2);
 }

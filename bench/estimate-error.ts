@@ -4,6 +4,7 @@ import { newId } from "@atelier/server/platform";
 import { addOwner, type Backend, insertImage, openStage, type Stage, startSweeper } from "./stage.ts";
 import { quantile, show } from "./start-and-throughput.ts";
 import { startLightNode } from "./studio.ts";
+import { createRandom } from "./random.ts";
 
 const slots = 4;
 const owners = 8;
@@ -111,17 +112,6 @@ function readRows(stage: Stage): Promise<Row[]> {
       extract(epoch from ended_at - started_at)::float8 * 1000 as "runMs",
       (select count(*)::int from jobs b where b.created_at < j.created_at and b.ended_at > j.created_at) as "openBefore"
     from jobs j order by created_at`);
-}
-
-/** Mulberry32: numbers from 0 to 1, the same for the same seed. */
-function createRandom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 function drawKind(place: number): Kind {

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { benchAdminPages } from "./admin-pages.ts";
 import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
+import { benchDeliveries } from "./deliveries.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   "fairness-redis": () => benchFairness("redis"),
   p10: () => benchChain(),
   "provider-webhooks": () => benchWebhooks(),
+  deliveries: () => benchDeliveries(),
   r6: () => benchFaultyProvider(),
   m3: () => benchRecall(),
   o2: () => benchAdminPages(),

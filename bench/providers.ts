@@ -153,7 +153,7 @@ export async function benchFaultyProvider(): Promise<string[]> {
     const bench = await open();
     const { services, providers, ownerId } = bench;
     providers.simulators.fal.fault = fault;
-    const worker = await startTestWorker(services, { config: "cloud" });
+    const worker = await startTestWorker(services, { config: "wideCloud" });
     await services.db
       .insert(schema.modelChains)
       .values({ model: "nano-banana", providers: ["fal", "google", "replicate"] });

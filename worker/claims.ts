@@ -1,7 +1,7 @@
 import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
-import { type Providers, runCloudJob } from "./cloud/submit.ts";
+import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/submit.ts";
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import type { Incarnation } from "./presence.ts";
@@ -14,7 +14,7 @@ export interface ConsumeInput {
   readonly offer: LiveOffer;
   readonly engines: readonly Engine[];
   /** Without them no job for a provider is claimed. */
-  readonly providers?: Providers;
+  readonly providers?: Providers & Pick<CloudRunInput, "onBusy">;
   readonly incarnation: Incarnation;
   readonly runs: Runs;
   /** With a full disk or without the image store nothing is claimed. */

@@ -1,6 +1,7 @@
 import type { NodeSettings } from "@atelier/server/db";
 import { cloudQueue, type Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
+import type { ProviderRoom } from "./cloud/room.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
 import type { ServerPool } from "./servers/index.ts";
@@ -17,7 +18,7 @@ export {
 /** The current offer of the node, computed again at each change of its servers or of an admin's settings. */
 export interface LiveOffer {
   current(): NodeOffer;
-  /** What a claim on the queue may take now: needs whose engine or servers are free. */
+  /** What a claim on the queue may take now: needs whose engine, servers or providers are free. */
   freeOffers(queue: string): readonly Offer[];
   /** Addresses of the node's servers that do not serve the need on this queue, such as those of the other hardware class. */
   otherServers(queue: string, need: Need): readonly string[];
@@ -33,9 +34,11 @@ export interface LiveOffer {
 export interface LiveOfferInput extends Omit<OfferInput, "servers" | "settings"> {
   readonly pool: ServerPool;
   readonly runs: Pick<Runs, "countOfEngine" | "unbegun">;
+  /** Whether a provider can take a job with this need now. */
+  readonly hasRoom: ProviderRoom["hasRoom"];
 }
 
-export function createLiveOffer({ pool, runs, ...fixed }: LiveOfferInput): LiveOffer {
+export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInput): LiveOffer {
   const listeners = new Set<() => void>();
   let settings: NodeSettings = {};
   let refused: readonly string[] = [];
@@ -73,7 +76,8 @@ export function createLiveOffer({ pool, runs, ...fixed }: LiveOfferInput): LiveO
       const claims = readClaims(free);
       const isLocalFree = runs.countOfEngine("local") < offer.localSlots;
       return offersOf(queue).flatMap((one): Offer[] => {
-        if (one.servers === null) return isLocalFree || queue === cloudQueue ? [one] : [];
+        if (queue === cloudQueue) return hasRoom(one.need) ? [one] : [];
+        if (one.servers === null) return isLocalFree ? [one] : [];
         const servers = one.servers.filter((url) => free.has(url));
         const rivals = claims.filter((claim) => claim.some((url) => servers.includes(url)));
         return servers.length > rivals.length ? [{ need: one.need, servers }] : [];

@@ -73,6 +73,7 @@ async function openLightOffer(
   if (queue === null || !needs) throw new AppError("internal", "No CPU queue takes this machine.");
   return createLiveOffer({
     cloud: { models: [], providers: [] },
+    hasRoom: () => true,
     env: { ...env, WORKER_CPU_SLOTS: 1 },
     config: { ...config, queues: { [queue]: needs } },
     engines,

@@ -19,6 +19,7 @@ import {
 import type { Engine } from "./engines/index.ts";
 import { openWorkerHttp } from "./http/server.ts";
 import { startFollowing } from "./cloud/follow.ts";
+import { createProviderRoom, type ProviderRoom } from "./cloud/room.ts";
 import type { Providers } from "./cloud/submit.ts";
 import { cloudOfferOf, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
@@ -52,7 +53,11 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const { engines, pool } = input;
   const jobLogs = keepJobLogs(services);
   const runs = createRuns();
-  const offer = await openOffer(services, input, runs);
+  const room = createProviderRoom(services, {
+    keys: input.providers.keys,
+    onRoom: () => consumers.claimNow(),
+  });
+  const offer = await openOffer(services, input, { runs, room });
   const http = await openWorkerHttp(services);
   const claimLock = createMutex();
   const readiness = createReadiness(services);
@@ -63,7 +68,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const consumeInput: ConsumeInput = {
     offer,
     engines,
-    providers: input.providers,
+    providers: { ...input.providers, onBusy: room.noteBusy },
     incarnation,
     runs,
     readiness,
@@ -79,7 +84,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
-    ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers)] : []),
+    ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers, incarnation)] : []),
     startDeliveries(services),
     startArchivist(services),
     ...(telegram ? [telegram] : []),
@@ -106,6 +111,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   ]);
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
+  room.close();
   await pool.stop();
   await Promise.all(engines.map((engine) => engine.close()));
   await jobLogs.close();
@@ -114,7 +120,16 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   return Promise.race([stop.signalled, Promise.resolve("retired" as const)]);
 }
 
-async function openOffer(services: Services, input: WorkInput, runs: Runs): Promise<LiveOffer> {
+interface Occupation {
+  readonly runs: Runs;
+  readonly room: ProviderRoom;
+}
+
+async function openOffer(
+  services: Services,
+  input: WorkInput,
+  { runs, room }: Occupation,
+): Promise<LiveOffer> {
   const { env, config } = services;
   const { engines, pool, workflows, providers } = input;
   const cloud = cloudOfferOf(config, providers.keys);
@@ -128,6 +143,7 @@ async function openOffer(services: Services, input: WorkInput, runs: Runs): Prom
     only: parseOnly(env, cloud.models.length > 0 ? [...engines, cloudEngine] : engines),
     cloud,
     runs,
+    hasRoom: room.hasRoom,
   });
 }
 

@@ -7,11 +7,16 @@ import path from "node:path";
  */
 export const slowFiles: readonly string[] = [
   "testing/chaos/worker-killed.test.ts",
+  "testing/chaos/cloud-killed.test.ts",
   "testing/chaos/partition.test.ts",
   "testing/chaos/last-worker.test.ts",
+  "testing/chaos/cloud-partition.test.ts",
   "worker/engines/local/outfit/run.test.ts",
   "worker/engines/comfyui/client/run.test.ts",
   "scripts/embedded/postgres.test.ts",
+  "testing/chaos/cloud.test.ts",
+  "testing/chaos/cloud-frozen.test.ts",
+  "testing/secrets/secrets.test.ts",
   "testing/chaos/comfyui-servers.test.ts",
   "testing/chaos/database-stopped.test.ts",
   "cli/accounts.test.ts",

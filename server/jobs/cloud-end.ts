@@ -23,26 +23,34 @@ export interface DueAttempt extends Attempt {
   readonly ageMs: number;
 }
 
-/** How long one process may follow an attempt before another one may. */
+/** How long one live process may follow an attempt before another one may. */
 const finishLimitS = 180;
+
+interface Follower {
+  readonly nodeId: string;
+  /** The keys that the process holds; attempts of other keys are left out. */
+  readonly keyIds: readonly string[];
+  readonly limit: number;
+}
 
 /**
  * Takes the attempts that have to be asked about: those that are due, and those whose job has a cancel request. Each goes
- * to one process, until it postpones or ends it. Only attempts whose key the process holds.
+ * to one process, until that postpones or ends it, or its node is lost.
  */
 export async function takeDueAttempts(
   { db }: Pick<Services, "db">,
-  { keyIds, limit }: { readonly keyIds: readonly string[]; readonly limit: number },
+  { nodeId, keyIds, limit }: Follower,
 ): Promise<DueAttempt[]> {
   if (keyIds.length === 0) return [];
-  const { providerAttempts, jobs } = schema;
+  const { providerAttempts, jobs, nodes } = schema;
   const rows = await db.execute<Record<string, unknown>>(sql`
-    update ${providerAttempts} set finish_token = ${randomUUID()},
+    update ${providerAttempts} set finish_token = ${randomUUID()}, node_id = ${nodeId},
       finish_until = clock_timestamp() + ${finishLimitS} * interval '1 second'
     where id in (
       select a.id from ${providerAttempts} a
       where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]}
-        and (a.finish_until is null or a.finish_until < clock_timestamp())
+        and (a.finish_until is null or a.finish_until < clock_timestamp()
+          or not exists (select 1 from ${nodes} n where n.id = a.node_id and n.state in ('active', 'draining')))
         and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
       order by a.next_poll_at limit ${limit} for update skip locked)
@@ -63,7 +71,7 @@ export async function postponeAttempt(
 ): Promise<void> {
   const { providerAttempts } = schema;
   await db.execute(sql`
-    update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null,
+    update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null, node_id = null,
       next_poll_at = clock_timestamp() + ${afterMs} * interval '1 millisecond'
     where id = ${id} and finish_token = ${finishToken}`);
 }
@@ -134,13 +142,13 @@ export async function failFromProvider(
   return end(services, { attempt, error, costUsd, goesOn });
 }
 
-/** The provider never got the request: nothing was paid, and the job goes on to the next one. */
+/** The provider never took the request: nothing was paid, and the job goes back to the line, unless its content is refused. */
 export async function walkOn(
   services: Services,
   attempt: Attempt,
   error: ProviderError,
 ): Promise<Job | null> {
-  return end(services, { attempt, error, costUsd: 0, goesOn: true });
+  return end(services, { attempt, error, costUsd: 0, goesOn: error.class !== "moderation" });
 }
 
 async function end(

@@ -6,140 +6,16 @@ import {
   attemptsOf,
   type AttemptView,
   changeAttempt,
-  type CloudModel,
-  failAttempt,
-  isOpenState,
-  type ModelOffer,
+  failedIn,
+  isFollowed,
   type ProviderError,
-  type ProviderKey,
-  readChain,
-  reserve,
   type RunHandle,
   toAttemptView,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
+import type { Skipped } from "./cloud-choice.ts";
 import { scheduleDispatch } from "./dispatch.ts";
 import { amend, claimedStatuses, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
-
-/** A job that a worker is about to hand to a provider. */
-export interface CloudRun {
-  readonly job: Job;
-  readonly lease: Lease;
-  readonly model: CloudModel;
-  /** The keys of this process. */
-  readonly keys: readonly ProviderKey[];
-}
-
-/** The next step of a job along its chain. */
-export type NextHop =
-  /** The intent is stored: call the provider now. */
-  | {
-      readonly kind: "call";
-      readonly attempt: Attempt;
-      readonly offer: ModelOffer;
-      readonly key: ProviderKey;
-    }
-  /** Each provider that is left is at a limit or cools down. */
-  | { readonly kind: "wait"; readonly waitMs: number; readonly skipped: readonly Skipped[] }
-  /** Each provider has failed. */
-  | { readonly kind: "exhausted"; readonly failed: readonly Attempt[] }
-  /** The lease is no longer current. */
-  | { readonly kind: "fenced" };
-
-/** A provider that was passed over, and why. */
-export interface Skipped {
-  readonly provider: string;
-  readonly why: "busy" | "rate" | "cooldown";
-}
-
-class Fenced extends Error {}
-
-/**
- * Finds the first provider of the chain that has not failed this job and has room for it, and stores the intent to call
- * it. Each provider is judged in a transaction of its own, so that no lock waits for another. Throws `budget_exceeded`.
- */
-export async function nextHop(services: Services, { job, lease, model, keys }: CloudRun): Promise<NextHop> {
-  const [chain, attempts] = await Promise.all([
-    readChain(services.db, model),
-    attemptsOf(services.db, job.id),
-  ]);
-  const open = attempts.find(({ state }) => isOpenState(state));
-  if (open) return adopt(services, lease, open);
-  const failed = attempts.filter(({ state }) => state === "failed");
-  const left = chain.filter(({ provider }) => !hasFailed(failed, provider));
-  const waits: number[] = [];
-  const skipped: Skipped[] = [];
-  for (const offer of left) {
-    const own = keys.filter(({ provider }) => provider === offer.provider);
-    if (own.length === 0) continue;
-    const reserved = await reserveFor(services, { job, lease, model, keys: own }, { offer, skipped });
-    if (reserved === null) return { kind: "fenced" };
-    if ("attempt" in reserved) {
-      // The reservation raised the revision.
-      return { kind: "call", offer, ...reserved };
-    }
-    waits.push(reserved.busy.waitMs);
-    skipped.push({ provider: offer.provider, why: reserved.busy.why });
-  }
-  return waits.length > 0
-    ? { kind: "wait", waitMs: Math.min(...waits), skipped }
-    : { kind: "exhausted", failed };
-}
-
-/** A provider has the job, or may have it: nothing is called, and the job belongs to that attempt again. */
-async function adopt(services: Services, lease: Lease, attempt: Attempt): Promise<NextHop> {
-  const job = await amend(services.db, {
-    where: sql`${heldBy(lease)} and status = 'processing'`,
-    set: { providerAttemptId: attempt.id, nodeId: null, server: attempt.provider, stage: "reconciling" },
-    event: "provider_lost",
-    data: { provider: attempt.provider },
-  });
-  if (job) hint(services, [job]);
-  return { kind: "fenced" };
-}
-
-/** Refusals for want of room after which a provider counts as failed for a job. */
-const maxBusyRefusals = 10;
-
-/** A provider that was only too busy is asked again after its pause. */
-function hasFailed(failed: readonly Attempt[], provider: string): boolean {
-  const own = failed.filter((attempt) => attempt.provider === provider);
-  const busy = own.filter(({ errorClass }) => errorClass === "rate" || errorClass === "capacity");
-  return own.length > busy.length || busy.length >= maxBusyRefusals;
-}
-
-interface Hop {
-  readonly offer: ModelOffer;
-  readonly skipped: readonly Skipped[];
-}
-
-async function reserveFor(
-  services: Services,
-  { job, lease, model, keys }: CloudRun,
-  { offer, skipped }: Hop,
-) {
-  const { db, config } = services;
-  const { id: jobId, ownerId } = job;
-  try {
-    return await db.transaction(async (tx) => {
-      const { nodeId } = lease;
-      const reserved = await reserve(tx, config, { jobId, ownerId, nodeId, model: model.id, offer, keys });
-      if ("busy" in reserved) return reserved;
-      const held = await amend(tx, {
-        where: sql`${heldBy(lease)} and status = 'processing'`,
-        set: { providerAttemptId: reserved.attempt.id, stage: "submitting" },
-        event: "provider_tried",
-        data: { provider: offer.provider, ...(skipped.length > 0 ? { skipped } : {}) },
-      });
-      if (!held) throw new Fenced();
-      hint(services, [held]);
-      return reserved;
-    });
-  } catch (error) {
-    if (error instanceof Fenced) return null;
-    throw error;
-  }
-}
 
 /** A call that was made for a job. */
 export interface Call {
@@ -149,9 +25,10 @@ export interface Call {
 
 /**
  * The provider accepted: from here on the attempt owns the job, and no node. Stored also when the job was cancelled
- * meanwhile; then the attempt is cancelled by who follows it.
+ * meanwhile; then the attempt is cancelled by who follows it. False when the attempt was ended meanwhile, as one whose
+ * caller seemed dead: nobody asks for the run.
  */
-export async function handOver(services: Services, { attempt }: Call, handle: RunHandle): Promise<void> {
+export async function handOver(services: Services, { attempt }: Call, handle: RunHandle): Promise<boolean> {
   const { pollS, runLimitS } = services.config.cloud;
   const job = await services.db.transaction(async (tx) => {
     await acceptAttempt(tx, attempt.id, { handle, pollAfterS: pollS, runLimitS });
@@ -163,6 +40,7 @@ export async function handOver(services: Services, { attempt }: Call, handle: Ru
     });
   });
   if (job) hint(services, [job]);
+  return isFollowed(services.db, attempt.id);
 }
 
 /** SQL condition: the job waits for the end of this attempt. */
@@ -170,21 +48,22 @@ export function ownedBy({ id, jobId }: Pick<Attempt, "id" | "jobId">) {
   return sql`id = ${jobId} and provider_attempt_id = ${id} and status = 'processing'`;
 }
 
-/** The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost. */
+/**
+ * The provider refused or failed; the job stays with the worker, which tries the next one. False when the lease is lost:
+ * then nothing is written, since the attempt owns the job (`walkOn`).
+ */
 export async function noteRefusal(
   services: Services,
   { lease, attempt }: Call,
   error: ProviderError,
 ): Promise<boolean> {
-  const { provider } = attempt;
-  const job = await services.db.transaction(async (tx) => {
-    await failAttempt(tx, attempt.id, { error, costUsd: null });
-    return amend(tx, {
-      where: sql`${heldBy(lease)} and ${ownedBy(attempt)}`,
-      set: { providerAttemptId: null },
-      event: "provider_failed",
-      data: { provider, class: error.class },
-    });
+  const { id, provider } = attempt;
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and ${ownedBy(attempt)}`,
+    set: { providerAttemptId: null },
+    also: failedIn(services.db, id, { error, costUsd: null }),
+    event: "provider_failed",
+    data: { provider, class: error.class },
   });
   if (job) hint(services, [job]);
   return job !== null;
@@ -278,6 +157,7 @@ const reasonTexts: Readonly<Record<string, string>> = {
   rate: "too many requests",
   transient: "could not be reached or failed",
   lost: "its answer was lost",
+  unsent: "did not get the request",
   input: "refused the input",
   moderation: "refused the content",
   auth: "refused the key",

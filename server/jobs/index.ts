@@ -22,7 +22,7 @@
  * Rules. Only `transition` and `transitionAll` (`job.ts`) write `status`, and two functions of the database, so that each
  * step is one round trip: `accept_job` stores a new row (`pending`, or `queued` when its line is empty and the window has
  * room) and `dispatch_queue` moves rows from the line into the window; see drizzle/migrations/0007, and a later one for the
- * newer `accept_job`. The row is the truth: bells and hints may be lost, since `sweep` and the polls find every change. A worker
+ * newer `accept_job`. `try_provider` changes no status: it stores the attempt that a claimed job waits for. The row is the truth: bells and hints may be lost, since `sweep` and the polls find every change. A worker
  * writes only under its lease. Publish hints after the commit, never inside a transaction.
  *
  * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `run.ts`, `fail.ts` and `sweep.ts`.
@@ -33,13 +33,12 @@ export { collect } from "./collect.ts";
 export {
   chainError,
   handOver,
-  nextHop,
   noteLostReply,
   noteRefusal,
   readJobAttempts,
   waitForProvider,
-  type NextHop,
 } from "./cloud.ts";
+export { nextHop, type NextHop } from "./cloud-choice.ts";
 export {
   cancelFromProvider,
   type DueAttempt,
@@ -87,7 +86,7 @@ export {
   serverLabel,
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
-export { kindParams, submitSchema, submitWithUrlsSchema, type SubmitInput } from "./request.ts";
+export { kindParams, parseSubmit, submitSchema, submitWithUrlsSchema, type SubmitInput } from "./request.ts";
 export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";

@@ -101,20 +101,25 @@ export async function transitionAll(db: Db | Tx, transition: Transition): Promis
 export interface Amendment {
   readonly where: SQL;
   readonly set: Omit<Changes, "status">;
+  /** Further common table expressions of the statement. */
+  readonly also?: SQL;
   readonly event: JobEventType;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
 /** Changes one job; null when no row matched. */
 export async function amend(db: Db | Tx, amendment: Amendment): Promise<Job | null> {
-  const { where, set, event, data = {} } = amendment;
-  const [job] = await change(db, { status: sql`status`, where, set, event, data });
+  const { where, set, also, event, data = {} } = amendment;
+  const [job] = await change(db, { status: sql`status`, where, set, also, event, data });
   return job ?? null;
 }
 
 /** `amend` for all rows that match, locked in the order of their ids. */
-export async function amendAll(db: Db | Tx, { where, set, event, data = {} }: Amendment): Promise<Job[]> {
-  return change(db, { status: sql`status`, where: inOrderOfId(where), set, event, data });
+export async function amendAll(
+  db: Db | Tx,
+  { where, set, also, event, data = {} }: Amendment,
+): Promise<Job[]> {
+  return change(db, { status: sql`status`, where: inOrderOfId(where), set, also, event, data });
 }
 
 interface Change {

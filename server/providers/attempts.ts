@@ -1,11 +1,21 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { getTableColumns, sql, type SQL } from "drizzle-orm";
-import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
+import { getTableColumns, sql } from "drizzle-orm";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
-import { judge, type KeyState, limitsOf, readLoads } from "./load.ts";
-import type { ModelOffer, ProviderError, RunHandle } from "./port.ts";
-import { checkCaps, lockSpend } from "./spend.ts";
+import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
+import {
+  judge,
+  type KeyLoadRow,
+  type KeyState,
+  limitsOf,
+  type Loads,
+  loadsOf,
+  rowsOfKeys,
+  toLoads,
+} from "./load.ts";
+import type { CloudModel, ModelOffer } from "./port.ts";
+import { type Budget, budgetColumns, checkBudget } from "./spend.ts";
 
 export type Attempt = typeof schema.providerAttempts.$inferSelect;
 
@@ -21,179 +31,6 @@ export function attemptFromRow(row: Record<string, unknown>): Attempt {
   return Object.fromEntries(entries) as Attempt;
 }
 
-export interface Reservation {
-  readonly jobId: string;
-  readonly ownerId: string;
-  readonly nodeId: string;
-  readonly model: string;
-  readonly offer: ModelOffer;
-  /** The provider's keys of this process. */
-  readonly keys: readonly ProviderKey[];
-}
-
-/** A stored intent to call the provider with one of its keys, or why none of them can be used now. */
-export type Reserved =
-  | { readonly attempt: Attempt; readonly key: ProviderKey }
-  | { readonly busy: KeyState & { readonly isFree: false } };
-
-/**
- * Stores the intent of a call when a key of the provider has room for it, under the provider's lock: two callers never
- * exceed a limit together. The price is held against the caps under a second lock. Throws `budget_exceeded`.
- */
-export async function reserve(tx: Tx, config: Config, reservation: Reservation): Promise<Reserved> {
-  const { offer, keys, ownerId } = reservation;
-  // A statement of its own: the counts that follow must see what the last holder committed.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('provider'), hashtext(${offer.provider}))`);
-  const keyIds = keys.map(({ keyId }) => keyId);
-  const loads = await readLoads(tx, { provider: offer.provider, keyIds }, config);
-  const limits = limitsOf(config, offer.provider);
-  const judged = keys.flatMap((key) => {
-    const load = loads.get(key.keyId);
-    return load ? [{ key, load, state: judge(load, limits, config.cloud) }] : [];
-  });
-  const free = judged
-    .filter(({ state }) => state.isFree)
-    .toSorted((a, b) => a.load.inLastMinute - b.load.inLastMinute)[0];
-  if (!free) return { busy: soonest(judged.map(({ state }) => state)) };
-  await lockSpend(tx);
-  await checkCaps(tx, config, { ownerId, priceUsd: offer.priceUsd });
-  return { attempt: await insertAttempt(tx, reservation, { key: free.key, config }), key: free.key };
-}
-
-function soonest(states: readonly KeyState[]): KeyState & { readonly isFree: false } {
-  const waiting = states.flatMap((state) => (state.isFree ? [] : [state]));
-  return waiting.toSorted((a, b) => a.waitMs - b.waitMs)[0] ?? { isFree: false, why: "busy", waitMs: 60_000 };
-}
-
-/** A submit that has not ended after this time is taken for lost; longer than any client waits. */
-const submitLimitS = 200;
-
-async function insertAttempt(
-  tx: Tx,
-  { jobId, ownerId, nodeId, model, offer }: Reservation,
-  { key, config }: { readonly key: ProviderKey; readonly config: Config },
-): Promise<Attempt> {
-  const [attempt] = await tx
-    .insert(schema.providerAttempts)
-    .values({
-      id: randomUUID(),
-      jobId,
-      ownerId,
-      nodeId,
-      model,
-      provider: offer.provider,
-      keyId: key.keyId,
-      endpoint: offer.endpoint,
-      state: "submitting",
-      token: randomBytes(24).toString("base64url"),
-      priceUsd: offer.priceUsd,
-      nextPollAt: sql`clock_timestamp() + ${submitLimitS} * interval '1 second'`,
-      deadlineAt: sql`clock_timestamp() + ${config.cloud.runLimitS} * interval '1 second'`,
-    })
-    .returning();
-  if (!attempt) throw new Error("the insert of an attempt gave no row");
-  return attempt;
-}
-
-type Changes = {
-  readonly [Column in keyof Attempt]?: Attempt[Column] | SQL;
-};
-
-interface Change {
-  readonly id: string;
-  readonly from: readonly AttemptState[];
-  readonly set: Changes;
-}
-
-/** Changes an attempt that is in one of these states; null when it is not, since somebody else was first. */
-export async function changeAttempt(db: Db | Tx, { id, from, set }: Change): Promise<Attempt | null> {
-  const { providerAttempts } = schema;
-  const [attempt] = await db
-    .update(providerAttempts)
-    .set(set)
-    .where(sql`${providerAttempts.id} = ${id} and ${providerAttempts.state} in ${[...from]}`)
-    .returning();
-  return attempt ?? null;
-}
-
-const openStates: readonly AttemptState[] = ["submitting", "unknown", "accepted"];
-
-/** Whether the provider has the run, or may have it. */
-export const isOpenState = (state: AttemptState): boolean => openStates.includes(state);
-
-export interface Acceptance {
-  readonly handle: RunHandle;
-  readonly pollAfterS: number;
-  readonly runLimitS: number;
-}
-
-/**
- * The provider accepted. Written whatever became of the job meanwhile, so that the run and its cost are never forgotten;
- * an attempt that counted as unknown becomes known again.
- */
-export function acceptAttempt(
-  db: Db | Tx,
-  attemptId: string,
-  { handle, pollAfterS, runLimitS }: Acceptance,
-): Promise<Attempt | null> {
-  return changeAttempt(db, {
-    id: attemptId,
-    from: ["submitting", "unknown"],
-    set: {
-      state: "accepted",
-      nodeId: null,
-      externalId: handle.externalId,
-      urls: { ...handle.urls },
-      acceptedAt: sql`clock_timestamp()`,
-      nextPollAt: sql`clock_timestamp() + ${pollAfterS} * interval '1 second'`,
-      deadlineAt: sql`clock_timestamp() + ${runLimitS} * interval '1 second'`,
-      finishToken: null,
-      finishUntil: null,
-      errorMessage: null,
-      polls: 0,
-    },
-  });
-}
-
-/** Ends an open attempt as failed; the error says whether the provider or the job is to blame. */
-export function failAttempt(
-  db: Db | Tx,
-  attemptId: string,
-  { error, costUsd }: { readonly error: ProviderError; readonly costUsd: number | null },
-): Promise<Attempt | null> {
-  return changeAttempt(db, {
-    id: attemptId,
-    from: openStates,
-    set: {
-      ...ended("failed", costUsd),
-      errorClass: error.class,
-      errorMessage: error.message.slice(0, 1_000),
-      retryAfterMs: error.retryAfterMs,
-    },
-  });
-}
-
-/** Ends an open attempt as succeeded or cancelled. */
-export function endAttempt(
-  db: Db | Tx,
-  attemptId: string,
-  { state, costUsd }: { readonly state: "succeeded" | "cancelled"; readonly costUsd: number | null },
-): Promise<Attempt | null> {
-  return changeAttempt(db, { id: attemptId, from: openStates, set: ended(state, costUsd) });
-}
-
-function ended(state: AttemptState, costUsd: number | null): Changes {
-  return {
-    state,
-    nodeId: null,
-    ...(costUsd === null ? {} : { costUsd }),
-    endedAt: sql`clock_timestamp()`,
-    nextPollAt: null,
-    finishToken: null,
-    finishUntil: null,
-  };
-}
-
 /** The requests for a job, oldest first. */
 export function attemptsOf(db: Db | Tx, jobId: string): Promise<Attempt[]> {
   const { providerAttempts } = schema;
@@ -204,58 +41,167 @@ export function attemptsOf(db: Db | Tx, jobId: string): Promise<Attempt[]> {
     .orderBy(providerAttempts.createdAt, providerAttempts.id);
 }
 
-export interface WebhookNote {
-  readonly provider: string;
-  readonly token: string;
-  /** The run that the webhook names; empty when it names none. */
-  readonly externalId: string;
+/** What a choice depends on, of one moment. */
+export interface Facts extends ChainChanges, Budget {
+  /** The requests for the job, oldest first. */
+  readonly attempts: readonly Attempt[];
+  readonly loads: Loads;
+  /** How many attempts were stored since a time; when it is another number later, the facts are old. */
+  readonly seen: { readonly since: string; readonly stored: number };
 }
 
-/** Whether an attempt has this secret. */
-export async function knowsToken(
-  { db }: { readonly db: Db },
-  { provider, token }: Pick<WebhookNote, "provider" | "token">,
-): Promise<boolean> {
-  const { providerAttempts } = schema;
-  return (
-    (await db.$count(
-      providerAttempts,
-      sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`,
-    )) > 0
-  );
+/** Whose facts: those of a job of the owner, for the keys of a process. */
+export interface Subject {
+  readonly jobId: string;
+  readonly ownerId: string;
+  readonly keys: readonly ProviderKey[];
+}
+
+/** Longer than an attempt's row can be on its way to its commit. */
+const seenS = 120;
+
+/** Reads in one statement, without a lock, all that the choice of a provider for a job depends on. */
+export async function readFacts(
+  db: Db | Tx,
+  config: Config,
+  { jobId, ownerId, keys }: Subject,
+): Promise<Facts> {
+  const { modelCalls, providerAttempts } = schema;
+  const since = sql`statement_timestamp() - ${seenS} * interval '1 second'`;
+  const [row] = await db.execute<Record<string, unknown>>(sql`
+    select ${chainColumns()}, ${budgetColumns(config, ownerId)},
+      (select coalesce(json_agg(a order by a.created_at, a.id), '[]') from ${providerAttempts} a where a.job_id = ${jobId}) as attempts,
+      (select coalesce(json_agg(l), '[]') from (${loadsOf(rowsOfKeys(keys), config)}) l) as loads,
+      json_build_object('since', ${since},
+        'stored', (select count(*) from ${providerAttempts} a where a.created_at > ${since})
+          + (select count(*) from ${modelCalls} c where c.started_at > ${since})) as seen`);
+  if (!row) throw new Error("the read of the facts gave no row");
+  // Safe: the columns of the statement are the members of the type, but for two that are mapped.
+  const facts = row as unknown as Facts & { attempts: Record<string, unknown>[]; loads: KeyLoadRow[] };
+  return { ...facts, attempts: facts.attempts.map(attemptFromRow), loads: toLoads(facts.loads) };
+}
+
+/** The intent of a call, as parameters of `reserve_attempt`. */
+export interface Intent {
+  readonly attempt: object;
+  readonly seen: Facts["seen"];
+}
+
+/** Stores an intent; null when other attempts were stored since its facts were read. */
+export type StoreIntent = (intent: Intent) => Promise<Attempt | null>;
+
+export interface Reservation extends Subject {
+  readonly nodeId: string;
+  readonly model: string;
+  readonly offer: ModelOffer;
+  /** Where they were read already. */
+  readonly facts?: Facts;
+}
+
+/** A stored intent to call the provider with one of its keys, or why none of them can be used now. */
+export type Reserved = { readonly attempt: Attempt; readonly key: ProviderKey } | Busy;
+
+interface Busy {
+  readonly busy: KeyState & { readonly isFree: false };
 }
 
 /**
- * Makes the attempt of a webhook due. One whose call had no answer becomes known by it; one that has ended stays as it is.
+ * Stores the intent of a call when a key of the provider has room for it and no cap is exceeded. Decided by facts that were
+ * read without a lock: the store refuses when they are old, and they are read again, so that callers at the same time
+ * never exceed a limit or a cap together. Throws `budget_exceeded`.
  */
-export async function noteWebhook(
-  { db, config }: { readonly db: Db; readonly config: Config },
-  { provider, token, externalId }: WebhookNote,
-): Promise<void> {
-  const { providerAttempts } = schema;
-  const [known] = await db
-    .update(providerAttempts)
-    .set({
-      // A call under way has its answer still to come; its run is asked about soon after.
-      nextPollAt: sql`case when ${providerAttempts.state} in ('unknown', 'accepted') then clock_timestamp() else ${providerAttempts.nextPollAt} end`,
-    })
-    .where(sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`)
-    .returning();
-  if (known?.state === "unknown" && externalId !== "") {
-    const handle = { endpoint: known.endpoint, externalId, urls: {} };
-    await acceptAttempt(db, known.id, { handle, pollAfterS: 0, runLimitS: config.cloud.runLimitS });
+export async function reserve(
+  db: Db | Tx,
+  config: Config,
+  reservation: Reservation,
+  store: StoreIntent = (intent) => storeIntent(db, intent),
+): Promise<Reserved> {
+  const { offer, keys } = reservation;
+  let facts = reservation.facts ?? (await readFacts(db, config, reservation));
+  for (;;) {
+    const picked = pickKey(facts.loads, config, keys);
+    if ("busy" in picked) return picked;
+    checkBudget(config, facts, offer.priceUsd);
+    const intent = { attempt: intentOf(reservation, picked.key, config), seen: facts.seen };
+    const attempt = await store(intent);
+    if (attempt) return { attempt, key: picked.key };
+    facts = await readFacts(db, config, reservation);
   }
 }
 
-/** Removes the rows of ended attempts that no sum needs any more. */
-export async function pruneAttempts({
-  db,
-  config,
-}: {
-  readonly db: Db;
-  readonly config: Config;
-}): Promise<void> {
-  await db.execute(sql`
-    delete from ${schema.providerAttempts} where ended_at is not null
-      and created_at < now() - ${config.retention.providerAttemptsMs} * interval '1 millisecond'`);
+/**
+ * How long no provider of a model can take a request with one of these keys; 0 when one can now, or when none of the keys
+ * is of use for the model.
+ */
+export async function readWaitMs(
+  db: Db,
+  config: Config,
+  { model, keys }: { readonly model: CloudModel; readonly keys: readonly ProviderKey[] },
+): Promise<number> {
+  const [row] = await db.execute<ChainChanges & { loads: KeyLoadRow[] } & Record<string, unknown>>(sql`
+    select ${chainColumns()},
+      (select coalesce(json_agg(l), '[]') from (${loadsOf(rowsOfKeys(keys), config)}) l) as loads`);
+  if (!row) return 0;
+  const loads = toLoads(row.loads);
+  const waits = chainOf(row, model).flatMap((offer) => {
+    const own = keys.filter(({ provider }) => provider === offer.provider);
+    if (own.length === 0) return [];
+    const picked = pickKey(loads, config, own);
+    return ["busy" in picked ? picked.busy.waitMs : 0];
+  });
+  return waits.length > 0 ? Math.min(...waits) : 0;
+}
+
+/** The free key with the fewest requests of the last minute, else the shortest wait. */
+function pickKey(
+  loads: Loads,
+  config: Config,
+  keys: readonly ProviderKey[],
+): { readonly key: ProviderKey } | Busy {
+  const judged = keys.flatMap((key) => {
+    const load = loads.get(key.keyId);
+    return load ? [{ key, load, state: judge(load, limitsOf(config, key.provider), config.cloud) }] : [];
+  });
+  const free = judged
+    .filter(({ state }) => state.isFree)
+    .toSorted((a, b) => a.load.inLastMinute - b.load.inLastMinute)[0];
+  return free ? { key: free.key } : { busy: soonest(judged.map(({ state }) => state)) };
+}
+
+function soonest(states: readonly KeyState[]): Busy["busy"] {
+  const waiting = states.flatMap((state) => (state.isFree ? [] : [state]));
+  return waiting.toSorted((a, b) => a.waitMs - b.waitMs)[0] ?? { isFree: false, why: "busy", waitMs: 60_000 };
+}
+
+/** A submit that has not ended after this time is taken for lost; longer than any client waits. */
+const submitLimitS = 200;
+
+function intentOf(
+  { jobId, ownerId, nodeId, model, offer }: Reservation,
+  { keyId }: ProviderKey,
+  { cloud }: Config,
+): object {
+  const { provider, endpoint, priceUsd } = offer;
+  const token = randomBytes(24).toString("base64url");
+  const limits = { submitLimitS, runLimitS: cloud.runLimitS };
+  return {
+    id: randomUUID(),
+    jobId,
+    ownerId,
+    nodeId,
+    model,
+    provider,
+    endpoint,
+    priceUsd,
+    keyId,
+    token,
+    ...limits,
+  };
+}
+
+async function storeIntent(db: Db | Tx, { attempt, seen }: Intent): Promise<Attempt | null> {
+  const [row] = await db.execute<Record<string, unknown>>(
+    sql`select * from reserve_attempt(${JSON.stringify(attempt)}::jsonb, ${JSON.stringify(seen)}::jsonb)`,
+  );
+  return row ? attemptFromRow(row) : null;
 }

@@ -1,35 +1,41 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { CloudModel, ModelOffer, ProviderName } from "./port.ts";
 
-interface ChainRow extends Record<string, unknown> {
+/** What the admin changed about the chains. */
+export interface ChainChanges {
+  /** Providers that are switched off. */
   readonly disabled: readonly string[];
   /** By model. */
   readonly orders: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The offers of a model in the order in which they are tried. */
-export type ChainOf = (model: CloudModel) => readonly ModelOffer[];
+/** SQL columns of a `ChainChanges`. */
+export function chainColumns(): SQL {
+  const { providerSettings, modelChains } = schema;
+  return sql`(select coalesce(array_agg(provider), '{}') from ${providerSettings} where not is_enabled) as disabled,
+    (select coalesce(json_object_agg(model, providers), '{}') from ${modelChains}) as orders`;
+}
 
 /**
- * Reads the order in which the offers of each model are tried: the admin's, else that of the model list. Providers that
- * the admin switched off are left out; those that the admin's order does not name come last.
+ * The offers of a model in the order in which they are tried: the admin's, else that of the model list. Providers that the
+ * admin switched off are left out; those that the admin's order does not name come last.
  */
-export async function readChains(db: Db | Tx): Promise<ChainOf> {
-  const { providerSettings, modelChains } = schema;
-  const [row] = await db.execute<ChainRow>(sql`
-    select (select coalesce(array_agg(provider), '{}') from ${providerSettings} where not is_enabled) as disabled,
-      (select coalesce(json_object_agg(model, providers), '{}') from ${modelChains}) as orders`);
-  return (model) => {
-    const order = row?.orders[model.id] ?? [];
-    const rank = ({ provider }: ModelOffer) => {
-      const at = order.indexOf(provider);
-      return at < 0 ? order.length : at;
-    };
-    return model.offers
-      .filter(({ provider }) => !row?.disabled.includes(provider))
-      .toSorted((a, b) => rank(a) - rank(b));
+export function chainOf({ disabled, orders }: ChainChanges, model: CloudModel): readonly ModelOffer[] {
+  const order = orders[model.id] ?? [];
+  const rank = ({ provider }: ModelOffer) => {
+    const at = order.indexOf(provider);
+    return at < 0 ? order.length : at;
   };
+  return model.offers
+    .filter(({ provider }) => !disabled.includes(provider))
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Reads the chains of all models. */
+export async function readChains(db: Db | Tx): Promise<(model: CloudModel) => readonly ModelOffer[]> {
+  const [row] = await db.execute<ChainChanges & Record<string, unknown>>(sql`select ${chainColumns()}`);
+  return (model) => chainOf(row ?? { disabled: [], orders: {} }, model);
 }
 
 /** The chain of one model. */

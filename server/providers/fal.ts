@@ -56,9 +56,12 @@ export const fal: ProviderClient = {
     if (status.status === 202)
       return { state: body["status"] === "IN_QUEUE" ? "queued" : "running", progress: null };
     if (status.status !== 200) throw refusal(status, false);
+    // A page of a proxy says nothing about the run.
+    if (body["status"] !== "COMPLETED") throw statusError(status, false);
     const message = readText(body["error"]);
     if (message !== null) return failed(classOfType(readText(body["error_type"])), message);
     const result = await callProvider({ ...call, url: addressOf(access, handle, "response") });
+    if (result.json === undefined) throw statusError(result, false);
     return result.status === 200 ? succeeded(result.json) : endedBadly(result);
   },
 

@@ -16,21 +16,29 @@
  */
 export { readKeys, type ProviderKey, webhookAccess } from "./access.ts";
 export {
-  acceptAttempt,
   type Attempt,
   attemptFromRow,
   attemptsOf,
+  type Facts,
+  type Intent,
+  readFacts,
+  readWaitMs,
+  reserve,
+} from "./attempts.ts";
+export { chainOf, enableProvider, orderChain, readChain } from "./chain.ts";
+export { clientOf } from "./clients.ts";
+export {
+  acceptAttempt,
   changeAttempt,
   endAttempt,
   failAttempt,
+  failedIn,
+  isFollowed,
   isOpenState,
   knowsToken,
   noteWebhook,
   pruneAttempts,
-  reserve,
-} from "./attempts.ts";
-export { enableProvider, orderChain, readChain } from "./chain.ts";
-export { clientOf } from "./clients.ts";
+} from "./life.ts";
 export { fillTemplate, type TemplateValues } from "./mapping.ts";
 export { findModel, modelsFor, modelsOf } from "./models.ts";
 export {

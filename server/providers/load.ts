@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderErrorClass, ProviderName } from "./port.ts";
@@ -44,48 +44,64 @@ export interface KeyLoad {
   readonly lastErrorClass: string | null;
 }
 
-/** Failures that say nothing about the provider: another job may well succeed there. */
-const causedByJob: readonly ProviderErrorClass[] = ["input", "moderation"];
+/** Failures that say nothing about the provider. */
+const notItsFault: readonly ProviderErrorClass[] = ["input", "moderation", "unsent"];
+
+/** A load as a row of `loadsOf`. */
+export interface KeyLoadRow extends KeyLoad {
+  readonly provider: ProviderName;
+  readonly keyId: string;
+}
+
+/** SQL query for a `KeyLoadRow` of each key of `wanted`, rows of `provider` and `key_id`; one without attempts is idle. */
+export function loadsOf(wanted: SQL, { cloud }: Pick<Config, "cloud">): SQL {
+  const { providerAttempts } = schema;
+  const minuteStart = sql`statement_timestamp() - interval '1 minute'`;
+  const streakStart = sql`statement_timestamp() - ${cloud.streakS} * interval '1 second'`;
+  return sql`
+    select wanted.provider, wanted.key_id as "keyId", load.* from (${wanted}) wanted cross join lateral (
+      select count(*) filter (where state in ('submitting', 'unknown', 'accepted'))::int as active,
+        count(*) filter (where created_at > ${minuteStart})::int as "inLastMinute",
+        (extract(epoch from statement_timestamp() - min(created_at)
+          filter (where created_at > ${minuteStart})) * 1000)::float8 as "oldestMs",
+        count(*) filter (where is_in_streak)::int as streak,
+        (extract(epoch from statement_timestamp() - max(ended_at) filter (where is_in_streak)) * 1000)::float8 as "lastFailureMs",
+        (array_agg(retry_after_ms order by ended_at desc) filter (where is_in_streak))[1] as "retryAfterMs",
+        (array_agg(error_class order by ended_at desc) filter (where is_in_streak))[1] as "lastErrorClass"
+      from (
+        select a.*, a.state = 'failed' and a.error_class not in ${[...notItsFault]} and a.ended_at > ${streakStart}
+          and a.ended_at >= coalesce(max(a.ended_at) filter (where a.state = 'succeeded') over (), '-infinity') as is_in_streak
+        from ${providerAttempts} a
+        where a.provider = wanted.provider and a.key_id = wanted.key_id and (a.state in ('submitting', 'unknown', 'accepted')
+          or a.created_at > ${minuteStart} or a.ended_at > ${streakStart})
+      ) own
+    ) load`;
+}
+
+/** SQL query for the provider and id of each of these keys. */
+export function rowsOfKeys(
+  keys: readonly { readonly provider: ProviderName; readonly keyId: string }[],
+): SQL {
+  return sql`select provider, "keyId" as key_id
+    from jsonb_to_recordset(${JSON.stringify(keys.map(({ provider, keyId }) => ({ provider, keyId })))}::jsonb)
+      as key(provider text, "keyId" text)`;
+}
+
+/** Loads by key. */
+export type Loads = ReadonlyMap<string, KeyLoad>;
+
+export function toLoads(rows: readonly KeyLoadRow[]): Loads {
+  return new Map(rows.map((row) => [row.keyId, row]));
+}
 
 /** The load of a provider's keys; a key without attempts is idle. */
 export async function readLoads(
   db: Db | Tx,
   { provider, keyIds }: { readonly provider: ProviderName; readonly keyIds: readonly string[] },
-  { cloud }: Pick<Config, "cloud">,
-): Promise<ReadonlyMap<string, KeyLoad>> {
-  if (keyIds.length === 0) return new Map();
-  const { providerAttempts } = schema;
-  const rows = await db.execute<KeyLoad & { readonly keyId: string } & Record<string, unknown>>(sql`
-    with own as (
-      select * from ${providerAttempts}
-      where provider = ${provider} and key_id in ${[...keyIds]}
-        and (state in ('submitting', 'unknown', 'accepted') or created_at > clock_timestamp() - interval '1 minute'
-          or ended_at > clock_timestamp() - ${cloud.streakS} * interval '1 second')
-    ), failures as (
-      select f.key_id, count(*)::int as streak, max(f.ended_at) as last,
-        (array_agg(f.retry_after_ms order by f.ended_at desc))[1] as retry_after_ms,
-        (array_agg(f.error_class order by f.ended_at desc))[1] as error_class
-      from own f
-      where f.state = 'failed' and f.error_class not in ${[...causedByJob]}
-        and f.ended_at > clock_timestamp() - ${cloud.streakS} * interval '1 second'
-        and not exists (select 1 from own s where s.key_id = f.key_id and s.state = 'succeeded' and s.ended_at > f.ended_at)
-      group by f.key_id
-    )
-    select wanted.key_id as "keyId",
-      count(own.id) filter (where own.state in ('submitting', 'unknown', 'accepted'))::int as active,
-      count(own.id) filter (where own.created_at > clock_timestamp() - interval '1 minute')::int as "inLastMinute",
-      (extract(epoch from clock_timestamp() - min(own.created_at)
-        filter (where own.created_at > clock_timestamp() - interval '1 minute')) * 1000)::float8 as "oldestMs",
-      coalesce(max(failures.streak), 0) as streak,
-      (extract(epoch from clock_timestamp() - max(failures.last)) * 1000)::float8 as "lastFailureMs",
-      max(failures.retry_after_ms) as "retryAfterMs", max(failures.error_class) as "lastErrorClass"
-    from unnest(${sql`array[${sql.join(
-      keyIds.map((id) => sql`${id}`),
-      sql`, `,
-    )}]::text[]`}) as wanted(key_id)
-    left join own on own.key_id = wanted.key_id left join failures on failures.key_id = wanted.key_id
-    group by wanted.key_id`);
-  return new Map(rows.map(({ keyId, ...load }) => [keyId, load]));
+  config: Pick<Config, "cloud">,
+): Promise<Loads> {
+  const wanted = rowsOfKeys(keyIds.map((keyId) => ({ provider, keyId })));
+  return toLoads(await db.execute<KeyLoadRow & Record<string, unknown>>(loadsOf(wanted, config)));
 }
 
 /** Whether a key can take a request now, and if not, why and after which time it may. */

@@ -5,13 +5,15 @@ export type ProviderName = (typeof providerNames)[number];
 
 /**
  * Why a call or a run failed. `capacity`: the account runs as much as it may; `rate`: too many requests; `lost`: the
- * request may have been accepted, but its answer did not come; `credit`: the account has no money left.
+ * request may have been accepted, but its answer did not come; `unsent`: the request never arrived, since the worker died
+ * or the line was cut; `credit`: the account has no money left.
  */
 export type ProviderErrorClass =
   | "capacity"
   | "rate"
   | "transient"
   | "lost"
+  | "unsent"
   | "input"
   | "moderation"
   | "auth"

@@ -15,7 +15,7 @@ import { verifyStandardWebhook } from "./standard-webhooks.ts";
 /** Above this Replicate advises against data URIs. */
 const maxDataUriBytes = 256_000;
 const uploadTimeoutMs = 60_000;
-const pagesSearched = 5;
+const pagesSearched = 20;
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
 
@@ -67,7 +67,9 @@ export const replicate: ProviderClient = {
 
   async find(access, { webhookUrl, submittedAt }, signal) {
     let url: string | null = `${access.baseUrl}/predictions`;
-    for (let page = 0; url !== null && page < pagesSearched; page += 1) {
+    for (let page = 0; url !== null; page += 1) {
+      // A search that is not done says nothing: the run may stand on a later page.
+      if (page === pagesSearched) throw new ProviderError("internal", "The list of predictions is too long.");
       const answer: ProviderAnswer = await callProvider({
         method: "GET",
         url,
@@ -76,7 +78,10 @@ export const replicate: ProviderClient = {
       });
       if (answer.status !== 200) throw refusal(answer, false);
       const body = readRecord(answer.json);
-      const results = Array.isArray(body["results"]) ? body["results"].map(readRecord) : [];
+      // What is no list, such as a page of a proxy, does not say that the run is missing.
+      if (!Array.isArray(body["results"]))
+        throw new ProviderError("internal", "The list of predictions is none.");
+      const results = body["results"].map(readRecord);
       const found = results.find((prediction) => prediction["webhook"] === webhookUrl);
       if (found)
         return { endpoint: "", externalId: readText(found["id"]) ?? "", urls: {} } satisfies RunHandle;
@@ -85,7 +90,9 @@ export const replicate: ProviderClient = {
       );
       const next = readText(body["next"]);
       // The key goes only to the provider itself.
-      url = isPast || next === null || !next.startsWith(`${access.baseUrl}/`) ? null : next;
+      url = isPast || next === null ? null : next;
+      if (url !== null && !url.startsWith(`${access.baseUrl}/`))
+        throw new ProviderError("internal", "The list of predictions goes on at another address.");
     }
     return null;
   },

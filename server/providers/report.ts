@@ -4,10 +4,10 @@ import type { JobKind } from "../engines.ts";
 import type { Config } from "../platform/index.ts";
 import type { Attempt } from "./attempts.ts";
 import { readChains } from "./chain.ts";
-import { cooldownLeftMs, type KeyLimits, limitsOf, readLoads } from "./load.ts";
+import { cooldownLeftMs, type KeyLimits, type KeyLoad, limitsOf, loadsOf } from "./load.ts";
 import { modelsOf } from "./models.ts";
 import { type CloudModel, type ProviderName, providerNames } from "./port.ts";
-import { type Spend, spentOf } from "./spend.ts";
+import { isOfThisMonth, type Spend, spentOf, sumOf } from "./spend.ts";
 
 interface Reading {
   readonly db: Db;
@@ -62,10 +62,11 @@ export interface ProviderReport extends Spend {
 
 interface ProviderRow extends Record<string, unknown> {
   readonly provider: ProviderName;
-  readonly keyIds: readonly string[];
-  readonly dayUsd: number;
-  readonly monthUsd: number;
+  /** Null without a request this month. */
+  readonly spend: Spend | null;
   readonly isEnabled: boolean;
+  /** Of the keys that were used this month. */
+  readonly loads: readonly KeyLoad[];
 }
 
 /** All providers with their live state and spend; for admins. */
@@ -78,34 +79,32 @@ export async function readProviders(
     providerNames.map((name) => sql`${name}`),
     sql`, `,
   );
+  const usedKeys = sql`select distinct provider, key_id from ${providerAttempts} where ${isOfThisMonth}`;
   const rows = await db.execute<ProviderRow>(sql`
-    select p.provider, coalesce(array_agg(distinct ${providerAttempts.keyId}) filter (where ${providerAttempts.keyId} is not null), '{}') as "keyIds",
-      coalesce(sum(${spentOf(config)}) filter (where ${providerAttempts.createdAt} >= date_trunc('day', now() at time zone 'utc') at time zone 'utc'), 0)::float8 as "dayUsd",
-      coalesce(sum(${spentOf(config)}), 0)::float8 as "monthUsd",
-      coalesce((select is_enabled from ${providerSettings} s where s.provider = p.provider), true) as "isEnabled"
-    from unnest(array[${names}]::text[]) p(provider)
-    left join ${providerAttempts} on ${providerAttempts.provider} = p.provider
-      and ${providerAttempts.createdAt} >= date_trunc('month', now() at time zone 'utc') at time zone 'utc'
-    group by p.provider`);
-  return Promise.all(
-    rows.map(async ({ keyIds, ...row }) => {
-      const loads = [...(await readLoads(db, { provider: row.provider, keyIds }, config)).values()];
-      const sum = (of: (load: (typeof loads)[number]) => number) =>
-        loads.reduce((total, load) => total + of(load), 0);
-      const most = (of: (load: (typeof loads)[number]) => number) => Math.max(0, ...loads.map(of));
-      return {
-        ...row,
-        hasKey: held.has(row.provider),
-        limits: limitsOf(config, row.provider),
-        keys: Math.max(1, keyIds.length),
-        active: sum(({ active }) => active),
-        inLastMinute: sum(({ inLastMinute }) => inLastMinute),
-        cooldownLeftMs: most((load) => cooldownLeftMs(load, config.cloud.cooldownS)),
-        streak: most(({ streak }) => streak),
-        lastErrorClass: loads.find(({ streak }) => streak > 0)?.lastErrorClass ?? null,
-      };
-    }),
-  );
+    with month as (
+      select provider, ${sumOf(config, sql`true`)} as spend from ${providerAttempts} where ${isOfThisMonth} group by provider
+    ), loads as (${loadsOf(usedKeys, config)})
+    select p.provider, month.spend,
+      coalesce((select is_enabled from ${providerSettings} s where s.provider = p.provider), true) as "isEnabled",
+      (select coalesce(json_agg(l), '[]') from loads l where l.provider = p.provider) as loads
+    from unnest(array[${names}]::text[]) p(provider) left join month using (provider)`);
+  return rows.map(({ provider, spend, isEnabled, loads }) => {
+    const sum = (of: (load: KeyLoad) => number) => loads.reduce((total, load) => total + of(load), 0);
+    const most = (of: (load: KeyLoad) => number) => Math.max(0, ...loads.map(of));
+    return {
+      provider,
+      ...(spend ?? { dayUsd: 0, monthUsd: 0 }),
+      isEnabled,
+      hasKey: held.has(provider),
+      limits: limitsOf(config, provider),
+      keys: Math.max(1, loads.length),
+      active: sum(({ active }) => active),
+      inLastMinute: sum(({ inLastMinute }) => inLastMinute),
+      cooldownLeftMs: most((load) => cooldownLeftMs(load, config.cloud.cooldownS)),
+      streak: most(({ streak }) => streak),
+      lastErrorClass: loads.find(({ streak }) => streak > 0)?.lastErrorClass ?? null,
+    };
+  });
 }
 
 /** What one user spent at one provider on one day (UTC). */

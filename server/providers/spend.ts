@@ -22,6 +22,23 @@ export function spentOf({ cloud }: Pick<Config, "cloud">): SQL {
 
 const dayStart = sql`date_trunc('day', now() at time zone 'utc') at time zone 'utc'`;
 const monthStart = sql`date_trunc('month', now() at time zone 'utc') at time zone 'utc'`;
+/** SQL condition: the attempt is of this month. */
+export const isOfThisMonth = sql`${schema.providerAttempts.createdAt} >= ${monthStart}`;
+
+/** SQL query for all that was spent this month: requests to providers, and calls of the assistant's models. */
+function spendings(config: Pick<Config, "cloud">): SQL {
+  const { modelCalls, providerAttempts } = schema;
+  return sql`
+    select owner_id, created_at as at, ${spentOf(config)} as usd from ${providerAttempts} where ${isOfThisMonth}
+    union all
+    select owner_id, started_at, coalesce(cost_usd, expected_usd) from ${modelCalls} where started_at >= ${monthStart}`;
+}
+
+/** SQL expression: the `Spend` of the rows of `spendings` that match. */
+function sumOf(own: SQL): SQL {
+  return sql`json_build_object('dayUsd', coalesce(sum(usd) filter (where ${own} and at >= ${dayStart}), 0),
+    'monthUsd', coalesce(sum(usd) filter (where ${own}), 0))`;
+}
 
 /** The spend of one user, or of the studio (null). */
 export async function readSpend(
@@ -29,32 +46,39 @@ export async function readSpend(
   config: Pick<Config, "cloud">,
   ownerId: string | null,
 ): Promise<Spend> {
-  const { providerAttempts } = schema;
-  const spent = spentOf(config);
-  const own = ownerId === null ? sql`true` : sql`${providerAttempts.ownerId} = ${ownerId}`;
-  const [row] = await db.execute<{ dayUsd: number; monthUsd: number }>(sql`
-    select coalesce(sum(${spent}) filter (where ${providerAttempts.createdAt} >= ${dayStart}), 0)::float8 as "dayUsd",
-      coalesce(sum(${spent}), 0)::float8 as "monthUsd"
-    from ${providerAttempts} where ${own} and ${providerAttempts.createdAt} >= ${monthStart}`);
-  return row ?? { dayUsd: 0, monthUsd: 0 };
+  const own = ownerId === null ? sql`true` : sql`owner_id = ${ownerId}`;
+  const [row] = await db.execute<{ spend: Spend }>(
+    sql`select ${sumOf(own)} as spend from (${spendings(config)}) spendings`,
+  );
+  return row?.spend ?? { dayUsd: 0, monthUsd: 0 };
 }
+
+/** SQL query for the `Caps` that an admin gave a user; no row without any. */
+function ownCapsOf(userId: string): SQL {
+  const { spendingCaps } = schema;
+  return sql`select ${spendingCaps.dailyUsd} as "dailyUsd", ${spendingCaps.monthlyUsd} as "monthlyUsd"
+    from ${spendingCaps} where ${spendingCaps.userId} = ${userId}`;
+}
+
+const noCaps: Caps = { dailyUsd: null, monthlyUsd: null };
 
 /** The caps that an admin gave a user; null where the studio's count. */
 export async function readOwnCaps(db: Db | Tx, userId: string): Promise<Caps> {
-  const { spendingCaps } = schema;
-  const [row] = await db.execute<{ dailyUsd: number | null; monthlyUsd: number | null }>(sql`
-    select ${spendingCaps.dailyUsd} as "dailyUsd", ${spendingCaps.monthlyUsd} as "monthlyUsd"
-    from ${spendingCaps} where ${spendingCaps.userId} = ${userId}`);
-  return row ?? { dailyUsd: null, monthlyUsd: null };
+  const [row] = await db.execute<Caps & Record<string, unknown>>(ownCapsOf(userId));
+  return row ?? noCaps;
 }
 
 /** The caps of a user: the own ones where an admin set them, else those of the configuration. */
-export async function readCaps(db: Db | Tx, { cloud }: Pick<Config, "cloud">, userId: string): Promise<Caps> {
-  const own = await readOwnCaps(db, userId);
+function capsOf({ cloud }: Pick<Config, "cloud">, own: Caps): Caps {
   return {
     dailyUsd: own.dailyUsd ?? cloud.caps.userDailyUsd,
     monthlyUsd: own.monthlyUsd ?? cloud.caps.userMonthlyUsd,
   };
+}
+
+/** The caps that hold for a user. */
+export async function readCaps(db: Db | Tx, config: Pick<Config, "cloud">, userId: string): Promise<Caps> {
+  return capsOf(config, await readOwnCaps(db, userId));
 }
 
 /** Gives a user caps of their own; null takes the studio's. Throws `not_found`. */
@@ -77,29 +101,45 @@ export interface Purchase {
   readonly priceUsd: number | null;
 }
 
+/** What the caps of a user's purchase are checked against, of one moment. */
+export interface Budget {
+  /** The caps that an admin gave the user. */
+  readonly ownCaps: Caps | null;
+  readonly spend: { readonly own: Spend; readonly studio: Spend };
+}
+
+/** SQL columns of a `Budget`. */
+export function budgetColumns(config: Pick<Config, "cloud">, ownerId: string): SQL {
+  const own = sumOf(sql`owner_id = ${ownerId}`);
+  return sql`(select row_to_json(c) from (${ownCapsOf(ownerId)}) c) as "ownCaps",
+    (select json_build_object('own', ${own}, 'studio', ${sumOf(sql`true`)}) from (${spendings(config)}) spendings) as spend`;
+}
+
 /**
  * Refuses a purchase that would exceed a cap of the user or the studio. Throws `budget_exceeded` with the sentence that
- * names the cap. With `lockSpend` before it in the same transaction, no two callers exceed a cap together.
+ * names the cap.
  */
+export function checkBudget(config: Pick<Config, "cloud">, budget: Budget, priceUsd: number | null): void {
+  const { caps, assumedPriceUsd } = config.cloud;
+  const price = priceUsd ?? assumedPriceUsd;
+  const own = capsOf(config, budget.ownCaps ?? noCaps);
+  const studio = { dailyUsd: caps.studioDailyUsd, monthlyUsd: caps.studioMonthlyUsd };
+  const message =
+    refusalOf(own, budget.spend.own, { price, whose: "Your" }) ??
+    refusalOf(studio, budget.spend.studio, { price, whose: "The studio's" });
+  if (message !== null) throw new AppError("budget_exceeded", message);
+}
+
+/** `checkBudget` with the budget of this moment, for an answer before anything is bought. */
 export async function checkCaps(
   db: Db | Tx,
   config: Pick<Config, "cloud">,
   { ownerId, priceUsd }: Purchase,
 ): Promise<void> {
-  const { caps, assumedPriceUsd } = config.cloud;
-  const price = priceUsd ?? assumedPriceUsd;
-  const own = await readCaps(db, config, ownerId);
-  const studio = { dailyUsd: caps.studioDailyUsd, monthlyUsd: caps.studioMonthlyUsd };
-  const message =
-    refusalOf(own, await readSpend(db, config, ownerId), { price, whose: "Your" }) ??
-    refusalOf(studio, await readSpend(db, config, null), { price, whose: "The studio's" });
-  if (message !== null) throw new AppError("budget_exceeded", message);
-}
-
-/** Waits for all other purchases that are being checked, until the end of the transaction. */
-export async function lockSpend(tx: Tx): Promise<void> {
-  // A statement of its own: the sums that follow must see what the last holder committed.
-  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('spend'), 0)`);
+  const [budget] = await db.execute<Budget & Record<string, unknown>>(
+    sql`select ${budgetColumns(config, ownerId)}`,
+  );
+  if (budget) checkBudget(config, budget, priceUsd);
 }
 
 function refusalOf(
@@ -118,4 +158,10 @@ function refusalOf(
 
 function dollars(usd: number): string {
   return `$${usd.toFixed(usd < 1 && usd > 0 ? 3 : 2)}`;
+}
+
+/** Waits for all other purchases that are being stored, until the end of the transaction. */
+export async function lockSpend(tx: Tx): Promise<void> {
+  // A statement of its own: the sums that follow must see what the last holder committed.
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('spend'), 0)`);
 }

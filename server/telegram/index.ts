@@ -5,10 +5,11 @@
  *                                  │                  │                       │
  *                                  └──15 minutes──────┴──refuseLink           └── gone: blocked, deleted
  *
- *     pictures ──addPicture──▶ request ──(question, buttons)──▶ job ──showJob──▶ job message ──endMessage──▶ delivery
+ *     text, pictures ──addText, addPicture──▶ request ──(question, buttons; offerPrice: a price)──▶ job ──showJob──▶ job message ──endMessage──▶ delivery
  *
  * Terms. Bot: the account at Telegram that the token belongs to. Chat: a private one; groups are not answered. Link: the
- * pair of a user and a chat. Request: pictures of a chat that one job is to be made of. Job message: the message that is
+ * pair of a user and a chat. Request: pictures of a chat, or a text, that one job is to be made of. Offer: the price that is
+ * asked for before a request becomes a job that costs money. Job message: the message that is
  * edited with a job's progress. Poller: the one process of the installation that reads updates, by a lease.
  *
  * Rules. The token stands in every address of the Bot API, so no error of a call leaves this folder: `TelegramError` says
@@ -50,11 +51,15 @@ export {
 } from "./poller.ts";
 export {
   addPicture,
+  addText,
   endRequest,
   endRequestsOf,
   findDueRequests,
+  findOffer,
   findRequest,
   noteAsked,
+  offerMinutes,
+  offerPrice,
   type PictureRequest,
   swapPictures,
 } from "./requests.ts";

@@ -5,11 +5,14 @@ import type { Services } from "../services.ts";
 
 const { telegramRequests } = schema;
 
-/** Pictures of a chat that a job is to be made of; at most one job comes of it. */
+/** Pictures of a chat, or a text alone, that a job is to be made of; at most one job comes of it. */
 export type PictureRequest = Pick<
   typeof telegramRequests.$inferSelect,
   "id" | "userId" | "chatId" | "photos" | "caption"
 >;
+
+/** What the person is asked to pay for. */
+export type PriceOffer = NonNullable<(typeof telegramRequests.$inferSelect)["offer"]>;
 
 export interface SentPicture {
   readonly updateId: number;
@@ -27,6 +30,9 @@ const pairMinutes = 10;
 const albumMs = 1_200;
 
 type Row = typeof telegramRequests.$inferSelect;
+
+/** A price holds for the pictures that were there, in their order. */
+const noOffer = { offer: null, offerUntil: null };
 
 /**
  * Adds a picture: to its album, to the single picture before it when neither has a caption, else as a request of its own.
@@ -50,7 +56,7 @@ export async function addPicture({ db }: Pick<Services, "db">, sent: SentPicture
       const caption = open.caption ?? sent.caption;
       await tx
         .update(telegramRequests)
-        .set({ photos, caption, asksAt })
+        .set({ photos, caption, asksAt, ...noOffer })
         .where(eq(telegramRequests.id, open.id));
       return;
     }
@@ -70,7 +76,7 @@ async function findOpen(tx: Tx, sent: SentPicture): Promise<Row | null> {
   const fits =
     sent.groupId === null
       ? sql`group_id is null and caption is null and jsonb_array_length(photos) = 1
-          and id = (select max(id::text)::uuid from ${telegramRequests} where ${ofChat(sent)})
+          and id = (select max(id::text)::uuid from ${telegramRequests} where ${ofChat(sent)} and photos <> '[]')
           and created_at > clock_timestamp() - ${pairMinutes} * interval '1 minute'`
       : sql`group_id = ${sent.groupId}`;
   const [row] = await tx
@@ -118,7 +124,51 @@ export async function swapPictures(
   { db }: Pick<Services, "db">,
   { id, photos }: PictureRequest,
 ): Promise<void> {
-  await db.update(telegramRequests).set({ photos: photos.toReversed() }).where(eq(telegramRequests.id, id));
+  await db
+    .update(telegramRequests)
+    .set({ photos: photos.toReversed(), ...noOffer })
+    .where(eq(telegramRequests.id, id));
+}
+
+/** Stores a text that a job is to be made of, once its price was agreed to. */
+export async function addText(
+  { db }: Pick<Services, "db">,
+  { userId, chatId, text }: { readonly userId: string; readonly chatId: string; readonly text: string },
+): Promise<PictureRequest> {
+  const request = { id: newId(), userId, chatId, caption: text, photos: [] };
+  await db.insert(telegramRequests).values(request);
+  return request;
+}
+
+/** How long a price may be agreed to. */
+export const offerMinutes = 15;
+
+/** Stores what the person is asked to pay for; it takes the place of an earlier offer for the request. */
+export async function offerPrice(
+  { db }: Pick<Services, "db">,
+  { id }: Pick<PictureRequest, "id">,
+  offer: PriceOffer,
+): Promise<void> {
+  const offerUntil = sql`clock_timestamp() + ${offerMinutes} * interval '1 minute'`;
+  await db.update(telegramRequests).set({ offer, offerUntil }).where(eq(telegramRequests.id, id));
+}
+
+/** The offer for an open request; null without one, and when it has expired. */
+export async function findOffer(
+  { db }: Pick<Services, "db">,
+  { id }: Pick<PictureRequest, "id">,
+): Promise<PriceOffer | null> {
+  const [row] = await db
+    .select({ offer: telegramRequests.offer })
+    .from(telegramRequests)
+    .where(
+      and(
+        eq(telegramRequests.id, id),
+        isNull(telegramRequests.endedAt),
+        sql`${telegramRequests.offerUntil} > clock_timestamp()`,
+      ),
+    );
+  return row?.offer ?? null;
 }
 
 /** Ends a request: a job was made of it, or it is given up. */

@@ -4,13 +4,16 @@ import type { ProviderName } from "@atelier/server/providers";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import cloudConfig from "../config/cloud.config.ts";
 import { livePlaces } from "@atelier/server/scheduling";
-import { type Providers, startProviders } from "../providers/index.ts";
+import { type Line, openLine } from "../network/index.ts";
+import { type Providers, startProviders, startWebhookDoor } from "../providers/index.ts";
 import type { TestWorker, TestWorkerOptions } from "../worker/index.ts";
 import { openScene, type Scene } from "./scene.ts";
 
 /** A scene with simulated providers, for which the studio holds keys. */
 export interface CloudScene extends Scene {
   readonly providers: Providers;
+  /** To the provider that was named; null without one. */
+  readonly line: Line | null;
   /** A worker with the keys; resolves once the studio knows of its offer. */
   startCloudWorker(options?: TestWorkerOptions): Promise<TestWorker>;
   /** Submits a text to image with a prompt of its own, by which `chargedFor` finds it. */
@@ -22,24 +25,34 @@ export interface CloudScene extends Scene {
 export interface CloudSceneOptions {
   readonly keys: readonly ProviderName[];
   readonly backend?: "postgres" | "redis";
-  readonly cloud?: object;
   readonly env?: Readonly<Record<string, string>>;
+  /** The providers reach the studio with their webhooks. */
+  readonly webhooks?: boolean;
+  /** This provider is reached over a line, as are its results. */
+  readonly behindLine?: ProviderName;
 }
 
 type OnFinished = Parameters<typeof openScene>[0];
 
 export async function openCloudScene(
   onFinished: OnFinished,
-  { keys, backend = "postgres", cloud = {}, env = {} }: CloudSceneOptions,
+  options: CloudSceneOptions,
 ): Promise<CloudScene> {
+  const { keys, backend = "postgres", env = {}, webhooks = false, behindLine } = options;
   const providers = await startProviders(keys);
   onFinished(() => providers.close());
-  const config = { cloud: { ...cloudConfig.cloud, ...cloud } };
-  const scene = await openScene(onFinished, { backend, config, env: { ...providers.env, ...env } });
+  const door = webhooks ? await startWebhookDoor() : null;
+  const over = behindLine ? await putBehindLine(providers, behindLine) : null;
+  onFinished(async () => over?.line.close());
+  const own = { ...providers.env, ...over?.env, ...(door ? { APP_URL: door.url } : {}), ...env };
+  const scene = await openScene(onFinished, { backend, config: cloudConfig, env: own });
   const { services, owner } = scene;
+  door?.open(services);
+  onFinished(async () => door?.close());
   return {
     ...scene,
     providers,
+    line: over?.line ?? null,
     async startCloudWorker(options = {}) {
       const worker = await scene.startWorker({ config: "cloud", ...options });
       await waitUntil(
@@ -57,6 +70,15 @@ export async function openCloudScene(
         .flatMap((simulator) => simulator.charged())
         .filter(({ input }) => JSON.stringify(input).includes(prompt)).length,
   };
+}
+
+/** The environment names the line instead of the provider. */
+async function putBehindLine({ env, simulators }: Providers, name: ProviderName) {
+  const { origin } = simulators[name];
+  const line = await openLine(origin);
+  simulators[name].pictureOrigin = line.urlOf(origin);
+  const ofProvider = Object.entries(env).filter(([, value]) => value.startsWith(origin));
+  return { line, env: Object.fromEntries(ofProvider.map(([key, value]) => [key, line.urlOf(value)])) };
 }
 
 /** The requests for a job: provider, state and error class, oldest first. */

@@ -81,13 +81,19 @@ test.concurrent(
   "E3 E5 all providers busy: the jobs wait at the end of the line and none is lost or charged twice",
   timeout,
   async ({ onTestFinished }) => {
-    const scene = await openCloudScene(onTestFinished, {
-      keys: ["replicate"],
-      cloud: { providers: { replicate: { maxConcurrent: 1, rpm: 600 } } },
-    });
-    await scene.startCloudWorker();
+    const scene = await openCloudScene(onTestFinished, { keys: ["replicate"] });
+    const { replicate } = scene.providers.simulators;
+    replicate.end = "never";
+    await scene.startCloudWorker({ config: "narrowCloud" });
     const prompts = ["one", "two", "three"].map((name) => `picture ${name}`);
     const ids = await Promise.all(prompts.map((prompt) => scene.generate(prompt, { model: "nano-banana" })));
+    const stories = () => Promise.all(ids.map((id) => readStory(scene.services, id)));
+    const busy = async () =>
+      (await stories()).filter((story) => story.some(({ type }) => type === "providers_busy"));
+    await eventually(async () => (await busy()).length, 2);
+    expect(replicate.runs.size).toBe(1);
+    replicate.end = "succeeded";
+    for (const run of replicate.runs.values()) replicate.finish(run, "succeeded");
     for (const id of ids) await until(scene.services, id, "completed");
     expect(prompts.map((prompt) => scene.chargedFor(prompt))).toEqual([1, 1, 1]);
   },

@@ -17,6 +17,7 @@ export type WebhookFault =
 interface ReceivedWebhook {
   readonly path: string;
   readonly id: string;
+  readonly at: Date;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
 }
@@ -25,6 +26,8 @@ export interface WebhookReceiver {
   readonly url: string;
   /** Every request whose body has arrived, in this order. */
   readonly received: readonly ReceivedWebhook[];
+  /** How long it takes to answer. */
+  delayMs: number;
   /** Number of requests that carried the id. */
   countOf(id: string): number;
   /** The next requests to the path meet these faults, one each; with `isForever` the last one stays. */
@@ -77,17 +80,20 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
       (body) => {
         const path = request.url ?? "";
         const id = String(request.headers["webhook-id"] ?? "");
-        received.push({ path, id, headers: request.headers, body: body.toString() });
-        answer(request, response, takeFault(path));
+        received.push({ path, id, at: new Date(), headers: request.headers, body: body.toString() });
+        const fault = takeFault(path);
+        if (receiver.delayMs === 0) answer(request, response, fault);
+        else setTimeout(() => answer(request, response, fault), receiver.delayMs);
       },
       () => undefined,
     );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}`,
     received,
+    delayMs: 0,
     countOf: (id) => received.filter((one) => one.id === id).length,
     inject(path, list, { isForever = false } = {}) {
       faults.set(path, { list: [...list], isForever });
@@ -103,4 +109,5 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
         server.closeAllConnections();
       }),
   };
+  return receiver;
 }

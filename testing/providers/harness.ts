@@ -1,14 +1,28 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import sharp from "sharp";
 import type { ProviderName } from "@atelier/server/providers";
 
 /**
- * What goes wrong: `refuse` answers 503, `rate` 429, `hang` nothing, `garbage` a page of a proxy, `drop` accepts and then
- * cuts the connection before the answer; `auth`, `credit` and `busy` are refusals in the provider's own words.
+ * What goes wrong: `refuse` answers 503, `rate` 429, `hang` nothing, `garbage` a page of a proxy; `drop` accepts and then
+ * cuts the connection before the answer, `mute` accepts and never answers; `auth`, `credit` and `busy` are refusals in the
+ * provider's own words.
  */
-export type ProviderFault = "refuse" | "rate" | "hang" | "garbage" | "drop" | "auth" | "credit" | "busy";
+export type ProviderFault =
+  | "refuse"
+  | "rate"
+  | "hang"
+  | "garbage"
+  | "drop"
+  | "mute"
+  | "auth"
+  | "credit"
+  | "busy";
+
+/** Of the address of a result: as above; `half` sends half of the picture and then nothing more. */
+export type PictureFault = "refuse" | "hang" | "garbage" | "half";
 
 /** How runs end. */
 type RunEnd = "succeeded" | "failed" | "moderated" | "never";
@@ -63,15 +77,22 @@ export interface Simulator {
   fault: ProviderFault | null;
   /** Of other requests. */
   getFault: ProviderFault | null;
+  pictureFault: PictureFault | null;
+  /** How often a result was asked for. */
+  fetches: number;
   end: RunEnd;
   /** How long a run takes. */
   runMs: number;
+  /** How long a submit takes to arrive, its answer to come back, and a result to be sent. */
+  delayMs: number;
   /** How often each end is reported; 0: never. */
   webhooks: number;
   /** Names the run that a submit started, or finds it again under its idempotency key. */
   start(run: Pick<SimRun, "endpoint" | "input" | "webhookUrl"> & { idempotencyKey?: string | null }): SimRun;
   /** Ends a run now, and reports it. */
   finish(run: SimRun, state: SimRun["state"]): void;
+  /** Where its results are fetched; its own address by default. */
+  pictureOrigin: string;
   pictureUrl(run: SimRun): string;
   picture(): Promise<Buffer>;
   report(run: SimRun): Promise<number>;
@@ -100,8 +121,11 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     submits: [],
     fault: null,
     getFault: null,
+    pictureFault: null,
+    fetches: 0,
     end: "succeeded",
     runMs: 20,
+    delayMs: 0,
     webhooks: 1,
     start({ idempotencyKey = null, ...run }) {
       const known = [...simulator.runs.values()].find(
@@ -130,7 +154,8 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       run.state = state;
       for (let count = 0; count < simulator.webhooks; count += 1) void simulator.report(run).catch(() => 0);
     },
-    pictureUrl: (run) => `${origin}/sim-pictures/${run.id}.png`,
+    pictureOrigin: origin,
+    pictureUrl: (run) => `${simulator.pictureOrigin}/sim-pictures/${run.id}.png`,
     picture: () => made,
     async report(run) {
       const sent = vendor.webhook?.(simulator, run);
@@ -157,8 +182,9 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     const url = new URL(request.url ?? "/", origin);
     const raw = await readBody(request);
     if (url.pathname.startsWith("/sim-pictures/")) {
-      response.writeHead(200, { "content-type": "image/png" }).end(await made);
-      return;
+      simulator.fetches += 1;
+      await sleep(simulator.delayMs);
+      return sendPicture(response, await made, simulator.pictureFault);
     }
     const read: SimRequest = {
       method: request.method ?? "GET",
@@ -168,12 +194,18 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       json: parse(raw),
     };
     const isSubmit = vendor.isSubmit(read);
-    if (isSubmit) simulator.submits.push(read);
+    if (isSubmit) {
+      await sleep(simulator.delayMs);
+      // A caller that died has sent a whole request all the same.
+      simulator.submits.push(read);
+    }
     const fault = isSubmit ? simulator.fault : simulator.getFault;
     const refusal = fault === null ? null : refusalFor(fault);
     if (fault === "hang") return;
-    if (refusal) return send(response, refusal);
+    if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
     const result = await vendor.handle(simulator, read);
+    if (isSubmit) await sleep(simulator.delayMs);
+    if (fault === "mute") return;
     if (fault === "drop") response.destroy();
     else send(response, result);
   }
@@ -191,6 +223,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
         return vendor.refusal(fault);
       case "hang":
       case "drop":
+      case "mute":
         return null;
     }
   }
@@ -202,6 +235,21 @@ function send(response: ServerResponse, { status, json, headers = {} }: SimAnswe
   if (json === undefined) response.writeHead(status, headers).end("<html><body>Welcome</body></html>");
   else
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+/** Some servers repeat the key that they refuse. */
+function withKey(refusal: SimAnswer, { headers }: SimRequest): SimAnswer {
+  const { authorization, "x-goog-api-key": key } = headers;
+  return { ...refusal, json: { refused: authorization ?? key, ...Object(refusal.json) } };
+}
+
+function sendPicture(response: ServerResponse, bytes: Buffer, fault: PictureFault | null): void {
+  if (fault === "hang") return;
+  if (fault === "refuse") return void response.writeHead(503).end();
+  if (fault === "garbage") return void response.writeHead(200).end("<html><body>Welcome</body></html>");
+  response.writeHead(200, { "content-type": "image/png", "content-length": bytes.length });
+  if (fault === "half") response.write(bytes.subarray(0, bytes.length / 2));
+  else response.end(bytes);
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {

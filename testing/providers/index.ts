@@ -3,8 +3,9 @@ import { google, openai } from "./direct.ts";
 import { type Simulator, startSimulator, type Vendor } from "./harness.ts";
 import { fal, fashn, higgsfield, kie, kieSecret, replicate, replicateSecret } from "./queues.ts";
 
-export type { ProviderFault, SimRun, Simulator } from "./harness.ts";
+export type { PictureFault, ProviderFault, SimRun, Simulator } from "./harness.ts";
 export { falKeys } from "./queues.ts";
+export { startWebhookDoor } from "./webhooks.ts";
 export { failureOf, json, onlyRequest, type Scripted, startScripted } from "./scripted.ts";
 
 const vendors: Readonly<Record<ProviderName, Vendor>> = {

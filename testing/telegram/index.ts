@@ -4,6 +4,7 @@ export { until } from "./rules.ts";
 export {
   codeOf,
   countConsents,
+  expireOffers,
   forgetHandled,
   jobsOf,
   linkOwner,

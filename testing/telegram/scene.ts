@@ -70,6 +70,15 @@ export async function forgetHandled({ db }: Services): Promise<void> {
   await db.update(schema.telegramBots).set({ nextOffset: null });
 }
 
+/** Leaves the price that a chat is asked about as if it had been asked too long ago. */
+export async function expireOffers({ db }: Services, { chatId }: Person): Promise<void> {
+  const { telegramRequests } = schema;
+  await db
+    .update(telegramRequests)
+    .set({ offerUntil: sql`clock_timestamp()` })
+    .where(eq(telegramRequests.chatId, String(chatId)));
+}
+
 /** The process that reads the bot's updates; null when none does. */
 export async function readHolder({ db }: Services): Promise<string | null> {
   const { telegramBots } = schema;

@@ -24,11 +24,16 @@ async function main(): Promise<void> {
   const ofServers = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
   const mortal = orders.dieOn === null ? ofServers : ofServers.map((each) => dieOn(orders.dieOn ?? "", each));
   const all = [createSimulatedEngine(orders.script, say), ...mortal];
-  const { services, engines } = pauseAt(orders.pauseAt, { services: opened, engines: all, say });
+  const { services, engines, ...providers } = pauseAt(orders.pauseAt, {
+    services: opened,
+    engines: all,
+    clientOf,
+    say,
+  });
   const reason = await work(services, {
     engines,
     pool,
-    providers: { keys: readKeys(env), clientOf },
+    providers: { keys: readKeys(env), clientOf: providers.clientOf },
     workflows,
     problems: refused,
   });

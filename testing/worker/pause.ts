@@ -1,5 +1,6 @@
-import type { SQL } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
+import type { ProviderClient, ProviderName } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import type { Engine, EngineContext } from "@atelier/worker/engines";
 import type { PausePoint, Say } from "./simulated-engine.ts";
@@ -10,6 +11,7 @@ type Pause = <T>(work: () => Promise<T>) => Promise<T>;
 interface Paused {
   readonly services: Services;
   readonly engines: readonly Engine[];
+  readonly clientOf: (name: ProviderName) => ProviderClient;
 }
 
 function createPause(point: PausePoint, say: Say): Pause {
@@ -26,31 +28,43 @@ function forEver(): Promise<never> {
   return new Promise<never>(() => undefined);
 }
 
-/** Services and engines of a worker of which one job stops at each of the points, in the order in which they get there. */
-export function pauseAt(
-  points: readonly PausePoint[],
-  { services, engines, say }: Paused & { say: Say },
-): Paused {
-  const start: Paused = { services, engines };
-  return points.reduce((paused, point) => pauseOnce(point, paused, createPause(point, say)), start);
+/** The parts of a worker of which one job stops at each of the points, in the order in which they get there. */
+export function pauseAt(points: readonly PausePoint[], { say, ...start }: Paused & { say: Say }): Paused {
+  return points.reduce<Paused>(
+    (paused, point) => ({ ...paused, ...pauseOnce(point, paused, createPause(point, say)) }),
+    start,
+  );
 }
 
-function pauseOnce(point: PausePoint, { services, engines }: Paused, pause: Pause): Paused {
+/** The parts that are changed. */
+function pauseOnce(
+  point: PausePoint,
+  { services, engines, clientOf }: Paused,
+  pause: Pause,
+): Partial<Paused> {
   switch (point) {
     case "fetched":
-      return { engines, services: pauseBeforeClaim(services, pause) };
+      return { services: pauseBeforeClaim(services, pause) };
     case "claimed":
-      return { engines, services: { ...services, disk: pauseOn(services.disk, "open", pause) } };
+      return { services: { ...services, disk: pauseOn(services.disk, "open", pause) } };
     case "running":
-      return { services, engines: engines.map((engine) => pauseRun(engine, pause)) };
+      return { engines: engines.map((engine) => pauseRun(engine, pause)) };
     case "uploaded":
-      return { services, engines: engines.map((engine) => pauseSubmitting(engine, before(pause))) };
+      return { engines: engines.map((engine) => pauseSubmitting(engine, before(pause))) };
     case "noted":
-      return { services, engines: engines.map((engine) => pauseSubmitting(engine, after(pause))) };
+      return { engines: engines.map((engine) => pauseSubmitting(engine, after(pause))) };
+    case "reserved":
+      return { clientOf: (name) => pauseSubmit(clientOf(name), before(pause)) };
+    case "answered":
+      return { clientOf: (name) => pauseSubmit(clientOf(name), after(pause)) };
+    case "asked":
+      return { clientOf: (name) => pauseGet(clientOf(name), pause) };
     case "made":
-      return { engines, services: { ...services, disk: pauseOn(services.disk, "put", pause) } };
+      return { services: { ...services, disk: pauseOn(services.disk, "put", pause) } };
     case "stored":
-      return { engines, services: pauseAfterPut(services, pause) };
+      return { services: pauseAfterPut(services, () => pause(forEver)) };
+    case "completed":
+      return { services: pauseAfterPut(services, endAfterCompletion(services, pause)) };
   }
 }
 
@@ -85,31 +99,45 @@ function pauseRun(engine: Engine, pause: Pause): Engine {
   return { ...engine, run: (task, context) => pause(() => engine.run(task, context)) };
 }
 
+/** Adds a pause before or after a call. */
+type Wrap = <Input extends unknown[], T>(
+  call: (...input: Input) => Promise<T>,
+) => (...input: Input) => Promise<T>;
+
+function before(pause: Pause): Wrap {
+  return (call) =>
+    (...input) =>
+      pause(() => call(...input));
+}
+
+function after(pause: Pause): Wrap {
+  return (call) =>
+    async (...input) => {
+      const result = await call(...input);
+      await pause(() => Promise.resolve());
+      return result;
+    };
+}
+
 type Submitting = EngineContext["onSubmitting"];
 
-function pauseSubmitting(engine: Engine, wrap: (submitting: Submitting) => Submitting): Engine {
+function pauseSubmitting(engine: Engine, wrap: Wrap): Engine {
   return {
     ...engine,
     run: (task, context) => {
-      const onSubmitting = wrap((submission) => context.onSubmitting(submission));
+      const onSubmitting: Submitting = wrap((submission) => context.onSubmitting(submission));
       return engine.run(task, { ...context, onSubmitting });
     },
   };
 }
 
-function before(pause: Pause) {
-  return (submitting: Submitting): Submitting => {
-    return (submission) => pause(() => submitting(submission));
-  };
+function pauseSubmit(client: ProviderClient, wrap: Wrap): ProviderClient {
+  const submit: ProviderClient["submit"] = wrap((...input) => client.submit(...input));
+  return { ...client, submit };
 }
 
-function after(pause: Pause) {
-  return (submitting: Submitting): Submitting => {
-    return async (submission) => {
-      await submitting(submission);
-      await pause(() => Promise.resolve());
-    };
-  };
+function pauseGet(client: ProviderClient, pause: Pause): ProviderClient {
+  return { ...client, get: (...input) => pause(() => client.get(...input)) };
 }
 
 type Disk = Services["disk"];
@@ -133,11 +161,29 @@ function bound<T extends object>(object: T, name: string | symbol): unknown {
   return typeof value === "function" ? value.bind(object) : value;
 }
 
+/** What becomes of a statement or transaction of a process whose result is stored. */
+type Then = (run: () => Promise<unknown>) => Promise<unknown>;
+
+/** One after the other, until one has completed a job; none gets through after it, so that this process tells nobody. */
+function endAfterCompletion({ db }: Services, pause: Pause): Then {
+  let last: Promise<unknown> = Promise.resolve();
+  const runAndLook = async (run: () => Promise<unknown>) => {
+    const result = await run();
+    const completed = await db.execute(sql`select 1 from jobs where status = 'completed'`);
+    return completed.length > 0 ? pause(forEver) : result;
+  };
+  return (run) => {
+    const ended = last.then(() => runAndLook(run));
+    last = ended.catch(() => undefined);
+    return ended;
+  };
+}
+
 /**
  * The statement that completes a job is the first one after its objects were put; so that it cannot slip by, no
  * statement of that kind and no transaction of the process gets through any more.
  */
-function pauseAfterPut(services: Services, pause: Pause): Services {
+function pauseAfterPut(services: Services, then: Then): Services {
   let puts = 0;
   const filesPerOutput = 3;
   const disk = new Proxy(services.disk, {
@@ -150,10 +196,11 @@ function pauseAfterPut(services: Services, pause: Pause): Services {
     },
   });
   const db = new Proxy(services.db, {
-    get: (object, name) =>
-      (name === "transaction" || name === "execute") && puts >= filesPerOutput
-        ? () => pause(forEver)
-        : bound(object, name),
+    get: (object, name) => {
+      const value = bound(object, name);
+      if ((name !== "transaction" && name !== "execute") || typeof value !== "function") return value;
+      return (...args: unknown[]) => (puts < filesPerOutput ? value(...args) : then(() => value(...args)));
+    },
   });
   return { ...services, disk, db };
 }

@@ -42,9 +42,22 @@ export interface EngineScript {
 
 /**
  * Where a job of a worker stops for ever, after the worker said so, to be killed there. On a server: `uploaded` is before
- * the submission is stored, `noted` between that and the post; `made` is when the result is here but not stored.
+ * the submission is stored, `noted` between that and the post; `made` is when the result is here but not stored. At a
+ * provider: `reserved` is before the call, `answered` after it, `asked` before the first question about the run.
+ * `completed` is after the commit that ends the job, before anybody is told.
  */
-export type PausePoint = "fetched" | "claimed" | "running" | "uploaded" | "noted" | "made" | "stored";
+export type PausePoint =
+  | "fetched"
+  | "claimed"
+  | "running"
+  | "uploaded"
+  | "noted"
+  | "reserved"
+  | "answered"
+  | "asked"
+  | "made"
+  | "stored"
+  | "completed";
 
 /** How `main.ts` is told what to do, as JSON in this variable. */
 export interface WorkerOrders {

@@ -30,6 +30,10 @@ const configs = {
   shortRest: path.join(import.meta.dirname, "../config/short-rest.config.ts"),
   /** The product's own, with short times of providers. */
   cloud: path.join(import.meta.dirname, "../config/cloud.config.ts"),
+  /** The same, but Replicate runs one picture at a time. */
+  narrowCloud: path.join(import.meta.dirname, "../config/narrow-cloud.config.ts"),
+  /** The same without limits and caps, and the lock of a delivery is taken over after four seconds. */
+  wideCloud: path.join(import.meta.dirname, "../config/wide-cloud.config.ts"),
   /** The product's own, with a queue of graphics cards. */
   servers: path.join(import.meta.dirname, "../config/servers.config.ts"),
   /** The same with short runs and with lists of servers that are read often. */

@@ -24,6 +24,7 @@ import {
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../loop.ts";
+import type { Incarnation } from "../presence.ts";
 import { finish } from "./results.ts";
 import { readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 import type { Providers } from "./submit.ts";
@@ -38,13 +39,19 @@ const followLimitMs = 150_000;
  * Follows the runs that providers have: asks about those that are due, and finishes, fails or cancels their jobs. Any
  * worker with the key does; a webhook only makes an attempt due at once.
  */
-export function startFollowing(services: Services, providers: Providers): Loop {
+export function startFollowing(
+  services: Services,
+  providers: Providers,
+  incarnation: Pick<Incarnation, "current">,
+): Loop {
   const { keys } = providers;
   const keyIds = keys.map(({ keyId }) => keyId);
   const followed = new Set<Promise<void>>();
   const loop = startLoop(services.log, "providers", async () => {
     const limit = maxFollowed - followed.size;
-    const due = limit > 0 ? await takeDueAttempts(services, { keyIds, limit }) : [];
+    const nodeId = incarnation.current()?.id;
+    if (limit === 0 || nodeId === undefined) return lookMs;
+    const due = await takeDueAttempts(services, { nodeId, keyIds, limit });
     for (const attempt of due) {
       const following = follow(services, providers, attempt);
       followed.add(following);
@@ -138,8 +145,11 @@ function isOpen(run: RunState): run is Open {
   return run.state === "queued" || run.state === "running";
 }
 
-/** What keeps the provider from answering now; any other refusal means that it does not know the run any more. */
-const passing: readonly string[] = ["transient", "timeout", "rate", "capacity", "auth", "credit"];
+/**
+ * What keeps the provider from answering now, such as an answer that cannot be read (`internal`). Any other refusal means
+ * that it does not know the run any more.
+ */
+const passing: readonly string[] = ["transient", "timeout", "rate", "capacity", "auth", "credit", "internal"];
 
 function unanswered(error: unknown): RunState | null {
   if (!(error instanceof ProviderError)) throw error;
@@ -201,32 +211,44 @@ async function giveUp(services: Services, { attempt, key, client, signal }: Foll
 const listedAfterMs = 10_000;
 const reconcilePauseMs = 4_000;
 
-/**
- * Finds out what became of a call without an answer: by repeating it where the provider knows its key, or in the
- * provider's list. Otherwise only a webhook can tell, until the deadline.
- */
+/** Finds out what became of a call without an answer, until the deadline. */
 async function reconcile(services: Services, followed: Followed, job: Job | null): Promise<void> {
-  const { attempt, key, client, signal } = followed;
-  const webhookUrl = webhookUrlOf(services.env, key.access, attempt);
+  const { attempt } = followed;
   const { runLimitS } = services.config.cloud;
-  const accept = (handle: RunHandle) =>
-    acceptAttempt(services.db, attempt.id, { handle, pollAfterS: 0, runLimitS });
-  if (client.isIdempotent(key.access) && job) {
-    const handle = await repeat(services, followed, { job, webhookUrl });
-    if (handle) return void (await accept(handle));
-  } else if (client.find && webhookUrl !== null) {
-    const found = await client.find(key.access, { webhookUrl, submittedAt: attempt.createdAt }, signal);
-    if (found) return void (await accept(found));
-    if (attempt.ageMs > listedAfterMs && attempt.polls > 0) {
-      const error = new ProviderError("transient", "The provider never got the request.");
-      return void (await walkOn(services, attempt, error));
-    }
-  }
-  if (attempt.isOverdue) {
+  const found = await search(services, followed, job).catch((error: unknown) => {
+    services.log.warn({ err: error }, "a lost call could not be looked for, trying again");
+    return null;
+  });
+  if (found === "unsent") {
+    await walkOn(services, attempt, new ProviderError("unsent", "The provider never got the request."));
+  } else if (found) {
+    await acceptAttempt(services.db, attempt.id, { handle: found, pollAfterS: 0, runLimitS });
+  } else if (attempt.isOverdue) {
     const error = new ProviderError("lost", "The answer to the request was lost.");
-    return void (await failFromProvider(services, { attempt, error, costUsd: null }));
+    await failFromProvider(services, { attempt, error, costUsd: null });
+  } else {
+    await postponeAttempt(services, attempt, reconcilePauseMs);
   }
-  await postponeAttempt(services, attempt, reconcilePauseMs);
+}
+
+/**
+ * The run of a lost call: as its webhook named it, by repeating the call where the provider knows its key, or from the
+ * provider's list. `unsent`: the provider never got the call. Null: nothing is known, only a webhook can tell.
+ */
+async function search(
+  services: Services,
+  followed: Followed,
+  job: Job | null,
+): Promise<RunHandle | "unsent" | null> {
+  const { attempt, key, client, signal } = followed;
+  // The webhook came during the call.
+  if (attempt.externalId !== null) return handleOf(attempt);
+  const webhookUrl = webhookUrlOf(services.env, key.access, attempt);
+  if (client.isIdempotent(key.access)) return job ? repeat(services, followed, { job, webhookUrl }) : null;
+  if (!client.find || webhookUrl === null) return null;
+  const found = await client.find(key.access, { webhookUrl, submittedAt: attempt.createdAt }, signal);
+  if (found) return found;
+  return attempt.ageMs > listedAfterMs && attempt.polls > 0 ? "unsent" : null;
 }
 
 /** The same submission again, under the same key; null when it was refused or lost once more. */

@@ -12,6 +12,7 @@ import {
   noteLostReply,
   noteRefusal,
   waitForProvider,
+  walkOn,
 } from "@atelier/server/jobs";
 import {
   findModel,
@@ -40,6 +41,8 @@ export interface CloudRunInput extends Providers {
   readonly job: Job;
   readonly lease: Lease;
   readonly signal: AbortSignal;
+  /** Each provider that is left for the job is busy or cools down. */
+  readonly onBusy: (model: string, waitMs: number) => void;
 }
 
 /**
@@ -90,6 +93,7 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
       case "fenced":
         return "fenced";
       case "wait":
+        input.onBusy(model.id, hop.waitMs);
         return (await waitForProvider(services, lease, hop)) ? waitsFor(services, hop.waitMs) : "fenced";
       case "exhausted":
         return (await fail(services, lease, chainError(hop.failed))) ? "failed" : "fenced";
@@ -155,8 +159,11 @@ async function callOnce(
   const { handle, run } = submitted;
   if (run.state === "failed") return refused(services, { lease, attempt }, run.error);
   if (run.state !== "succeeded" || client.isAsynchronous) {
-    await persist(limit, () => handOver(services, { lease, attempt }, handle));
-    return "accepted";
+    if (await persist(limit, () => handOver(services, { lease, attempt }, handle))) return "accepted";
+    // The worker seemed dead for long: the job may be with another provider by now.
+    const answer = await client.cancel(key.access, handle, limit).catch(() => "unsupported");
+    services.log.error({ provider: attempt.provider, answer }, "a run that nobody waits for was cancelled");
+    return "fenced";
   }
   const { outputs, costUsd } = run;
   const { files } = inputs;
@@ -217,7 +224,10 @@ async function refused(
     await noteLostReply(services, refusedCall, error);
     return "lost_reply";
   }
-  if (!(await noteRefusal(services, refusedCall, error))) return "fenced";
+  if (!(await noteRefusal(services, refusedCall, error))) {
+    await walkOn(services, attempt, error);
+    return "fenced";
+  }
   if (error.class !== "moderation") return "next";
   const refusal = new AppError("engine_blocked", `${attempt.provider} refused the content of this picture.`);
   return (await fail(services, lease, refusal)) ? "failed" : "fenced";

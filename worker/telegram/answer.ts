@@ -1,4 +1,4 @@
-import { cancel, list, readCapabilities, readWaiting, submit } from "@atelier/server/jobs";
+import { cancel, list, readCapabilities, readWaiting } from "@atelier/server/jobs";
 import { toAppError } from "@atelier/server/platform";
 import {
   addPicture,
@@ -10,12 +10,12 @@ import {
   type LinkedUser,
   openCode,
   refuseLink,
-  showJob,
   unlinkChat,
 } from "@atelier/server/telegram";
 import type { Bot } from "./bot.ts";
 import { answerRequestPress } from "./pictures.ts";
 import { describeJob } from "./progress.ts";
+import { start, type Task } from "./start.ts";
 
 type Answered = Exclude<BotUpdate, { readonly type: "foreign" }>;
 type TextUpdate = Extract<BotUpdate, { readonly type: "text" }>;
@@ -52,7 +52,7 @@ export async function answer(bot: Bot, update: Answered): Promise<void> {
     return;
   }
   if (update.type === "press" && /^(?:yes|no):/.test(update.data)) return answerLinkPress(bot, update);
-  if (update.type === "text" && isCommand(update, "start")) return start(bot, update);
+  if (update.type === "text" && isCommand(update, "start")) return answerStart(bot, update);
   const user = await findLinkedUser(services, update.chatId);
   if (!user) {
     if (update.type === "press") return bot.settle(update, texts.unlinked);
@@ -82,7 +82,7 @@ function isCommand({ text }: TextUpdate, name: string): boolean {
   return commandPattern.exec(text)?.[1] === name;
 }
 
-async function start(bot: Bot, { chatId, text }: TextUpdate): Promise<void> {
+async function answerStart(bot: Bot, { chatId, text }: TextUpdate): Promise<void> {
   const code = commandPattern.exec(text)?.[2]?.trim() ?? "";
   if (code === "") {
     const user = await findLinkedUser(bot.services, chatId);
@@ -164,21 +164,10 @@ async function submitText(bot: Bot, user: LinkedUser, { id, chatId, text }: Text
   const capability = items.find(({ kind }) => kind === "text_to_image");
   if (!capability?.available)
     return bot.say(chatId, `${capability?.reason ?? "Text to image is not available."}\n\n${texts.help}`);
-  try {
-    const request = { kind: "text_to_image", params: { prompt: text } };
-    const idempotencyKey = `telegram ${telegram.botId} ${id}`;
-    const job = await submit(services, request, { submitter: user, idempotencyKey });
-    await showJob(services, { jobId: job.id, chatId });
-  } catch (error) {
-    await sayRefusal(bot, chatId, error);
-  }
-}
-
-/** Says the product's own sentence for a refusal; throws what is none, so that the update is tried again. */
-async function sayRefusal(bot: Bot, chatId: string, error: unknown): Promise<void> {
-  const { code, message } = toAppError(error);
-  if (code === "internal" || code === "database_unavailable") throw error;
-  await bot.say(chatId, message);
+  const task: Task = { kind: "text_to_image", params: { prompt: text } };
+  const key = `telegram ${telegram.botId} ${id}`;
+  const started = await start(bot, user, { chatId, request: null, task, key });
+  if (started.kind !== "started") await bot.say(chatId, started.text, started.buttons);
 }
 
 async function answerPress(bot: Bot, user: LinkedUser, press: Press): Promise<void> {

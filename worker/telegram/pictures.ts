@@ -1,34 +1,25 @@
 import type { JobKind } from "@atelier/server/engines";
 import { titleOfKind } from "@atelier/server/deliveries";
-import { ingest } from "@atelier/server/images";
-import { readCapabilities, submit } from "@atelier/server/jobs";
-import { toAppError } from "@atelier/server/platform";
+import { readCapabilities } from "@atelier/server/jobs";
 import {
   type BotUpdate,
   endRequest,
   findDueRequests,
   findLinkedUser,
+  findOffer,
   findRequest,
   type LinkedUser,
   noteAsked,
   type PictureRequest,
-  showJob,
   swapPictures,
-  TelegramError,
 } from "@atelier/server/telegram";
 import type { Bot, Buttons } from "./bot.ts";
+import { priceButtons, start, type Started, type Task, type Wish } from "./start.ts";
 
 type Press = Extract<BotUpdate, { readonly type: "press" }>;
 
 /** What can be done with one picture and nothing else. */
 const choices = ["remove_background", "upscale", "restore_faces"] as const satisfies readonly JobKind[];
-type Choice = (typeof choices)[number];
-
-/** What a job is to be made of pictures: kind and params. */
-type Task =
-  | { readonly kind: Choice; readonly params: Record<string, never> }
-  | { readonly kind: "edit"; readonly params: { readonly prompt: string } }
-  | { readonly kind: "outfit_change"; readonly params: { readonly consent: true } };
 
 const texts = {
   many: "Send one photo, or two to change an outfit: the person first, then the garment.",
@@ -36,9 +27,8 @@ const texts = {
     "Change the outfit: the first photo shows the person, the second the garment. By starting you confirm that the photo shows an adult who agrees to this.",
   started: "Started.",
   dropped: "Dropped.",
-  tooLarge: "The picture is larger than 20 MB, which is the most that bots can read. Use the website for it.",
   failed: "Something went wrong on our side. Send the picture again later.",
-  unread: "Telegram did not give the picture. Send it again.",
+  expired: "This price was asked about too long ago. Send it again to get a new one.",
 };
 
 /** Asks what to do with pictures that have arrived, or does what their caption says; true when more are expected soon. */
@@ -67,8 +57,9 @@ async function ask(bot: Bot, request: PictureRequest): Promise<void> {
   if (photos.length === 2) return bot.say(chatId, texts.consent, outfitButtons(request));
   const offered = await readOffered(bot);
   if (caption !== null && offered.has("edit")) {
-    const failure = await start(bot, user, { request, task: { kind: "edit", params: { prompt: caption } } });
-    return failure === null ? undefined : bot.say(chatId, failure);
+    const task: Task = { kind: "edit", params: { prompt: caption } };
+    const started = await start(bot, user, wishFor(request, task));
+    return started.kind === "started" ? undefined : bot.say(chatId, started.text, started.buttons);
   }
   return bot.say(chatId, questionOf(caption, offered), choiceButtons(request, offered));
 }
@@ -121,13 +112,47 @@ export async function answerRequestPress(bot: Bot, user: LinkedUser, press: Pres
     await bot.settle(press, swappedText(request), outfitButtons(request));
     return true;
   }
+  if (verb === "pay") return answerPay(bot, user, { press, request });
   const task = taskOf(verb, named, request);
   if (!task) return false;
-  const failure = await start(bot, user, { request, task });
-  const buttons = verb === "go" ? outfitButtons(request) : choiceButtons(request, await readOffered(bot));
-  // The buttons stay after a refusal: the same press may succeed later.
-  await (failure === null ? bot.settle(press, texts.started) : bot.settle(press, failure, buttons));
+  const started = await start(bot, user, wishFor(request, task));
+  if (started.kind === "refused") {
+    // The buttons stay after a refusal: the same press may succeed later.
+    const buttons = verb === "go" ? outfitButtons(request) : choiceButtons(request, await readOffered(bot));
+    await bot.settle(press, started.text, buttons);
+  } else await settleStart(bot, press, started);
   return true;
+}
+
+/** Starts what the person agreed to pay for. */
+async function answerPay(
+  bot: Bot,
+  user: LinkedUser,
+  { press, request }: { readonly press: Press; readonly request: PictureRequest },
+): Promise<true> {
+  const offer = await findOffer(bot.services, request);
+  if (!offer) {
+    await endRequest(bot.services, request.id);
+    await bot.settle(press, texts.expired);
+    return true;
+  }
+  const { kind, params, key, priceUsd: agreedUsd } = offer;
+  const started = await start(bot, user, { ...wishFor(request, { kind, params }), key, agreedUsd });
+  await settleStart(
+    bot,
+    press,
+    started.kind === "refused" ? { ...started, buttons: priceButtons(request, offer) } : started,
+  );
+  return true;
+}
+
+async function settleStart(bot: Bot, press: Press, started: Started): Promise<void> {
+  if (started.kind === "started") return bot.settle(press, texts.started);
+  await bot.settle(press, started.text, started.buttons);
+}
+
+function wishFor(request: PictureRequest, task: Task): Wish {
+  return { chatId: request.chatId, request, task, key: `telegram ${request.id}` };
 }
 
 /** Telegram refuses an edit that changes nothing, and the order is what changed. */
@@ -146,53 +171,4 @@ function taskOf(verb: string, named: string, { photos }: PictureRequest): Task |
   if (verb === "go" && photos.length === 2) return { kind: "outfit_change", params: { consent: true } };
   const kind = choices.find((choice) => choice === named);
   return verb === "do" && kind && photos.length === 1 ? { kind, params: {} } : null;
-}
-
-/**
- * Takes in the pictures and submits the job; returns null, or the sentence why not. The key makes it one job however often
- * this runs: the same bytes are the same picture of the account, so the request is the same as well.
- */
-async function start(
-  bot: Bot,
-  user: LinkedUser,
-  { request, task }: { readonly request: PictureRequest; readonly task: Task },
-): Promise<string | null> {
-  const { services } = bot;
-  try {
-    const roles = task.kind === "outfit_change" ? ["person", "garment"] : ["image"];
-    const inputs: Record<string, string> = {};
-    for (const [at, role] of roles.entries()) inputs[role] = await takeIn(bot, user, request.photos[at]);
-    const idempotencyKey = `telegram ${request.id}`;
-    const job = await submit(services, { ...task, inputs }, { submitter: user, idempotencyKey });
-    await showJob(services, { jobId: job.id, chatId: request.chatId });
-    await endRequest(services, request.id);
-    return null;
-  } catch (error) {
-    return sentenceOf(error);
-  }
-}
-
-async function takeIn(
-  { services, telegram, signal }: Bot,
-  { userId: ownerId }: LinkedUser,
-  photo: PictureRequest["photos"][number] | undefined,
-): Promise<string> {
-  if (!photo) throw new Error("the request has fewer pictures than its task needs");
-  const bytes = await telegram.download(photo.fileId, signal);
-  const image = await ingest(services, {
-    ownerId,
-    role: "upload",
-    bytes,
-    name: photo.name ?? undefined,
-    signal,
-  });
-  return image.id;
-}
-
-/** The product's own sentence for a refusal; throws what is none, so that the update is tried again. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof TelegramError) return error.kind === "size" ? texts.tooLarge : texts.unread;
-  const { code, message } = toAppError(error);
-  if (code === "internal" || code === "database_unavailable") throw error;
-  return message;
 }

@@ -39,7 +39,7 @@ export const providerAttempts = pgTable(
     model: text("model").notNull(),
     endpoint: text("endpoint").notNull(),
     state: text("state").$type<AttemptState>().notNull(),
-    /** The node that makes the call; null once the provider accepted. */
+    /** The node that makes the call, or that asks about the run at the moment. */
     nodeId: uuid("node_id"),
     externalId: text("external_id"),
     /** Addresses that the provider gave for the run. */

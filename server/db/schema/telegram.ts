@@ -10,6 +10,7 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
+import type { JobKind } from "../../engines.ts";
 import { users } from "./accounts.ts";
 import { jobs } from "./jobs.ts";
 
@@ -56,7 +57,17 @@ export interface TelegramPhoto {
   readonly name: string | null;
 }
 
-/** Pictures of a chat that a job is to be made of. */
+/** A job that costs money, as the person was asked about it. */
+export interface TelegramOffer {
+  readonly kind: JobKind;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Idempotency key of the job. */
+  readonly key: string;
+  /** US dollars; null when no source states it. */
+  readonly priceUsd: number | null;
+}
+
+/** Pictures of a chat, or a text without any, that a job is to be made of. */
 export const telegramRequests = pgTable(
   "telegram_requests",
   {
@@ -71,6 +82,9 @@ export const telegramRequests = pgTable(
     caption: text("caption"),
     /** The question is asked after this time; null once it was. */
     asksAt: at("asks_at"),
+    /** The price that the person may agree to, until then. */
+    offer: jsonb("offer").$type<TelegramOffer>(),
+    offerUntil: at("offer_until"),
     /** Set when a job was made of it, or it was given up. */
     endedAt: at("ended_at"),
     createdAt: createdAt(),

@@ -1,0 +1,149 @@
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { addOwner, readJob, readStory, type TestOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import { findModel, modelsOf, ProviderError, readProviders, readSpend } from "../providers/index.ts";
+import { noteRefusal } from "./cloud.ts";
+import { nextHop } from "./cloud-choice.ts";
+import type { Job, Lease } from "./job.ts";
+
+const limits = { maxConcurrent: 3, rpm: 100 };
+const priceUsd = 0.1;
+const names = ["google", "replicate", "fal"] as const;
+const model = {
+  id: "test-model",
+  title: "Test",
+  kind: "text_to_image",
+  inputs: { required: [], optional: [] },
+  params: ["prompt"],
+  offers: names.map((provider) => ({ provider, endpoint: "e", input: { prompt: "$prompt" }, priceUsd })),
+};
+let opened: TestServices;
+let owner: TestOwner;
+beforeAll(async () => {
+  const caps = {
+    userDailyUsd: 0.75,
+    userMonthlyUsd: null,
+    studioDailyUsd: null,
+    studioMonthlyUsd: null,
+  };
+  const cloud = {
+    providers: { google: limits, replicate: limits, fal: { maxConcurrent: 50, rpm: 100 } },
+    caps,
+    models: [model],
+  };
+  opened = await createTestServices({ config: { cloud } });
+  owner = await addOwner(opened.services);
+});
+afterAll(() => opened.close());
+beforeEach(() => opened.services.db.execute(sql`delete from provider_attempts`));
+
+const keyOf = (provider: (typeof names)[number]) => {
+  const access = { name: provider, baseUrl: "http://127.0.0.1:9", apiKey: "k", webhookSecret: null };
+  return { provider, keyId: `key-of-${provider}`, access };
+};
+
+/** A job that a worker holds and is about to hand to a provider. */
+async function holdJob(): Promise<{ job: Job; lease: Lease }> {
+  const [id, nodeId] = [newId(), newId()];
+  const { db } = opened.services;
+  const request = { kind: "text_to_image", params: { prompt: "x" }, model: model.id } as const;
+  const place = { queue: "cloud", engine: "cloud", need: "cloud/test-model" } as const;
+  await db.insert(schema.jobs).values({
+    id,
+    ownerId: owner.userId,
+    status: "processing",
+    attempt: 1,
+    nodeId,
+    tier: 1,
+    ...request,
+    ...place,
+  });
+  await db.insert(schema.jobEvents).values({ jobId: id, revision: 1, type: "created", status: "processing" });
+  return { job: await readJob(opened.services, id), lease: { jobId: id, attempt: 1, nodeId } };
+}
+
+/** As a worker does at each hop: the provider that gets the job, or what else comes of it. */
+async function hop(
+  held: { job: Job; lease: Lease },
+  providers: readonly (typeof names)[number][],
+): Promise<string> {
+  const own = findModel(modelsOf(opened.services.config), model.id);
+  if (!own) throw new Error("the model is gone");
+  try {
+    const next = await nextHop(opened.services, { ...held, model: own, keys: providers.map(keyOf) });
+    return next.kind === "call" ? next.offer.provider : next.kind;
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return String(error.code);
+    throw error;
+  }
+}
+
+async function hopAll(count: number, providers: Parameters<typeof hop>[1]): Promise<string[]> {
+  const held = await Promise.all(Array.from({ length: count }, () => holdJob()));
+  return (await Promise.all(held.map((one) => hop(one, providers)))).toSorted();
+}
+
+test("E3 E5 of 7 jobs at once as many get each provider as its limit allows, and the last one waits", async () => {
+  const all = await hopAll(7, ["google", "replicate"]);
+  expect(all).toEqual([...Array(3).fill("google"), ...Array(3).fill("replicate"), "wait"]);
+});
+
+test("of 12 jobs at once none exceeds the cap", async () => {
+  const all = await hopAll(12, ["fal"]);
+  expect(all).toEqual([...Array(5).fill("budget_exceeded"), ...Array(7).fill("fal")]);
+  const { db, config } = opened.services;
+  const { dayUsd } = await readSpend(db, config, owner.userId);
+  expect(dayUsd).toBeCloseTo(7 * priceUsd);
+});
+
+test("a job gets its attempt and an event with it, and none once its worker lost the lease", async () => {
+  const { job, lease } = await holdJob();
+  expect(await hop({ job, lease: { ...lease, attempt: 2 } }, ["google"])).toBe("fenced");
+  expect(await readJob(opened.services, job.id)).toMatchObject({ providerAttemptId: null, revision: 1 });
+  expect(await hop({ job, lease }, ["google"])).toBe("google");
+  const [attempt] = await opened.services.db.select().from(schema.providerAttempts);
+  const { providerAttemptId, revision, stage } = await readJob(opened.services, job.id);
+  expect({ providerAttemptId, revision, stage }).toEqual({
+    providerAttemptId: attempt?.id,
+    revision: 2,
+    stage: "submitting",
+  });
+  const story = await readStory(opened.services, job.id);
+  expect(story.at(-1)).toMatchObject({ type: "provider_tried", revision: 2, data: { provider: "google" } });
+});
+
+test("E5 a refusal ends the attempt also when the lease is lost, and the next hop passes the provider over", async () => {
+  const { services } = opened;
+  const { job, lease } = await holdJob();
+  await hop({ job, lease }, ["google", "replicate"]);
+  const [attempt] = await services.db.select().from(schema.providerAttempts);
+  if (!attempt) throw new Error("no attempt was stored");
+  const error = new ProviderError("auth", "refused");
+  const lost = { ...lease, attempt: 2 };
+  expect(await noteRefusal(services, { lease: lost, attempt }, error)).toBe(false);
+  const [ended] = await services.db.select().from(schema.providerAttempts);
+  expect(ended).toMatchObject({ state: "failed", errorClass: "auth" });
+  expect(await hop({ job, lease }, ["google", "replicate"])).toBe("replicate");
+  const reports = await readProviders(services, new Set(["google"]));
+  const google = reports.find(({ provider }) => provider === "google");
+  expect(google).toMatchObject({
+    hasKey: true,
+    isEnabled: true,
+    keys: 1,
+    active: 0,
+    inLastMinute: 1,
+    streak: 1,
+  });
+  expect(google).toMatchObject({ lastErrorClass: "auth", dayUsd: 0, monthUsd: 0, limits });
+  const replicate = reports.find(({ provider }) => provider === "replicate");
+  expect(replicate).toMatchObject({
+    hasKey: false,
+    active: 1,
+    streak: 0,
+    lastErrorClass: null,
+    dayUsd: priceUsd,
+  });
+});

@@ -1,0 +1,156 @@
+import { sql } from "drizzle-orm";
+import {
+  type Attempt,
+  attemptFromRow,
+  chainOf,
+  type CloudModel,
+  type Facts,
+  type Intent,
+  isOpenState,
+  type ModelOffer,
+  type ProviderKey,
+  readFacts,
+  reserve,
+} from "../providers/index.ts";
+import type { Services } from "../services.ts";
+import { amend, heldBy, hint, type Job, type Lease } from "./job.ts";
+
+/** A job that a worker is about to hand to a provider. */
+export interface CloudRun {
+  readonly job: Job;
+  readonly lease: Lease;
+  readonly model: CloudModel;
+  /** The keys of this process. */
+  readonly keys: readonly ProviderKey[];
+}
+
+/** The next step of a job along its chain. */
+export type NextHop =
+  /** The intent is stored: call the provider now. */
+  | {
+      readonly kind: "call";
+      readonly attempt: Attempt;
+      readonly offer: ModelOffer;
+      readonly key: ProviderKey;
+    }
+  /** Each provider that is left is at a limit or cools down. */
+  | { readonly kind: "wait"; readonly waitMs: number; readonly skipped: readonly Skipped[] }
+  /** Each provider has failed. */
+  | { readonly kind: "exhausted"; readonly failed: readonly Attempt[] }
+  /** The lease is no longer current. */
+  | { readonly kind: "fenced" };
+
+/** A provider that was passed over, and why. */
+export interface Skipped {
+  readonly provider: string;
+  readonly why: "busy" | "rate" | "cooldown";
+}
+
+class Fenced extends Error {}
+
+/**
+ * Finds the first provider of the chain that has not failed this job and has room for it, and stores the intent to call
+ * it: one statement reads all that is needed, one stores. Throws `budget_exceeded`.
+ */
+export async function nextHop(services: Services, run: CloudRun): Promise<NextHop> {
+  const { db, config } = services;
+  const { job, lease, model, keys } = run;
+  const facts = await readFacts(db, config, { jobId: job.id, ownerId: job.ownerId, keys });
+  const open = facts.attempts.find(({ state }) => isOpenState(state));
+  if (open) return adopt(services, lease, open);
+  const failed = facts.attempts.filter(({ state }) => state === "failed");
+  const waits: number[] = [];
+  const skipped: Skipped[] = [];
+  for (const offer of chainOf(facts, model)) {
+    const own = keys.filter(({ provider }) => provider === offer.provider);
+    if (own.length === 0 || hasFailed(failed, offer.provider)) continue;
+    const reserved = await reserveFor(services, { ...run, keys: own }, { offer, skipped, facts });
+    if (reserved === null) return { kind: "fenced" };
+    if ("attempt" in reserved) return { kind: "call", offer, ...reserved };
+    waits.push(reserved.busy.waitMs);
+    skipped.push({ provider: offer.provider, why: reserved.busy.why });
+  }
+  return waits.length > 0
+    ? { kind: "wait", waitMs: Math.min(...waits), skipped }
+    : { kind: "exhausted", failed };
+}
+
+/** A provider has the job, or may have it: nothing is called, and the job belongs to that attempt again. */
+async function adopt(services: Services, lease: Lease, attempt: Attempt): Promise<NextHop> {
+  const job = await amend(services.db, {
+    where: sql`${heldBy(lease)} and status = 'processing'`,
+    set: { providerAttemptId: attempt.id, nodeId: null, server: attempt.provider, stage: "reconciling" },
+    event: "provider_lost",
+    data: { provider: attempt.provider },
+  });
+  if (job) hint(services, [job]);
+  return { kind: "fenced" };
+}
+
+/** Failures of these classes do not count against a provider, up to so many for one job. */
+const forgiven: Readonly<Record<string, number>> = { rate: 10, capacity: 10, unsent: 3 };
+
+/** A provider that was too busy is asked again after its pause, as is one that a request never reached. */
+function hasFailed(failed: readonly Attempt[], provider: string): boolean {
+  const own = failed.filter((attempt) => attempt.provider === provider);
+  const counts = new Map<string, number>();
+  for (const { errorClass } of own) {
+    const name = errorClass ?? "internal";
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].some(([name, count]) => count >= (forgiven[name] ?? 1));
+}
+
+interface Hop {
+  readonly offer: ModelOffer;
+  readonly skipped: readonly Skipped[];
+  readonly facts: Facts;
+}
+
+/** Null when the lease is lost. */
+async function reserveFor(
+  services: Services,
+  { job, lease, model, keys }: CloudRun,
+  { offer, skipped, facts }: Hop,
+) {
+  const { id: jobId, ownerId } = job;
+  const reservation = { jobId, ownerId, nodeId: lease.nodeId, model: model.id, offer, keys, facts };
+  const data = { provider: offer.provider, ...(skipped.length > 0 ? { skipped } : {}) };
+  try {
+    return await reserve(services.db, services.config, reservation, (intent) =>
+      tryProvider(services, { job, lease, data }, intent),
+    );
+  } catch (error) {
+    if (error instanceof Fenced) return null;
+    throw error;
+  }
+}
+
+interface Trial {
+  readonly job: Job;
+  readonly lease: Lease;
+  /** Of the event. */
+  readonly data: object;
+}
+
+interface TrialRow extends Record<string, unknown> {
+  readonly outcome: "stored" | "old" | "fenced";
+  readonly revision: number;
+  readonly attempt: Record<string, unknown>;
+}
+
+/** Calls `try_provider`: the attempt, the job that waits for it and the event in one round trip. Throws `Fenced`. */
+async function tryProvider(
+  services: Services,
+  { job, lease, data }: Trial,
+  { attempt, seen }: Intent,
+): Promise<Attempt | null> {
+  const json = (value: object) => sql`${JSON.stringify(value)}::jsonb`;
+  const [row] = await services.db.execute<TrialRow>(
+    sql`select * from try_provider(${json(lease)}, ${json(data)}, ${json(attempt)}, ${json(seen)})`,
+  );
+  if (row?.outcome === "old") return null;
+  if (row?.outcome !== "stored") throw new Fenced();
+  hint(services, [{ id: job.id, ownerId: job.ownerId, revision: row.revision }]);
+  return attemptFromRow(row.attempt);
+}

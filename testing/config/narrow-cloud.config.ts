@@ -1,0 +1,7 @@
+import { defineConfig } from "@atelier/server/platform";
+import cloudConfig from "./cloud.config.ts";
+
+/** As `cloud.config.ts`, but Replicate runs one picture at a time. */
+export default defineConfig({
+  cloud: { ...cloudConfig.cloud, providers: { replicate: { maxConcurrent: 1, rpm: 600 } } },
+});

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { orderChain } from "@atelier/server/providers";
+import type { Services } from "@atelier/server/services";
+import { addNode } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import {
+  type BotApi,
+  expireOffers,
+  jobsOf,
+  linkOwner,
+  type Person,
+  photo,
+  rolesOf,
+  startBotApi,
+  until,
+} from "@atelier/testing/telegram";
+import { startTelegram } from "./index.ts";
+
+const model = (id: string, kind: string, offers: readonly object[]) => ({
+  id,
+  title: `The ${id}`,
+  kind,
+  inputs: { required: kind === "text_to_image" ? [] : ["image"], optional: [] },
+  params: kind === "upscale" ? [] : ["prompt"],
+  offers,
+});
+const offer = (provider: string, priceUsd: number | null) => ({
+  provider,
+  endpoint: "e",
+  input: {},
+  priceUsd,
+});
+const models = [
+  model("painter", "text_to_image", [offer("fal", 0.04), offer("replicate", 0.085)]),
+  model("editor", "edit", [offer("fal", null)]),
+  model("gift", "restore_faces", [offer("fal", 0)]),
+  model("scaler", "upscale", [offer("fal", 0.5)]),
+];
+
+let api: BotApi;
+let opened: TestServices;
+let services: Services;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  api = await startBotApi();
+  opened = await createTestServices({ env: api.env, config: { cloud: { models } } });
+  ({ services } = opened);
+  await addNode(services, { slots: 50, queue: "cpu-light", needs: ["local/upscale"] });
+  const needs = models.map(({ id }) => `cloud/${id}` as const);
+  await addNode(services, { slots: 50, queue: "cloud", needs });
+  const bot = startTelegram(services, { leaseMs: 3_000, waitSeconds: 1, editMs: 300 });
+  stop = async () => bot?.stop();
+});
+afterAll(async () => {
+  await stop();
+  await opened.close();
+  await api.close();
+});
+
+const shows = (person: Person, pattern: RegExp) =>
+  until(`a message like ${pattern.source}`, () => person.messages.find(({ text }) => pattern.test(text)));
+const jobCount = (person: Person, owner: Parameters<typeof jobsOf>[1], count: number) =>
+  until(`${count} jobs of ${person.chatId}`, async () => {
+    const jobs = await jobsOf(services, owner);
+    return jobs.length === count ? jobs : null;
+  });
+
+test("C1 E8 what costs money is asked about with its price, and one agreement makes one job", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  person.say("a house by the sea");
+  const question = await shows(person, /The painter at fal.*costs about \$0\.04/);
+  expect(question.buttons.map(({ text }) => text)).toEqual(["Make it for $0.04", "Cancel"]);
+  expect(await jobsOf(services, owner)).toEqual([]);
+  person.press("Make it for $0.04");
+  person.press("Make it for $0.04");
+  const [job] = await jobCount(person, owner, 1);
+  expect(job).toMatchObject({ engine: "cloud", model: "painter", ownOnly: false });
+  expect(job?.params).toMatchObject({ prompt: "a house by the sea" });
+  await until("the notice", () => person.notices.find((text) => text.includes("done already")));
+  expect(await jobsOf(services, owner)).toHaveLength(1);
+});
+
+test("C1 Cancel below a price makes nothing", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  person.say("nothing at all");
+  await shows(person, /costs about/);
+  person.press("Cancel");
+  await shows(person, /^Dropped\.$/);
+  expect(await jobsOf(services, owner)).toEqual([]);
+});
+
+test("C1 an old question about a price makes nothing", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  person.say("too late");
+  await shows(person, /costs about/);
+  await expireOffers(services, person);
+  person.press("Make it for $0.04");
+  await shows(person, /asked about too long ago/);
+  expect(await jobsOf(services, owner)).toEqual([]);
+});
+
+test("C1 a price that rose after the question is asked about again", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  person.say("a dear friend");
+  const question = await shows(person, /costs about \$0\.04/);
+  await orderChain(services.db, "painter", ["replicate", "fal"]);
+  person.press("Make it for $0.04");
+  await until("the new price", () => (question.text.includes("replicate") ? true : null));
+  expect(question.buttons.map(({ text }) => text)).toEqual(["Make it for $0.085", "Cancel"]);
+  expect(await jobsOf(services, owner)).toEqual([]);
+  await orderChain(services.db, "painter", ["fal", "replicate"]);
+  // Now it costs less than what is agreed to.
+  person.press("Make it for $0.085");
+  await jobCount(person, owner, 1);
+});
+
+test("C1 an unknown price of an edit is asked about, too", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  person.sendPhotos([await photo()], { caption: "make it blue" });
+  const question = await shows(person, /The editor at fal.*price is not known/);
+  expect(question.buttons.map(({ text }) => text)).toEqual(["Make it, price unknown", "Cancel"]);
+  person.press("Make it, price unknown");
+  const [job] = await jobCount(person, owner, 1);
+  expect(job).toMatchObject({ kind: "edit", model: "editor", params: { prompt: "make it blue" } });
+  expect(await rolesOf(services, job?.id ?? "")).toEqual(["image"]);
+});
+
+test("C1 what the own machines or a provider do for nothing starts without a question", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  for (const [at, choice] of ["Upscale", "Restore faces"].entries()) {
+    person.sendPhotos([await photo()]);
+    await until("the question", () => {
+      const last = person.messages.findLast(({ text }) => text.startsWith("What is to be done"));
+      return last?.buttons.some(({ text }) => text === choice) ? last : null;
+    });
+    person.press(choice);
+    await jobCount(person, owner, at + 1);
+  }
+  const [own, gift] = await jobsOf(services, owner);
+  expect(own).toMatchObject({ kind: "upscale", engine: "local", ownOnly: true });
+  expect(gift).toMatchObject({ kind: "restore_faces", model: "gift", ownOnly: false });
+  expect(person.messages.filter(({ text }) => /costs about|price is not/.test(text))).toEqual([]);
+});
