@@ -7,7 +7,7 @@ import { readChains } from "./chain.ts";
 import { cooldownLeftMs, type KeyLimits, type KeyLoad, limitsOf, loadsOf } from "./load.ts";
 import { modelsOf } from "./models.ts";
 import { type CloudModel, type ProviderName, providerNames } from "./port.ts";
-import { isOfThisMonth, type Spend, spentOf, sumOf } from "./spend.ts";
+import { isOfThisMonth, type Spend, spentOf, sumOfAttempts } from "./spend.ts";
 
 interface Reading {
   readonly db: Db;
@@ -82,7 +82,7 @@ export async function readProviders(
   const usedKeys = sql`select distinct provider, key_id from ${providerAttempts} where ${isOfThisMonth}`;
   const rows = await db.execute<ProviderRow>(sql`
     with month as (
-      select provider, ${sumOf(config, sql`true`)} as spend from ${providerAttempts} where ${isOfThisMonth} group by provider
+      select provider, ${sumOfAttempts(config)} as spend from ${providerAttempts} where ${isOfThisMonth} group by provider
     ), loads as (${loadsOf(usedKeys, config)})
     select p.provider, month.spend,
       coalesce((select is_enabled from ${providerSettings} s where s.provider = p.provider), true) as "isEnabled",

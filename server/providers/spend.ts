@@ -34,10 +34,15 @@ function spendings(config: Pick<Config, "cloud">): SQL {
     select owner_id, started_at, coalesce(cost_usd, expected_usd) from ${modelCalls} where started_at >= ${monthStart}`;
 }
 
-/** SQL expression: the `Spend` of the rows of `spendings` that match. */
-function sumOf(own: SQL): SQL {
-  return sql`json_build_object('dayUsd', coalesce(sum(usd) filter (where ${own} and at >= ${dayStart}), 0),
-    'monthUsd', coalesce(sum(usd) filter (where ${own}), 0))`;
+/** SQL expression: the `Spend` of the rows of this month that match. */
+function sumOf(own: SQL, at: SQL = sql`at`, usd: SQL = sql`usd`): SQL {
+  return sql`json_build_object('dayUsd', coalesce(sum(${usd}) filter (where ${own} and ${at} >= ${dayStart}), 0),
+    'monthUsd', coalesce(sum(${usd}) filter (where ${own}), 0))`;
+}
+
+/** SQL expression: the `Spend` of attempts of this month. */
+export function sumOfAttempts(config: Pick<Config, "cloud">): SQL {
+  return sumOf(sql`true`, sql`${schema.providerAttempts.createdAt}`, spentOf(config));
 }
 
 /** The spend of one user, or of the studio (null). */
