@@ -20,6 +20,8 @@ const handlers: Readonly<Record<string, readonly string[]>> = {
   "api/generations/[id]/route.ts": ["GET"],
   "api/generations/create/route.ts": ["POST"],
   "api/health/route.ts": ["GET"],
+  "api/query/[id]/status/route.ts": ["GET"],
+  "api/query/route.ts": ["POST"],
   "api/ready/route.ts": ["GET"],
   "api/trpc/[trpc]/route.ts": ["GET", "POST"],
   "api/v1/[[...path]]/route.ts": ["DELETE", "GET", "PATCH", "POST", "PUT"],
@@ -29,6 +31,7 @@ const handlers: Readonly<Record<string, readonly string[]>> = {
 
 /** Every page; pages hold no data of users, which they ask for over tRPC. */
 const pages = [
+  "admin/assistant/page.tsx",
   "admin/deliveries/page.tsx",
   "admin/jobs/[id]/page.tsx",
   "admin/jobs/page.tsx",
@@ -38,6 +41,7 @@ const pages = [
   "admin/queues/page.tsx",
   "admin/users/[id]/page.tsx",
   "admin/users/page.tsx",
+  "assistant/memory/page.tsx",
   "assistant/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",

@@ -8,6 +8,7 @@ import {
   handBackStage,
   leaseOf,
   onAssistantNotice,
+  pruneTalks,
   recoverRuns,
   type Run,
   type Stage,
@@ -138,5 +139,37 @@ async function failureOf(services: Services, error: unknown, stage: Stage) {
   return {
     code: "internal",
     message: "Something went wrong in the studio. The admin finds the reason in the log.",
+  };
+}
+
+/** How often a worker looks whether the archivist is due; one of the installation then works. */
+const archiveLookMs = 60_000;
+const pruneMs = 6 * 3_600_000;
+
+/** Makes memories of ended talks at their times, and removes what is older than it is kept. */
+export function startArchivist(services: Services): Pick<Loop, "stop"> {
+  const stopped = new AbortController();
+  let pruneAtMs = 0;
+  let isFirst = true;
+  const loop = startLoop(services.log, "archivist", async () => {
+    // Not at the start of a worker, which has better things to do then.
+    if (isFirst) {
+      isFirst = false;
+      return archiveLookMs;
+    }
+    const { archive } = await loadStages();
+    const made = await archive(services, { signal: stopped.signal, isForced: false });
+    if (made && made.parts > 0) services.log.info(made, "talks were archived");
+    if (performance.now() > pruneAtMs) {
+      await pruneTalks(services);
+      pruneAtMs = performance.now() + pruneMs;
+    }
+    return archiveLookMs;
+  });
+  return {
+    async stop() {
+      stopped.abort(new Error("the process stops"));
+      await loop.stop();
+    },
   };
 }

@@ -4,8 +4,7 @@ import { keepJobLogs } from "@atelier/server/jobs";
 import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
-import { startArchivist } from "./archive.ts";
-import { startAssistant } from "./assistant.ts";
+import { startArchivist, startAssistant } from "./assistant.ts";
 import { consume, type ConsumeInput } from "./claims.ts";
 import { startDeliveries } from "./deliver.ts";
 import {

@@ -21,6 +21,7 @@ const pages = [
   { key: "jobs", href: "/admin/jobs" },
   { key: "providers", href: "/admin/providers" },
   { key: "deliveries", href: "/admin/deliveries" },
+  { key: "assistant", href: "/admin/assistant" },
   { key: "users", href: "/admin/users" },
 ] as const;
 

@@ -1,6 +1,6 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { AnswerText } from "./answer-text.tsx";
+import { AnswerText, piecesOf } from "./answer-text.tsx";
 
 const html = (text: string) => renderToStaticMarkup(<AnswerText text={text} />);
 
@@ -25,4 +25,15 @@ test.for([
   const made = html(text);
   expect(made.match(/<[a-z]+/g)).toEqual(expect.arrayContaining(["<div"]));
   expect(made).not.toMatch(/<(?:a|img|script|iframe|svg|link|style|object)\b|\s(?:href|src|style|on\w+)=/);
+});
+
+test("pictures and proposals stand where the assistant showed them", () => {
+  const images = { type: "images", at: 5, imageIds: ["a"] } as const;
+  const proposal = { type: "proposal", at: 9, proposalId: "p" } as const;
+  expect(piecesOf("Here: and that.", [proposal, images])).toEqual([
+    { text: "Here:", part: images },
+    { text: " and", part: proposal },
+    { text: " that.", part: null },
+  ]);
+  expect(piecesOf("Words.", [])).toEqual([{ text: "Words.", part: null }]);
 });

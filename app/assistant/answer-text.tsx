@@ -1,4 +1,20 @@
 import { Fragment, type ReactNode } from "react";
+import type { RunView } from "@atelier/server/assistant";
+
+export interface Piece {
+  readonly text: string;
+  readonly part: RunView["parts"][number] | null;
+}
+
+/** The words of an answer, cut where its pictures and proposals belong. */
+export function piecesOf(answer: string, parts: RunView["parts"]): readonly Piece[] {
+  const ordered = parts.toSorted((a, b) => a.at - b.at);
+  const pieces = ordered.map((part, index): Piece => {
+    const from = ordered[index - 1]?.at ?? 0;
+    return { text: answer.slice(from, part.at), part };
+  });
+  return [...pieces, { text: answer.slice(ordered.at(-1)?.at ?? 0), part: null }];
+}
 
 interface List {
   readonly isOrdered: boolean;
@@ -26,7 +42,7 @@ function withLine(blocks: readonly Block[], line: string): Block[] {
 }
 
 /** Paragraphs and lists of an answer. Anything else, such as a link or a picture, stays the text that it is. */
-export function blocksOf(answer: string): readonly Block[] {
+function blocksOf(answer: string): readonly Block[] {
   return answer
     .split("\n")
     .reduce<readonly Block[]>(withLine, [])

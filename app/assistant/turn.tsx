@@ -8,7 +8,7 @@ import type { RunView, Turn } from "@atelier/server/assistant";
 import { api } from "../client/api.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button } from "../ui/button.tsx";
-import { AnswerText } from "./answer-text.tsx";
+import { AnswerText, type Piece, piecesOf } from "./answer-text.tsx";
 import { hasRunEnded } from "./conversation.ts";
 import { ProposalCard } from "./proposal-card.tsx";
 import { conversationKeys } from "./queries.ts";
@@ -26,21 +26,6 @@ function Images({ imageIds }: { readonly imageIds: readonly string[] }) {
       ))}
     </ul>
   );
-}
-
-interface Piece {
-  readonly text: string;
-  readonly part: RunView["parts"][number] | null;
-}
-
-/** The words of an answer, cut where its pictures and proposals belong. */
-export function piecesOf(answer: string, parts: RunView["parts"]): readonly Piece[] {
-  const ordered = parts.toSorted((a, b) => a.at - b.at);
-  const pieces = ordered.map((part, index): Piece => {
-    const from = ordered[index - 1]?.at ?? 0;
-    return { text: answer.slice(from, part.at), part };
-  });
-  return [...pieces, { text: answer.slice(ordered.at(-1)?.at ?? 0), part: null }];
 }
 
 interface PartProps {

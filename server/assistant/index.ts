@@ -21,8 +21,9 @@
  * Start reading at `run.ts`, then `ask.ts` and `stages/`.
  */
 export { pruneTalks } from "./archive-log.ts";
-export { ask, askSchema, stopRun } from "./ask.ts";
+export { type AskedRun, ask, askSchema, stopRun } from "./ask.ts";
 export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
+export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
 export { findStageModel, type ModelStage } from "./models.ts";
 export {
@@ -37,10 +38,9 @@ export {
   type MemoryView,
   readSources,
 } from "./memories.ts";
-export { activatePrompt, addPrompt, listPrompts, maxPromptLength } from "./prompts.ts";
+export { activatePrompt, addPrompt, listPrompts, maxPromptLength, type PromptVersion } from "./prompts.ts";
 export { approve, decline, type ProposalView } from "./proposals.ts";
 export {
-  type ConversationView,
   deleteConversation,
   listConversations,
   readConversation,
@@ -49,7 +49,7 @@ export {
   type RunView,
   type Turn,
 } from "./read.ts";
-export { recall, type RecallHit } from "./recall.ts";
+export { recall } from "./recall.ts";
 export {
   capture,
   completeRun,

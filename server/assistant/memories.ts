@@ -57,20 +57,21 @@ const ofOwner = ({ ownerId, id }: OwnId) => and(eq(memories.id, id), eq(memories
 
 const perPage = 30;
 
+/** Condition for the page after a cursor. Throws `bad_request` for one that is none. */
+function olderThan(cursor: string) {
+  const [time = "", id = ""] = cursor.split("_");
+  const until = new Date(Number(time));
+  if (Number.isNaN(until.getTime()) || !isId(id))
+    throw new AppError("bad_request", "The cursor is not one of ours.");
+  return or(lt(memories.periodEnd, until), and(eq(memories.periodEnd, until), lt(memories.id, id)));
+}
+
 /** Own memories, the latest first; with a search those that have all of its stems, or the very text. */
 export async function listMemories(
   { db }: Services,
   { ownerId, search, cursor }: z.infer<typeof listMemoriesSchema> & { readonly ownerId: string },
 ): Promise<{ items: MemoryView[]; next: string | null }> {
-  const [before, beforeId] = cursor?.split("_") ?? [];
-  const time = before === undefined ? Number.NaN : Number(before);
-  if (cursor !== undefined && !(Number.isFinite(time) && beforeId !== undefined && isId(beforeId)))
-    throw new AppError("bad_request", "The cursor is not one of ours.");
-  const until = new Date(time);
-  const older =
-    beforeId === undefined
-      ? undefined
-      : or(lt(memories.periodEnd, until), and(eq(memories.periodEnd, until), lt(memories.id, beforeId)));
+  const older = cursor === undefined ? undefined : olderThan(cursor);
   const pattern = `%${(search ?? "").replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const matching = search
     ? sql`(${memories.terms} @> recall_terms(${ownerId}, ${search}) and recall_terms(${ownerId}, ${search}) <> '{}'

@@ -6,7 +6,7 @@ import { type Candidate, type Corpus, type QueryTerm, rankCandidates } from "./r
 
 const { assistantMessages, memories } = schema;
 
-export interface Period {
+interface Period {
   readonly from: Date | null;
   readonly to: Date | null;
 }

@@ -17,7 +17,7 @@ export interface Stage {
 }
 
 /** All stages in their order; the diagram is in `index.ts`. */
-export const stages: readonly Stage[] = [
+const stages: readonly Stage[] = [
   { name: "analyzer", from: "new", during: "analyzing", to: "analyzed" },
   { name: "assembler", from: "analyzed", during: "assembling", to: "ready" },
   { name: "responder", from: "ready", during: "responding", to: "completed" },

@@ -70,7 +70,7 @@ export {
   type Variant,
   toImageView,
 } from "./image.ts";
-export { type FoundImage, searchImages } from "./search.ts";
+export { searchImages } from "./search.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { uploadLimits } from "./limits.ts";
 export {

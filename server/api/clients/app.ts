@@ -7,6 +7,7 @@ import { generationsApi } from "./generations.ts";
 import { iopaintApi } from "./iopaint.ts";
 import { jobServerApi } from "./job-server.ts";
 import { lamaApi } from "./lama.ts";
+import { queryApi } from "../assistant-queries.ts";
 import { type ClientApi, mountClientApi } from "./route.ts";
 
 interface Mount {
@@ -18,6 +19,7 @@ interface Mount {
 export const clientMounts: readonly Mount[] = [
   { api: jobServerApi, prefix: "" },
   { api: generationsApi, prefix: "/api/generations" },
+  { api: queryApi, prefix: "/api" },
   { api: iopaintApi, prefix: "/iopaint/api/v1" },
   { api: lamaApi, prefix: "/iopaint" },
   // At the root their paths are those of a server that stands alone.

@@ -35,6 +35,7 @@ import {
 } from "../../nodes/index.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { deleteUser, maxQuotaBytes, setQuota, setRole, suspend, unsuspend } from "../../users/index.ts";
+import { adminAssistantRouter } from "./assistant.ts";
 import { adminCloudRouter } from "./cloud.ts";
 import { adminDeliveriesRouter } from "./deliveries.ts";
 import { t } from "./init.ts";
@@ -151,6 +152,7 @@ export const adminRouter = t.router({
     .input(z.strictObject({ window: z.enum(windowNames).default("1h") }).prefault({}))
     .query(({ ctx, input }) => readOverview(ctx.services, input)),
   users: adminUsersRouter,
+  assistant: adminAssistantRouter,
   cloud: adminCloudRouter,
   invitations: adminInvitationsRouter,
   nodes: adminNodesRouter,

@@ -1,22 +1,40 @@
 import { z } from "zod";
+import type { Caller } from "../../accounts/index.ts";
 import {
+  activatePrompt,
+  addMemory,
+  addPrompt,
   approve,
   ask,
   askSchema,
   decline,
   deleteConversation,
+  deleteMemory,
+  editMemory,
+  exportMemories,
   findStageModel,
+  forgetEverything,
+  isMemoryPaused,
   listConversations,
+  listMemories,
+  listMemoriesSchema,
+  listPrompts,
+  maxPromptLength,
+  memoryText,
+  type ModelStage,
+  pauseMemory,
   readConversation,
+  readFigures,
+  readSources,
   readUsed,
   stopRun,
   tellStop,
 } from "../../assistant/index.ts";
-import type { Caller } from "../../accounts/index.ts";
-import { AppError } from "../../platform/index.ts";
+import { promptRoles } from "../../db/index.ts";
+import { AppError, isStorable } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { t } from "./init.ts";
-import { memberProcedure } from "./procedures.ts";
+import { adminProcedure, memberProcedure } from "./procedures.ts";
 
 const byId = z.object({ id: z.string() });
 
@@ -64,4 +82,73 @@ export const assistantRouter = t.router({
   decline: memberProcedure
     .input(byId)
     .mutation(({ ctx, input }) => decline(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+});
+
+/** What the assistant remembers of the caller. */
+export const memoriesRouter = t.router({
+  list: memberProcedure
+    .input(listMemoriesSchema)
+    .query(({ ctx, input }) => listMemories(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  sources: memberProcedure.input(byId).query(async ({ ctx, input }) => ({
+    items: await readSources(ctx.services, { ownerId: ctx.caller.userId, id: input.id }),
+  })),
+  add: memberProcedure
+    .input(z.object({ text: memoryText }))
+    .mutation(({ ctx, input }) => addMemory(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  edit: memberProcedure
+    .input(z.object({ id: z.string(), text: memoryText }))
+    .mutation(({ ctx, input }) => editMemory(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  delete: memberProcedure
+    .input(byId)
+    .mutation(({ ctx, input }) => deleteMemory(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+  export: memberProcedure.query(async ({ ctx }) => ({
+    items: await exportMemories(ctx.services, ctx.caller.userId),
+  })),
+  isPaused: memberProcedure.query(async ({ ctx }) => ({
+    isPaused: await isMemoryPaused(ctx.services, ctx.caller.userId),
+  })),
+  pause: memberProcedure
+    .input(z.object({ isPaused: z.boolean() }))
+    .mutation(({ ctx, input }) =>
+      pauseMemory(ctx.services, { userId: ctx.caller.userId, isPaused: input.isPaused }),
+    ),
+  /** Everything: conversations too. */
+  forget: memberProcedure
+    .input(z.object({ confirm: z.literal("forget") }))
+    .mutation(({ ctx }) => forgetEverything(ctx.services, ctx.caller.userId)),
+});
+
+const hoursOf = { "1h": 1, "24h": 24, "7d": 168 } as const;
+const modelStages: readonly ModelStage[] = ["analyzer", "responder", "archivist"];
+const role = z.enum(promptRoles);
+
+/** The assistant of the studio, for admins. */
+export const adminAssistantRouter = t.router({
+  figures: adminProcedure
+    .input(z.strictObject({ window: z.enum(["1h", "24h", "7d"]).default("24h") }))
+    .query(({ ctx, input }) => readFigures(ctx.services, { hours: hoursOf[input.window] })),
+  /** The model of each stage, or what it lacks. */
+  models: adminProcedure.query(({ ctx }) => ({
+    items: modelStages.map((stage) => {
+      const model = findStageModel(ctx.services, stage);
+      return "problem" in model
+        ? { stage, model: null, problem: model.problem, hasPrice: true }
+        : { stage, model: model.id, problem: null, hasPrice: model.price.isKnown };
+    }),
+  })),
+  prompts: adminProcedure.query(async ({ ctx }) => ({ items: await listPrompts(ctx.services) })),
+  addPrompt: adminProcedure
+    .input(
+      z.strictObject({
+        role,
+        text: z.string().trim().min(1).max(maxPromptLength).refine(isStorable, "must be plain text"),
+        note: z.string().trim().max(200).default(""),
+      }),
+    )
+    .mutation(async ({ ctx, input }) => ({
+      version: await addPrompt(ctx.services, { ...input, authorId: ctx.caller.userId }),
+    })),
+  activatePrompt: adminProcedure
+    .input(z.strictObject({ role, version: z.number().int().min(1) }))
+    .mutation(({ ctx, input }) => activatePrompt(ctx.services, input)),
 });

@@ -5,9 +5,8 @@ import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
 import { createContext, t } from "./init.ts";
-import { assistantRouter } from "./assistant.ts";
+import { assistantRouter, memoriesRouter } from "./assistant.ts";
 import { jobsRouter } from "./jobs.ts";
-import { memoriesRouter } from "./memories.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
 
 export const appRouter = t.router({

@@ -146,7 +146,7 @@ async function readSummaries(services: Services, ownerId: string, question: stri
 }
 
 /** Without a model everything is searched with the words of the question; `recall` weighs them. */
-export function analyzeByRule(question: string): RunAnalysis {
+function analyzeByRule(question: string): RunAnalysis {
   const words = question.match(/[\p{L}\p{N}][\p{L}\p{N}'-]+/gu) ?? [];
   const searchKeywords = [...new Set(words.map((word) => word.toLowerCase()))].slice(0, 12);
   return {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { Services } from "../../services.ts";
 import {
+  type ArchiveLease,
   type EndedPart,
   findEndedParts,
   hasOpenRuns,
@@ -44,18 +45,8 @@ export async function archive(
   const counts = { parts: 0, memories: 0 };
   let isDone = false;
   try {
-    for (;;) {
-      const parts = await findEndedParts(services);
-      for (const part of parts) {
-        await waitForAnswers(services, signal);
-        if (signal.aborted || !(await lease.extend())) return counts;
-        const memory = await summarize(services, part, signal);
-        if (!(await storePart(services, part, memory))) continue;
-        counts.parts += 1;
-        counts.memories += memory === null ? 0 : 1;
-      }
-      if (parts.length === 0) break;
-    }
+    for (let parts = await findEndedParts(services); parts.length > 0; parts = await findEndedParts(services))
+      if (!(await archiveParts(services, { parts, lease, signal, counts }))) return counts;
     isDone = true;
     return counts;
   } catch (error) {
@@ -67,6 +58,29 @@ export async function archive(
   } finally {
     await lease.end({ isDone }).catch(() => undefined);
   }
+}
+
+interface Archiving {
+  readonly parts: readonly EndedPart[];
+  readonly lease: ArchiveLease;
+  readonly signal: AbortSignal;
+  readonly counts: { parts: number; memories: number };
+}
+
+/** False when the process stops or the work was lost to another one. */
+async function archiveParts(
+  services: Services,
+  { parts, lease, signal, counts }: Archiving,
+): Promise<boolean> {
+  for (const part of parts) {
+    await waitForAnswers(services, signal);
+    if (signal.aborted || !(await lease.extend())) return false;
+    const memory = await summarize(services, part, signal);
+    if (!(await storePart(services, part, memory))) continue;
+    counts.parts += 1;
+    counts.memories += memory === null ? 0 : 1;
+  }
+  return true;
 }
 
 async function waitForAnswers(services: Services, signal: AbortSignal): Promise<void> {

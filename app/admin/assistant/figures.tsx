@@ -1,0 +1,162 @@
+"use client";
+import { useFormatter, useTranslations } from "next-intl";
+import type { AssistantFigures, StageFigures } from "@atelier/server/assistant";
+import { api } from "../../client/api.ts";
+import { useDollars } from "../../ui/hooks.ts";
+import { Facts } from "../../ui/display.tsx";
+import { LiveData, useLiveQuery, useWindow } from "../live.tsx";
+import { Panel } from "../parts.tsx";
+import { Cell, Row, Table } from "../table.tsx";
+
+const refetchMs = 10_000;
+
+/** The model of each stage, or what it lacks. */
+function Models() {
+  const t = useTranslations("admin.assistant");
+  const query = useLiveQuery(["assistant", "models"], () => api.admin.assistant.models.query(), refetchMs);
+  return (
+    <Panel title={t("models")}>
+      <LiveData query={query}>
+        {({ items }) => (
+          <Facts
+            rows={items.map(({ stage, model, problem, hasPrice }) => [
+              t(`stages.${stage}`),
+              model === null ? problem : hasPrice ? model : t("noPrice", { model }),
+            ])}
+          />
+        )}
+      </LiveData>
+    </Panel>
+  );
+}
+
+function useMs(): (ms: number | null) => string {
+  const format = useFormatter();
+  return (ms) => {
+    if (ms === null) return "–";
+    if (ms < 1_000) return `${format.number(ms, { maximumFractionDigits: 0 })} ms`;
+    return `${format.number(ms / 1_000, { maximumFractionDigits: 1 })} s`;
+  };
+}
+
+function StageTimes({ stages }: { readonly stages: readonly StageFigures[] }) {
+  const t = useTranslations("admin.assistant");
+  const ms = useMs();
+  const columns = [t("stage"), t("runs"), t("p50"), t("p95"), t("budget")];
+  return (
+    <Panel title={t("figures")}>
+      <Table caption={t("figures")} columns={columns} numeric={[1, 2, 3, 4]}>
+        {stages.map(({ stage, runs, p50Ms, p95Ms, budgetMs, isOverBudget }) => (
+          <Row key={stage}>
+            <Cell label={t("stage")}>{t(`stages.${stage}`)}</Cell>
+            <Cell label={t("runs")} isNumeric>
+              {runs}
+            </Cell>
+            <Cell label={t("p50")} isNumeric>
+              {ms(p50Ms)}
+            </Cell>
+            <Cell label={t("p95")} isNumeric>
+              <span className={isOverBudget ? "font-medium text-warn" : undefined}>
+                {ms(p95Ms)}
+                {isOverBudget ? <span className="sr-only"> ({t("over")})</span> : null}
+              </span>
+            </Cell>
+            <Cell label={t("budget")} isNumeric>
+              {ms(budgetMs)}
+            </Cell>
+          </Row>
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function Calls({ calls }: { readonly calls: AssistantFigures["calls"] }) {
+  const t = useTranslations("admin.assistant");
+  const usd = useDollars();
+  const format = useFormatter();
+  const names = [
+    "stage",
+    "model",
+    "count",
+    "retries",
+    "limited",
+    "timeouts",
+    "failures",
+    "tokens",
+    "cost",
+  ] as const;
+  return (
+    <Panel title={t("calls")}>
+      {calls.length === 0 ? (
+        <p className="text-sm text-quiet">{t("noCalls")}</p>
+      ) : (
+        <Table caption={t("calls")} columns={names.map((name) => t(name))} numeric={[2, 3, 4, 5, 6, 7, 8]}>
+          {calls.map((call) => (
+            <Row key={`${call.stage} ${call.model}`}>
+              <Cell label={t("stage")}>{t(`stages.${call.stage as "analyzer"}`)}</Cell>
+              <Cell label={t("model")}>{call.model}</Cell>
+              {[call.calls, call.retries, call.rateLimited, call.timeouts, call.failures].map((value, at) => (
+                <Cell key={names[at + 2]} label={t(names[at + 2] ?? "count")} isNumeric>
+                  {value}
+                </Cell>
+              ))}
+              <Cell label={t("tokens")} isNumeric>
+                {format.number(call.inputTokens)}, {format.number(call.outputTokens)}
+              </Cell>
+              <Cell label={t("cost")} isNumeric>
+                {usd(call.usd)}
+              </Cell>
+            </Row>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+function Totals({ figures }: { readonly figures: AssistantFigures }) {
+  const t = useTranslations("admin.assistant");
+  const format = useFormatter();
+  const { backlog, completed, failed, perMinute, withContext, meanContextTokens, rows } = figures;
+  return (
+    <Panel title={t("totals")}>
+      <Facts
+        rows={[
+          [t("backlog"), backlog],
+          [t("completed"), completed],
+          [t("failed"), failed],
+          [t("perMinute"), format.number(perMinute, { maximumFractionDigits: 2 })],
+          [t("withContext"), withContext === null ? "–" : format.number(withContext, { style: "percent" })],
+          [
+            t("context"),
+            meanContextTokens === null ? "–" : format.number(meanContextTokens, { maximumFractionDigits: 0 }),
+          ],
+          [t("rows"), t("rowsValue", rows)],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** How the assistant works: its models, its times beside their budgets, its calls. */
+export function AssistantFiguresPanels() {
+  const window = useWindow();
+  const query = useLiveQuery(
+    ["assistant", "figures", window],
+    () => api.admin.assistant.figures.query({ window }),
+    refetchMs,
+  );
+  return (
+    <LiveData query={query}>
+      {(figures) => (
+        <div className="grid gap-10 wide:grid-cols-2">
+          <Models />
+          <Totals figures={figures} />
+          <StageTimes stages={figures.stages} />
+          <Calls calls={figures.calls} />
+        </div>
+      )}
+    </LiveData>
+  );
+}

@@ -1,0 +1,20 @@
+import type { Metadata } from "next";
+import { useTranslations } from "next-intl";
+import { getTranslations } from "next-intl/server";
+import { PageHeader } from "../../frame/frame.tsx";
+import { Memory } from "./memory.tsx";
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations("memory");
+  return { title: t("title") };
+}
+
+export default function MemoryPage() {
+  const t = useTranslations("memory");
+  return (
+    <>
+      <PageHeader title={t("title")} />
+      <Memory />
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+export interface DiffLine {
+  readonly text: string;
+  readonly kind: "same" | "added" | "removed";
+}
+
+/** For each pair of places, how many lines the rests of both texts have in common. */
+function countCommon(old: readonly string[], next: readonly string[]): number[][] {
+  const common = Array.from({ length: old.length + 1 }, () =>
+    Array.from({ length: next.length + 1 }, () => 0),
+  );
+  for (const i of [...old.keys()].toReversed())
+    for (const j of [...next.keys()].toReversed()) {
+      const [row, below] = [common[i], common[i + 1]];
+      if (!row || !below) continue;
+      const [down = 0, diagonal = 0] = below.slice(j, j + 2);
+      row[j] = old[i] === next[j] ? diagonal + 1 : Math.max(down, row[j + 1] ?? 0);
+    }
+  return common;
+}
+
+/** The lines of two texts, by their longest common part. For texts of some hundred lines. */
+export function diffLines(before: string, after: string): DiffLine[] {
+  const [old, next] = [before.split("\n"), after.split("\n")];
+  const common = countCommon(old, next);
+  const at = (i: number, j: number) => common[i]?.[j] ?? 0;
+  const lines: DiffLine[] = [];
+  let [i, j] = [0, 0];
+  while (i < old.length || j < next.length) {
+    const [left, right] = [old[i], next[j]];
+    const isSame = left !== undefined && left === right;
+    const isRemoved = right === undefined || (left !== undefined && at(i + 1, j) >= at(i, j + 1));
+    if (isSame) lines.push({ text: left, kind: "same" });
+    else lines.push(isRemoved ? { text: left ?? "", kind: "removed" } : { text: right, kind: "added" });
+    if (isSame || isRemoved) i += 1;
+    if (isSame || !isRemoved) j += 1;
+  }
+  return lines;
+}
