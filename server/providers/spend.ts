@@ -101,13 +101,24 @@ export interface Budget {
   readonly spend: { readonly own: Spend; readonly studio: Spend };
 }
 
-/** SQL columns of a `Budget`. */
+/** SQL columns of a `Budget`. The spend holds only the requests that a cap counts: the sum of a month takes its time. */
 export function budgetColumns(config: Pick<Config, "cloud">, ownerId: string): SQL {
   const { providerAttempts } = schema;
-  const own = sumOf(config, sql`${providerAttempts.ownerId} = ${ownerId}`);
+  const isOwn = sql`${providerAttempts.ownerId} = ${ownerId}`;
+  const sums = sql`'own', ${sumOf(config, isOwn)}, 'studio', ${sumOf(config, sql`true`)}`;
   return sql`(select row_to_json(c) from (${ownCapsOf(ownerId)}) c) as "ownCaps",
-    (select json_build_object('own', ${own}, 'studio', ${sumOf(config, sql`true`)})
-      from ${providerAttempts} where ${isOfThisMonth}) as spend`;
+    (select json_build_object(${sums}) from ${providerAttempts}
+      where ${isCounted(config, { ownerId, isOwn })} and ${isOfThisMonth}) as spend`;
+}
+
+/** SQL condition: a cap counts the attempt. */
+function isCounted(
+  { cloud: { caps } }: Pick<Config, "cloud">,
+  { ownerId, isOwn }: { readonly ownerId: string; readonly isOwn: SQL },
+): SQL {
+  if (caps.studioDailyUsd !== null || caps.studioMonthlyUsd !== null) return sql`true`;
+  if (caps.userDailyUsd !== null || caps.userMonthlyUsd !== null) return isOwn;
+  return sql`${isOwn} and exists (${ownCapsOf(ownerId)})`;
 }
 
 /**
