@@ -1,5 +1,6 @@
 ALTER TABLE "telegram_requests" ADD COLUMN "offer" jsonb;--> statement-breakpoint
 ALTER TABLE "telegram_requests" ADD COLUMN "offer_until" timestamp (3) with time zone;--> statement-breakpoint
+CREATE INDEX "provider_attempts_ended" ON "provider_attempts" USING btree ("provider","key_id","ended_at");--> statement-breakpoint
 -- Written by hand from here on.
 --
 -- The choice of a provider reads all it depends on in one statement, decides, and stores the intent with one of these calls.

@@ -113,11 +113,23 @@ export interface Budget {
   readonly spend: { readonly own: Spend; readonly studio: Spend };
 }
 
-/** SQL columns of a `Budget`. */
+/** SQL columns of a `Budget`. The spend holds only the requests that a cap counts: the sum of a month takes its time. */
 export function budgetColumns(config: Pick<Config, "cloud">, ownerId: string): SQL {
-  const own = sumOf(sql`owner_id = ${ownerId}`);
+  const isOwn = sql`owner_id = ${ownerId}`;
+  const sums = sql`'own', ${sumOf(isOwn)}, 'studio', ${sumOf(sql`true`)}`;
   return sql`(select row_to_json(c) from (${ownCapsOf(ownerId)}) c) as "ownCaps",
-    (select json_build_object('own', ${own}, 'studio', ${sumOf(sql`true`)}) from (${spendings(config)}) spendings) as spend`;
+    (select json_build_object(${sums}) from (${spendings(config)}) spendings
+      where ${isCounted(config, { ownerId, isOwn })}) as spend`;
+}
+
+/** SQL condition: a cap counts the spending. */
+function isCounted(
+  { cloud: { caps } }: Pick<Config, "cloud">,
+  { ownerId, isOwn }: { readonly ownerId: string; readonly isOwn: SQL },
+): SQL {
+  if (caps.studioDailyUsd !== null || caps.studioMonthlyUsd !== null) return sql`true`;
+  if (caps.userDailyUsd !== null || caps.userMonthlyUsd !== null) return isOwn;
+  return sql`${isOwn} and exists (${ownCapsOf(ownerId)})`;
 }
 
 /**

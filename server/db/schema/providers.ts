@@ -69,6 +69,7 @@ export const providerAttempts = pgTable(
   (table) => [
     index("provider_attempts_job").on(table.jobId),
     index("provider_attempts_key").on(table.provider, table.keyId, table.createdAt),
+    index("provider_attempts_ended").on(table.provider, table.keyId, table.endedAt),
     index("provider_attempts_owner").on(table.ownerId, table.createdAt),
     index("provider_attempts_age").on(table.createdAt),
     index("provider_attempts_due")
