@@ -7,6 +7,8 @@ import type { Surroundings } from "./e2e/test.ts";
 const port = Number(process.env.ATELIER_E2E_PORT ?? 3210);
 /** Of the simulated ComfyUI that some journeys start; to all others its server is one that is away. */
 const comfyPort = port + 1;
+/** Of the simulated language model that the journey of the assistant starts. */
+const llmPort = port + 2;
 const baseURL = `http://127.0.0.1:${port}`;
 
 /** Named once by the main process; the test processes, which read this file too, inherit the name. */
@@ -51,6 +53,11 @@ const serverEnv = {
   WORKER_ONLY: "",
   COMFYUI_URLS: `http://127.0.0.1:${comfyPort}`,
   COMFYUI_DISCOVERY: "",
+  LLM_BASE_URL: `http://127.0.0.1:${llmPort}/v1`,
+  LLM_RESPONDER_MODEL: "local/simulated",
+  ANTHROPIC_API_KEY: "",
+  GOOGLE_GENERATIVE_AI_API_KEY: "",
+  OPENAI_API_KEY: "",
   IOPAINT_URLS: "",
   WORKFLOWS_DIR: "",
   ATELIER_CONFIG: "",

@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
 import { benchAdminPages } from "./admin-pages.ts";
+import { benchAsk, benchRecall } from "./assistant.ts";
 import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
 import { benchDeliveries } from "./deliveries.ts";
 import { benchEstimateError } from "./estimate-error.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchChain, benchFaultyProvider, benchWebhooks } from "./providers.ts";
-import { benchRecall } from "./recall.ts";
 import { benchRecovery } from "./recovery.ts";
 import { benchScaleOut, longJobs, shortJobs } from "./scale-out.ts";
 import { benchAcceptToStarted, benchThroughput } from "./start-and-throughput.ts";
@@ -38,6 +38,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   "provider-webhooks": () => benchWebhooks(),
   deliveries: () => benchDeliveries(),
   r6: () => benchFaultyProvider(),
+  b1: () => benchAsk(),
   m3: () => benchRecall(),
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),

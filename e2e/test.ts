@@ -9,6 +9,8 @@ interface Watch {
 export interface Surroundings {
   /** Where the worker looks for a ComfyUI server; nothing listens there unless a journey starts the simulator. */
   readonly comfyPort: number;
+  /** Where the worker looks for a language model; the same holds. */
+  readonly llmPort: number;
 }
 
 /** The trace recorder asks for the bytes of pictures in memory; the policy refuses it, and names no place in a page. */
@@ -20,6 +22,7 @@ function isOfRecorder(message: ConsoleMessage): boolean {
 export const test = base.extend<Watch, Surroundings>({
   expectedError: [null, { option: true }],
   comfyPort: [0, { option: true, scope: "worker" }],
+  llmPort: [0, { option: true, scope: "worker" }],
   quietConsole: [
     async ({ context, expectedError }, use) => {
       const errors: string[] = [];

@@ -26,13 +26,16 @@ export function diffLines(before: string, after: string): DiffLine[] {
   const lines: DiffLine[] = [];
   let [i, j] = [0, 0];
   while (i < old.length || j < next.length) {
-    const [left, right] = [old[i], next[j]];
-    const isSame = left !== undefined && left === right;
-    const isRemoved = right === undefined || (left !== undefined && at(i + 1, j) >= at(i, j + 1));
-    if (isSame) lines.push({ text: left, kind: "same" });
-    else lines.push(isRemoved ? { text: left ?? "", kind: "removed" } : { text: right, kind: "added" });
-    if (isSame || isRemoved) i += 1;
-    if (isSame || !isRemoved) j += 1;
+    const kind = kindOf(old[i], next[j], at(i + 1, j) >= at(i, j + 1));
+    lines.push({ text: (kind === "added" ? next[j] : old[i]) ?? "", kind });
+    if (kind !== "added") i += 1;
+    if (kind !== "removed") j += 1;
   }
   return lines;
+}
+
+function kindOf(left: string | undefined, right: string | undefined, isOldFirst: boolean): DiffLine["kind"] {
+  if (left === undefined) return "added";
+  if (left === right) return "same";
+  return right === undefined || isOldFirst ? "removed" : "added";
 }

@@ -28,6 +28,11 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
     },
     { address: "/jobs", landmark: (page) => page.getByRole("list", { name: "Jobs" }).getByRole("listitem") },
     { address: `/jobs/${jobId}`, landmark: (page) => page.getByRole("heading", { name: "What happened" }) },
+    { address: "/assistant", landmark: (page) => page.getByRole("heading", { name: "What shall we make?" }) },
+    {
+      address: "/assistant/memory",
+      landmark: (page) => page.getByRole("heading", { name: "Nothing is remembered" }),
+    },
     { address: "/settings", landmark: (page) => page.getByRole("button", { name: "Change password" }) },
     { address: "/sign-in", landmark: (page) => page.getByRole("heading", { name: "Welcome back" }) },
   ];

@@ -4,15 +4,23 @@ import { once } from "node:events";
 const stepMs = 300;
 
 /** Starts the SIMULATOR of ComfyUI where the worker of the journeys looks for a server; returns how to end it. */
-export async function startSimulator(port: number): Promise<() => Promise<void>> {
-  const args = ["testing/comfyui/main.ts", "--port", String(port), "--step-ms", String(stepMs)];
+export function startSimulator(port: number): Promise<() => Promise<void>> {
+  return start("testing/comfyui/main.ts", "--port", String(port), "--step-ms", String(stepMs));
+}
+
+/** Starts the SIMULATOR of a language model; returns how to end it. */
+export function startSimulatedModel(port: number): Promise<() => Promise<void>> {
+  return start("testing/llm/main.ts", "--port", String(port));
+}
+
+async function start(...args: readonly string[]): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
   let said = "";
   child.stdout.setEncoding("utf8");
   for await (const part of child.stdout) {
     said += String(part);
-    if (said.includes("listens on")) break;
+    if (/listens on|LLM_BASE_URL/.test(said)) break;
   }
   if (child.exitCode !== null) throw new Error(`The simulator did not start: ${said}`);
   return async () => {

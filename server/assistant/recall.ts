@@ -246,14 +246,14 @@ async function readNeighbours(
   if (ids.length === 0) return [];
   const side = (comparison: SQL, order: SQL, sign: SQL) => sql`
     lateral (select n.*, ${sign} * row_number() over (order by n.at ${order}, n.id ${order}) as step from (
-      select * from ${assistantMessages} n where n.conversation_id = m.conversation_id
-        and (n.at, n.id) ${comparison} (m.at, m.id) order by n.at ${order}, n.id ${order} limit ${reach}) n) n`;
+      select * from ${assistantMessages} n where n.conversation_id = m.talk_id
+        and (n.at, n.id) ${comparison} (m.said_at, m.near_id) order by n.at ${order}, n.id ${order} limit ${reach}) n) n`;
   const columns = messageColumns(wanted, "n");
   const rows = await db.execute<Row & Record<string, unknown> & { of: string; step: string }>(sql`
-    with near as (select id, conversation_id, at from ${assistantMessages} where id = any(${textArray(ids)}::uuid[]))
-    select m.id as of, n.step, ${columns} from near m, ${side(sql`<`, sql`desc`, sql`-1`)} where n.is_recalled and ${where.messages}
+    with near as (select id as near_id, conversation_id as talk_id, at as said_at from ${assistantMessages} where id = any(${textArray(ids)}::uuid[]))
+    select m.near_id as of, n.step, ${columns} from near m, ${side(sql`<`, sql`desc`, sql`-1`)} where n.is_recalled and ${where.messages}
     union all
-    select m.id as of, n.step, ${columns} from near m, ${side(sql`>`, sql`asc`, sql`1`)} where n.is_recalled and ${where.messages}`);
+    select m.near_id as of, n.step, ${columns} from near m, ${side(sql`>`, sql`asc`, sql`1`)} where n.is_recalled and ${where.messages}`);
   return rows.map((row) => ({ ...toCandidate(row), of: row.of, step: Number(row.step) }));
 }
 

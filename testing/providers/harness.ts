@@ -194,11 +194,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       json: parse(raw),
     };
     const isSubmit = vendor.isSubmit(read);
-    if (isSubmit) {
-      await sleep(simulator.delayMs);
-      // A caller that died has sent a whole request all the same.
-      simulator.submits.push(read);
-    }
+    if (isSubmit) await noteSubmit(read);
     const fault = isSubmit ? simulator.fault : simulator.getFault;
     const refusal = fault === null ? null : refusalFor(fault);
     if (fault === "hang") return;
@@ -208,6 +204,12 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     if (fault === "mute") return;
     if (fault === "drop") response.destroy();
     else send(response, result);
+  }
+
+  async function noteSubmit(request: SimRequest): Promise<void> {
+    await sleep(simulator.delayMs);
+    // A caller that died has sent a whole request all the same.
+    simulator.submits.push(request);
   }
 
   function refusalFor(fault: ProviderFault): SimAnswer | null {

@@ -1,4 +1,4 @@
-import { addSpeaker, type ForeignMessage, importTalks, recall } from "@atelier/server/assistant";
+import { addSpeaker, ask, type ForeignMessage, importTalks, recall } from "@atelier/server/assistant";
 import { createTestServices } from "@atelier/testing/services";
 import { startTestPostgres } from "@atelier/testing/postgres";
 import { quantile } from "./start-and-throughput.ts";
@@ -69,4 +69,27 @@ export async function benchRecall(): Promise<string[]> {
     `${count.toLocaleString("en")} messages: p50 ${of(count, 0.5).toFixed(1)} ms, p95 ${of(count, 0.95).toFixed(1)} ms`;
   const ratio = of(100_000, 0.95) / of(1_000, 0.95);
   return [line(1_000), line(100_000), `p95 of 100,000 to p95 of 1,000: ${ratio.toFixed(2)}`];
+}
+
+const asked = 300;
+
+/** B1: how long a question takes to be accepted, each in a conversation of its own. */
+export async function benchAsk(): Promise<string[]> {
+  const postgres = await startTestPostgres();
+  const fixture = await createTestServices({ config: { assistant: { openRuns: asked * 2 } } });
+  const { services } = fixture;
+  const taken: number[] = [];
+  try {
+    const ownerId = await addSpeaker(services.db, "one who asks");
+    for (let number = 0; number < asked; number += 1) {
+      const startedAt = performance.now();
+      await ask(services, { ownerId, text: `Question ${number}: what do I like?` });
+      taken.push(performance.now() - startedAt);
+    }
+  } finally {
+    await fixture.close();
+    await postgres.stop();
+  }
+  const [p50, p95] = [quantile(taken, 0.5), quantile(taken, 0.95)];
+  return [`accepted: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms (bound 25)`];
 }

@@ -1,0 +1,57 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { startSimulatedModel } from "../steps/start-simulator.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+let stop: () => Promise<void> = () => Promise.resolve();
+test.beforeEach(async ({ llmPort }) => {
+  stop = await startSimulatedModel(llmPort);
+});
+test.afterEach(() => stop());
+
+test("B6 B7 a question is answered live, a proposal is approved, and its picture is shown in the talk", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "chelsea.png");
+  await page.goto("/assistant");
+  const question = page.getByRole("textbox", { name: "Question" });
+  await question.fill("What did we try with the red dress?");
+  await question.press("Enter");
+  await expect(page.getByText('you asked "What did we try with the red dress?"')).toBeVisible({
+    timeout: 30_000,
+  });
+  await expect(page).toHaveURL(/\/assistant\?c=/);
+
+  await question.fill("Upscale chelsea, please");
+  await question.press("Enter");
+  const proposal = page.getByRole("region", { name: "Proposal: Upscale" });
+  await expect(proposal.getByText("On the studio's own machines.")).toBeVisible({ timeout: 30_000 });
+  await proposal.getByRole("button", { name: "Start it" }).click();
+  await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible({ timeout: 45_000 });
+
+  await page.reload();
+  await expect(proposal.getByRole("link", { name: "Open the result" })).toBeVisible();
+  await question.fill("Show chelsea");
+  await question.press("Enter");
+  await expect(page.getByRole("link", { name: "Open the picture" }).first()).toBeVisible({ timeout: 30_000 });
+  await proposal.getByRole("link", { name: "Open the result" }).click();
+  await expect(page.getByRole("dialog").getByRole("img", { name: /^Upscale/ })).toBeVisible();
+});
+
+test("M2 what the user writes down is remembered, corrected and forgotten", async ({ page }) => {
+  await beGuest(page);
+  await page.goto("/assistant/memory");
+  await page.getByLabel("Remember this").fill("I wear size M");
+  await page.getByRole("button", { name: "Remember", exact: true }).click();
+  await expect(page.getByText("I wear size M")).toBeVisible();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("textbox", { name: "Memory" }).fill("I wear size L");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("I wear size L")).toBeVisible();
+  await page.getByRole("button", { name: "Forget everything" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Type forget to confirm").fill("forget");
+  await dialog.getByRole("button", { name: "Forget everything" }).click();
+  await expect(page.getByRole("heading", { name: "Nothing is remembered" })).toBeVisible();
+});

@@ -1,0 +1,100 @@
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addSpeaker, importTalks } from "./import-talks.ts";
+import { addMemory, deleteMemory, editMemory, forgetEverything } from "./memories.ts";
+import { recall } from "./recall.ts";
+import { readDates } from "./recall-query.ts";
+
+let fixture: TestServices;
+beforeAll(async () => void (fixture = await createTestServices()));
+afterAll(() => fixture.close());
+
+const start = Date.UTC(2026, 3, 1, 10);
+const dayMs = 86_400_000;
+
+/** A talk with a line a minute, begun on a day. */
+function talk(session: string, day: number, ...lines: string[]) {
+  return lines.map((line, at) => {
+    const [, speaker = "Ann", text = line] = /^(\w+): (.*)$/.exec(line) ?? [];
+    const time = new Date(start + day * dayMs + at * 60_000);
+    return { session, id: `${session} ${at}`, at: time, speaker, text };
+  });
+}
+
+async function remember(...talks: ReturnType<typeof talk>[]) {
+  const { db } = fixture.services;
+  const userId = await addSpeaker(db, "Ann");
+  await importTalks(db, userId, talks.flat());
+  return async (query: string, period?: { from: Date | null; to: Date | null }) => {
+    const hits = await recall(fixture.services, userId, query, { limit: 10, period: period ?? null });
+    return hits.map(({ text }) => text);
+  };
+}
+
+test("stems, rare words and neighbours: the answer may have no word of the question", async () => {
+  const find = await remember(
+    talk("dress", 0, "Ann: Which dress did you wear at the wedding?", "Ben: The green one, with a belt."),
+    talk("food", 1, "Ann: The soup was good.", "Ben: I like soup."),
+    talk("shoes", 2, "Ann: I bought new shoes for the office."),
+  );
+  const found = await find("What did Ben wear at the wedding?");
+  expect(found.slice(0, 2).toSorted()).toEqual([
+    "The green one, with a belt.",
+    "Which dress did you wear at the wedding?",
+  ]);
+  expect((await find("wearing dresses"))[0]).toMatch(/dress/);
+  expect(await find("of the and")).toEqual([]);
+});
+
+test("M2 of a fact that changed the later one comes first", async () => {
+  const find = await remember(
+    talk("first", 0, "My size is M."),
+    talk("other", 5, "The garden is green."),
+    talk("second", 30, "My size is L."),
+  );
+  expect((await find("What is my size?"))[0]).toBe("My size is L.");
+});
+
+test("a date in the question prefers its time, and a period keeps everything else out", async () => {
+  const find = await remember(
+    talk("april", 2, "We tried the red coat."),
+    talk("may", 40, "We tried the red coat again."),
+  );
+  expect((await find("Which red coat did we try in May?"))[0]).toMatch(/again/);
+  expect((await find("Which red coat did we try on 3 April 2026?"))[0]).toBe("We tried the red coat.");
+  expect(await find("red coat", { from: new Date(start + 39 * dayMs), to: null })).toEqual([
+    "We tried the red coat again.",
+  ]);
+});
+
+test("M2 nothing of another user is ever found, and nothing that was deleted", async () => {
+  const { services } = fixture;
+  const [ann, ben] = [await addSpeaker(services.db, "Ann"), await addSpeaker(services.db, "Ben")];
+  const secret = await addMemory(services, { ownerId: ann, text: "The user wears a purple kaftan." });
+  const find = async (userId: string) =>
+    (await recall(services, userId, "purple kaftan", { limit: 10 })).map(({ text }) => text);
+  expect(await find(ben)).toEqual([]);
+  expect(await find(ann)).toEqual(["The user wears a purple kaftan."]);
+  await editMemory(services, { ownerId: ann, id: secret.id, text: "The user wears an orange kaftan." });
+  expect(await find(ann)).toEqual(["The user wears an orange kaftan."]);
+  await expect(deleteMemory(services, { ownerId: ben, id: secret.id })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  await deleteMemory(services, { ownerId: ann, id: secret.id });
+  expect(await find(ann)).toEqual([]);
+  expect(await services.db.execute("select from memories where memories::text like '%kaftan%'")).toHaveLength(
+    0,
+  );
+  await addMemory(services, { ownerId: ann, text: "The user likes kaftans." });
+  await forgetEverything(services, ann);
+  expect(await find(ann)).toEqual([]);
+});
+
+test("dates in several languages; a word at the head of a question is no month", () => {
+  expect(readDates("What happened on 4 May 2023?")).toEqual([{ month: 5, day: 4, year: 2023 }]);
+  expect(readDates("What did we do on March 3rd?")).toEqual([{ month: 3, day: 3, year: null }]);
+  expect(readDates("Was haben wir im Januar probiert?")).toEqual([{ month: 1, day: null, year: null }]);
+  expect(readDates("Что было в мае 2024?")).toEqual([]);
+  expect(readDates("on 2024-02-29")).toEqual([{ month: 2, day: 29, year: 2024 }]);
+  expect(readDates("May I see it?")).toEqual([]);
+});

@@ -1,0 +1,213 @@
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
+import { ask, stopRun } from "./ask.ts";
+import { type AssistantNotice, onAssistantNotice } from "./events.ts";
+import { addSpeaker } from "./import-talks.ts";
+import { readConversation, readRun } from "./read.ts";
+import {
+  capture,
+  completeRun,
+  endStage,
+  failRun,
+  handBackStage,
+  leaseOf,
+  recoverRuns,
+  type Run,
+  type Stage,
+  stageAt,
+} from "./run.ts";
+import { pauseMemory } from "./settings.ts";
+
+let fixture: TestServices;
+beforeAll(async () => void (fixture = await createTestServices()));
+afterAll(() => fixture.close());
+
+const analysis = {
+  needsContext: false,
+  contextType: "none",
+  timeScope: null,
+  searchKeywords: [],
+  contextFound: [],
+  isByRule: true,
+} as const;
+const context = {
+  instructions: "Be brief.",
+  messages: [{ role: "user", content: "What do I like?" }],
+  used: [],
+  tokens: { total: 9, memory: 0 },
+  isCut: false,
+} as const;
+const answer = { text: "Linen.", parts: [], isRecalled: true };
+
+async function addNode(state: "active" | "gone" = "active"): Promise<string> {
+  const id = newId();
+  await fixture.services.db.execute(
+    `insert into nodes (id, name, state, hostname, boot_id, pid, pid_started_at, capability) select '${id}', '${id}', '${state}', 'host', 'boot', 1, 'now', '{}'`,
+  );
+  return id;
+}
+
+async function asked(text = "What do I like?") {
+  const ownerId = await addSpeaker(fixture.services.db, "Ann");
+  return { ownerId, ...(await ask(fixture.services, { ownerId, text })) };
+}
+
+const stageFrom = (status: Run["status"]): Stage => {
+  const stage = stageAt(status);
+  if (!stage) throw new Error(`no stage begins at ${status}`);
+  return stage;
+};
+
+async function captured(runId: string, status: Run["status"], nodeId: string): Promise<Run> {
+  const run = await capture(fixture.services, { runId, stage: stageFrom(status), nodeId });
+  if (!run) throw new Error("not captured");
+  return run;
+}
+
+async function statuses(runId: string): Promise<string[]> {
+  const { assistantRunEvents } = schema;
+  const rows = await fixture.services.db
+    .select()
+    .from(assistantRunEvents)
+    .where(eq(assistantRunEvents.runId, runId))
+    .orderBy(assistantRunEvents.revision);
+  return rows.map(({ status }) => status);
+}
+
+test("B2 of 20 orchestrators one wins each stage, and its run has one story", async () => {
+  const { services } = fixture;
+  const { runId, ownerId, conversationId } = await asked();
+  const nodes = await Promise.all(Array.from({ length: 20 }, () => addNode()));
+  for (const status of ["new", "analyzed", "ready"] as const) {
+    const stage = stageFrom(status);
+    const won = await Promise.all(nodes.map((nodeId) => capture(services, { runId, stage, nodeId })));
+    const winners = won.filter((run) => run !== null);
+    expect(winners).toHaveLength(1);
+    for (const run of winners)
+      await (stage.name === "responder"
+        ? completeRun(services, leaseOf(run), answer)
+        : endStage(services, leaseOf(run), {
+            stage,
+            set: stage.name === "analyzer" ? { analysis } : { context },
+          }));
+  }
+  expect(await statuses(runId)).toEqual([
+    "new",
+    "analyzing",
+    "analyzed",
+    "assembling",
+    "ready",
+    "responding",
+    "completed",
+  ]);
+  const { turns } = await readConversation(services, { ownerId, id: conversationId });
+  expect(turns).toMatchObject([{ question: "What do I like?", answer: "Linen." }]);
+});
+
+test("B2 the writes of a worker that lost its stage match no row", async () => {
+  const { services } = fixture;
+  const { runId } = await asked();
+  const stage = stageFrom("new");
+  const late = await captured(runId, "new", await addNode());
+  await handBackStage(services, leaseOf(late), stage);
+  const next = await captured(runId, "new", await addNode());
+  expect(await endStage(services, leaseOf(late), { stage, set: { analysis } })).toBeNull();
+  expect(await failRun(services, leaseOf(late), { code: "internal", message: "" })).toBe(false);
+  expect(await endStage(services, leaseOf(next), { stage, set: { analysis } })).toMatchObject({
+    status: "analyzed",
+  });
+});
+
+test("B2 a node that is not active captures nothing", async () => {
+  const { runId } = await asked();
+  const nodeId = await addNode("gone");
+  expect(await capture(fixture.services, { runId, stage: stageFrom("new"), nodeId })).toBeNull();
+});
+
+test("the stages of a lost worker are given back; the third loss fails the run", async () => {
+  const { services } = fixture;
+  const { runId, ownerId } = await asked();
+  for (let losses = 1; losses <= 3; losses += 1) {
+    const nodeId = await addNode();
+    await captured(runId, "new", nodeId);
+    await services.db.execute(`update nodes set state = 'lost' where id = '${nodeId}'`);
+    await recoverRuns(services, { nodeId: null, busyIds: [] });
+  }
+  expect(await readRun(services, { ownerId, id: runId })).toMatchObject({
+    status: "failed",
+    error: { code: "worker_lost" },
+  });
+});
+
+test("a stage that a worker has by its row alone is given back by this worker", async () => {
+  const { services } = fixture;
+  const [kept, forgotten] = [await asked(), await asked()];
+  const nodeId = await addNode();
+  for (const { runId } of [kept, forgotten]) await captured(runId, "new", nodeId);
+  await recoverRuns(services, { nodeId, busyIds: [kept.runId] });
+  expect((await readRun(services, { ...kept, id: kept.runId })).status).toBe("analyzing");
+  expect((await readRun(services, { ...forgotten, id: forgotten.runId })).status).toBe("new");
+});
+
+test("B1 two questions at once in one conversation: one is answered, the other one has to wait", async () => {
+  const { services } = fixture;
+  const first = await asked();
+  const run = await captured(first.runId, "new", await addNode());
+  await failRun(services, leaseOf(run), { code: "timeout", message: "" });
+  const again = () =>
+    ask(services, { ownerId: first.ownerId, text: "Again?", conversationId: first.conversationId });
+  const outcomes = await Promise.allSettled([again(), again(), again()]);
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  for (const outcome of outcomes)
+    expect(outcome.status === "fulfilled" ? "conflict" : outcome.reason.code).toBe("conflict");
+});
+
+test("B1 a question in another's conversation is refused like one in an unknown one, and many open ones are", async () => {
+  const { services } = fixture;
+  const { conversationId } = await asked();
+  const ownerId = await addSpeaker(services.db, "Ben");
+  for (const id of [conversationId, newId(), "nonsense"])
+    await expect(ask(services, { ownerId, text: "Hm?", conversationId: id })).rejects.toMatchObject({
+      code: "not_found",
+    });
+  for (let open = 0; open < services.config.assistant.openRuns; open += 1)
+    await ask(services, { ownerId, text: "And?" });
+  await expect(ask(services, { ownerId, text: "And?" })).rejects.toMatchObject({ code: "quota_exceeded" });
+});
+
+test("what is said while the memory is paused is not recalled, later either", async () => {
+  const { services } = fixture;
+  const ownerId = await addSpeaker(services.db, "Ann");
+  await pauseMemory(services, { userId: ownerId, isPaused: true });
+  await ask(services, { ownerId, text: "My secret size." });
+  await pauseMemory(services, { userId: ownerId, isPaused: false });
+  const { assistantMessages } = schema;
+  const rows = await services.db
+    .select()
+    .from(assistantMessages)
+    .where(eq(assistantMessages.ownerId, ownerId));
+  expect(rows).toMatchObject([{ isRecalled: false, archivedAt: expect.any(Date) }]);
+});
+
+test("B3 the database tells all processes of each status", async () => {
+  const another = await fixture.openAnother();
+  const heard: AssistantNotice[] = [];
+  const close = onAssistantNotice(another, (notice) => heard.push(notice));
+  await expect
+    .poll(async () => {
+      const { runId } = await asked();
+      await stopRun(fixture.services, await ownerOf(runId));
+      return heard.some((notice) => notice.type === "run" && notice.status === "new");
+    })
+    .toBe(true);
+  close();
+});
+
+async function ownerOf(runId: string) {
+  const { assistantRuns } = schema;
+  const [run] = await fixture.services.db.select().from(assistantRuns).where(eq(assistantRuns.id, runId));
+  return { ownerId: run?.ownerId ?? "", id: runId };
+}
