@@ -149,6 +149,6 @@ export default defineConfig<object, Surroundings>({
       wait: { stdout: /The worker is running/ },
     },
   ],
-  use: { baseURL, comfyPort, trace, launchOptions: await chooseBrowser() },
+  use: { baseURL, comfyPort, llmPort, trace, launchOptions: await chooseBrowser() },
   projects: chooseProjects(),
 });

@@ -20,7 +20,7 @@ async function start(...args: readonly string[]): Promise<() => Promise<void>> {
   child.stdout.setEncoding("utf8");
   for await (const part of child.stdout) {
     said += String(part);
-    if (/listens on|LLM_BASE_URL/.test(said)) break;
+    if (/listens on|Ctrl-C ends it/.test(said)) break;
   }
   if (child.exitCode !== null) throw new Error(`The simulator did not start: ${said}`);
   return async () => {
