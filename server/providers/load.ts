@@ -61,14 +61,20 @@ export async function readLoads(
       where provider = ${provider} and key_id in ${[...keyIds]}
         and (state in ('submitting', 'unknown', 'accepted') or created_at > clock_timestamp() - interval '1 minute'
           or ended_at > clock_timestamp() - ${cloud.streakS} * interval '1 second')
+    ), failed as (
+      select key_id, ended_at as at, retry_after_ms, error_class from own
+      where state = 'failed' and error_class not in ${[...notItsFault]}
+      union all
+      -- The caller noted that the answer was lost (a text stands there) and set the deadline at that moment.
+      select key_id, deadline_at - ${cloud.reconcileS} * interval '1 second', null, 'lost' from own
+      where state = 'unknown' and error_message is not null
     ), failures as (
-      select f.key_id, count(*)::int as streak, max(f.ended_at) as last,
-        (array_agg(f.retry_after_ms order by f.ended_at desc))[1] as retry_after_ms,
-        (array_agg(f.error_class order by f.ended_at desc))[1] as error_class
-      from own f
-      where f.state = 'failed' and f.error_class not in ${[...notItsFault]}
-        and f.ended_at > clock_timestamp() - ${cloud.streakS} * interval '1 second'
-        and not exists (select 1 from own s where s.key_id = f.key_id and s.state = 'succeeded' and s.ended_at > f.ended_at)
+      select f.key_id, count(*)::int as streak, max(f.at) as last,
+        (array_agg(f.retry_after_ms order by f.at desc))[1] as retry_after_ms,
+        (array_agg(f.error_class order by f.at desc))[1] as error_class
+      from failed f
+      where f.at > clock_timestamp() - ${cloud.streakS} * interval '1 second'
+        and not exists (select 1 from own s where s.key_id = f.key_id and s.state = 'succeeded' and s.ended_at > f.at)
       group by f.key_id
     )
     select wanted.key_id as "keyId",
