@@ -72,11 +72,12 @@ async function untilAll(
 }
 
 /** Ended jobs of a new owner, and a delivery for each. */
-async function oweMany({ services, query }: Stage, url: string, count: number): Promise<void> {
+async function oweMany(stage: Stage, url: string, count: number): Promise<void> {
+  const { services } = stage;
   const ownerId = await addOwner(services);
   const env = { ...services.env, ALLOWED_PRIVATE_HOSTS: ["127.0.0.1"] };
   const { id } = await createEndpoint({ ...services, env }, { ownerId, url });
-  await query(
+  await stage.query(
     `with ended as (
       insert into jobs (id, owner_id, kind, status, tier, params, queue, engine, need, ended_at)
       select gen_random_uuid(), $1, 'upscale', 'completed', 1, '{}', 'cpu-light', 'local', 'local/upscale', now()
