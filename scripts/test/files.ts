@@ -15,7 +15,6 @@ export const slowFiles: readonly string[] = [
   "worker/engines/comfyui/client/run.test.ts",
   "scripts/embedded/postgres.test.ts",
   "testing/chaos/cloud.test.ts",
-  "testing/chaos/cloud-frozen.test.ts",
   "testing/secrets/secrets.test.ts",
   "testing/chaos/comfyui-servers.test.ts",
   "testing/chaos/database-stopped.test.ts",

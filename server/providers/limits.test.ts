@@ -146,3 +146,21 @@ test("E4 a success ends a streak, the job's own faults are none, and 600 s forge
   );
   expect(await streak()).toBe(0);
 });
+
+test("R6 a lost answer counts as a failure from the moment when it is noted, a dead caller and a request that never arrived do not", async () => {
+  const { db, config } = opened.services;
+  const load = async () => (await readLoads(db, { provider: "fal", keyIds: ["a"] }, config)).get("a");
+  await take(["a"]);
+  const noted = `deadline_at = now() + interval '${config.cloud.reconcileS - 4} seconds'`;
+  await end(`state = 'unknown', ${noted}`);
+  expect(await load()).toMatchObject({ streak: 0, lastFailureMs: null });
+  await end("error_message = 'The answer of the provider did not come.'");
+  const lost = await load();
+  expect(lost).toMatchObject({ streak: 1, lastErrorClass: "lost" });
+  expect(Math.round((lost?.lastFailureMs ?? 0) / 1_000)).toBeGreaterThanOrEqual(4);
+  expect(await take(["a"])).toBe("cooldown");
+  await end("state = 'accepted', error_message = null");
+  expect(await load()).toMatchObject({ streak: 0 });
+  await end("state = 'failed', error_class = 'unsent', ended_at = now()");
+  expect(await load()).toMatchObject({ streak: 0 });
+});

@@ -65,15 +65,22 @@ export function loadsOf(wanted: SQL, { cloud }: Pick<Config, "cloud">): SQL {
         (extract(epoch from statement_timestamp() - min(created_at)
           filter (where created_at > ${minuteStart})) * 1000)::float8 as "oldestMs",
         count(*) filter (where is_in_streak)::int as streak,
-        (extract(epoch from statement_timestamp() - max(ended_at) filter (where is_in_streak)) * 1000)::float8 as "lastFailureMs",
-        (array_agg(retry_after_ms order by ended_at desc) filter (where is_in_streak))[1] as "retryAfterMs",
-        (array_agg(error_class order by ended_at desc) filter (where is_in_streak))[1] as "lastErrorClass"
+        (extract(epoch from statement_timestamp() - max(failed_at) filter (where is_in_streak)) * 1000)::float8 as "lastFailureMs",
+        (array_agg(retry_after_ms order by failed_at desc) filter (where is_in_streak))[1] as "retryAfterMs",
+        (array_agg(case when state = 'failed' then error_class else 'lost' end order by failed_at desc)
+          filter (where is_in_streak))[1] as "lastErrorClass"
       from (
-        select a.*, a.state = 'failed' and a.error_class not in ${[...notItsFault]} and a.ended_at > ${streakStart}
-          and a.ended_at >= coalesce(max(a.ended_at) filter (where a.state = 'succeeded') over (), '-infinity') as is_in_streak
-        from ${providerAttempts} a
-        where a.provider = wanted.provider and a.key_id = wanted.key_id and (a.state in ('submitting', 'unknown', 'accepted')
-          or a.created_at > ${minuteStart} or a.ended_at > ${streakStart})
+        select own.*, failed_at > ${streakStart}
+          and failed_at >= coalesce(max(ended_at) filter (where state = 'succeeded') over (), '-infinity') as is_in_streak
+        from (
+          -- A caller that noted a lost answer (a text stands there) set the deadline at that moment.
+          select a.*, case when a.state = 'failed' and a.error_class not in ${[...notItsFault]} then a.ended_at
+            when a.state = 'unknown' and a.error_message is not null
+              then a.deadline_at - ${cloud.reconcileS} * interval '1 second' end as failed_at
+          from ${providerAttempts} a
+          where a.provider = wanted.provider and a.key_id = wanted.key_id and (a.state in ('submitting', 'unknown', 'accepted')
+            or a.created_at > ${minuteStart} or a.ended_at > ${streakStart})
+        ) own
       ) own
     ) load`;
 }

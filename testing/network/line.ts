@@ -26,26 +26,17 @@ export interface Line {
   urlOf(address: string): string;
   /** Holds for open connections too. */
   set(state: LineState): void;
-  /** How many directions keep something back. */
-  waiting(): number;
   close(): Promise<void>;
 }
 
 const pieceBytes = 512;
 const pollMs = 20;
 
-/** What a line notes about a direction. */
-interface Notes {
-  readonly onBytes?: (count: number) => void;
-  /** Sources of which something is kept back. */
-  readonly held: Set<Socket>;
-}
-
 /** Passes bytes on as the state of the line says at that moment. */
 async function* pass(
   source: Socket,
   read: () => Direction,
-  { onBytes, held }: Notes,
+  onBytes: (count: number) => void = () => undefined,
 ): AsyncGenerator<Buffer> {
   for await (const chunk of source) {
     await sleep(read().delayMs ?? 0);
@@ -54,7 +45,6 @@ async function* pass(
     while (rest.length > 0 && (!source.destroyed || source.readableEnded)) {
       const { isSilent, bytesPerSecond } = read();
       if (isSilent) {
-        held.add(source);
         await sleep(pollMs);
         continue;
       }
@@ -62,9 +52,8 @@ async function* pass(
       if (bytesPerSecond !== undefined) await sleep((piece.length * 1_000) / bytesPerSecond);
       rest = rest.subarray(piece.length);
       yield piece;
-      onBytes?.(piece.length);
+      onBytes(piece.length);
     }
-    held.delete(source);
   }
 }
 
@@ -73,7 +62,6 @@ export async function openLine(address: string): Promise<Line> {
   const { hostname, port } = new URL(address);
   let state: LineState = {};
   const sockets = new Set<Socket>();
-  const held = new Set<Socket>();
   const hold = (socket: Socket) => {
     sockets.add(socket);
     socket.setNoDelay(true).once("close", () => sockets.delete(socket));
@@ -90,14 +78,10 @@ export async function openLine(address: string): Promise<Line> {
       if (state.resetAfterBytes !== undefined && answered > state.resetAfterBytes) client.resetAndDestroy();
     };
     // An end at either side ends the other; how it came about does not matter here.
-    const there = pipeline(
-      client,
-      (source: Socket) => pass(source, () => state.toServer ?? {}, { held }),
-      upstream,
-    );
+    const there = pipeline(client, (source: Socket) => pass(source, () => state.toServer ?? {}), upstream);
     const back = pipeline(
       upstream,
-      (source: Socket) => pass(source, () => state.toClient ?? {}, { onBytes: count, held }),
+      (source: Socket) => pass(source, () => state.toClient ?? {}, count),
       client,
     );
     Promise.all([there, back]).catch(() => [client, upstream].forEach((each) => each.destroy()));
@@ -114,7 +98,6 @@ export async function openLine(address: string): Promise<Line> {
       state = next;
       if (next.isCut) for (const socket of sockets) socket.resetAndDestroy();
     },
-    waiting: () => held.size,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

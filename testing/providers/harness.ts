@@ -181,11 +181,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", origin);
     const raw = await readBody(request);
-    if (url.pathname.startsWith("/sim-pictures/")) {
-      simulator.fetches += 1;
-      await sleep(simulator.delayMs);
-      return sendPicture(response, await made, simulator.pictureFault);
-    }
+    if (url.pathname.startsWith("/sim-pictures/")) return answerPicture(response);
     const read: SimRequest = {
       method: request.method ?? "GET",
       url,
@@ -201,9 +197,13 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
     const result = await vendor.handle(simulator, read);
     if (isSubmit) await sleep(simulator.delayMs);
-    if (fault === "mute") return;
-    if (fault === "drop") response.destroy();
-    else send(response, result);
+    sendUnless(fault, response, result);
+  }
+
+  async function answerPicture(response: ServerResponse): Promise<void> {
+    simulator.fetches += 1;
+    await sleep(simulator.delayMs);
+    sendPicture(response, await made, simulator.pictureFault);
   }
 
   async function noteSubmit(request: SimRequest): Promise<void> {
@@ -237,6 +237,12 @@ function send(response: ServerResponse, { status, json, headers = {} }: SimAnswe
   if (json === undefined) response.writeHead(status, headers).end("<html><body>Welcome</body></html>");
   else
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+/** The answer to a call that was taken. */
+function sendUnless(fault: ProviderFault | null, response: ServerResponse, result: SimAnswer): void {
+  if (fault === "drop") response.destroy();
+  else if (fault !== "mute") send(response, result);
 }
 
 /** Some servers repeat the key that they refuse. */

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schema } from "@atelier/server/db";
+import { readJob, sweep, walkOn } from "@atelier/server/jobs";
+import { newId } from "@atelier/server/platform";
+import {
+  attemptsOf,
+  clientOf,
+  type ProviderClient,
+  ProviderError,
+  type ProviderKey,
+} from "@atelier/server/providers";
+import { addNode, addOwner, loseNode } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { runCloudJob } from "./submit.ts";
+
+let opened: TestServices;
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+afterAll(() => opened.close());
+
+const access = {
+  name: "replicate",
+  baseUrl: "http://127.0.0.1:9",
+  apiKey: "canary-key",
+  webhookSecret: null,
+} as const;
+const handle = { endpoint: "google/nano-banana", externalId: "late", urls: {} };
+
+/** Runs a claimed job whose node is called lost during its call; `submit` is how the call ends after that. */
+async function runOnLostNode(
+  submit: (attempts: () => ReturnType<typeof attemptsOf>) => ReturnType<ProviderClient["submit"]>,
+) {
+  const { services } = opened;
+  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+  // A key of its own, since a failure lets a key rest.
+  const keys: readonly ProviderKey[] = [{ provider: "replicate", keyId: newId(), access }];
+  const { userId: ownerId } = await addOwner(services);
+  const id = newId();
+  await services.db.insert(schema.jobs).values({
+    id,
+    ownerId,
+    kind: "text_to_image",
+    status: "processing",
+    tier: 1,
+    params: { prompt: "a still pond" },
+    queue: "cloud",
+    engine: "cloud",
+    model: "nano-banana",
+    need: "cloud/nano-banana",
+    attempt: 1,
+    nodeId,
+  });
+  const job = await readJob(services, id);
+  if (!job) throw new Error("the job is gone");
+  const cancelled: string[] = [];
+  const attempts = () => attemptsOf(services.db, id);
+  const client: ProviderClient = {
+    ...clientOf("replicate"),
+    async submit() {
+      await loseNode(services, { nodeId, agoMs: 0 });
+      await sweep(services);
+      expect((await attempts()).map(({ state }) => state)).toEqual(["unknown"]);
+      return submit(attempts);
+    },
+    cancel(_access, { externalId }) {
+      cancelled.push(externalId);
+      return Promise.resolve("requested");
+    },
+  };
+  const lease = { jobId: id, attempt: 1, nodeId };
+  const { signal } = new AbortController();
+  await runCloudJob(services, { job, lease, keys, clientOf: () => client, signal });
+  return { job: await readJob(services, id), attempts: await attempts(), cancelled };
+}
+
+test("F10 R1 a refusal that comes after the call was taken over sends the job back to the line", async () => {
+  const { job, attempts } = await runOnLostNode(() =>
+    Promise.reject(new ProviderError("transient", "HTTP 503")),
+  );
+  expect(job).toMatchObject({ providerAttemptId: null, nodeId: null, charged: 0 });
+  expect(["pending", "queued"]).toContain(job?.status);
+  expect(attempts).toMatchObject([{ state: "failed", errorClass: "transient", costUsd: 0 }]);
+});
+
+test("a refusal of the content that comes so late ends the job", async () => {
+  const { job } = await runOnLostNode(() => Promise.reject(new ProviderError("moderation", "No.")));
+  expect(job).toMatchObject({ status: "failed", errorCode: "engine_blocked" });
+});
+
+test("F10 R1 a run that is accepted after the call was taken over is followed", async () => {
+  const accepted = { handle, run: { state: "queued", progress: null } } as const;
+  const { job, attempts, cancelled } = await runOnLostNode(() => Promise.resolve(accepted));
+  expect(attempts).toMatchObject([{ state: "accepted", externalId: "late" }]);
+  expect(job).toMatchObject({ status: "processing", providerAttemptId: attempts[0]?.id });
+  expect(cancelled).toEqual([]);
+});
+
+test("F10 R1 a run that is accepted after its job went on without it is cancelled at the provider", async () => {
+  const accepted = { handle, run: { state: "queued", progress: null } } as const;
+  const { attempts, cancelled } = await runOnLostNode(async (read) => {
+    const unsent = new ProviderError("unsent", "The provider never got the request.");
+    for (const attempt of await read()) await walkOn(opened.services, attempt, unsent);
+    return accepted;
+  });
+  expect(attempts).toMatchObject([{ state: "failed", errorClass: "unsent" }]);
+  expect(cancelled).toEqual(["late"]);
+});
