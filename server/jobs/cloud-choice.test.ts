@@ -115,7 +115,7 @@ test("a job gets its attempt and an event with it, and none once its worker lost
   expect(story.at(-1)).toMatchObject({ type: "provider_tried", revision: 2, data: { provider: "google" } });
 });
 
-test("E5 a refusal ends the attempt also when the lease is lost, and the next hop passes the provider over", async () => {
+test("E5 a refusal ends the attempt, and the next hop passes the provider over; without the lease nothing is written", async () => {
   const { services } = opened;
   const { job, lease } = await holdJob();
   await hop({ job, lease }, ["google", "replicate"]);
@@ -124,8 +124,10 @@ test("E5 a refusal ends the attempt also when the lease is lost, and the next ho
   const error = new ProviderError("auth", "refused");
   const lost = { ...lease, attempt: 2 };
   expect(await noteRefusal(services, { lease: lost, attempt }, error)).toBe(false);
-  const [ended] = await services.db.select().from(schema.providerAttempts);
-  expect(ended).toMatchObject({ state: "failed", errorClass: "auth" });
+  const read = () => services.db.select().from(schema.providerAttempts);
+  expect(await read()).toMatchObject([{ state: "submitting" }]);
+  expect(await noteRefusal(services, { lease, attempt }, error)).toBe(true);
+  expect(await read()).toMatchObject([{ state: "failed", errorClass: "auth" }]);
   expect(await hop({ job, lease }, ["google", "replicate"])).toBe("replicate");
   const reports = await readProviders(services, new Set(["google"]));
   const google = reports.find(({ provider }) => provider === "google");

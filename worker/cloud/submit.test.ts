@@ -70,7 +70,7 @@ async function runOnLostNode(
   };
   const lease = { jobId: id, attempt: 1, nodeId };
   const { signal } = new AbortController();
-  await runCloudJob(services, { job, lease, keys, clientOf: () => client, signal });
+  await runCloudJob(services, { job, lease, keys, clientOf: () => client, signal, onBusy: () => undefined });
   return { job: await readJob(services, id), attempts: await attempts(), cancelled };
 }
 
