@@ -1,0 +1,188 @@
+import { startLlm, type LlmReply } from "@atelier/testing/llm";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { asc, eq } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { schema } from "../../db/index.ts";
+import { newId } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { addSpeaker } from "../import-talks.ts";
+import { stageModel } from "../models.ts";
+import { callModel } from "./calls.ts";
+
+const llm = await startLlm();
+const quick = { retryDelayS: 0.01, rateLimitWaitS: 0.05 };
+const stageTimes = { timeoutS: 1 };
+let fixture: TestServices;
+let services: Services;
+beforeAll(async () => {
+  fixture = await createTestServices({
+    env: llm.env,
+    config: { assistant: { ...quick, responder: stageTimes } },
+  });
+  ({ services } = fixture);
+});
+afterAll(async () => {
+  await fixture.close();
+  await llm.close();
+});
+
+let ownerId = "";
+beforeEach(async () => {
+  ownerId = await addSpeaker(services.db, "Ann");
+});
+
+/** Calls the model once as a stage does; the model answers with these replies, the last one again and again. */
+async function callWith(
+  replies: readonly LlmReply[],
+  { on = services, signal = new AbortController().signal } = {},
+) {
+  const from = llm.requests.length;
+  llm.answer = () => replies[Math.min(llm.requests.length - from, replies.length) - 1] ?? {};
+  const model = stageModel(on, "responder");
+  if (!model) throw new Error("no model");
+  const call = {
+    runId: null,
+    ownerId,
+    stage: "responder",
+    model,
+    promptVersion: 1,
+    inputTokens: 10,
+  } as const;
+  const { generateText } = await import("ai");
+  const outcome = await callModel(on, call, {
+    signal,
+    make: async (settings) => {
+      const { text, usage } = await generateText({ ...settings, prompt: "Hello" });
+      return { value: text, usage };
+    },
+  }).catch((error: unknown) => error);
+  const { modelCalls } = schema;
+  const rows = await services.db
+    .select()
+    .from(modelCalls)
+    .where(eq(modelCalls.ownerId, ownerId))
+    .orderBy(asc(modelCalls.startedAt), asc(modelCalls.try));
+  return { outcome, requests: llm.requests.slice(from), rows };
+}
+
+const fine: LlmReply = { text: "Hello there" };
+
+test("a call is stored with its tokens and its cost", async () => {
+  const { outcome, rows } = await callWith([fine]);
+  expect(outcome).toBe("Hello there");
+  expect(rows).toMatchObject([
+    { try: 1, model: "local/simulated", inputTokens: 1, outputTokens: 2, costUsd: 0, errorClass: null },
+  ]);
+});
+
+test.each([
+  ["seconds", { "retry-after": "0.2" }, 190],
+  ["milliseconds", { "retry-after-ms": "150" }, 140],
+  ["no header", {}, 45],
+] as const)("B9 a rate limit is waited for as the answer asks: %s", async (_name, headers, leastMs) => {
+  const startedAt = performance.now();
+  const { outcome, rows } = await callWith([{ status: 429, headers }, fine]);
+  expect(outcome).toBe("Hello there");
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(leastMs);
+  expect(rows.map(({ errorClass, costUsd }) => [errorClass, costUsd])).toEqual([
+    ["rate_limited", 0],
+    [null, 0],
+  ]);
+});
+
+test.each([
+  ["rate_limited", { status: 429 }, 3],
+  ["rate_limited", { status: 529 }, 3],
+  ["unavailable", { status: 500 }, 3],
+  ["unavailable", { status: 503 }, 3],
+  ["timeout", { status: 504 }, 3],
+  ["refused", { status: 401 }, 1],
+  ["refused", { status: 403 }, 1],
+  ["refused", { status: 400, message: "unknown parameter" }, 1],
+  ["over_limit", { status: 400, message: "This model's maximum context length is 8192 tokens" }, 1],
+  ["over_limit", { status: 413 }, 1],
+] as const)("B9 %s: %o is tried %i times", async (errorClass, reply, tries) => {
+  const { outcome, requests, rows } = await callWith([reply]);
+  expect(outcome).toMatchObject({ name: "ModelError", class: errorClass });
+  expect(requests).toHaveLength(tries);
+  expect(rows.map((row) => row.errorClass)).toEqual(Array.from({ length: tries }, () => errorClass));
+});
+
+test("B9 a model that does not answer is given up after its time and asked again", async () => {
+  const { outcome, rows } = await callWith([{ delayMs: Infinity }, fine]);
+  expect(outcome).toBe("Hello there");
+  expect(rows.map(({ errorClass }) => errorClass)).toEqual(["timeout", null]);
+});
+
+test("a stage that is given up makes no further call", async () => {
+  const stopped = new AbortController();
+  const from = llm.requests.length;
+  const calling = callWith([{ delayMs: Infinity }], { signal: stopped.signal });
+  await expect.poll(() => llm.requests.length).toBeGreaterThan(from);
+  stopped.abort(new Error("the process stops"));
+  const { outcome, rows } = await calling;
+  expect(outcome).toMatchObject({ message: "the process stops" });
+  expect(rows.map(({ errorClass }) => errorClass)).toEqual(["cancelled"]);
+});
+
+/** The same studio with other settings. */
+function withAssistant(
+  changes: Partial<Services["config"]["assistant"]>,
+  env: Partial<Services["env"]> = {},
+): Services {
+  const assistant = { ...services.config.assistant, ...changes };
+  return { ...services, env: { ...services.env, ...env }, config: { ...services.config, assistant } };
+}
+
+test("no temperature is sent to a model that refuses it", async () => {
+  const { requests } = await callWith([fine]);
+  expect(requests.at(-1)?.temperature).toBe(0.7);
+  const refusing = withAssistant({ withoutSampling: ["local/sim"] });
+  const { requests: plain } = await callWith([fine], { on: refusing });
+  expect(plain.at(-1)).not.toHaveProperty("temperature");
+});
+
+test("two calls at once never exceed a cap, and the refusal names it", async () => {
+  await services.db.insert(schema.spendingCaps).values({ userId: ownerId, dailyUsd: 0.05, monthlyUsd: null });
+  // 2,000 tokens at the most, at 10 dollars for a million: two cents a call.
+  const model = stageModel(services, "responder");
+  if (!model) throw new Error("no model");
+  const dear = { ...model, price: { inputUsd: 0, outputUsd: 10, isKnown: true } };
+  llm.answer = () => ({ ...fine, delayMs: 300 });
+  const call = {
+    runId: null,
+    ownerId,
+    stage: "responder",
+    model: dear,
+    promptVersion: 1,
+    inputTokens: 0,
+  } as const;
+  const { generateText } = await import("ai");
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 6 }, () =>
+      callModel(services, call, {
+        signal: new AbortController().signal,
+        make: async (settings) => {
+          const { text, usage } = await generateText({ ...settings, prompt: "Hello" });
+          return { value: text, usage };
+        },
+      }),
+    ),
+  );
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+  const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  for (const error of refused)
+    expect(error).toMatchObject({
+      class: "over_budget",
+      message: expect.stringContaining("Your daily limit of $0.05"),
+    });
+});
+
+test("a model of a vendor without a key is no model", () => {
+  const claude = withAssistant({}, { LLM_RESPONDER_MODEL: "anthropic/claude-x" });
+  expect(stageModel(claude, "responder")).toBeNull();
+  const keyed = withAssistant({}, { LLM_RESPONDER_MODEL: "anthropic/claude-x", ANTHROPIC_API_KEY: newId() });
+  expect(stageModel(keyed, "responder")).toMatchObject({ id: "anthropic/claude-x", temperature: undefined });
+  const bare = withAssistant({}, { LLM_RESPONDER_MODEL: "llama3.2:latest" });
+  expect(stageModel(bare, "responder")).toMatchObject({ id: "local/llama3.2:latest", temperature: 0.7 });
+});
