@@ -147,8 +147,12 @@ test("two calls at once never exceed a cap, and the refusal names it", async () 
   // 2,000 tokens at the most, at 10 dollars for a million: two cents a call.
   const model = stageModel(services, "responder");
   if (!model) throw new Error("no model");
-  const dear = { ...model, price: { inputUsd: 0, outputUsd: 10, isKnown: true } };
-  llm.answer = () => ({ ...fine, delayMs: 300 });
+  const price = { inputUsd: 0, outputUsd: 10, isKnown: true };
+  const dear = { ...model, price, timeoutMs: 60_000 };
+  // What a call really cost is known, and less, when it has ended: so none ends before all have asked.
+  const allAsked = Promise.withResolvers<LlmReply>();
+  let refusals = 0;
+  llm.answer = () => allAsked.promise;
   const call = {
     runId: null,
     ownerId,
@@ -166,6 +170,10 @@ test("two calls at once never exceed a cap, and the refusal names it", async () 
           const { text, usage } = await generateText({ ...settings, prompt: "Hello" });
           return { value: text, usage };
         },
+      }).catch((error: unknown) => {
+        refusals += 1;
+        if (refusals === 4) allAsked.resolve(fine);
+        throw error;
       }),
     ),
   );

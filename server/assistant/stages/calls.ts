@@ -117,12 +117,13 @@ async function callOnce<T>(
     await settle(services, id, { call, usage, firstTextAt, errorClass: null });
     return value;
   } catch (error) {
-    const failure = toModelError(error, { isTimeout: limit.aborted && !signal.aborted });
+    const failure = signal.aborted ? error : toModelError(error, { isTimeout: limit.aborted });
+    const isKnown = failure instanceof ModelError;
     await settle(services, id, {
       call,
-      usage: failure.usage,
+      usage: isKnown ? failure.usage : null,
       firstTextAt,
-      errorClass: signal.aborted ? "cancelled" : failure.class,
+      errorClass: isKnown ? failure.class : signal.aborted ? "cancelled" : "unknown",
     });
     signal.throwIfAborted();
     throw failure;

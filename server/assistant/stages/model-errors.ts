@@ -50,8 +50,8 @@ export class ModelError extends Error {
   }
 }
 
-/** Classifies what the SDK threw. Rethrows what is no failure of a call: a fault of this program. */
-export function toModelError(error: unknown, { isTimeout }: { readonly isTimeout: boolean }): ModelError {
+/** Classifies what the SDK threw. What is no failure of a call, but a fault of this program, stays as it is. */
+export function toModelError(error: unknown, { isTimeout }: { readonly isTimeout: boolean }): unknown {
   if (error instanceof ModelError) return error;
   if (isTimeout) return new ModelError("timeout", undefined, { cause: error });
   if (NoObjectGeneratedError.isInstance(error))
@@ -60,7 +60,7 @@ export function toModelError(error: unknown, { isTimeout }: { readonly isTimeout
     return new ModelError("invalid_output", undefined, { cause: error });
   if (APICallError.isInstance(error)) return ofAnswer(error);
   if (isOfNetwork(error)) return new ModelError("unavailable", undefined, { cause: error });
-  throw error;
+  return error;
 }
 
 const contextWords = /context.{0,20}(length|window|size)|too (long|many tokens)|maximum.{0,20}tokens/i;
