@@ -20,7 +20,7 @@ async function post(body: unknown, key = scene.owner.key) {
 }
 
 async function readStatus(id: unknown, key = scene.owner.key) {
-  const response = await scene.send(`/api/query/${id}/status`, { key });
+  const response = await scene.send(`/api/query/${String(id)}/status`, { key });
   return { http: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
