@@ -1,6 +1,9 @@
 import { addSpeaker, ask, type ForeignMessage, importTalks, recall } from "@atelier/server/assistant";
-import { createTestServices } from "@atelier/testing/services";
+import { createApiKey } from "@atelier/server/accounts";
+import { handleClients } from "@atelier/server/api";
+import { createTestServices, testOrigin } from "@atelier/testing/services";
 import { startTestPostgres } from "@atelier/testing/postgres";
+import type { Services } from "@atelier/server/services";
 import { quantile } from "./start-and-throughput.ts";
 
 const vocabulary = 20_000;
@@ -73,23 +76,40 @@ export async function benchRecall(): Promise<string[]> {
 
 const asked = 300;
 
-/** B1: how long a question takes to be accepted, each in a conversation of its own. */
+/** B1: how long a question takes to be accepted, each in a conversation of its own: the function, and POST /api/query. */
 export async function benchAsk(): Promise<string[]> {
   const postgres = await startTestPostgres();
-  const fixture = await createTestServices({ config: { assistant: { openRuns: asked * 2 } } });
+  const fixture = await createTestServices({
+    config: { assistant: { openRuns: asked * 3 }, limits: { apiKeyPerMinute: asked * 2 } },
+  });
   const { services } = fixture;
-  const taken: number[] = [];
+  const [called, posted]: [number[], number[]] = [[], []];
   try {
     const ownerId = await addSpeaker(services.db, "one who asks");
-    for (let number = 0; number < asked; number += 1) {
-      const startedAt = performance.now();
-      await ask(services, { ownerId, text: `Question ${number}: what do I like?` });
-      taken.push(performance.now() - startedAt);
-    }
+    const { key } = await createApiKey(services, { userId: ownerId, name: "bench" });
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const ways: readonly [number[], (text: string) => Promise<unknown>][] = [
+      [called, (text) => ask(services, { ownerId, text })],
+      [posted, (text) => post(services, headers, text)],
+    ];
+    for (let number = 0; number < asked; number += 1)
+      for (const [taken, way] of ways) {
+        const startedAt = performance.now();
+        await way(`Question ${number}: what do I like?`);
+        taken.push(performance.now() - startedAt);
+      }
   } finally {
     await fixture.close();
     await postgres.stop();
   }
-  const [p50, p95] = [quantile(taken, 0.5), quantile(taken, 0.95)];
-  return [`accepted: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms (bound 25)`];
+  const line = (name: string, taken: number[]) =>
+    `${name}: p50 ${quantile(taken, 0.5).toFixed(1)} ms, p95 ${quantile(taken, 0.95).toFixed(1)} ms (bound 25)`;
+  return [line("ask", called), line("POST /api/query", posted)];
+}
+
+async function post(services: Services, headers: Record<string, string>, query: string): Promise<void> {
+  const init = { method: "POST", headers, body: JSON.stringify({ query }) };
+  const response = await handleClients(services, new Request(`${testOrigin}/api/query`, init));
+  if (response.status !== 202) throw new Error(`POST /api/query answered ${response.status}`);
+  await response.text();
 }

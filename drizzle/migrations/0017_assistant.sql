@@ -164,9 +164,10 @@ CREATE INDEX "memories_owner" ON "memories" USING btree ("owner_id","period_end"
 CREATE INDEX "memories_terms" ON "memories" USING gin ("terms") WITH (fastupdate=false);
 --> statement-breakpoint
 -- Writes the story of a run and tells workers and web processes of each new status. The sweep of the workers finds what a
--- process did not hear.
+-- process did not hear. A restored backup brings its stories along, and nobody is to be told of them.
 create function note_assistant_run() returns trigger language plpgsql as $$
 begin
+  if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
   insert into assistant_run_events (run_id, revision, status, node_id, error_code)
     values (new.id, new.revision, new.status, new.node_id, new.error_code);
   perform pg_notify('atelier_assistant', json_build_object('type', 'run', 'id', new.id, 'ownerId', new.owner_id,

@@ -74,13 +74,17 @@ export function frontDoor(env: FrontDoorEnv) {
 
 const judged = new Set(["request", "upgrade", "checkContinue", "checkExpectation"]);
 
+/** Takes over a connection; false leaves it to the server, such as one of the development tools. */
+export type TakeUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
+
 /** Puts the door before every HTTP server of this process: `next start` and `next dev` give no access to theirs. */
-export function installFrontDoor(env: FrontDoorEnv): void {
+export function installFrontDoor(env: FrontDoorEnv, takeUpgrade: TakeUpgrade): void {
   const admit = frontDoor(env);
   const emit: unknown = Reflect.get(Server.prototype, "emit");
   if (typeof emit !== "function") throw new TypeError("An HTTP server without emit.");
   Server.prototype.emit = function (this: Server, event: string, ...args: unknown[]): boolean {
     if (judged.has(event) && !admit(args[0] as IncomingMessage, args[1])) return true;
+    if (event === "upgrade" && takeUpgrade(...(args as Parameters<TakeUpgrade>))) return true;
     return Boolean(Reflect.apply(emit, this, [event, ...args]));
   };
 }

@@ -1,4 +1,4 @@
-import { type AskedRun, ask, askSchema, isEnded, readRun } from "../assistant/index.ts";
+import { type AskedRun, ask, askSchema, isEnded, readClientRun } from "../assistant/index.ts";
 import { AppError } from "../platform/index.ts";
 import { problemResponse } from "./http/route.ts";
 import { readFields } from "./clients/job-server.ts";
@@ -29,7 +29,10 @@ async function accept({ services, caller, request }: ClientInput): Promise<Asked
     ...(conversationId === undefined || conversationId === null ? {} : { conversationId }),
   });
   if (!question.success)
-    throw new AppError("bad_request", "query is required: a text of at most 8,000 characters.");
+    throw new AppError(
+      "bad_request",
+      "query is required: a text of at most 8,000 characters; conversation_id is an id.",
+    );
   const owner = userName === undefined ? caller : await actFor(services, caller, parseUserName(userName));
   return ask(services, { ...question.data, ownerId: owner.userId });
 }
@@ -39,10 +42,8 @@ const statusRoute: ClientRoute = {
   method: "get",
   path: "/query/:id/status",
   operationId: "clientQueryStatus",
-  async handle({ services, caller, params, query }) {
-    const userName = query["user_id"];
-    const owner = userName === undefined ? caller : await actFor(services, caller, parseUserName(userName));
-    const run = await readRun(services, { ownerId: owner.userId, id: params["id"] ?? "" });
+  async handle({ services, caller, params }) {
+    const run = await readClientRun(services, caller, params["id"] ?? "");
     const headers = { "cache-control": "no-store" };
     if (!isEnded(run.status)) return Response.json({ status: "processing" }, { headers });
     const answer =

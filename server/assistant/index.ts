@@ -43,6 +43,7 @@ export { approve, decline, type ProposalView } from "./proposals.ts";
 export {
   deleteConversation,
   listConversations,
+  readClientRun,
   readConversation,
   readRun,
   readUsed,

@@ -1,11 +1,12 @@
 import { and, asc, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
+import type { Caller } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ProposalView, readProposals } from "./proposals.ts";
 import { isOpen, type Run } from "./run.ts";
 
-const { assistantConversations, assistantMessages, assistantRuns, memories } = schema;
+const { assistantConversations, assistantMessages, assistantRuns, clientUsers, memories } = schema;
 
 /** A run as its user sees it; the same shape in conversations and live updates. Times are ISO 8601, UTC. */
 export interface RunView {
@@ -73,6 +74,20 @@ interface OwnId {
 export async function readRun(services: Pick<Services, "db">, { ownerId, id }: OwnId): Promise<RunView> {
   const own = and(eq(assistantRuns.id, id), eq(assistantRuns.ownerId, ownerId));
   const [run] = isId(id) ? await loadRuns(services, own) : [];
+  if (!run) throw new AppError("not_found");
+  return run;
+}
+
+/** A run by the id alone, for a client: an own one, or for an admin also one of a user that admins' keys act for. Throws `not_found`. */
+export async function readClientRun(
+  services: Pick<Services, "db">,
+  { userId, isAdmin }: Pick<Caller, "userId" | "isAdmin">,
+  id: string,
+): Promise<RunView> {
+  const own = eq(assistantRuns.ownerId, userId);
+  const ofClient = sql`exists (select from ${clientUsers} where ${clientUsers.userId} = ${assistantRuns.ownerId})`;
+  const readable = and(eq(assistantRuns.id, id), isAdmin ? or(own, ofClient) : own);
+  const [run] = isId(id) ? await loadRuns(services, readable) : [];
   if (!run) throw new AppError("not_found");
   return run;
 }

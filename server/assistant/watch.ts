@@ -20,6 +20,8 @@ const lookBackMs = 10 * 60_000;
 const lookMs = 1_000;
 /** Without an open run. */
 const idleLookMs = 15_000;
+/** At first runs are read often all the same: notices before the connection for them is made are lost. */
+const settleMs = 10_000;
 
 /** All updates of an owner's runs: first those that are open or ended lately, then each change and the words of answers. */
 export async function* watchRuns(
@@ -33,13 +35,15 @@ export async function* watchRuns(
   });
   const endsAtMs = performance.now() + streamMs(services.env);
   const sent = new Map<string, string>();
+  const settledAtMs = performance.now() + settleMs;
   let lookAtMs = 0;
   try {
     while (!signal.aborted && performance.now() < endsAtMs) {
       if (performance.now() >= lookAtMs) {
         const runs = await readLiveRuns(services, { ownerId, since: new Date(Date.now() - lookBackMs) });
         yield* changed(sent, runs);
-        lookAtMs = performance.now() + (runs.some(({ status }) => !isEnded(status)) ? lookMs : idleLookMs);
+        const isBusy = performance.now() < settledAtMs || runs.some(({ status }) => !isEnded(status));
+        lookAtMs = performance.now() + (isBusy ? lookMs : idleLookMs);
       }
       const notices = await box.take(Math.min(lookAtMs, endsAtMs) - performance.now(), signal);
       const ids = new Set(notices.filter(({ type }) => type === "run").map(({ id }) => id));

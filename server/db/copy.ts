@@ -105,8 +105,10 @@ export function withSnapshot<T>({ url, signal, run }: Work<T, Snapshot>): Promis
 
 /** Fills tables in one transaction: all of it is there after it, or nothing. */
 export function withLoad<T>({ url, signal, run }: Work<T, Load>): Promise<T> {
-  const load = (sql: postgres.TransactionSql) =>
-    run({
+  const load = async (sql: postgres.TransactionSql) => {
+    // Triggers that write further rows know by it that these are among those that come.
+    await sql.unsafe("set local atelier.is_loading = 'on'");
+    return run({
       async copyIn(table, rows) {
         const query = sql.unsafe(`copy ${targetOf(table)} from stdin`);
         await pipeline(rows, await query.writable(), { signal });
@@ -115,6 +117,7 @@ export function withLoad<T>({ url, signal, run }: Work<T, Load>): Promise<T> {
       },
       run: (statement, values = []) => sql.unsafe(statement, [...values]),
     });
+  };
   return withTransaction({ url, signal, run: load }, "");
 }
 

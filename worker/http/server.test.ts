@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
+import { createApiKey } from "@atelier/server/accounts";
+import { ask } from "@atelier/server/assistant";
 import { schema } from "@atelier/server/db";
 import { closeDoors } from "@atelier/server/nodes";
 import { startComfySimulator, type ComfySimulator } from "@atelier/testing/comfyui";
@@ -7,6 +9,7 @@ import { addJob, addOwner, readJob, until, type TestOwner } from "@atelier/testi
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { WebSocket } from "ws";
 import { openWorkerHttp } from "./server.ts";
 import { maxBodyBytes } from "./handlers.ts";
 
@@ -207,6 +210,27 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect(await direct.read("/health")).toMatchObject({ status: 503, json: { state: "draining" } });
     await opened.services.db.update(schema.nodes).set({ state: "active" });
     expect((await direct.read("/health")).status).toBe(200);
+  });
+
+  test("B7 S1 the answers of a user are pushed to its API key, not to the worker's token", async () => {
+    const { key } = await createApiKey(opened.services, { userId: owner.userId, name: "push" });
+    const open = (bearer: string, path = "/api/ws") =>
+      new Promise<string>((resolve) => {
+        const headers = { authorization: `Bearer ${bearer}` };
+        const socket = new WebSocket(`ws://127.0.0.1:${direct.port}${path}`, { headers });
+        socket.once("error", (error) => resolve(error.message));
+        socket.once("message", (data: Buffer) => {
+          socket.terminate();
+          resolve(data.toString());
+        });
+      });
+    expect(await open(token)).toContain("401");
+    expect(await open(key, "/elsewhere")).toContain("hang up");
+    const { runId } = await ask(opened.services, { ownerId: owner.userId, text: "What is this?" });
+    expect(JSON.parse(await open(key))).toMatchObject({
+      request_id: runId,
+      status: expect.stringMatching(/completed|failed/),
+    });
   });
 
   test("A14 A17 on SIGTERM it takes nothing more, ends in order and leaves no half-open client waiting", async () => {

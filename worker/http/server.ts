@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
+import type { Push } from "@atelier/server/assistant/push";
 import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { LiveOffer } from "../live-offer.ts";
@@ -25,7 +26,7 @@ const closeMs = 5_000;
 
 /**
  * The HTTP endpoints of one worker, for programs in its network: create an image, read its status and result, /health.
- * A request only submits a job of one shared account; any worker may run it. server.ts opens the port, answer.ts checks
+ * Clients of the assistant also get its answers here, over WebSockets. A request only submits a job of one shared account; any worker may run it. server.ts opens the port, answer.ts checks
  * the token and routes, handlers.ts has the endpoints. Users and browsers use the web server instead.
  */
 export interface WorkerHttp {
@@ -45,6 +46,7 @@ export async function openWorkerHttp(services: Services): Promise<WorkerHttp | n
   const server = createServer(limits, (request, response) => {
     void answerRequest({ services, token, worker }, request, response);
   });
+  const push = await servePush(services, server);
   server.timeout = silentMs;
   await listen(server, host, port);
   // Without a listener, a connection that cannot be accepted would end the process.
@@ -54,8 +56,21 @@ export async function openWorkerHttp(services: Services): Promise<WorkerHttp | n
     show(view) {
       worker = view;
     },
-    close: () => close(server),
+    async close() {
+      await Promise.all([close(server), push.close()]);
+    },
   };
+}
+
+/** Answers of the assistant over WebSockets (/api/ws), with the API key of a user instead of the worker's token. */
+async function servePush(services: Services, server: Server): Promise<Push> {
+  const { isPushRequest, openPush } = await import("@atelier/server/assistant/push");
+  const push = openPush(services, { credentials: "key" });
+  server.on("upgrade", (request, socket, head) => {
+    if (isPushRequest(request)) push.upgrade(request, socket, head);
+    else socket.destroy();
+  });
+  return push;
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {

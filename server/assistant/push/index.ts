@@ -1,0 +1,223 @@
+/**
+ * Answers of the assistant over WebSockets, for clients that do not poll (B7). A client opens one and is sent
+ * `{ request_id, status, answer }` or `{ request_id, status, error }` once for each run of its user that ends, at first
+ * for those that ended in the last ten minutes, so that a new connection misses none. What clients send is dropped.
+ *
+ *     upgrade ─▶ origin, then key or session ─▶ open: watchRuns ─▶ closed
+ *                  │ 403, 401, 429                │ 1001 process stops, 1008 key or session over, 1013 database away
+ *
+ * The port belongs to whoever calls `upgrade`: the HTTP port of a worker, or the web server's. Loaded with the first
+ * upgrade. Keys stand in headers alone, since addresses are logged by proxies.
+ */
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { type Caller, findClient, resolveCaller, trustedOrigins } from "../../accounts/index.ts";
+import { isDatabaseAway } from "../../db/index.ts";
+import { AppError, ruleOf, toAppError, toProblem } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import type { RunView } from "../read.ts";
+import { isEnded } from "../run.ts";
+import { watchRuns } from "../watch.ts";
+
+/** Where it is served. */
+const pushPath = "/api/ws";
+/** The subprotocol; beside it a browser can offer `bearer.<key>`, since it cannot set headers. */
+const protocol = "atelier";
+/** Clients have nothing to say. */
+const maxMessageBytes = 1_024;
+/** What a client has not taken yet: one that stays behind is cut off and reads the rest on a new connection. */
+const maxUnsentBytes = 1_048_576;
+/** Shorter than the 60 s after which proxies cut silent connections. */
+const pingMs = 25_000;
+const maxPerUser = 10;
+const maxSockets = 1_000;
+const closeMs = 1_000;
+/** Ids of sent runs that a connection keeps; a run is looked at for ten minutes after its end. */
+const maxSent = 1_000;
+
+export interface Push {
+  /** Takes over the connection. Never throws. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  close(): Promise<void>;
+}
+
+export interface PushInput {
+  /** A worker's port is no part of the studio for browsers: there only keys count. */
+  readonly credentials: "key" | "key_or_session";
+}
+
+/** Serves WebSockets over connections that a server of HTTP hands over. */
+export function openPush(services: Services, { credentials }: PushInput): Push {
+  const stopped = new AbortController();
+  const busy = new Set<Promise<void>>();
+  const countOf = new Map<string, number>();
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => (offered.has(protocol) ? protocol : false),
+  });
+
+  const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const headers = readHeaders(services, request, credentials);
+    const findOwner = () => ownerOf(services, headers, request.url ?? "");
+    const ownerId = await findOwner();
+    if (stopped.signal.aborted || socket.destroyed) return void socket.destroy();
+    const count = countOf.get(ownerId) ?? 0;
+    if (count >= maxPerUser || server.clients.size >= maxSockets) throw new AppError("rate_limited");
+    server.handleUpgrade(request, socket, head, (client) => {
+      countOf.set(ownerId, count + 1);
+      const end = serve(services, client, { ownerId, findOwner, stopped: stopped.signal }).finally(() => {
+        const left = (countOf.get(ownerId) ?? 1) - 1;
+        if (left > 0) countOf.set(ownerId, left);
+        else countOf.delete(ownerId);
+        busy.delete(end);
+      });
+      busy.add(end);
+    });
+  };
+  return {
+    upgrade(request, socket, head) {
+      // A client may leave before `ws` listens for errors.
+      socket.on("error", () => socket.destroy());
+      admit(request, socket, head).catch((error: unknown) => refuse(services, socket, error));
+    },
+    async close() {
+      stopped.abort();
+      for (const client of server.clients) client.close(1001, "The studio stops.");
+      const late = setTimeout(() => {
+        for (const client of server.clients) client.terminate();
+      }, closeMs);
+      await Promise.all(busy);
+      clearTimeout(late);
+      server.close();
+    },
+  };
+}
+
+/** Whether an upgrade asks for it. */
+export function isPushRequest({ url = "" }: Pick<IncomingMessage, "url">): boolean {
+  return url.split("?", 1)[0] === pushPath;
+}
+
+/** The headers that tell who asks. Throws `forbidden` for a page of another site, or one that hides behind a cookie. */
+function readHeaders(
+  { env }: Services,
+  request: IncomingMessage,
+  credentials: PushInput["credentials"],
+): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers))
+    if (typeof value === "string") headers.set(name, value);
+  const offered = (headers.get("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
+  const key = offered.find((name) => name.startsWith("bearer."))?.slice("bearer.".length);
+  if (key !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
+  if (credentials === "key") headers.delete("cookie");
+  const origin = headers.get("origin");
+  const isSame =
+    origin === null
+      ? // Programs send none; a cookie without one may be a browser's that hides it.
+        headers.has("authorization") || !headers.has("cookie")
+      : trustedOrigins(env, new Request(`http://studio${pushPath}`, { headers })).includes(origin);
+  if (!isSame) throw new AppError("forbidden", "The request may come from another site.");
+  return headers;
+}
+
+/** The user whose runs are sent: an admin's key may name one by `?user_id=`. Throws `unauthorized`, `not_found`, `rate_limited`. */
+async function ownerOf(services: Services, headers: Headers, url: string): Promise<string> {
+  const caller: Caller | null = await resolveCaller(services, headers);
+  if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
+  const name = URL.parse(url, "http://studio")?.searchParams.get("user_id") ?? null;
+  if (!caller.isAdmin || caller.via === "session" || name === null) return caller.userId;
+  const named = await findClient(services, name);
+  if (!named) throw new AppError("not_found");
+  return named.userId;
+}
+
+function refuse({ log }: Services, socket: Duplex, thrown: unknown): void {
+  const error = isDatabaseAway(thrown)
+    ? new AppError("database_unavailable", undefined, { cause: thrown })
+    : toAppError(thrown);
+  if (ruleOf(error.code).httpStatus >= 500)
+    log.error({ code: error.code, err: error.cause ?? error }, "a socket could not be opened");
+  const { status, headers, body } = toProblem(error);
+  const text = JSON.stringify(body);
+  const lines = Object.entries({
+    ...headers,
+    ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
+    connection: "close",
+    "content-length": String(Buffer.byteLength(text)),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.once("finish", () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${text}`);
+}
+
+interface Serving {
+  readonly ownerId: string;
+  /** Asked again from time to time, so that a revoked key ends the connection. */
+  readonly findOwner: () => Promise<string>;
+  readonly stopped: AbortSignal;
+}
+
+/** Sends what ends until the connection does. Never rejects. */
+async function serve(services: Services, client: WebSocket, serving: Serving): Promise<void> {
+  const gone = new AbortController();
+  const closed = new Promise<void>((resolve) => {
+    client.once("close", () => {
+      gone.abort();
+      resolve();
+    });
+  });
+  // `ws` closes the connection itself, such as after a message that is too long.
+  client.on("error", (error) => services.log.debug({ err: error }, "a socket failed"));
+  const stopPings = keepAlive(client);
+  try {
+    await pushRuns(services, client, {
+      ...serving,
+      stopped: AbortSignal.any([serving.stopped, gone.signal]),
+    });
+  } catch (error) {
+    const isOver = toAppError(error).code === "unauthorized";
+    if (!isOver) services.log.warn({ err: error }, "a socket was closed");
+    client.close(isOver ? 1008 : 1013);
+  }
+  if (!serving.stopped.aborted && !gone.signal.aborted) setTimeout(() => client.terminate(), closeMs).unref();
+  await closed;
+  stopPings();
+}
+
+async function pushRuns(services: Services, client: WebSocket, serving: Serving): Promise<void> {
+  const sent = new Set<string>();
+  const send = (run: RunView) => {
+    if (!isEnded(run.status) || sent.has(run.id)) return;
+    sent.add(run.id);
+    if (client.bufferedAmount > maxUnsentBytes) client.terminate();
+    else client.send(JSON.stringify(toMessage(run)));
+    for (const id of [...sent].slice(0, Math.max(0, sent.size - maxSent))) sent.delete(id);
+  };
+  let { ownerId } = serving;
+  while (!serving.stopped.aborted) {
+    for await (const update of watchRuns(services, { ownerId, signal: serving.stopped }))
+      if (update.type === "runs") update.runs.forEach(send);
+    if (!serving.stopped.aborted) ownerId = await serving.findOwner();
+  }
+}
+
+function toMessage({ id, status, answer, error }: RunView) {
+  return status === "completed"
+    ? { request_id: id, status, answer }
+    : { request_id: id, status, error: error?.message ?? "" };
+}
+
+/** Pings, and cuts a connection whose client did not answer the ping before. */
+function keepAlive(client: WebSocket): () => void {
+  let isAlive = true;
+  client.on("pong", () => (isAlive = true));
+  const timer = setInterval(() => {
+    if (!isAlive) return client.terminate();
+    isAlive = false;
+    client.ping();
+  }, pingMs);
+  return () => clearInterval(timer);
+}
