@@ -23,9 +23,9 @@ export const builtInModels: readonly CloudModel[] = [
     offers: [
       {
         provider: "google",
-        endpoint: "gemini-2.5-flash-image",
+        endpoint: "gemini-3.1-flash-image",
         input: { parts: ["$prompt"], imageConfig: { aspectRatio: "$aspect_ratio" } },
-        priceUsd: 0.039,
+        priceUsd: 0.067,
       },
       { provider: "fal", endpoint: "fal-ai/nano-banana", input: withRatio, priceUsd: null },
       { provider: "replicate", endpoint: "google/nano-banana", input: withRatio, priceUsd: null },
@@ -85,7 +85,7 @@ export const builtInModels: readonly CloudModel[] = [
     title: "GPT Image",
     ...text,
     params: ["prompt"],
-    offers: [{ provider: "openai", endpoint: "gpt-image-1", input: onePrompt, priceUsd: null }],
+    offers: [{ provider: "openai", endpoint: "gpt-image-2.6-flare", input: onePrompt, priceUsd: null }],
   },
   {
     id: "nano-banana-edit",
@@ -95,9 +95,9 @@ export const builtInModels: readonly CloudModel[] = [
     offers: [
       {
         provider: "google",
-        endpoint: "gemini-2.5-flash-image",
+        endpoint: "gemini-3.1-flash-image",
         input: { parts: ["$prompt", "$image", "$reference"] },
-        priceUsd: 0.039,
+        priceUsd: 0.067,
       },
       {
         provider: "fal",
@@ -162,7 +162,7 @@ export const builtInModels: readonly CloudModel[] = [
     offers: [
       {
         provider: "openai",
-        endpoint: "gpt-image-1",
+        endpoint: "gpt-image-2.6-sunburst",
         input: { ...onePrompt, image: ["$image", "$reference"] },
         priceUsd: null,
       },
@@ -196,7 +196,7 @@ export const builtInModels: readonly CloudModel[] = [
     offers: [
       {
         provider: "openai",
-        endpoint: "gpt-image-1",
+        endpoint: "gpt-image-2.6-sunburst",
         input: { ...onePrompt, image: "$image", mask: "$mask" },
         priceUsd: null,
       },

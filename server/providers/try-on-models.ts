@@ -49,9 +49,9 @@ export const tryOnModels: readonly CloudModel[] = [
     offers: [
       {
         provider: "google",
-        endpoint: "gemini-2.5-flash-image",
+        endpoint: "gemini-3.1-flash-image",
         input: { parts: [instruction, "$person", "$garment"] },
-        priceUsd: 0.039,
+        priceUsd: 0.067,
       },
       {
         provider: "fal",

@@ -36,8 +36,8 @@ interface BellOptions {
 
 /** Opens the bells of a process. Queues connect on the first ring, workers when they consume. */
 export function createBells(connection: QueueConnection, { onError, isPatient = false }: BellOptions): Bells {
-  const open = connection.backend === "redis" ? redisBells : postgresBells;
-  const backend = open(connection.url, onError);
+  const { backend: kind, url } = connection;
+  const backend = kind === "redis" ? redisBells(url, { onError, isPatient }) : postgresBells(url, onError);
   const queues = new Map<string, QueueHandle>();
   const queueOf = (name: string) => {
     const known = queues.get(name);

@@ -9,13 +9,17 @@ const prefix = "atelier";
 const aliveMs = 60_000;
 
 /** Bells over Redis. BullMQ does not close connections that it receives, so all are closed here. */
-export function redisBells(url: string, onError: OnConnectionError): BellBackend {
-  const connect = () => {
-    const client = new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 5_000, lazyConnect: true });
+export function redisBells(
+  url: string,
+  { onError, isPatient }: { readonly onError: OnConnectionError; readonly isPatient: boolean },
+): BellBackend {
+  const connect = (maxRetriesPerRequest: number | null) => {
+    const client = new Redis(url, { maxRetriesPerRequest, connectTimeout: 5_000, lazyConnect: true });
     client.on("error", onError);
     return client;
   };
-  const shared = connect();
+  // A bell that is under way when the connection ends fails as well, unless it may wait for the next one.
+  const shared = connect(isPatient ? null : 0);
   // From the first failure to connect, too; a client that has not been asked for anything yet is not away.
   let isAway = false;
   shared.on("close", () => (isAway = true));
@@ -24,7 +28,7 @@ export function redisBells(url: string, onError: OnConnectionError): BellBackend
     isAway: () => isAway,
     openQueue: (name) => new Queue(name, { connection: shared, prefix, skipMetasUpdate: true }),
     openWorker(name, onBell, options) {
-      const connection = connect();
+      const connection = connect(null);
       const worker = new Worker(name, onBell, { ...options, connection, prefix });
       const disconnect = () => {
         // `worker.disconnect` waits for the first connection, and leaves the second one of a worker that never had it.

@@ -287,8 +287,8 @@ test.concurrent(
     expect(await until(scene.services, id, "failed")).toMatchObject({ errorCode: "provider_failed" });
     expect(replicate.submits).toHaveLength(0);
     expect(await readSpend(scene.services.db, scene.services.config, scene.owner.userId)).toEqual({
-      dayUsd: 0.039,
-      monthUsd: 0.039,
+      dayUsd: 0.067,
+      monthUsd: 0.067,
     });
   },
 );
