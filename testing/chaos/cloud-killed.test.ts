@@ -4,7 +4,7 @@ import { schema } from "@atelier/server/db";
 import type { ProviderName } from "@atelier/server/providers";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { addEndpoint, countUndelivered, startWebhookReceiver } from "../deliveries/index.ts";
-import { readJob, until } from "../jobs/index.ts";
+import { readJob, untilAll } from "../jobs/index.ts";
 import type { PictureFault, ProviderFault } from "../providers/index.ts";
 import type { PausePoint, TestWorker } from "../worker/index.ts";
 import { type CloudScene, openCloudScene, readAttempts } from "./cloud-scene.ts";
@@ -84,6 +84,9 @@ const models: Partial<Record<ProviderName, string>> = {
 
 type OnFinished = Parameters<typeof openCloudScene>[0];
 
+/** Longer than a lost call is looked for (`reconcileS`), with the recovery of the worker before. */
+const patienceMs = 60_000;
+
 /** A scene in which one provider is known, and a receiver waits for what is told about the jobs. */
 async function open(onFinished: OnFinished, { provider, by }: Case) {
   const receiver = await startWebhookReceiver();
@@ -139,19 +142,20 @@ test.concurrent.for(cases.map((each) => ({ ...each, when: steps[each.step].when 
     const id = await killAt(scene, given);
     await scene.startCloudWorker({ name: "other" });
     const isCompleted = given.end === "completed";
-    const job = await until(services, id, isCompleted ? "completed" : "failed");
-    expect(job.errorCode).toBe(isCompleted ? null : given.end);
+    const statuses = [isCompleted ? ("completed" as const) : ("failed" as const)];
+    const [job] = await untilAll(services, [id], { statuses, patienceMs });
+    expect(job?.errorCode).toBe(isCompleted ? null : given.end);
     // Besides a failure, only a death before the provider was asked counts against the job.
-    expect(job.charged).toBe(given.step === "claimed" || !isCompleted ? 1 : 0);
+    expect(job?.charged).toBe(given.step === "claimed" || !isCompleted ? 1 : 0);
     expect(scene.chargedFor("a lighthouse")).toBe(given.paid);
     const attempts = await readAttempts(scene, id);
     expect(attempts.map((attempt) => attempt.class ?? attempt.state)).toEqual(given.attempts);
     const isTold = async () => (await countUndelivered(services, scene.owner.userId)) === 0;
-    expect(await waitUntil(isTold, 20_000)).toBe(true);
+    expect(await waitUntil(isTold, patienceMs)).toBe(true);
     expect(receiver.received.filter(({ body }) => body.includes(id))).toHaveLength(1);
     const { deliveries } = schema;
     expect(await services.db.$count(deliveries, sql`${deliveries.jobId} = ${id}`)).toBe(1);
     expect(await scene.faults()).toEqual([]);
-    expect((await readJob(services, id)).status).toBe(job.status);
+    expect((await readJob(services, id)).status).toBe(job?.status);
   },
 );
