@@ -75,7 +75,14 @@ export function rankCandidates(
 ): Scored[] {
   const weights = terms.map(({ weight, documents }) => weight * rarity(corpus.documents, documents));
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
-  const sum = (mask: number) => weights.reduce((all, weight, at) => all + (mask & (1 << at) ? weight : 0), 0);
+  const sums = new Map<number, number>();
+  const sum = (mask: number) => {
+    const known = sums.get(mask);
+    if (known !== undefined) return known;
+    const value = weights.reduce((all, weight, at) => all + (mask & (1 << at) ? weight : 0), 0);
+    sums.set(mask, value);
+    return value;
+  };
   const own = new Map(
     candidates.map(({ id, mask, length }) => [
       id,

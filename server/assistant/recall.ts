@@ -2,7 +2,8 @@ import { type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { readHints } from "./recall-query.ts";
-import { type Candidate, type Corpus, type QueryTerm, rankCandidates } from "./recall-score.ts";
+import { type Candidate, rankCandidates } from "./recall-score.ts";
+import { readCorpus, readTerms, type Term, textArray } from "./recall-stems.ts";
 
 const { assistantMessages, memories } = schema;
 
@@ -31,15 +32,6 @@ export interface RecallHit {
   readonly score: number;
 }
 
-/** A stem of the query as it is stored, behind the owner. */
-interface Term extends QueryTerm {
-  readonly key: string;
-}
-
-/** Stems of a query that count; a mask of them has to fit into 31 bits. */
-const maxTerms = 24;
-/** Rows that are counted for a stem; one that has more is common. */
-const countLimit = 1_000;
 /** Rows that the stems of a query bring together, the rarest stems first. */
 const candidateLimit = 2_000;
 /** The best of them, whose neighbours are read. */
@@ -106,62 +98,6 @@ function whereOf(period: Period | null, tags: readonly string[]): Reader["where"
     ]),
   };
 }
-
-const textArray = (texts: readonly string[]) =>
-  sql`array[${sql.join(
-    texts.map((text) => sql`${text}`),
-    sql`, `,
-  )}]::text[]`;
-
-interface KnownCorpus {
-  readonly corpus: Corpus;
-  readonly readAtMs: number;
-}
-
-/** Sizes change slowly, and the ranking needs them roughly. */
-const corpusMs = 60_000;
-const maxCorpora = 1_000;
-const corpora = new WeakMap<object, Map<string, KnownCorpus>>();
-const sampledRows = 2_000;
-
-async function readCorpus({ db, userId }: Reader): Promise<Corpus> {
-  const known = corpora.get(db) ?? new Map<string, KnownCorpus>();
-  corpora.set(db, known);
-  const last = known.get(userId);
-  // What a small memory gains changes its sizes at once.
-  if (last && last.corpus.documents > countLimit && performance.now() - last.readAtMs < corpusMs)
-    return last.corpus;
-  const [row] = await db.execute<Record<keyof Corpus, number>>(sql`
-    select (select count(*) from ${assistantMessages} where owner_id = ${userId})::int
-        + (select count(*) from ${memories} where owner_id = ${userId})::int as documents,
-      (select count(*) from assistant_conversations where owner_id = ${userId})::int as conversations,
-      coalesce((select avg(cardinality(terms)) from (
-        select terms from ${assistantMessages} where owner_id = ${userId} order by at desc limit ${sampledRows}
-      ) newest), 10)::float8 as "meanLength"`);
-  const corpus = { documents: 0, conversations: 0, ...row, meanLength: Math.max(1, row?.meanLength ?? 10) };
-  if (known.size >= maxCorpora) known.clear();
-  known.set(userId, { corpus, readAtMs: performance.now() });
-  return corpus;
-}
-
-/** The stems of a query with the number of rows that have them; a common stem counts as in a tenth of all rows. */
-async function readTerms({ db, userId }: Reader, query: string): Promise<Term[]> {
-  const countIn = (table: SQL) =>
-    sql`(select count(*)::int from (select from ${table} where terms @> array[term.key] limit ${countLimit}) rows)`;
-  const rows = await db.execute<{ key: string; documents: number }>(sql`
-    select term.key, ${countIn(sql`${assistantMessages}`)} + ${countIn(sql`${memories}`)} as documents
-    from (select unnest(recall_terms(${userId}, ${query})) as key limit ${maxTerms}) term`);
-  return rows
-    .filter(({ documents }) => documents > 0)
-    .map(({ key, documents }) => ({
-      key,
-      weight: 1,
-      documents: documents >= countLimit ? documents * commonFactor : documents,
-    }));
-}
-
-/** A stem that reached the limit of the count is in more rows than were counted. */
-const commonFactor = 4;
 
 /** The rarest stems whose rows can be read together; at least one. */
 function chooseTerms(terms: readonly Term[]): Term[] {

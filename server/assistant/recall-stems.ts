@@ -1,0 +1,102 @@
+import { sql, type SQL } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import type { Services } from "../services.ts";
+import type { Corpus, QueryTerm } from "./recall-score.ts";
+
+const { assistantMessages, memories } = schema;
+
+interface Owned extends Pick<Services, "db"> {
+  readonly userId: string;
+}
+
+/** A stem of the query as it is stored, behind a hash of the owner. */
+export interface Term extends QueryTerm {
+  readonly key: string;
+}
+
+/** Stems of a query that count; a mask of them has to fit into 31 bits. */
+const maxTerms = 24;
+/** Rows that are counted for a stem; one that has more is common. */
+const countLimit = 1_000;
+
+export const textArray = (texts: readonly string[]) =>
+  sql`array[${sql.join(
+    texts.map((text) => sql`${text}`),
+    sql`, `,
+  )}]::text[]`;
+
+interface KnownCorpus {
+  readonly corpus: Corpus;
+  readonly readAtMs: number;
+  /** Rows of stems that many rows have: counting these takes most of the time of a recall. */
+  readonly commonStems: Map<string, number>;
+}
+
+/** Sizes change slowly, and the ranking needs them roughly. */
+const corpusMs = 60_000;
+const maxCorpora = 1_000;
+const corpora = new WeakMap<object, Map<string, KnownCorpus>>();
+const sampledRows = 2_000;
+/** A larger log counts as one of this size, since counting takes time and the ranking changes little. */
+const maxDocuments = 20_000;
+
+/** The sizes that the ranking needs. */
+export async function readCorpus({ db, userId }: Owned): Promise<Corpus> {
+  const known = corpora.get(db) ?? new Map<string, KnownCorpus>();
+  corpora.set(db, known);
+  const last = known.get(userId);
+  // What a small memory gains changes its sizes at once.
+  if (last && last.corpus.documents > countLimit && performance.now() - last.readAtMs < corpusMs)
+    return last.corpus;
+  const [row] = await db.execute<Record<keyof Corpus, number>>(sql`
+    select (select count(*) from (select from ${assistantMessages} where owner_id = ${userId} limit ${maxDocuments}) logged)::int
+        + (select count(*) from ${memories} where owner_id = ${userId})::int as documents,
+      (select count(*) from assistant_conversations where owner_id = ${userId})::int as conversations,
+      coalesce((select avg(cardinality(terms)) from (
+        select terms from ${assistantMessages} where owner_id = ${userId} order by at desc limit ${sampledRows}
+      ) newest), 10)::float8 as "meanLength"`);
+  const corpus = { documents: 0, conversations: 0, ...row, meanLength: Math.max(1, row?.meanLength ?? 10) };
+  if (known.size >= maxCorpora) known.clear();
+  known.set(userId, { corpus, readAtMs: performance.now(), commonStems: new Map() });
+  return corpus;
+}
+
+/** A stem that fewer rows have is counted each time. */
+const commonFrom = 200;
+const maxCommonStems = 500;
+
+/** The counts of common stems, as long as the sizes of the memory are not read anew. */
+function commonStemsOf({ db, userId }: Owned): Map<string, number> {
+  const stems = corpora.get(db)?.get(userId)?.commonStems ?? new Map<string, number>();
+  if (stems.size > maxCommonStems) stems.clear();
+  return stems;
+}
+
+/** The stems of a query with the number of rows that have them; a common stem counts as in a tenth of all rows. */
+export async function readTerms(reader: Owned, query: string): Promise<Term[]> {
+  const { db, userId } = reader;
+  const common = commonStemsOf(reader);
+  const stems = await db.execute<{ key: string }>(
+    sql`select unnest(recall_terms(${userId}, ${query})) as key limit ${maxTerms}`,
+  );
+  const keys = stems.map(({ key }) => key);
+  const countIn = (table: SQL) =>
+    sql`(select count(*)::int from (select from ${table} where terms @> array[key] limit ${countLimit}) rows)`;
+  const uncounted = keys.filter((key) => !common.has(key));
+  const counted = await db.execute<{ key: string; documents: number }>(sql`
+    select key, ${countIn(sql`${assistantMessages}`)} + ${countIn(sql`${memories}`)} as documents
+    from unnest(${textArray(uncounted)}) key`);
+  for (const { key, documents } of counted) if (documents >= commonFrom) common.set(key, documents);
+  const countOf = new Map(counted.map(({ key, documents }) => [key, documents]));
+  return keys
+    .map((key) => ({ key, documents: common.get(key) ?? countOf.get(key) ?? 0 }))
+    .filter(({ documents }) => documents > 0)
+    .map(({ key, documents }) => ({
+      key,
+      weight: 1,
+      documents: documents >= countLimit ? documents * commonFactor : documents,
+    }));
+}
+
+/** A stem that reached the limit of the count is in more rows than were counted. */
+const commonFactor = 4;
