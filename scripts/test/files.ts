@@ -11,6 +11,7 @@ export const slowFiles: readonly string[] = [
   "testing/chaos/partition.test.ts",
   "testing/chaos/last-worker.test.ts",
   "testing/chaos/cloud-partition.test.ts",
+  "testing/chaos/cloud-upload.test.ts",
   "worker/engines/local/outfit/run.test.ts",
   "worker/engines/comfyui/client/run.test.ts",
   "scripts/embedded/postgres.test.ts",

@@ -8,7 +8,7 @@ import {
   changeAttempt,
   failedIn,
   isFollowed,
-  type ProviderError,
+  ProviderError,
   type RunHandle,
   toAttemptView,
 } from "../providers/index.ts";
@@ -41,6 +41,25 @@ export async function handOver(services: Services, { attempt }: Call, handle: Ru
   });
   if (job) hint(services, [job]);
   return isFollowed(services.db, attempt.id);
+}
+
+/** An answer that took longer may be older than what another worker did since. */
+const checkMs = 5_000;
+
+/**
+ * Whether the call may still be made: a worker that was away, such as while its pictures were sent, may have been taken for
+ * dead, and then somebody else looks for its call and makes another one. Throws `unsent`.
+ */
+export async function checkIntent({ db }: Services, { lease, attempt }: Call): Promise<void> {
+  const startedAt = performance.now();
+  const isOpen = sql`exists (select from provider_attempts a where a.id = ${attempt.id} and a.state = 'submitting')`;
+  const rows = await db
+    .execute(sql`select 1 as held from jobs where ${heldBy(lease)} and ${ownedBy(attempt)} and ${isOpen}`)
+    .catch((error: unknown) => {
+      throw new ProviderError("unsent", "Whether the call may be made could not be read.", { cause: error });
+    });
+  if (rows.length !== 1 || performance.now() - startedAt > checkMs)
+    throw new ProviderError("unsent", "The job was taken over before the call was made.");
 }
 
 /** SQL condition: the job waits for the end of this attempt. */

@@ -32,6 +32,7 @@ export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
 export { collect } from "./collect.ts";
 export {
   chainError,
+  checkIntent,
   handOver,
   noteLostReply,
   noteRefusal,

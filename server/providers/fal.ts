@@ -25,7 +25,7 @@ export const fal: ProviderClient = {
   isAsynchronous: true,
   isIdempotent: () => false,
 
-  async submit(access, { endpoint, input, webhookUrl }, signal) {
+  async submit(access, { endpoint, input, webhookUrl, beforePaid }, signal) {
     const url = new URL(`${access.baseUrl}/${endpoint}`);
     if (webhookUrl !== null) url.searchParams.set("fal_webhook", webhookUrl);
     const answer = await callProvider({
@@ -34,7 +34,7 @@ export const fal: ProviderClient = {
       headers: auth(access),
       body: await encodePictures(input, toDataUri),
       signal,
-      isSubmit: true,
+      beforePaid,
     });
     if (answer.status !== 200) throw refusal(answer, true);
     const body = readRecord(answer.json);

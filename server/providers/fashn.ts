@@ -17,7 +17,7 @@ export const fashn: ProviderClient = {
   isAsynchronous: true,
   isIdempotent: () => false,
 
-  async submit(access, { endpoint, input, webhookUrl }, signal) {
+  async submit(access, { endpoint, input, webhookUrl, beforePaid }, signal) {
     const url = new URL(`${access.baseUrl}/run`);
     if (webhookUrl !== null) url.searchParams.set("webhook_url", webhookUrl);
     const answer = await callProvider({
@@ -26,7 +26,7 @@ export const fashn: ProviderClient = {
       headers: auth(access),
       body: { model_name: endpoint, inputs: await encodePictures(input, toDataUri) },
       signal,
-      isSubmit: true,
+      beforePaid,
     });
     if (answer.status !== 200) throw refusal(answer, true);
     const externalId = readText(readRecord(answer.json)["id"]);

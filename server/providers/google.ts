@@ -24,7 +24,7 @@ export const google: ProviderClient = {
   isAsynchronous: false,
   isIdempotent: () => false,
 
-  async submit(access, { endpoint, input, idempotencyKey }, signal) {
+  async submit(access, { endpoint, input, idempotencyKey, beforePaid }, signal) {
     const { parts, imageConfig } = input;
     const answer = await callProvider({
       method: "POST",
@@ -38,7 +38,7 @@ export const google: ProviderClient = {
         },
       },
       signal,
-      isSubmit: true,
+      beforePaid,
       timeoutMs,
       maxBytes,
     });

@@ -56,6 +56,7 @@ describe("A submit to Higgsfield", () => {
         input: { prompt: "p" },
         idempotencyKey: "a-key",
         webhookUrl: null,
+        beforePaid: () => Promise.resolve(),
       } as const;
       const submit = () => client.submit(access, submission, AbortSignal.timeout(30_000));
       simulator.fault = "drop";

@@ -24,7 +24,7 @@ export const higgsfield: ProviderClient = {
   isAsynchronous: true,
   isIdempotent: ({ baseUrl }) => new URL(baseUrl).host !== olderHost,
 
-  async submit(access, { endpoint, input, webhookUrl, idempotencyKey }, signal) {
+  async submit(access, { endpoint, input, webhookUrl, idempotencyKey, beforePaid }, signal) {
     const url = new URL(`${access.baseUrl}/${endpoint}`);
     if (webhookUrl !== null) url.searchParams.set("hf_webhook", webhookUrl);
     const answer = await callProvider({
@@ -33,7 +33,7 @@ export const higgsfield: ProviderClient = {
       headers: { ...auth(access), "idempotency-key": idempotencyKey },
       body: await encodePictures(input, toDataUri),
       signal,
-      isSubmit: true,
+      beforePaid,
     });
     if (answer.status !== 200 && answer.status !== 201 && answer.status !== 202) throw refusal(answer, true);
     const externalId = readText(readRecord(answer.json)["request_id"]);

@@ -8,8 +8,8 @@ export interface ProviderCall {
   /** Sent as JSON, unless it is a form. */
   readonly body?: unknown;
   readonly signal: AbortSignal;
-  /** Whether the call may start work that costs money: without an answer it is `lost`. */
-  readonly isSubmit?: boolean;
+  /** Of a call that may start work that costs money: `Submission.beforePaid`. Without an answer such a call is `lost`. */
+  readonly beforePaid?: () => Promise<void>;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
 }
@@ -44,7 +44,9 @@ const unsentCodes = new Set([
  * answer above `maxBytes`.
  */
 export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> {
-  const { method, url, headers, body, signal, isSubmit = false } = call;
+  const { method, url, headers, body, signal } = call;
+  const isSubmit = call.beforePaid !== undefined;
+  await call.beforePaid?.();
   const timeout = AbortSignal.timeout(call.timeoutMs ?? usualTimeoutMs);
   const isForm = body instanceof FormData;
   try {

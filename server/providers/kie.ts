@@ -23,7 +23,7 @@ export const kie: ProviderClient = {
   isAsynchronous: true,
   isIdempotent: () => false,
 
-  async submit(access, { endpoint, input, webhookUrl }, signal) {
+  async submit(access, { endpoint, input, webhookUrl, beforePaid }, signal) {
     const encoded = await encodePictures(input, (picture) => upload(access, picture, signal));
     const answer = await callProvider({
       method: "POST",
@@ -31,7 +31,7 @@ export const kie: ProviderClient = {
       headers: auth(access),
       body: { model: endpoint, ...(webhookUrl === null ? {} : { callBackUrl: webhookUrl }), input: encoded },
       signal,
-      isSubmit: true,
+      beforePaid,
     });
     const data = readData(answer, true);
     const externalId = readText(data["taskId"]) ?? readText(data["task_id"]);

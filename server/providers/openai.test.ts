@@ -88,6 +88,7 @@ describe("A submit to an images server of OpenAI's kind", () => {
       input: { prompt: "p" },
       idempotencyKey: "k",
       webhookUrl: null,
+      beforePaid: () => Promise.resolve(),
     } as const;
     await clientOf("openai").submit(access, submission, AbortSignal.timeout(30_000));
     expect(openai.requests[0]?.headers).not.toHaveProperty("authorization");

@@ -24,7 +24,7 @@ export const openai: ProviderClient = {
   isIdempotent: () => false,
 
   async submit(access, submission, signal) {
-    const { endpoint, input, idempotencyKey } = submission;
+    const { endpoint, input, idempotencyKey, beforePaid } = submission;
     const isEdit = Object.values(input).some((value) => picturesOf(value).length > 0);
     const answer = await callProvider({
       method: "POST",
@@ -33,7 +33,7 @@ export const openai: ProviderClient = {
       headers: access.apiKey === "" ? {} : { authorization: `Bearer ${access.apiKey}` },
       body: isEdit ? await toForm(submission) : { model: endpoint, ...input },
       signal,
-      isSubmit: true,
+      beforePaid,
       timeoutMs,
       maxBytes,
     });

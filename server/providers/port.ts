@@ -73,6 +73,11 @@ export interface Submission {
   readonly idempotencyKey: string;
   /** HTTPS address for the webhook; null where the studio cannot be reached from outside. */
   readonly webhookUrl: string | null;
+  /**
+   * Each client waits for it right before the request that may cost money, after all others such as uploads. Throws
+   * `unsent` when somebody else has taken the job over meanwhile, or when that cannot be told.
+   */
+  readonly beforePaid: () => Promise<void>;
 }
 
 /** A run that the provider accepted. */

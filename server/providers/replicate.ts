@@ -28,7 +28,7 @@ export const replicate: ProviderClient = {
   isAsynchronous: true,
   isIdempotent: () => false,
 
-  async submit(access, { endpoint, input, webhookUrl }, signal) {
+  async submit(access, { endpoint, input, webhookUrl, beforePaid }, signal) {
     const encoded = await encodePictures(input, (picture) => toAddress(access, picture, signal));
     const [model, version] = endpoint.split(":");
     const answer = await callProvider({
@@ -42,7 +42,7 @@ export const replicate: ProviderClient = {
         ...(webhookUrl === null ? {} : { webhook: webhookUrl, webhook_events_filter: ["completed"] }),
       },
       signal,
-      isSubmit: true,
+      beforePaid,
     });
     if (answer.status !== 201 && answer.status !== 202 && answer.status !== 200) throw refusal(answer, true);
     const prediction = readRecord(answer.json);

@@ -78,6 +78,10 @@ export interface Simulator {
   /** Of other requests. */
   getFault: ProviderFault | null;
   pictureFault: PictureFault | null;
+  /** What the next upload of an input picture waits for. */
+  heldUpload: Promise<void> | null;
+  /** How often an input picture was sent. */
+  uploads: number;
   /** How often a result was asked for. */
   fetches: number;
   end: RunEnd;
@@ -122,6 +126,8 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     fault: null,
     getFault: null,
     pictureFault: null,
+    heldUpload: null,
+    uploads: 0,
     fetches: 0,
     end: "succeeded",
     runMs: 20,

@@ -44,6 +44,14 @@ function prediction(simulator: Simulator, run: SimRun) {
   };
 }
 
+async function uploaded(simulator: Simulator, answer: SimAnswer): Promise<SimAnswer> {
+  const held = simulator.heldUpload;
+  simulator.heldUpload = null;
+  simulator.uploads += 1;
+  await held;
+  return answer;
+}
+
 export const replicate: Vendor = {
   name: "replicate",
   isSubmit: (request) => isPost(request, /predictions$/),
@@ -56,7 +64,10 @@ export const replicate: Vendor = {
       return { status: 201, json: prediction(simulator, run) };
     }
     if (isPost(request, /\/files$/))
-      return { status: 201, json: { urls: { get: `${simulator.origin}/sim-pictures/upload.png` } } };
+      return uploaded(simulator, {
+        status: 201,
+        json: { urls: { get: `${simulator.origin}/sim-pictures/upload.png` } },
+      });
     if (pathname.endsWith("/predictions")) {
       const results = [...simulator.runs.values()].map((run) => prediction(simulator, run)).toReversed();
       return { status: 200, json: { next: null, previous: null, results } };
@@ -288,10 +299,10 @@ export const kie: Vendor = {
       return { status: 200, json: { code: 200, msg: "success", data: { taskId: run.id } } };
     }
     if (isPost(request, /file-base64-upload$/))
-      return {
+      return uploaded(simulator, {
         status: 200,
         json: { code: 200, data: { downloadUrl: `${simulator.origin}/sim-pictures/up.png` } },
-      };
+      });
     const run = runOf(simulator, request.url.searchParams.get("taskId") ?? "");
     return { status: 200, json: run ? kieBody(simulator, run) : { code: 404, msg: "no such task" } };
   },

@@ -29,6 +29,7 @@ const plainSubmission: Submission = {
   input: { prompt: "a red door" },
   idempotencyKey: "0197a0c4-5d6e-7f80-9123-456789abcdef",
   webhookUrl: null,
+  beforePaid: () => Promise.resolve(),
 };
 
 export function json(

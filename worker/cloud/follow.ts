@@ -262,7 +262,9 @@ async function repeat(
   if (!offer) return null;
   return withTempFolder(services.env, async (workDir) => {
     const inputs = await readCloudInputs(services, job, workDir);
-    const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl });
+    // The provider knows the key of this call, so that it costs nothing more.
+    const beforePaid = () => Promise.resolve();
+    const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl, beforePaid });
     const submitted = await client.submit(key.access, submission, signal).catch((error: unknown) => {
       services.log.warn({ err: error }, "a repeated submission had no answer");
       return null;

@@ -93,7 +93,8 @@ export function submissionFor(
     job,
     inputs,
     webhookUrl,
-  }: { readonly job: Job; readonly inputs: CloudInputs; readonly webhookUrl: string | null },
+    beforePaid,
+  }: { readonly job: Job; readonly inputs: CloudInputs } & Pick<Submission, "webhookUrl" | "beforePaid">,
 ): Submission {
   return {
     endpoint: offer.endpoint,
@@ -101,6 +102,7 @@ export function submissionFor(
     input: fillTemplate(offer.input, inputs.values),
     idempotencyKey: attempt.id,
     webhookUrl,
+    beforePaid,
   };
 }
 

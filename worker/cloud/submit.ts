@@ -1,6 +1,7 @@
 import { AppError, toAppError } from "@atelier/server/platform";
 import {
   chainError,
+  checkIntent,
   dispatch,
   fail,
   failFromProvider,
@@ -147,7 +148,8 @@ async function callOnce(
   const { attempt, offer, key } = hop;
   const client = clientOf(offer.provider);
   const webhookUrl = webhookUrlOf(services.env, key.access, attempt);
-  const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl });
+  const beforePaid = () => checkIntent(services, { lease, attempt });
+  const submission = submissionFor(attempt, offer, { job, inputs, webhookUrl, beforePaid });
   const limit = AbortSignal.timeout(submitLimitMs);
   const callSignal = client.isAsynchronous ? limit : AbortSignal.any([limit, signal]);
   let submitted: Submitted;
