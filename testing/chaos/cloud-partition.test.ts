@@ -99,7 +99,7 @@ const asked = [
 ] as const;
 
 test.concurrent.for(asked)(
-  "F20 R6 answers of $provider that are pages of a proxy, and results that cannot be fetched, cost no picture that is paid",
+  "F20 R6 answers of $provider that are pages of a proxy, and results that are such pages or cannot be fetched, cost no picture that is paid",
   { timeout: realTimeMs },
   async ({ provider, request }, { onTestFinished }) => {
     const scene = await openCloudScene(onTestFinished, { keys: [provider] });
@@ -116,7 +116,11 @@ test.concurrent.for(asked)(
     const isAskedOften = sql`${providerAttempts.polls} >= 6`;
     await eventually(() => scene.services.db.$count(providerAttempts, isAskedOften), 1);
     simulator.getFault = null;
-    await eventually(() => simulator.fetches >= 2, true);
+    for (const fault of ["refuse", "garbage"] as const) {
+      simulator.pictureFault = fault;
+      const before = simulator.fetches;
+      await eventually(() => simulator.fetches >= before + 2, true);
+    }
     simulator.pictureFault = null;
     await until(scene.services, id, "completed");
     expect(simulator.charged()).toHaveLength(1);

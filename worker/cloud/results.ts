@@ -61,12 +61,18 @@ async function download({ env }: Services, { access, signal }: Finished, url: st
       // A server of one's own, or a simulator, has its pictures beside its interface.
       allowPrivate: [new URL(access.baseUrl).hostname, ...env.ALLOWED_PRIVATE_HOSTS],
     });
-    if (answer.status === 200) return answer.body;
-    throw new ProviderError("transient", `The result answered HTTP ${answer.status}.`);
+    if (answer.status === 200 && !isPage(answer.body)) return answer.body;
+    throw new ProviderError("transient", `The result answered HTTP ${answer.status} without a picture.`);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     throw new ProviderError("transient", "The result could not be fetched.", { cause: error });
   }
+}
+
+/** Begins like HTML or JSON: an answer of a proxy or a store, behind which the picture still may be. */
+function isPage(body: Uint8Array): boolean {
+  const start = Buffer.from(body.subarray(0, 200)).toString("latin1").trimStart();
+  return start.startsWith("<") || start.startsWith("{");
 }
 
 async function toOutput(

@@ -185,8 +185,8 @@ const storePauseMs = 2_000;
 const storeTries = 15;
 
 /**
- * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store that is away for a
- * while is waited for; when that does not help the run has failed late, at its price.
+ * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store, or a result, that is
+ * away for a while is waited for; when that does not help the run has failed late, at its price.
  */
 async function takeResult(services: Services, finished: Finished): Promise<Outcome> {
   const { attempt, costUsd } = finished;
@@ -194,7 +194,8 @@ async function takeResult(services: Services, finished: Finished): Promise<Outco
     try {
       return (await finish(services, finished)) ? "completed" : "fenced";
     } catch (error) {
-      if (error instanceof ProviderError || left === 0) {
+      const isFinal = error instanceof ProviderError && error.class !== "transient";
+      if (isFinal || left === 0) {
         services.log.warn({ err: error }, "the result of a provider could not be taken");
         const failure =
           error instanceof ProviderError
