@@ -1,10 +1,20 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useSyncExternalStore } from "react";
+import { useRouter } from "next/navigation";
+import { useTranslations } from "next-intl";
+import { useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { keys } from "../client/queries.ts";
 import { followAccountChange } from "./channel.ts";
+import {
+  countInTitle,
+  type Ended,
+  type Notice,
+  readNoticeState,
+  showNotice,
+  startNotices,
+} from "./notices.ts";
 import { type Connection, hasEnded, live } from "./store.ts";
 import { openJobStream } from "./stream.ts";
 import { startLive } from "./tabs.ts";
@@ -50,9 +60,56 @@ export function useConnection(): Connection {
   return useSyncExternalStore(live.watchList, live.connection, () => "connecting");
 }
 
+/** What a notice says: kinds and numbers, never prompts or pictures, since others may see the screen. */
+function useNoticeText(): (ended: Ended) => Notice {
+  const t = useTranslations("notices");
+  const kinds = useTranslations("jobs.kinds");
+  const router = useRouter();
+  return ({ jobs, answers }) => {
+    const [job] = jobs;
+    const body = t("open");
+    const tag = "atelier-ended";
+    const open = (path: string) => () => router.push(path);
+    if (!job) return { title: t("answered"), body, tag, onClick: open("/assistant") };
+    const failed = jobs.filter(({ status }) => status === "failed").length;
+    const done = jobs.length - failed;
+    const also = answers.length > 0 ? `${t("answered")}. ${body}` : body;
+    if (jobs.length > 1)
+      return {
+        title: t("many", { done, failed, both: String(done > 0 && failed > 0) }),
+        body: also,
+        tag,
+        onClick: open("/jobs"),
+      };
+    const title = t(failed > 0 ? "failed" : "done", { kind: kinds(job.kind) });
+    return { title, body: also, tag: `atelier-${job.id}`, onClick: open(`/jobs/${job.id}`) };
+  };
+}
+
+/** Tells of what ends while the studio is not in view: by notices of the browser, if wanted, and in the title. */
+function useNotices(): void {
+  const textOf = useNoticeText();
+  const latest = useRef(textOf);
+  useEffect(() => {
+    latest.current = textOf;
+  });
+  useEffect(() => countInTitle(live, document), []);
+  useEffect(() => {
+    if (readNoticeState() === "unsupported") return;
+    return startNotices({
+      store: live,
+      locks: navigator.locks,
+      page: document,
+      isOn: () => readNoticeState() === "on",
+      show: (ended) => void showNotice(latest.current(ended)),
+    });
+  }, []);
+}
+
 /** Holds the live stream while the page is open; refetches data that an ended job or an outage made stale. */
 export function LiveConnection() {
   const queries = useQueryClient();
+  useNotices();
   useEffect(
     () =>
       startLive({

@@ -1,11 +1,12 @@
 "use client";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { DeliveryList } from "../deliveries/delivery-list.tsx";
 import { ShownOnce } from "../frame/shown-once.tsx";
+import { readNoticeState, showNotice, switchNotices, watchNoticeState } from "../live/notices.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
@@ -195,6 +196,38 @@ export function EmailSection() {
             </Button>
           </form>
         ) : null}
+      </div>
+    </SettingsSection>
+  );
+}
+
+/** Notifications of this browser: off until the user asks for them here. */
+export function NoticesSection() {
+  const t = useTranslations("notices");
+  const state = useSyncExternalStore(watchNoticeState, readNoticeState, () => "off" as const);
+  const [hasFailed, setFailed] = useState(false);
+  const test = () =>
+    setFailed(!showNotice({ title: t("testTitle"), body: t("testBody"), tag: "atelier-test" }));
+  const problem =
+    state === "blocked" || state === "unsupported" ? t(state) : hasFailed ? t("failedToShow") : null;
+  return (
+    <SettingsSection id="notices" title={t("title")} text={t("text")}>
+      <div className="flex flex-col items-start gap-3">
+        <Checkbox
+          checked={state === "on"}
+          disabled={state === "blocked" || state === "unsupported"}
+          onChange={(isOn) => void switchNotices(isOn)}
+        >
+          {t("switch")}
+        </Checkbox>
+        {state === "on" ? (
+          <Button size="small" onClick={test}>
+            {t("test")}
+          </Button>
+        ) : null}
+        <p role="status" className="max-w-[60ch] text-xs text-warn empty:hidden">
+          {problem}
+        </p>
       </div>
     </SettingsSection>
   );

@@ -11,7 +11,7 @@ import { Segmented } from "../ui/fields.tsx";
 import { AccountSection, GuestSection, SpaceSection } from "./account.tsx";
 import { ApiKeysSection } from "./api-keys.tsx";
 import { CloudSection } from "./cloud.tsx";
-import { EmailSection, WebhooksSection } from "./deliveries.tsx";
+import { EmailSection, NoticesSection, WebhooksSection } from "./deliveries.tsx";
 import { DataSection } from "./data.tsx";
 import { SettingsSection } from "./section.tsx";
 import { TelegramSection } from "./telegram.tsx";
@@ -138,6 +138,7 @@ export function Settings() {
       <SettingsSection id="appearance" title={t("appearance")} text={t("appearanceText")}>
         <ThemeChoice />
       </SettingsSection>
+      <NoticesSection />
       {account ? <AccountTools /> : null}
       <EnginesSection />
       <SettingsSection id="shortcuts" title={t("shortcuts")} text={t("shortcutsText")}>

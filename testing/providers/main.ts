@@ -1,7 +1,10 @@
+import { parseArgs } from "node:util";
 import { providerNames } from "@atelier/server/providers";
 import { startProviders } from "./index.ts";
 
-const firstPort = 18_700;
+const { values } = parseArgs({ options: { port: { type: "string", default: "18700" } } });
+/** Each provider has the next one. */
+const firstPort = Number(values.port);
 
 /** Simulated providers for trying the studio by hand: no picture is made and nothing is charged. */
 const { env, simulators } = await startProviders(providerNames, { firstPort });
