@@ -51,7 +51,7 @@ function EstimateLine({ request, count }: EstimateLineProps) {
   return (
     <p className="tabular text-xs text-quiet">
       {t(answer.runs === 0 ? "estimateGuess" : "estimate", times)}
-      {answer.cloud === null ? null : ` ${placeText(answer.cloud, count)}`}
+      {answer.cloud === null ? null : `. ${placeText(answer.cloud, count)}`}
     </p>
   );
 }

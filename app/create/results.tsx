@@ -128,7 +128,8 @@ interface Card {
 function layOut(jobs: readonly JobView[], widthPx: number): readonly Card[] {
   if (widthPx === 0) return [];
   const items = jobs.map((job) => ({ ...sizeOfJob(job), job }));
-  const targetHeightPx = widthPx < phonePx ? 200 : 320;
+  // On a phone two upright pictures in a row, each as wide as its buttons.
+  const targetHeightPx = widthPx < phonePx ? 310 : 320;
   return justify(items, { widthPx, targetHeightPx, gapPx }).flatMap((row) =>
     row.items.map(({ job }, index) => ({
       job,

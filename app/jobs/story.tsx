@@ -4,6 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { useEffect } from "react";
 import type { JobEventType, JobEventView, JobView } from "@atelier/server/jobs";
+import { useCloudNames } from "../client/cloud.ts";
 import { api } from "../client/api.ts";
 import { keys, useMe } from "../client/queries.ts";
 import { DeliveryList } from "../deliveries/delivery-list.tsx";
@@ -73,12 +74,13 @@ function StoryFacts({ job, facts }: StoryFactsProps) {
   const t = useTranslations("story");
   const format = useFormatter();
   const engineName = useEngineName();
+  const nameOf = useCloudNames();
   const moment = (iso: string | null) =>
     iso === null ? "–" : format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "medium" });
   const rows: readonly Fact[] = [
     [t("facts.engine"), engineName(job.engine)],
     [t("facts.node"), job.node ?? "–"],
-    ...(job.server === null ? [] : [[t("facts.server"), job.server] as const]),
+    ...(job.server === null ? [] : [[t("facts.server"), nameOf("providers", job.server)] as const]),
     [t("facts.queue"), job.queue],
     [t("facts.attempt"), String(job.attempt)],
     [t("facts.created"), moment(job.createdAt)],

@@ -10,6 +10,7 @@ import { authClient } from "../client/session.ts";
 import { announceSignOut } from "../live/channel.ts";
 import { minPasswordLength, useAuthError } from "../sign-in/sign-in.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
+import { Progress } from "../ui/display.tsx";
 import { Field } from "../ui/fields.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
@@ -196,12 +197,7 @@ export function SpaceSection() {
           <p className="tabular text-sm">
             {t("spaceUsed", { used: inMb(data.usedBytes), limit: inMb(data.limitBytes) })}
           </p>
-          <progress
-            className="h-1.5 w-full"
-            aria-labelledby="space"
-            max={data.limitBytes}
-            value={Math.min(data.usedBytes, data.limitBytes)}
-          />
+          <Progress value={Math.min(1, data.usedBytes / data.limitBytes)} label={t("space")} />
         </div>
       )}
     </SettingsSection>

@@ -8,6 +8,7 @@ import {
   changeAttempt,
   failedIn,
   isFollowed,
+  titleOfProvider,
   ProviderError,
   type RunHandle,
   toAttemptView,
@@ -164,7 +165,7 @@ export function chainError(failed: readonly Attempt[]): AppError {
     return new AppError("providers_failed", "No provider of this model is switched on and has a key.");
   }
   const text = reasons
-    .map(({ provider, reason }) => `${provider}: ${reasonTexts[reason] ?? reason}`)
+    .map(({ provider, reason }) => `${titleOfProvider(provider)}: ${reasonTexts[reason] ?? reason}`)
     .join("; ");
   return new AppError("providers_failed", `None of the providers could make the picture (${text}).`, {
     details: { providers: reasons },

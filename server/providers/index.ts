@@ -50,6 +50,7 @@ export {
   type ProviderName,
   type ProviderOutput,
   providerNames,
+  titleOfProvider,
   type ProviderPicture,
   type RunHandle,
   type RunState,

@@ -3,6 +3,21 @@ import type { InputRole, JobKind } from "../engines.ts";
 export const providerNames = ["replicate", "fal", "google", "higgsfield", "kie", "fashn", "openai"] as const;
 export type ProviderName = (typeof providerNames)[number];
 
+const providerTitles: Readonly<Record<string, string>> = {
+  replicate: "Replicate",
+  fal: "fal",
+  google: "Google",
+  higgsfield: "Higgsfield",
+  kie: "Kie.ai",
+  fashn: "FASHN",
+  openai: "OpenAI images API",
+} satisfies Record<ProviderName, string>;
+
+/** Its name as the provider writes it. */
+export function titleOfProvider(name: string): string {
+  return providerTitles[name] ?? name;
+}
+
 /**
  * Why a call or a run failed. `capacity`: the account runs as much as it may; `rate`: too many requests; `lost`: the
  * request may have been accepted, but its answer did not come; `unsent`: the request never arrived, since the worker died

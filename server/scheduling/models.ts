@@ -1,6 +1,6 @@
 import type { Db } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
-import { type OfferedModel, readOfferedModels } from "../providers/index.ts";
+import { type OfferedModel, titleOfProvider, readOfferedModels } from "../providers/index.ts";
 import { liveProviders } from "./places.ts";
 import type { OfferedParam, OfferedWorkflow } from "./workflows.ts";
 
@@ -33,7 +33,7 @@ export async function offeredModels(db: Db, config: Config): Promise<OfferedWork
 function describe({ provider, priceUsd, isNonCommercial }: OfferedModel): string {
   const price = priceUsd === null ? "price unknown" : `$${priceUsd.toFixed(3)} a picture`;
   const licence = isNonCommercial ? " Its licence forbids commercial use." : "";
-  return `Sent to ${provider}, ${price}.${licence}`;
+  return `Sent to ${titleOfProvider(provider)}, ${price}.${licence}`;
 }
 
 /** The settings of the form that a model takes; a size counts by its ratio. */

@@ -22,6 +22,7 @@ import {
   ProviderError,
   type ProviderKey,
   type ProviderName,
+  titleOfProvider,
   type Submitted,
 } from "@atelier/server/providers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -232,7 +233,10 @@ async function refused(
     return "fenced";
   }
   if (error.class !== "moderation") return "next";
-  const refusal = new AppError("engine_blocked", `${attempt.provider} refused the content of this picture.`);
+  const refusal = new AppError(
+    "engine_blocked",
+    `${titleOfProvider(attempt.provider)} refused the content of this picture.`,
+  );
   return (await fail(services, lease, refusal)) ? "failed" : "fenced";
 }
 

@@ -151,10 +151,14 @@ export function AssistantFiguresPanels() {
     <LiveData query={query}>
       {(figures) => (
         <div className="grid gap-10 wide:grid-cols-2">
-          <Models />
+          <div className="flex min-w-0 flex-col gap-10">
+            <Models />
+            <StageTimes stages={figures.stages} />
+          </div>
           <Totals figures={figures} />
-          <StageTimes stages={figures.stages} />
-          <Calls calls={figures.calls} />
+          <div className="min-w-0 wide:col-span-2">
+            <Calls calls={figures.calls} />
+          </div>
         </div>
       )}
     </LiveData>

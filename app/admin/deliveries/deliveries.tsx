@@ -29,8 +29,14 @@ function Filters() {
   const t = useTranslations("admin.deliveries");
   const d = useTranslations("deliveries");
   return (
-    <div className="flex flex-wrap gap-2">
-      <TextFilter name="query" label={t("search")} placeholder={t("searchHint")} isSearch />
+    <div className="grid grid-cols-2 gap-2 md:max-w-[720px] md:grid-cols-[2fr_1fr_1fr]">
+      <TextFilter
+        name="query"
+        label={t("search")}
+        placeholder={t("searchHint")}
+        className="max-md:col-span-2"
+        isSearch
+      />
       <SelectFilter
         name="state"
         label={t("state")}

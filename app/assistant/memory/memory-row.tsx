@@ -110,7 +110,7 @@ export function MemoryRow({ memory }: { readonly memory: MemoryView }) {
     () => toastDone(t("deleted")),
   );
   return (
-    <li className="flex flex-col gap-1.5 border-b border-line py-4">
+    <li className="flex flex-col gap-1.5 border-t border-line py-4">
       <div className="flex items-start justify-between gap-4">
         <p className="tabular pt-1 text-xs text-quiet">
           {period(memory)} · {t(`origins.${memory.origin}`)}

@@ -164,7 +164,7 @@ export function Memory() {
       {items?.length === 0 ? (
         <EmptyState title={t("emptyTitle")} text={search === "" ? t("emptyText") : t("emptySearch")} />
       ) : (
-        <ul>
+        <ul className="-mb-6">
           {items?.map((memory) => (
             <MemoryRow key={memory.id} memory={memory} />
           ))}
