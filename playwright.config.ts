@@ -10,6 +10,9 @@ const comfyPort = port + 1;
 /** Of the simulated language model that the journey of the assistant starts. */
 const llmPort = port + 2;
 const baseURL = `http://127.0.0.1:${port}`;
+/** Of the studio with simulated providers, and of the first provider there; each next one has the next port. */
+const cloudPort = port + 3;
+const providersPort = port + 4;
 
 /** Named once by the main process; the test processes, which read this file too, inherit the name. */
 function chooseDataDir(): string {
@@ -94,6 +97,9 @@ const viewport = { width: 1680, height: 1050 } as const;
 /** Journeys that start the simulator of ComfyUI. */
 const withServers = /create\.spec\.ts$/;
 
+/** Journeys that start a studio of their own with simulated providers. */
+const withProviders = /cloud\.spec\.ts$/;
+
 /** Journeys that send or show pictures, for a run over a bucket. */
 const overBucket = /(upload-\w+|change-outfit|gallery|remove-object)\.spec\.ts$/;
 
@@ -112,7 +118,7 @@ function chooseProjects() {
     {
       name: "desktop",
       grepInvert: /@phone/,
-      testIgnore: [withServers, ofPlatform],
+      testIgnore: [withServers, withProviders, ofPlatform],
       use: { viewport },
     },
     {
@@ -122,6 +128,11 @@ function chooseProjects() {
     },
     // Last: what a server could once do stays on offer for a day, and the others start from a studio without any.
     { name: "servers", testMatch: withServers, use: { viewport } },
+    {
+      name: "providers",
+      testMatch: withProviders,
+      use: { viewport, baseURL: `http://127.0.0.1:${cloudPort}`, providersPort },
+    },
   ];
 }
 
@@ -149,6 +160,6 @@ export default defineConfig<object, Surroundings>({
       wait: { stdout: /The worker is running/ },
     },
   ],
-  use: { baseURL, comfyPort, llmPort, trace, launchOptions: await chooseBrowser() },
+  use: { baseURL, comfyPort, llmPort, serverEnv, trace, launchOptions: await chooseBrowser() },
   projects: chooseProjects(),
 });

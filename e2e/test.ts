@@ -11,6 +11,10 @@ export interface Surroundings {
   readonly comfyPort: number;
   /** Where the worker looks for a language model; the same holds. */
   readonly llmPort: number;
+  /** Of the first simulated provider; each next one has the next port. */
+  readonly providersPort: number;
+  /** The environment of the studio, for a journey that starts another one. */
+  readonly serverEnv: Readonly<Record<string, string>>;
 }
 
 /** The trace recorder asks for the bytes of pictures in memory; the policy refuses it, and names no place in a page. */
@@ -23,6 +27,8 @@ export const test = base.extend<Watch, Surroundings>({
   expectedError: [null, { option: true }],
   comfyPort: [0, { option: true, scope: "worker" }],
   llmPort: [0, { option: true, scope: "worker" }],
+  providersPort: [0, { option: true, scope: "worker" }],
+  serverEnv: [{}, { option: true, scope: "worker" }],
   quietConsole: [
     async ({ context, expectedError }, use) => {
       const errors: string[] = [];

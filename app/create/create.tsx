@@ -3,7 +3,7 @@ import { CircleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactNode, useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { useWorkflows } from "../client/cloud.ts";
+import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
 import { useEstimate } from "../client/submit.ts";
 import { LoadFailed } from "../frame/providers.tsx";
@@ -121,22 +121,24 @@ interface Choice {
   readonly reason: string | null;
 }
 
-const unknown = { available: true, reason: null } as const;
+const unknown = { available: true, reason: null, engine: null } as const;
 
 /** The workflow to use, and whether it can run. */
 function useChosen(): Choice {
   const form = useForm();
   const offered = useWorkflows("text_to_image");
-  const { available, reason } = useCapability("text_to_image") ?? unknown;
+  const { available, reason, engine } = useCapability("text_to_image") ?? unknown;
+  const t = useTranslations("create");
+  const staysHere = useOwnOnly() && engine === "cloud";
   const chosen = offered?.find(({ name }) => name === form.workflow) ?? offered?.[0];
   // The workflow list is fetched more often than the capabilities, so it shows a new server earlier.
   const isLive = offered?.some((workflow) => workflow.isLive) ?? false;
-  const isPossible = isLive || available;
+  const isPossible = isLive || (available && !staysHere);
   return {
     offered,
     chosen,
     canMake: chosen !== undefined && isPossible && form.prompt.trim() !== "",
-    reason: isPossible ? null : reason,
+    reason: isPossible ? null : staysHere ? t("noOwnMachine") : reason,
   };
 }
 

@@ -45,3 +45,46 @@ test("D7 eight tabs share one stream; when its tab closes another takes over wit
   }
   expect(streams.openedCount()).toBe(2);
 });
+
+test("D7 a job that ends while every tab is hidden is told once by the browser, if the user asked for it", async ({
+  page,
+  context,
+}) => {
+  const shown: string[] = [];
+  await context.grantPermissions(["notifications"]);
+  await context.exposeFunction("noteShown", (title: string) => shown.push(title));
+  await context.addInitScript(() => {
+    let state: DocumentVisibilityState = "visible";
+    Object.defineProperty(document, "visibilityState", { get: () => state });
+    Object.assign(window, {
+      setVisibility(next: DocumentVisibilityState) {
+        state = next;
+        document.dispatchEvent(new Event("visibilitychange"));
+      },
+      Notification: class extends EventTarget {
+        static permission = "granted";
+        constructor(title: string) {
+          super();
+          void Reflect.get(window, "noteShown")(title);
+        }
+        close() {}
+      },
+    });
+  });
+  await beGuest(page);
+  const image = await uploadSample(page, "coffee.png");
+  await page.goto("/settings");
+  await page.getByRole("checkbox", { name: "Notify me on this device" }).click();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await expect.poll(() => shown).toEqual(["This is a test"]);
+  const other = await context.newPage();
+  await other.goto("/jobs");
+  await expect(other.getByText("No jobs here")).toBeVisible();
+  for (const tab of [page, other])
+    await tab.evaluate(() => void Reflect.get(window, "setVisibility")("hidden"));
+  await submitJob(page, { kind: "upscale", inputs: { image } });
+  await expect.poll(() => shown, { timeout: 45_000 }).toEqual(["This is a test", "Upscale is done"]);
+  await expect.poll(() => other.title()).toMatch(/^\(1\) /);
+  await other.evaluate(() => void Reflect.get(window, "setVisibility")("visible"));
+  expect(await other.title()).not.toMatch(/^\(/);
+});

@@ -13,6 +13,11 @@ export function startSimulatedModel(port: number): Promise<() => Promise<void>> 
   return start("testing/llm/main.ts", "--port", String(port));
 }
 
+/** Starts SIMULATORS of all providers; each has the port after the one before. */
+export function startSimulatedProviders(port: number): Promise<() => Promise<void>> {
+  return start("testing/providers/main.ts", "--port", String(port));
+}
+
 async function start(...args: readonly string[]): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
@@ -20,7 +25,7 @@ async function start(...args: readonly string[]): Promise<() => Promise<void>> {
   child.stdout.setEncoding("utf8");
   for await (const part of child.stdout) {
     said += String(part);
-    if (/listens on|Ctrl-C ends it/.test(said)) break;
+    if (/listens on|Ctrl-C ends (?:it|them)/.test(said)) break;
   }
   if (child.exitCode !== null) throw new Error(`The simulator did not start: ${said}`);
   return async () => {

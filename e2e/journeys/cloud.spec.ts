@@ -1,0 +1,67 @@
+import { beUser } from "../steps/be-user.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
+import { startSimulatedProviders } from "../steps/start-simulator.ts";
+import { startStudio } from "../steps/start-studio.ts";
+import { expect, test } from "../test.ts";
+
+let stops: (() => Promise<void>)[] = [];
+test.beforeAll(async ({ providersPort, serverEnv }, { project }) => {
+  const { baseURL = "" } = project.use;
+  // In the order in which they are started: Replicate, fal, Google.
+  const at = (index: number) => `http://127.0.0.1:${providersPort + index}`;
+  const stopProviders = await startSimulatedProviders(providersPort);
+  stops = [stopProviders];
+  const stopStudio = await startStudio({
+    ...serverEnv,
+    ATELIER_DATA_DIR: `${serverEnv["ATELIER_DATA_DIR"]}-cloud`,
+    APP_URL: baseURL,
+    PORT: new URL(baseURL).port,
+    FAL_API_KEY: "simulated",
+    FAL_BASE_URL: at(1),
+    GOOGLE_API_KEY: "simulated",
+    // Nothing listens there: the first provider of the chain is away.
+    GOOGLE_BASE_URL: `http://127.0.0.1:${providersPort + 20}/v1beta`,
+  });
+  stops = [stopStudio, stopProviders];
+});
+test.afterAll(async () => {
+  for (const stop of stops) await stop();
+});
+
+const words = "A lighthouse at dusk, long exposure";
+
+test("E1 E2 E5 a prompt goes to a provider (SIMULATOR): where and for how much is said before the click; the next one of the chain makes the picture", async ({
+  page,
+}) => {
+  await beUser(page);
+  await page.goto("/create");
+  await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
+  await expect(page.getByText("Sent to Google for $0.067.")).toBeVisible({ timeout: 30_000 });
+  await page.getByRole("button", { name: /^Generate/ }).click();
+  const results = page.getByRole("region", { name: "Pictures" });
+  await expect(results.getByRole("button", { name: `Open: ${words}` })).toBeVisible({ timeout: 60_000 });
+  await page.goto("/gallery");
+  await expect(page.getByRole("checkbox", { name: /^Select Text to image/ })).toBeAttached();
+
+  await page.goto("/jobs");
+  await page
+    .getByRole("link", { name: /Text to image/ })
+    .first()
+    .click();
+  const asked = page.getByRole("region", { name: "Providers that were asked" });
+  await expect(asked.getByText("Google: failed")).toBeVisible();
+  await expect(asked.getByText("fal: made the picture")).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+});
+
+test("E1 pictures that shall stay on the studio's own machines are not sent to a provider", async ({
+  page,
+}) => {
+  await beUser(page);
+  await page.goto("/create");
+  await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
+  await expect(page.getByText("Sent to Google for $0.067.")).toBeVisible({ timeout: 30_000 });
+  await page.getByRole("checkbox", { name: /^Only on our own machines/ }).click();
+  await expect(page.getByText("Sent to Google for $0.067.")).toBeHidden();
+  await expect(page.getByRole("button", { name: /^Generate/ })).toBeDisabled();
+});
