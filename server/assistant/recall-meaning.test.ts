@@ -35,7 +35,7 @@ const dayMs = 86_400_000;
 /** A talk of plain lines, one a day; among them others can be told apart. */
 const lines40 = Array.from(
   { length: 40 },
-  (_, at) => `Line ${at} about garden number ${at * 7}, nothing else.`,
+  (_, at) => `Line ${at} about garden number ${1_000 + at * 7}, nothing else.`,
 );
 
 async function remember(...texts: string[]): Promise<string> {
@@ -72,6 +72,15 @@ function withEmbedding(changes: Partial<Services["config"]["assistant"]["embeddi
   return { ...services, config: { ...services.config, assistant } };
 }
 
+/** Numbers that depend on a text and say nothing of it. */
+function noise(text: string): number[] {
+  let state = Buffer.from(text).reduce((sum, byte) => Math.imul(sum, 31) + byte, 7) >>> 0;
+  return Array.from({ length: 64 }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+}
+
 const couch = "They purchased a scarlet settee.";
 
 test("M1 what has no word of the question is found by its meaning", async () => {
@@ -79,7 +88,19 @@ test("M1 what has no word of the question is found by its meaning", async () => 
   const without = { ...services, env: { ...services.env, LLM_EMBEDDING_MODEL: undefined } };
   expect(await find(userId, "bought red couch?", { on: without })).toEqual([]);
   expect((await find(userId, "bought red couch?"))[0]).toBe(couch);
-  expect((await find(userId, "garden number 49"))[0]).toBe(lines40[7]);
+  expect((await find(userId, "garden number 1049"))[0]).toBe(lines40[7]);
+});
+
+test("M1 vectors that mean nothing do not change what words find", async () => {
+  llm.answerEmbedding = ({ texts }) => ({ vectors: texts.map(noise) });
+  const userId = await remember(couch);
+  const off = { ...services, env: { ...services.env, LLM_EMBEDDING_MODEL: undefined } };
+  for (let at = 0; at < lines40.length; at += 1) {
+    const query = `What of garden number ${1_000 + at * 7}?`;
+    const [plain] = await find(userId, query, { on: off });
+    expect(plain).toBe(lines40[at]);
+    expect((await find(userId, query))[0]).toBe(plain);
+  }
 });
 
 test("M2 S6 vectors of another user are never searched", async () => {
@@ -169,13 +190,13 @@ test.each([
   };
   llm.answerEmbedding = () => fault;
   const off = { ...services, env: { ...services.env, LLM_EMBEDDING_MODEL: undefined } };
-  const plain = await recall(off, userId, "settee or garden 35?", { limit: 10 });
+  const plain = await recall(off, userId, "settee or garden 1035?", { limit: 10 });
   expect(plain.map(({ text }) => text)).toContain(couch);
-  expect(await words("settee or garden 35?")).toEqual(plain.map(({ text, score }) => [text, score]));
+  expect(await words("settee or garden 1035?")).toEqual(plain.map(({ text, score }) => [text, score]));
   const asked = llm.embeddings.length;
   await expect
     .poll(async () => {
-      await find(userId, "settee or garden 35?");
+      await find(userId, "settee or garden 1035?");
       return llm.embeddings.length;
     })
     .toBeGreaterThan(asked);

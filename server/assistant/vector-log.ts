@@ -18,35 +18,39 @@ export interface Unembedded {
 
 interface FindInput {
   readonly model: VectorModel;
-  readonly limit: number;
+  /** Only ids behind this one: a round reads the log once, in the order of ids. */
+  readonly after: string;
   /** Users whose texts have to wait. */
   readonly skipped: readonly string[];
   /** Only what was said or written in the last hour: cheap for a long log. */
   readonly isRecent: boolean;
 }
 
+const pageRows = 1_000;
+
 /**
- * Texts that the search may find and that have no vector of the model. Those of users who paused their memory have to wait,
- * and those of guests where the model costs money.
+ * Texts that the search may find and that have no vector of the model, by their ids. Those of users who paused their memory
+ * have to wait, and those of guests where the model costs money.
  */
 export async function findUnembedded(
   { db }: Pick<Services, "db">,
-  { model, limit, skipped, isRecent }: FindInput,
+  { model, after, skipped, isRecent }: FindInput,
 ): Promise<Unembedded[]> {
   const isFree = model.price.inputUsd === 0;
   const recent = (column: SQL) =>
     isRecent ? sql`${column} > clock_timestamp() - interval '1 hour'` : sql`true`;
-  const mayBe = sql`not exists (select from ${recallVectors} v where v.id = m.id and v.model = ${model.key})
-    and m.owner_id <> all(${textArray(skipped)})
+  const page = sql`order by m.id limit ${pageRows}`;
+  const mayBe = sql`m.id > ${after} and m.owner_id <> all(${textArray(skipped)})
+    and not exists (select from ${recallVectors} v where v.id = m.id and v.model = ${model.key})
     and not exists (select from ${assistantSettings} s where s.user_id = m.owner_id and s.is_memory_paused)
     and (${isFree} or exists (select from ${users} u where u.id = m.owner_id and u.is_anonymous is not true))`;
   const rows = await db.execute<Unembedded & Record<string, unknown>>(sql`
     (select 'memory' as kind, m.id, m.owner_id as "ownerId", m.summary as text, md5(m.summary) as md5
-      from ${memories} m where ${mayBe} and ${recent(sql`m.updated_at`)} limit ${limit})
+      from ${memories} m where ${mayBe} and ${recent(sql`m.updated_at`)} ${page})
     union all
     (select 'message', m.id, m.owner_id, m.text, md5(m.text)
-      from ${assistantMessages} m where m.is_recalled and m.text ~ '\\S' and ${mayBe} and ${recent(sql`m.at`)} limit ${limit})
-    limit ${limit}`);
+      from ${assistantMessages} m where m.is_recalled and m.text ~ '\\S' and ${mayBe} and ${recent(sql`m.at`)} ${page})
+    order by id limit ${pageRows}`);
   return [...rows];
 }
 

@@ -204,17 +204,28 @@ function search(table: Table, values: readonly number[], within: Within | null):
   if (!query) return null;
   const { nearness, count } = compare(table, query, within);
   const least = count < few ? 0 : leastDeviations;
-  const near: number[] = [];
-  for (let row = 0; row < nearness.length; row += 1)
-    if ((nearness[row] ?? Number.NaN) >= least) near.push(row);
-  near.sort((one, other) => (nearness[other] ?? 0) - (nearness[one] ?? 0));
+  const near = nearest(nearness, least);
   return {
-    near: near
-      .slice(0, maxNear)
-      .map((row) => ({ id: table.ids[row] ?? "", revision: table.revisions[row] ?? 0 })),
+    near: near.map((row) => ({ id: table.ids[row] ?? "", revision: table.revisions[row] ?? 0 })),
     of: (id) => nearness[table.rowById.get(id) ?? -1] || 0,
     forget: (ids) => ids.forEach((id) => remove(table, id)),
   };
+}
+
+const steps = 64;
+const stepsPerDeviation = 8;
+
+/** The nearest rows, best first. Sorts few of many: only those from the step on which enough others are above. */
+function nearest(nearness: Float64Array, least: number): number[] {
+  const stepOf = (value: number) => Math.min(steps - 1, Math.floor((value - least) * stepsPerDeviation));
+  const counts = Array.from({ length: steps }, () => 0);
+  for (const value of nearness) if (value >= least) counts[stepOf(value)] = (counts[stepOf(value)] ?? 0) + 1;
+  let from = steps;
+  for (let above = 0; from > 0 && above < maxNear;) above += counts[(from -= 1)] ?? 0;
+  const rows: number[] = [];
+  for (const [row, value] of nearness.entries()) if (value >= least && stepOf(value) >= from) rows.push(row);
+  const sorted = rows.toSorted((one, other) => (nearness[other] ?? 0) - (nearness[one] ?? 0));
+  return sorted.slice(0, maxNear);
 }
 
 /** How many standard deviations each row is nearer to the query than the mean; NaN for rows that do not count. */

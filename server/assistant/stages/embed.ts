@@ -3,6 +3,7 @@ import { openVectorModel, type VectorModel, vectorModel } from "../models.ts";
 import {
   dropOtherDimensions,
   type Embedded,
+  type EmbeddingLease,
   findUnembedded,
   storeVectors,
   takeEmbedding,
@@ -86,7 +87,8 @@ const lastFull = new WeakMap<object, { readonly model: string; readonly atMs: nu
 
 /**
  * Makes the vectors that are missing, in calls of one user's texts each. Returns how many texts were embedded; null without
- * a model, and when another process does it. Looks through all of the log when `isForced`, else only now and then. What cannot be done now is done the next time.
+ * a model, and when another process does it. Looks through all of the log when `isForced`, else only now and then. What
+ * cannot be done now is done the next time.
  */
 export async function embedMissing(
   services: CallServices,
@@ -96,9 +98,9 @@ export async function embedMissing(
   const lease = model && (await takeEmbedding(services));
   if (!lease) return null;
   const isRecent = !isForced && wasFull(services, model);
-  const round: Round = { model, signal, skipped: new Set(), isRecent, embedded: 0 };
+  const round: Round = { model, lease, signal, isRecent, skipped: new Set(), after: firstId, embedded: 0 };
   try {
-    while (!signal.aborted && (await lease.extend()) && (await embedNext(services, round)));
+    while (!signal.aborted && (await embedNext(services, round)));
   } catch (error) {
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     services.log.warn({ err: error }, "no vectors can be made now");
@@ -113,34 +115,46 @@ function wasFull({ db }: CallServices, { key }: VectorModel): boolean {
   return last?.model === key && performance.now() - last.atMs < fullMs;
 }
 
+const firstId = "00000000-0000-0000-0000-000000000000";
+
 interface Round {
   readonly model: VectorModel;
+  readonly lease: EmbeddingLease;
   readonly signal: AbortSignal;
   /** Users whose limit of spending is reached. */
   readonly skipped: Set<string>;
   readonly isRecent: boolean;
+  /** The last text that was read. */
+  after: string;
   embedded: number;
 }
 
 /** Embeds the next texts; false when there are none. */
 async function embedNext(services: CallServices, round: Round): Promise<boolean> {
-  const { model, skipped, isRecent } = round;
-  const limit = services.config.assistant.embedding.batchSize;
-  const found = await findUnembedded(services, { model, limit, skipped: [...skipped], isRecent });
-  const byOwner = Map.groupBy(found, ({ ownerId }) => ownerId);
-  for (const [ownerId, texts] of byOwner) {
-    if (round.signal.aborted) return false;
-    try {
-      await embedPart(services, round, { ownerId, texts });
-    } catch (error) {
-      if (!(error instanceof ModelError) || error.class !== "over_budget") throw error;
-      skipped.add(ownerId);
-    }
-  }
+  const { model, skipped, isRecent, after } = round;
+  const found = await findUnembedded(services, { model, after, skipped: [...skipped], isRecent });
+  for (const [ownerId, texts] of Map.groupBy(found, (text) => text.ownerId))
+    if (!(await embedOwner(services, round, { ownerId, texts }))) return false;
+  round.after = found.at(-1)?.id ?? after;
   if (found.length > 0) return true;
   if (!isRecent && skipped.size === 0)
     lastFull.set(services.db, { model: model.key, atMs: performance.now() });
   return false;
+}
+
+/** The texts of one user, in calls of `batchSize`; a user at a cap of spending waits. False when the work is lost. */
+async function embedOwner(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<boolean> {
+  const { batchSize } = services.config.assistant.embedding;
+  try {
+    for (let at = 0; at < texts.length; at += batchSize) {
+      if (round.signal.aborted || !(await round.lease.extend())) return false;
+      await embedPart(services, round, { ownerId, texts: texts.slice(at, at + batchSize) });
+    }
+  } catch (error) {
+    if (!(error instanceof ModelError) || error.class !== "over_budget") throw error;
+    round.skipped.add(ownerId);
+  }
+  return true;
 }
 
 interface Part {
