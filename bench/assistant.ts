@@ -1,6 +1,16 @@
-import { addSpeaker, ask, type ForeignMessage, importTalks, recall } from "@atelier/server/assistant";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  addSpeaker,
+  ask,
+  type ForeignMessage,
+  importTalks,
+  pauseMemory,
+  recall,
+} from "@atelier/server/assistant";
+import { embedMissing } from "@atelier/server/assistant/stages";
 import { createApiKey } from "@atelier/server/accounts";
 import { handleClients } from "@atelier/server/api";
+import { startLlm } from "@atelier/testing/llm";
 import { createTestServices, testOrigin } from "@atelier/testing/services";
 import { startTestPostgres } from "@atelier/testing/postgres";
 import type { Services } from "@atelier/server/services";
@@ -10,6 +20,9 @@ const vocabulary = 20_000;
 const wordsPerMessage = 14;
 const messagesPerTalk = 25;
 const questions = 200;
+
+/** Found by words that mean the same. */
+const settee = "settee";
 
 /** A seeded generator, so that each run has the same texts. */
 function createRandom(seed: number): () => number {
@@ -36,42 +49,107 @@ function makeMessages(count: number, say: (words: number) => string): ForeignMes
     id: `message ${at}`,
     at: new Date(start + at * 600_000),
     speaker: at % 2 === 0 ? "Ann" : "Ben",
-    text: say(wordsPerMessage),
+    text: at === 0 ? settee : say(wordsPerMessage),
   }));
 }
 
-/** M3: the time of `recall` for a user with few and with many messages, beside another user with as many. */
+interface RecallBench {
+  readonly services: Services;
+  readonly say: (words: number) => string;
+}
+
+const sizes = [1_000, 100_000] as const;
+
+/** Times of questions to a user with so many messages, ms. */
+async function askUser({ services, say }: RecallBench, userId: string): Promise<number[]> {
+  const taken: number[] = [];
+  for (let number = 0; number < questions; number += 1) {
+    const query = `What did Ann say about ${say(5)}?`;
+    const startedAt = performance.now();
+    await recall(services, userId, query, { limit: 20 });
+    taken.push(performance.now() - startedAt);
+  }
+  return taken;
+}
+
+function linesOf(name: string, times: readonly (readonly number[])[]): string[] {
+  const of = (at: number, share: number) => quantile([...(times[at] ?? [])], share);
+  const lines = sizes.map(
+    (count, at) =>
+      `${count.toLocaleString("en")} messages, ${name}: p50 ${of(at, 0.5).toFixed(1)} ms, p95 ${of(at, 0.95).toFixed(1)} ms`,
+  );
+  return [...lines, `p95 of 100,000 to p95 of 1,000, ${name}: ${(of(1, 0.95) / of(0, 0.95)).toFixed(2)}`];
+}
+
+/**
+ * M3: the time of `recall` for a user with few and with many messages, beside another user with as many: by words, and
+ * with vectors of the simulated model, whose answer is part of the time.
+ */
 export async function benchRecall(): Promise<string[]> {
   const postgres = await startTestPostgres();
-  const fixture = await createTestServices();
+  const llm = await startLlm();
+  const fixture = await createTestServices({ env: llm.env });
   const { services } = fixture;
-  const random = createRandom(7);
-  const say = createTalker(random);
-  const times: Record<number, readonly number[]> = {};
+  const say = createTalker(createRandom(7));
+  const bench = { services, say };
   try {
     const other = await addSpeaker(services.db, "other");
     await importTalks(services.db, other, makeMessages(100_000, say));
-    for (const count of [1_000, 100_000]) {
+    // Whose vectors would only take time to be made: each user has a table of its own.
+    await pauseMemory(services, { userId: other, isPaused: true });
+    const users: string[] = [];
+    const byWords: number[][] = [];
+    for (const count of sizes) {
       const userId = await addSpeaker(services.db, `user of ${count}`);
+      users.push(userId);
       await importTalks(services.db, userId, makeMessages(count, say));
-      const taken: number[] = [];
-      for (let number = 0; number < questions; number += 1) {
-        const query = `What did Ann say about ${say(5)}?`;
-        const startedAt = performance.now();
-        await recall(services, userId, query, { limit: 20 });
-        taken.push(performance.now() - startedAt);
-      }
-      times[count] = taken;
+      byWords.push(await askUser(bench, userId));
     }
+    const lines = linesOf("by words", byWords);
+    for (const dimensions of [384, 768]) lines.push(...(await benchVectors(bench, { users, dimensions })));
+    return lines;
   } finally {
     await fixture.close();
+    await llm.close();
     await postgres.stop();
   }
-  const of = (count: number, share: number) => quantile(times[count] ?? [], share);
-  const line = (count: number) =>
-    `${count.toLocaleString("en")} messages: p50 ${of(count, 0.5).toFixed(1)} ms, p95 ${of(count, 0.95).toFixed(1)} ms`;
-  const ratio = of(100_000, 0.95) / of(1_000, 0.95);
-  return [line(1_000), line(100_000), `p95 of 100,000 to p95 of 1,000: ${ratio.toFixed(2)}`];
+}
+
+interface VectorBench {
+  readonly users: readonly string[];
+  readonly dimensions: number;
+}
+
+/** The same users with vectors of so many dimensions. */
+async function benchVectors(
+  { services, say }: RecallBench,
+  { users, dimensions }: VectorBench,
+): Promise<string[]> {
+  const { config, env } = services;
+  const embedding = { ...config.assistant.embedding, dimensions };
+  const near: Services = {
+    ...services,
+    env: { ...env, LLM_EMBEDDING_MODEL: "local/simulated" },
+    config: { ...config, assistant: { ...config.assistant, embedding } },
+  };
+  const startedAt = performance.now();
+  const made = await embedMissing(near, { signal: new AbortController().signal, isForced: true });
+  const perSecond = ((made ?? 0) * 1_000) / (performance.now() - startedAt);
+  const lines = [`${made} vectors of ${dimensions} dimensions made, ${perSecond.toFixed(0)} a second`];
+  const times: number[][] = [];
+  for (const userId of users) {
+    const readAt = performance.now();
+    // The first search does not wait for all vectors of a large user.
+    while (!(await isFoundByMeaning(near, userId))) await sleep(50);
+    lines.push(`found by meaning after ${(performance.now() - readAt).toFixed(0)} ms`);
+    times.push(await askUser({ services: near, say }, userId));
+  }
+  return [...lines, ...linesOf(`${dimensions} dimensions`, times)];
+}
+
+async function isFoundByMeaning(services: Services, userId: string): Promise<boolean> {
+  const [hit] = await recall(services, userId, "couch", { limit: 1 });
+  return hit?.text === settee;
 }
 
 const asked = 300;

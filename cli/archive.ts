@@ -1,4 +1,4 @@
-import { archive as runArchivist } from "@atelier/server/assistant/stages";
+import { archive as runArchivist, embedMissing } from "@atelier/server/assistant/stages";
 import { withServices } from "./database.ts";
 
 /** Makes memories of all talks that have ended, now. Returns the exit code. */
@@ -8,5 +8,7 @@ export function archive(): Promise<number> {
     const made = await runArchivist(services, { signal, isForced: true });
     if (!made) throw new Error("Another process archives at the moment. Try again in some minutes.");
     console.log(`${made.parts} ended talks were read, ${made.memories} memories made.`);
+    const embedded = await embedMissing(services, { signal, isForced: true });
+    if (embedded !== null) console.log(`${embedded} vectors for the search were made.`);
   });
 }

@@ -3,9 +3,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import pino from "pino";
 import { z } from "zod";
-import { addSpeaker, type ForeignMessage, importTalks, recall } from "@atelier/server/assistant";
-import { type Db, migrate, openDatabase } from "@atelier/server/db";
+import { addSpeaker, type ForeignMessage, importTalks, recall, vectorModel } from "@atelier/server/assistant";
+import { embedMissing } from "@atelier/server/assistant/stages";
+import { migrate, openDatabase } from "@atelier/server/db";
+import { inspectEnv, loadConfig } from "@atelier/server/platform";
+import type { Services } from "@atelier/server/services";
 import { openPostgres } from "../scripts/embedded/postgres.ts";
 
 const lineSchema = z.discriminatedUnion("type", [
@@ -76,9 +80,14 @@ interface Outcome {
 /** Enough hits for ten sessions. */
 const maxHits = 100;
 
-async function ask(db: Db, userId: string, talk: Indexed, question: Question): Promise<Outcome> {
+interface Asker {
+  readonly services: EvalServices;
+  readonly userId: string;
+}
+
+async function ask({ services, userId }: Asker, talk: Indexed, question: Question): Promise<Outcome> {
   const startedAt = performance.now();
-  const hits = await recall({ db }, userId, question.text, { limit: maxHits });
+  const hits = await recall(services, userId, question.text, { limit: maxHits });
   const ms = performance.now() - startedAt;
   const evidence = new Set(question.evidence);
   const found = hits.map(({ id }) => talk.foreignIds.get(id) ?? "");
@@ -97,15 +106,27 @@ async function ask(db: Db, userId: string, talk: Indexed, question: Question): P
   };
 }
 
+/** With a model of embeddings the vectors of a talk are made before its first question. */
+async function embedAll(services: EvalServices, count: number): Promise<void> {
+  if (!vectorModel(services)) return;
+  const embedded = await embedMissing(services, { signal: new AbortController().signal, isForced: true });
+  if (embedded !== count) throw new Error(`Only ${embedded ?? 0} of ${count} messages could be embedded.`);
+}
+
 interface Indexed {
   /** Ids of the file by those of the database, and sessions by ids of the file. */
   readonly foreignIds: ReadonlyMap<string, string>;
   readonly sessions: ReadonlyMap<string, string>;
 }
 
-async function askAll(db: Db, name: string, { messages, questions }: Talk): Promise<Outcome[]> {
-  const userId = await addSpeaker(db, name);
-  const ids = await importTalks(db, userId, messages);
+async function askAll(
+  services: EvalServices,
+  name: string,
+  { messages, questions }: Talk,
+): Promise<Outcome[]> {
+  const userId = await addSpeaker(services.db, name);
+  const ids = await importTalks(services.db, userId, messages);
+  await embedAll(services, messages.length);
   const indexed = {
     foreignIds: new Map([...ids].map(([foreign, own]) => [own, foreign])),
     sessions: new Map(messages.map(({ id, session }) => [id, session])),
@@ -114,7 +135,8 @@ async function askAll(db: Db, name: string, { messages, questions }: Talk): Prom
   for (const question of questions) {
     const evidence = question.evidence.filter((id) => indexed.sessions.has(id));
     // A question whose evidence the file does not have measures nothing.
-    if (evidence.length > 0) outcomes.push(await ask(db, userId, indexed, { ...question, evidence }));
+    if (evidence.length > 0)
+      outcomes.push(await ask({ services, userId }, indexed, { ...question, evidence }));
   }
   return outcomes;
 }
@@ -147,9 +169,14 @@ function summarize(outcomes: readonly Outcome[]) {
   };
 }
 
+type EvalServices = Pick<Services, "db" | "env" | "config" | "log">;
+
 /** Answers the questions of a file through `recall` alone, on a database made for this and removed after it. */
 async function evaluate(file: string) {
   const talks = await readTalks(file);
+  const { env } = inspectEnv(process.env);
+  const config = await loadConfig(env.ATELIER_CONFIG);
+  const log = pino({ level: "warn" }, pino.destination({ dest: 2, sync: true }));
   const dataDir = await mkdtemp(path.join(os.tmpdir(), "atelier-recall-"));
   const postgres = await openPostgres({ dataDir });
   try {
@@ -162,9 +189,10 @@ async function evaluate(file: string) {
       onError: () => undefined,
     });
     try {
+      const services = { db: database.db, env, config, log };
       const outcomes: Outcome[] = [];
-      for (const [name, talk] of talks) outcomes.push(...(await askAll(database.db, name, talk)));
-      return summarize(outcomes);
+      for (const [name, talk] of talks) outcomes.push(...(await askAll(services, name, talk)));
+      return { embedding: vectorModel(services)?.id ?? null, ...summarize(outcomes) };
     } finally {
       await database.close();
     }

@@ -146,7 +146,7 @@ async function failureOf(services: Services, error: unknown, stage: Stage) {
 const archiveLookMs = 60_000;
 const pruneMs = 6 * 3_600_000;
 
-/** Makes memories of ended talks at their times, and removes what is older than it is kept. */
+/** Makes memories of ended talks at their times, vectors of what has none yet, and removes what is older than it is kept. */
 export function startArchivist(services: Services): Pick<Loop, "stop"> {
   const stopped = new AbortController();
   let pruneAtMs = 0;
@@ -157,9 +157,11 @@ export function startArchivist(services: Services): Pick<Loop, "stop"> {
       isFirst = false;
       return archiveLookMs;
     }
-    const { archive } = await loadStages();
+    const { archive, embedMissing } = await loadStages();
     const made = await archive(services, { signal: stopped.signal, isForced: false });
     if (made && made.parts > 0) services.log.info(made, "talks were archived");
+    const embedded = await embedMissing(services, { signal: stopped.signal, isForced: false });
+    if (embedded) services.log.info({ embedded }, "vectors of messages and memories were made");
     if (performance.now() > pruneAtMs) {
       await pruneTalks(services);
       pruneAtMs = performance.now() + pruneMs;

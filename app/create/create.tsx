@@ -123,22 +123,30 @@ interface Choice {
 
 const unknown = { available: true, reason: null, engine: null } as const;
 
+/** Whether anything makes pictures from prompts, or any own machine if the pictures shall stay there. */
+function useMaking() {
+  const t = useTranslations("create");
+  const isOwnOnly = useOwnOnly();
+  const making = useCapability("text_to_image") ?? unknown;
+  return isOwnOnly && making.engine === "cloud"
+    ? { available: false, reason: t("noOwnMachine") }
+    : { available: making.available, reason: making.reason };
+}
+
 /** The workflow to use, and whether it can run. */
 function useChosen(): Choice {
   const form = useForm();
   const offered = useWorkflows("text_to_image");
-  const { available, reason, engine } = useCapability("text_to_image") ?? unknown;
-  const t = useTranslations("create");
-  const staysHere = useOwnOnly() && engine === "cloud";
+  const { available, reason } = useMaking();
   const chosen = offered?.find(({ name }) => name === form.workflow) ?? offered?.[0];
   // The workflow list is fetched more often than the capabilities, so it shows a new server earlier.
   const isLive = offered?.some((workflow) => workflow.isLive) ?? false;
-  const isPossible = isLive || (available && !staysHere);
+  const isPossible = isLive || available;
   return {
     offered,
     chosen,
     canMake: chosen !== undefined && isPossible && form.prompt.trim() !== "",
-    reason: isPossible ? null : staysHere ? t("noOwnMachine") : reason,
+    reason: isPossible ? null : reason,
   };
 }
 

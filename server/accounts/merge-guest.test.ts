@@ -222,6 +222,8 @@ test("every table that belongs to a user is either moved or dies with the sessio
     // A guest spends nothing.
     "provider_attempts",
     "queue_turns",
+    // Made again from the account's rows.
+    "recall_vectors",
     // Written by admins alone, and a guest is never one.
     "server_drains",
     "sessions",

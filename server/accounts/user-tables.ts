@@ -6,7 +6,7 @@ interface UserTable {
   readonly onDelete: "removed" | "unnamed";
   /** How the rows get into the export of the user's data; `rows`: as they are, without the columns of `secrets`. */
   readonly inExport: "rows" | "pictures" | "jobs";
-  /** Hashes and tokens: worth nothing to the user and something to a thief. */
+  /** Hashes, tokens and vectors: worth nothing to the user and something to a thief. */
   readonly secrets?: readonly string[];
 }
 
@@ -62,6 +62,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
   assistant_messages: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   assistant_runs: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   assistant_settings: { column: "user_id", onDelete: "removed", inExport: "rows" },
+  recall_vectors: { column: "owner_id", onDelete: "removed", inExport: "rows", secrets: ["codes"] },
   memories: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   proposals: { column: "owner_id", onDelete: "removed", inExport: "rows" },
   model_calls: { column: "owner_id", onDelete: "unnamed", inExport: "rows" },

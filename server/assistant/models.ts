@@ -1,4 +1,4 @@
-import type { LanguageModel } from "ai";
+import type { EmbeddingModel, LanguageModel } from "ai";
 import type { Config, Env } from "../platform/index.ts";
 
 /** The stages that call a model. */
@@ -56,6 +56,37 @@ export function findStageModel({ env, config }: Settings, stage: ModelStage): St
     timeoutMs: timeoutS * 1_000,
     price: priceOf(config, id),
   };
+}
+
+/** The model of embeddings. */
+export interface VectorModel extends StageModel {
+  /** Names the vectors: the model with all that changes them. */
+  readonly key: string;
+}
+
+/** The model of embeddings, null when none is set up, or why it cannot be used. */
+export function findVectorModel({ env, config }: Settings): VectorModel | NoModel | null {
+  const { model, dimensions, documentPrefix, timeoutS } = config.assistant.embedding;
+  const named = env.LLM_EMBEDDING_MODEL ?? model;
+  if (named === null) return null;
+  const id = idOf(named);
+  const host = hostOf(id);
+  if (host === "anthropic") return { problem: "Anthropic has no models of embeddings." };
+  if (!hasAccess(env, host)) return { problem: `${id} needs ${keyNames[host]}.` };
+  return {
+    id,
+    key: JSON.stringify([id, dimensions, documentPrefix]),
+    temperature: undefined,
+    maxOutputTokens: 0,
+    timeoutMs: timeoutS * 1_000,
+    price: priceOf(config, id),
+  };
+}
+
+/** The model of embeddings; null without one. */
+export function vectorModel(settings: Settings): VectorModel | null {
+  const found = findVectorModel(settings);
+  return found === null || "problem" in found ? null : found;
 }
 
 /** The model of a stage; null without one. */
@@ -127,16 +158,31 @@ const boundedFetch: typeof fetch = async (input, init) => {
 
 const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
 
+function optionsOf(env: Env, host: Host) {
+  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
+  return { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
+}
+
 /** Opens a model for calls. The packages are loaded with the first call: most processes make none. */
 export async function openModel(env: Env, id: string): Promise<LanguageModel> {
   const host = hostOf(id);
   const name = nameOf(id);
-  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
-  const options = { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
+  const options = optionsOf(env, host);
   if (host === "anthropic") return (await import("@ai-sdk/anthropic")).createAnthropic(options)(name);
   if (host === "google") return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options)(name);
   if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options)(name);
   return (await openLocal(env, options))(name);
+}
+
+/** Opens a model of embeddings. */
+export async function openVectorModel(env: Env, id: string): Promise<EmbeddingModel> {
+  const host = hostOf(id);
+  const name = nameOf(id);
+  const options = optionsOf(env, host);
+  if (host === "google")
+    return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options).embeddingModel(name);
+  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
+  return (await openLocal(env, options)).embeddingModel(name);
 }
 
 async function openLocal(env: Env, options: { readonly apiKey?: string; readonly fetch: typeof fetch }) {

@@ -49,6 +49,18 @@ const questionFactor = 0.75;
 const dateBonus = 1;
 /** From the oldest to the newest: of what was said twice the later counts. */
 const recencyBonus = 0.1;
+/** What fits in meaning as well as can be, in parts of what fits in all words. */
+const meaningWeight = 0.8;
+/** Standard deviations from the mean nearness that count nothing, and wholly. */
+const farDeviations = -1;
+const nearDeviations = 5;
+/** Part of the fit of the message before and of that after. */
+const besideWeight = 0.3;
+/** The best by words, whose mean nearness tells whether vectors and words agree; chance alone is below the first bound. */
+const witnesses = 30;
+const fewestWitnesses = 5;
+const noAgreement = 0.2;
+const fullAgreement = 0.8;
 
 function rarity(documents: number, having: number): number {
   return Math.log(1 + (documents - having + 0.5) / (having + 0.5));
@@ -58,6 +70,8 @@ export interface ScoreInput {
   readonly terms: readonly QueryTerm[];
   readonly corpus: Corpus;
   readonly dates: readonly NamedDate[];
+  /** How near a message or memory is in meaning, in standard deviations; null without embeddings. */
+  readonly meaning: { of(id: string): number } | null;
 }
 
 export interface Scored {
@@ -67,11 +81,11 @@ export interface Scored {
 
 /**
  * Ranks candidates: BM25 over single terms, plus what their neighbours in the talk have, plus how well the whole
- * conversation fits; then what the query says about speaker and time. Best first.
+ * conversation and, with embeddings, the meaning fits; then what the query says about speaker and time. Best first.
  */
 export function rankCandidates(
   candidates: readonly Candidate[],
-  { terms, corpus, dates }: ScoreInput,
+  { terms, corpus, dates, meaning }: ScoreInput,
 ): Scored[] {
   const weights = terms.map(({ weight, documents }) => weight * rarity(corpus.documents, documents));
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
@@ -95,13 +109,15 @@ export function rankCandidates(
   const rankById = new Map(byTime.map(({ id }, at) => [id, at / Math.max(1, byTime.length - 1)]));
   const near = (ids: readonly string[], parts: readonly number[]) =>
     parts.reduce((all, part, at) => all + part * (own.get(ids[at] ?? "") ?? 0), 0);
+  const fitOfMeaning = createFitOfMeaning(candidates, { own, total, meaning });
   const score = (candidate: Candidate): number => {
     const { id, mask, before, after, conversationId } = candidate;
     const window = mask | (maskById.get(before[0] ?? "") ?? 0) | (maskById.get(after[0] ?? "") ?? 0);
     const words = (own.get(id) ?? 0) + near(before, beforeWeights) + near(after, afterWeights);
     const fit =
       words * (1 + (coverageWeight * sum(window)) / total) +
-      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0);
+      sessionWeight * (fitOfSession.get(conversationId ?? "") ?? 0) +
+      fitOfMeaning(candidate);
     return (
       fit *
       (candidate.isBySpeaker ? 1 + speakerBonus : 1) *
@@ -114,6 +130,36 @@ export function rankCandidates(
     .map((candidate) => ({ candidate, score: score(candidate) }))
     .toSorted((one, other) => other.score - one.score);
 }
+
+interface MeaningInput extends Pick<ScoreInput, "meaning"> {
+  /** What each candidate has of the query's words, and the most that one can have. */
+  readonly own: ReadonlyMap<string, number>;
+  readonly total: number;
+}
+
+/**
+ * How well the meaning of a candidate and of the messages beside it fits, in the measure of the words. Vectors count as much
+ * as they agree with the words: of those of a model that knows nothing of these texts nothing is left.
+ */
+function createFitOfMeaning(
+  candidates: readonly Candidate[],
+  { own, total, meaning }: MeaningInput,
+): (candidate: Candidate) => number {
+  if (!meaning) return () => 0;
+  const byWords = candidates
+    .filter(({ mask }) => mask > 0)
+    .toSorted((one, other) => (own.get(other.id) ?? 0) - (own.get(one.id) ?? 0))
+    .slice(0, witnesses);
+  const mean = byWords.reduce((all, { id }) => all + meaning.of(id), 0) / Math.max(1, byWords.length);
+  const trust =
+    byWords.length < fewestWitnesses ? 1 : clamp((mean - noAgreement) / (fullAgreement - noAgreement));
+  const of = (id: string | undefined) =>
+    id === undefined ? 0 : Math.max(0, (meaning.of(id) - farDeviations) / (nearDeviations - farDeviations));
+  return ({ id, before, after }) =>
+    meaningWeight * trust * total * (of(id) + besideWeight * (of(before[0]) + of(after[0])));
+}
+
+const clamp = (share: number) => Math.min(1, Math.max(0, share));
 
 /** How well each conversation fits: BM25 with the conversation as the document, counted over the candidates. */
 function scoreSessions(

@@ -23,8 +23,12 @@ export interface BackUpInput {
   readonly onProgress: (progress: BackupProgress) => void;
 }
 
-/** Counters, one-time links, uploads and answers under way, leases of live nodes: they mean nothing in another installation. */
+/**
+ * Counters, one-time links, uploads and answers under way, leases of live nodes: they mean nothing in another installation.
+ * Vectors are made again from the texts.
+ */
 const leftOut = new Set([
+  "recall_vectors",
   "rate_limits",
   "password_resets",
   "direct_uploads",

@@ -256,6 +256,7 @@ test("A16 a studio is backed up and restored into an empty one: every row and ev
   const known = manifest.tables.map(({ name }) => name);
   const all = new Set([
     ...known,
+    "recall_vectors",
     "rate_limits",
     "password_resets",
     "direct_uploads",

@@ -69,6 +69,30 @@ const stageSchema = (usual: { maxOutputTokens: number; timeoutS: number; tempera
     })
     .prefault({});
 
+/** Search in memory by meaning. */
+const embeddingSchema = z
+  .strictObject({
+    /** `openai/<model>`, `google/<model>` or `local/<model>`; null: memory is searched by words alone. */
+    model: z.string().nullable().default(null),
+    /** Asked of models that can shorten their vectors; null: as the model has them. */
+    dimensions: z.number().int().min(8).max(4_096).nullable().default(null),
+    /** What the model wants before a question and before what is searched, such as `search_query: `. */
+    queryPrefix: z.string().default(""),
+    documentPrefix: z.string().default(""),
+    /** Longer texts are cut. */
+    maxInputTokens: z.number().int().min(16).default(400),
+    /** Texts of one call. */
+    batchSize: z.number().int().min(1).max(100).default(64),
+    /** Limit of one call for texts, and of that for a question, which waits for it. */
+    timeoutS: seconds.default(60),
+    queryTimeoutS: seconds.default(2),
+    /** After a failure questions are searched by words alone for this long. */
+    restS: seconds.default(30),
+    /** Memory of one process for vectors of users that searched lately; a user with more is searched by words alone. */
+    cacheMb: z.number().min(1).default(256),
+  })
+  .prefault({});
+
 const usdPerMillion = z.number().min(0);
 
 /** The assistant: its models, limits and times. */
@@ -76,6 +100,7 @@ export const assistantSchema = z.strictObject({
   analyzer: stageSchema({ maxOutputTokens: 600, timeoutS: 15, temperature: null }),
   responder: stageSchema({ maxOutputTokens: 2_000, timeoutS: 30, temperature: 0.7 }),
   archivist: stageSchema({ maxOutputTokens: 800, timeoutS: 60, temperature: null }),
+  embedding: embeddingSchema,
   /** Beginnings of models that refuse sampling parameters. */
   withoutSampling: z.array(z.string()).default(["anthropic/", "openai/gpt-5", "openai/gpt-6", "openai/o"]),
   /** US dollars per million tokens, by the beginning of a model; `local/` costs nothing. */

@@ -90,6 +90,8 @@ const modelNamesInEnv = {
   LLM_ANALYZER_MODEL: optionalText,
   LLM_RESPONDER_MODEL: optionalText,
   LLM_ARCHIVIST_MODEL: optionalText,
+  /** Vectors for the search in memory; unset: none. */
+  LLM_EMBEDDING_MODEL: optionalText,
 };
 
 const envSchema = z.object({

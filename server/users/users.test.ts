@@ -405,6 +405,10 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
   assistant_messages: () => null,
   assistant_runs: () => null,
   memories: () => null,
+  recall_vectors: (ownerId) =>
+    fixture.services.db.execute(sql`
+      insert into recall_vectors (id, owner_id, kind, model, dimensions, codes, from_at, to_at)
+      values (${newId()}, ${ownerId}, 'memory', 'local/m', 1, '\\x7f', now(), now())`),
   proposals: () => null,
   assistant_settings: (userId) => fixture.services.db.insert(schema.assistantSettings).values({ userId }),
   model_calls: (ownerId) =>

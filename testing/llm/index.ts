@@ -1,6 +1,7 @@
 /**
  * SIMULATED language models: a server with the chat API of OpenAI on 127.0.0.1, for tests and for trying the assistant by
- * hand. It understands nothing: `answer` decides by a script or by plain rules (`rules.ts`) what is said.
+ * hand. It understands nothing: `answer` decides by a script or by plain rules (`rules.ts`) what is said, and vectors are
+ * counts of letters with a short list of synonyms (`embeddings.ts`).
  *
  * Terms. Reply: what one request gets: words, calls of tools, a fault. Meter: tokens that the server counted for each
  * request, as an invoice would.

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { embeddingsOf, type EmbeddingRequest, readEmbeddingRequest } from "./embeddings.ts";
 
 const messageSchema = z.looseObject({
   role: z.enum(["system", "developer", "user", "assistant", "tool"]),
@@ -21,19 +22,27 @@ const requestSchema = z.looseObject({
 export type LlmRequest = z.infer<typeof requestSchema>;
 
 /** What one request gets. Without a status the answer is a success. */
-export interface LlmReply {
+export interface LlmReply extends Fault {
   readonly text?: string;
   readonly toolCalls?: readonly { readonly name: string; readonly args: unknown; readonly id?: string }[];
+  /** Between two words of a stream. */
+  readonly wordMs?: number;
+  /** Cuts the connection after this many words of a stream. */
+  readonly cutAfterWords?: number;
+}
+
+interface Fault {
   /** HTTP status of a fault, with its `Retry-After`. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly message?: string;
   /** Waits this long before the first byte of the answer; `Infinity` never answers. */
   readonly delayMs?: number;
-  /** Between two words of a stream. */
-  readonly wordMs?: number;
-  /** Cuts the connection after this many words of a stream. */
-  readonly cutAfterWords?: number;
+}
+
+/** What a request for vectors gets: a fault, vectors of a test, else those of the simulated model. */
+interface EmbeddingReply extends Fault {
+  readonly vectors?: readonly (readonly number[])[];
 }
 
 export interface Llm {
@@ -44,6 +53,10 @@ export interface Llm {
   readonly requests: readonly LlmRequest[];
   /** Decides what the next requests get; set it in tests. */
   answer: (request: LlmRequest, number: number) => LlmReply | Promise<LlmReply>;
+  /** All requests for vectors, oldest first. */
+  readonly embeddings: readonly EmbeddingRequest[];
+  /** Decides on a fault of the next requests for vectors, or names other vectors. */
+  answerEmbedding: (request: EmbeddingRequest, number: number) => EmbeddingReply | Promise<EmbeddingReply>;
   close(): Promise<void>;
 }
 
@@ -65,7 +78,8 @@ export interface LlmOptions {
 
 export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
   const requests: LlmRequest[] = [];
-  const llm = { answer };
+  const embeddings: EmbeddingRequest[] = [];
+  const llm: Pick<Llm, "answer" | "answerEmbedding"> = { answer, answerEmbedding: () => ({}) };
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch(() => response.destroy());
   });
@@ -73,18 +87,23 @@ export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(incoming.url ?? "/", "http://localhost").pathname;
     if (path === "/v1/models") return json(response, 200, { data: [{ id: "simulated", object: "model" }] });
-    if (path === "/v1/embeddings") return embed(response, await readBody(incoming));
+    if (path === "/v1/embeddings") return embed(response, readEmbeddingRequest(await readBody(incoming)));
     if (path !== "/v1/chat/completions") return json(response, 404, fault("There is nothing here."));
     const parsed = requestSchema.safeParse(await readBody(incoming));
     if (!parsed.success) return json(response, 400, fault(z.prettifyError(parsed.error)));
     const request = parsed.data;
     requests.push(request);
     const reply = await llm.answer(request, requests.length);
-    if (reply.delayMs === Infinity) return;
-    if (reply.delayMs !== undefined) await sleep(reply.delayMs);
-    if (reply.status !== undefined)
-      return json(response, reply.status, fault(reply.message ?? "scripted fault"), reply.headers);
+    if (await isFault(response, reply)) return;
     await (request.stream ? stream(response, request, reply) : whole(response, request, reply));
+  }
+
+  async function embed(response: ServerResponse, request: EmbeddingRequest | null): Promise<void> {
+    if (!request) return json(response, 400, fault("model and input are required"));
+    embeddings.push(request);
+    const reply = await llm.answerEmbedding(request, embeddings.length);
+    if (await isFault(response, reply)) return;
+    json(response, 200, embeddingsOf(request, reply.vectors));
   }
 
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
@@ -100,12 +119,31 @@ export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
     set answer(answer) {
       llm.answer = answer;
     },
+    embeddings,
+    get answerEmbedding() {
+      return llm.answerEmbedding;
+    },
+    set answerEmbedding(answer) {
+      llm.answerEmbedding = answer;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
+}
+
+/** Waits, or sends the fault; true when nothing else is to be sent. */
+async function isFault(
+  response: ServerResponse,
+  { delayMs, status, message, headers }: Fault,
+): Promise<boolean> {
+  if (delayMs === Infinity) return true;
+  if (delayMs !== undefined) await sleep(delayMs);
+  if (status === undefined) return false;
+  json(response, status, fault(message ?? "scripted fault"), headers);
+  return true;
 }
 
 const fault = (message: string) => ({
@@ -202,31 +240,4 @@ async function stream(response: ServerResponse, request: LlmRequest, reply: LlmR
   send([{ index: 0, delta: {}, finish_reason: toolCalls.length > 0 ? "tool_calls" : "stop" }]);
   send([], { usage: usageOf(request, reply) });
   response.end("data: [DONE]\n\n");
-}
-
-const dimensions = 64;
-
-/** Vectors by the letters of the words: equal words are near each other, meaning is not known here. */
-function embed(response: ServerResponse, body: unknown): void {
-  const parsed = z.looseObject({ input: z.union([z.string(), z.array(z.string())]) }).safeParse(body);
-  if (!parsed.success) return json(response, 400, fault("input is required"));
-  const texts = [parsed.data.input].flat();
-  const data = texts.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }));
-  return json(response, 200, {
-    object: "list",
-    data,
-    model: "simulated",
-    usage: { prompt_tokens: 1, total_tokens: 1 },
-  });
-}
-
-function vectorOf(text: string): number[] {
-  const vector = Array.from({ length: dimensions }, () => 0);
-  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
-    let hash = 7;
-    for (const letter of word) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 65_521;
-    vector[hash % dimensions] = (vector[hash % dimensions] ?? 0) + 1;
-  }
-  const length = Math.hypot(...vector) || 1;
-  return vector.map((value) => value / length);
 }

@@ -13,6 +13,7 @@ import {
   editMemory,
   exportMemories,
   findStageModel,
+  findVectorModel,
   forgetEverything,
   isMemoryPaused,
   listConversations,
@@ -127,15 +128,21 @@ export const adminAssistantRouter = t.router({
   figures: adminProcedure
     .input(z.strictObject({ window: z.enum(["1h", "24h", "7d"]).default("24h") }))
     .query(({ ctx, input }) => readFigures(ctx.services, { hours: hoursOf[input.window] })),
-  /** The model of each stage, or what it lacks. */
-  models: adminProcedure.query(({ ctx }) => ({
-    items: modelStages.map((stage) => {
-      const model = findStageModel(ctx.services, stage);
-      return "problem" in model
-        ? { stage, model: null, problem: model.problem, hasPrice: true }
-        : { stage, model: model.id, problem: null, hasPrice: model.price.isKnown };
-    }),
-  })),
+  /** The model of each stage, or what it lacks; that of embeddings where one is set up. */
+  models: adminProcedure.query(({ ctx }) => {
+    const vectors = findVectorModel(ctx.services);
+    const found = [
+      ...modelStages.map((stage) => ({ stage, model: findStageModel(ctx.services, stage) })),
+      ...(vectors ? [{ stage: "embedding" as const, model: vectors }] : []),
+    ];
+    return {
+      items: found.map(({ stage, model }) =>
+        "problem" in model
+          ? { stage, model: null, problem: model.problem, hasPrice: true }
+          : { stage, model: model.id, problem: null, hasPrice: model.price.isKnown },
+      ),
+    };
+  }),
   prompts: adminProcedure.query(async ({ ctx }) => ({ items: await listPrompts(ctx.services) })),
   addPrompt: adminProcedure
     .input(

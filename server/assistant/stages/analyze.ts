@@ -37,7 +37,7 @@ export async function analyze(services: Services, run: Run, signal: AbortSignal)
   const model = stageModel(services, "analyzer");
   if (!model) return analyzeByRule(question);
   const [summaries, turns] = await Promise.all([
-    readSummaries(services, run.ownerId, question),
+    readSummaries(services, run.ownerId, { question, signal }),
     readTurns(services, run),
   ]);
   const prompt = await readPrompt(services, "analyzer");
@@ -111,9 +111,13 @@ async function readTurns({ db }: Services, run: Run) {
   return rows.toReversed().map(({ role, text }) => ({ role, text: text.slice(0, 500) }));
 }
 
-async function readSummaries(services: Services, ownerId: string, question: string) {
+async function readSummaries(
+  services: Services,
+  ownerId: string,
+  { question, signal }: { readonly question: string; readonly signal: AbortSignal },
+) {
   if (await isMemoryPaused(services, ownerId)) return [];
-  const fitting = await recall(services, ownerId, question, { limit: fittingSummaries * 3 });
+  const fitting = await recall(services, ownerId, question, { limit: fittingSummaries * 3, signal });
   const ids = fitting.filter(({ kind }) => kind === "memory").map(({ id }) => id);
   const columns = {
     id: memories.id,

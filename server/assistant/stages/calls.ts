@@ -10,6 +10,9 @@ import { openModel, type StageModel } from "../models.ts";
 
 const { modelCalls } = schema;
 
+/** What calls need of a process. */
+export type CallServices = Pick<Services, "db" | "env" | "config" | "log">;
+
 export interface CallFor {
   /** Null for calls outside of a run. */
   readonly runId: string | null;
@@ -20,6 +23,8 @@ export interface CallFor {
   readonly promptVersion: number | null;
   /** Tokens of all that is sent, as counted here; the price before the call depends on them. */
   readonly inputTokens: number;
+  /** Instead of `assistant.tries`. */
+  readonly tries?: number;
 }
 
 /** What a call needs of the SDK's functions. */
@@ -48,14 +53,14 @@ export interface CallProgress {
  * `ModelError`, and the signal's reason on abort.
  */
 export async function callModel<T>(
-  services: Services,
+  services: CallServices,
   call: CallFor,
   input: {
     readonly signal: AbortSignal;
     readonly make: (settings: CallSettings, progress: CallProgress) => Promise<CallResult<T>>;
   },
 ): Promise<T> {
-  const { tries } = services.config.assistant;
+  const { tries = services.config.assistant.tries } = call;
   for (let number = 1; ; number += 1) {
     try {
       return await callOnce(services, call, { ...input, number });
@@ -77,7 +82,7 @@ export async function callModel<T>(
 const maxWaitMs = 120_000;
 
 /** The pause before the next try; null for what a repetition does not mend. */
-function pauseAfter({ config }: Services, error: ModelError, number: number): number | null {
+function pauseAfter({ config }: CallServices, error: ModelError, number: number): number | null {
   const { retryDelayS, rateLimitWaitS } = config.assistant;
   if (error.class === "rate_limited")
     return Math.min(error.retryAfterMs ?? rateLimitWaitS * 1_000, maxWaitMs);
@@ -87,7 +92,7 @@ function pauseAfter({ config }: Services, error: ModelError, number: number): nu
 }
 
 async function callOnce<T>(
-  services: Services,
+  services: CallServices,
   call: CallFor,
   {
     signal,
@@ -133,7 +138,7 @@ async function callOnce<T>(
 const perMillion = 1_000_000;
 
 /** Stores the intent with the most that the call can cost, under the caps. */
-async function begin(services: Services, call: CallFor, number: number): Promise<string> {
+async function begin(services: CallServices, call: CallFor, number: number): Promise<string> {
   const { runId, ownerId, stage, model, promptVersion, inputTokens } = call;
   const { inputUsd, outputUsd } = model.price;
   const expectedUsd = (inputTokens * inputUsd + model.maxOutputTokens * outputUsd) / perMillion;
@@ -167,7 +172,7 @@ interface Settlement {
  * answer is lost.
  */
 async function settle(
-  services: Services,
+  services: CallServices,
   id: string,
   { call, usage, firstTextAt, errorClass }: Settlement,
 ): Promise<void> {

@@ -12,5 +12,6 @@
 export { analyze } from "./analyze.ts";
 export { archive } from "./archive.ts";
 export { assemble } from "./assemble.ts";
+export { embedMissing } from "./embed.ts";
 export { ModelError } from "./model-errors.ts";
 export { respond } from "./respond.ts";

@@ -1,5 +1,15 @@
 import { sql } from "drizzle-orm";
-import { boolean, index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import {
+  bigserial,
+  boolean,
+  customType,
+  index,
+  integer,
+  pgTable,
+  text,
+  timestamp,
+  uuid,
+} from "drizzle-orm/pg-core";
 import { users } from "./accounts.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
@@ -99,4 +109,34 @@ export const memories = pgTable(
     index("memories_owner").on(table.ownerId, table.periodEnd),
     index("memories_terms").using("gin", table.terms).with({ fastupdate: false }),
   ],
+);
+
+const bytes = customType<{ data: string }>({ dataType: () => "bytea" });
+
+/**
+ * What messages and memories mean, as vectors of an embedding model, when one is set up. Triggers of both tables remove the
+ * vector of a row that is deleted, changed or recalled no more. Made again where they are missing, so no backup has them.
+ */
+export const recallVectors = pgTable(
+  "recall_vectors",
+  {
+    /** Id of the message or the memory. */
+    id: uuid("id").primaryKey(),
+    ownerId: text("owner_id")
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+    kind: text("kind").$type<"memory" | "message">().notNull(),
+    /** The model with what changes its vectors: vectors of different models cannot be compared. */
+    model: text("model").notNull(),
+    /** 0 for a text that the model cannot embed. */
+    dimensions: integer("dimensions").notNull(),
+    /** One signed byte for each dimension. */
+    codes: bytes("codes").notNull(),
+    /** The times of the message or the memory. */
+    fromAt: at("from_at").notNull(),
+    toAt: at("to_at").notNull(),
+    /** Grows with each commit of an owner's vectors, so that a process finds what it has not read yet. */
+    revision: bigserial("revision", { mode: "number" }).notNull(),
+  },
+  (table) => [index("recall_vectors_owner").on(table.ownerId, table.model, table.revision)],
 );

@@ -15,6 +15,8 @@ export const studio = pgTable(
     /** When an archivist last came to its end, and until when one may be at work. */
     archivedAt: timestamp("archived_at", { withTimezone: true }),
     archivingUntil: timestamp("archiving_until", { withTimezone: true }),
+    /** Until when a worker may be making vectors for the search. */
+    embeddingUntil: timestamp("embedding_until", { withTimezone: true }),
   },
   (table) => [check("studio_one_row", sql`${table.id} = 1`)],
 );

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Services } from "../services.ts";
+import { type VectorModel, vectorModel } from "./models.ts";
+import type { Period } from "./recall-rows.ts";
+import { findDimensions, type Meaning, readVectors } from "./vectors.ts";
+
+export type RecallServices = Pick<Services, "db" | "env" | "config" | "log">;
+
+interface MeaningInput {
+  readonly userId: string;
+  readonly query: string;
+  readonly period: Period | null;
+  readonly signal: AbortSignal;
+}
+
+/** What this process knows of the model. */
+interface State {
+  /** Questions that were embedded lately, oldest first: the stages of a run ask for the same one. */
+  readonly queries: Map<string, readonly number[]>;
+  /** After a failure nothing is asked for a while. */
+  restUntilMs: number;
+  isFailing: boolean;
+}
+
+const maxQueries = 200;
+const states = new WeakMap<object, State>();
+
+/** The first search of a user with very many vectors does not wait for all of them; the next ones find them read. */
+const readLimitMs = 1_000;
+const bytesPerMb = 1024 ** 2;
+
+/**
+ * How near what a user said is to a query in meaning. Null without a model of embeddings, without vectors of the user, and
+ * when the model or the vectors cannot be had now: then words alone decide.
+ */
+export async function findMeaning(services: RecallServices, input: MeaningInput): Promise<Meaning | null> {
+  const model = vectorModel(services);
+  if (!model) return null;
+  const state = states.get(services.db) ?? { queries: new Map(), restUntilMs: 0, isFailing: false };
+  states.set(services.db, state);
+  if (performance.now() < state.restUntilMs) return null;
+  const { userId, period, signal } = input;
+  const dimensions = await findDimensions(services, { userId, model: model.key });
+  if (dimensions === null) return null;
+  const maxBytes = services.config.assistant.embedding.cacheMb * bytesPerMb;
+  try {
+    const [vector, table] = await Promise.all([
+      embed(services, model, { ...input, state }),
+      within(readLimitMs, readVectors(services, { userId, model: model.key, dimensions }, { maxBytes })),
+    ]);
+    state.isFailing = false;
+    return vector.length === dimensions ? (table?.search(vector, period) ?? null) : null;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isOverBudget(error)) return null;
+    state.restUntilMs = performance.now() + services.config.assistant.embedding.restS * 1_000;
+    if (!state.isFailing) services.log.warn({ err: error }, "memory is searched by words alone");
+    state.isFailing = true;
+    return null;
+  }
+}
+
+/** A cap of one user is no reason to ask nothing for others. */
+const isOverBudget = (error: unknown) =>
+  error instanceof Error && "class" in error && error.class === "over_budget";
+
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T | null> {
+  const stop = new AbortController();
+  const limit = sleep(limitMs, null, { signal: stop.signal }).catch(() => null);
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    stop.abort();
+  }
+}
+
+async function embed(
+  services: RecallServices,
+  model: VectorModel,
+  { userId, query, signal, state: { queries } }: MeaningInput & { readonly state: State },
+): Promise<readonly number[]> {
+  const key = JSON.stringify([userId, model.key, query]);
+  const known = queries.get(key);
+  if (known) return known;
+  // Loaded with the first question: the packages of the models take time and memory.
+  const { embedQuery } = await import("./stages/embed.ts");
+  const vector = await embedQuery(services, { ownerId: userId, model, text: query, signal });
+  const [oldest] = queries.keys();
+  if (queries.size >= maxQueries && oldest !== undefined) queries.delete(oldest);
+  queries.set(key, vector);
+  return vector;
+}

@@ -1,0 +1,229 @@
+import { startLlm } from "@atelier/testing/llm";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { schema } from "../../db/index.ts";
+import type { Services } from "../../services.ts";
+import { addSpeaker, importTalks } from "../import-talks.ts";
+import { addMemory, deleteMemory, editMemory } from "../memories.ts";
+import { recall } from "../recall.ts";
+import { pauseMemory } from "../settings.ts";
+import { embedMissing } from "./embed.ts";
+
+const llm = await startLlm();
+let fixture: TestServices;
+let services: Services;
+let paid: Services;
+beforeAll(async () => {
+  // The address of OpenAI is read by its package alone.
+  vi.stubEnv("OPENAI_BASE_URL", llm.url);
+  fixture = await createTestServices({
+    env: { ...llm.env, LLM_EMBEDDING_MODEL: "local/simulated", OPENAI_API_KEY: "sk-test" },
+    config: {
+      assistant: {
+        retryDelayS: 0.01,
+        embedding: { batchSize: 8 },
+        // A cent a token.
+        prices: { "openai/": { inputUsd: 10_000, outputUsd: 0 } },
+      },
+    },
+  });
+  ({ services } = fixture);
+  paid = { ...services, env: { ...services.env, LLM_EMBEDDING_MODEL: "openai/small" } };
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await fixture.close();
+  await llm.close();
+});
+beforeEach(async () => {
+  llm.answerEmbedding = () => ({});
+  await services.db.execute("delete from users");
+  await services.db.execute("delete from model_calls");
+});
+
+const run = (on = services, signal = new AbortController().signal) =>
+  embedMissing(on, { signal, isForced: true });
+
+interface Vector extends Record<string, unknown> {
+  readonly text: string;
+  readonly dimensions: number;
+}
+
+/** Texts that have vectors, with their dimensions. */
+async function stored(ownerId: string): Promise<Vector[]> {
+  const rows = await services.db.execute<Vector>(`
+    select coalesce(s.text, m.summary) as text, v.dimensions from recall_vectors v
+    left join assistant_messages s on s.id = v.id left join memories m on m.id = v.id
+    where v.owner_id = '${ownerId}' order by 1`);
+  return [...rows];
+}
+
+const texts = async (ownerId: string) => (await stored(ownerId)).map(({ text }) => text);
+
+const sent = (from: number) => llm.embeddings.slice(from).flatMap((request) => request.texts);
+
+async function addUser(...said: string[]): Promise<string> {
+  const ownerId = await addSpeaker(services.db, "Ann");
+  const messages = said.map((text, at) => ({
+    session: "talk",
+    id: `${at}`,
+    at: new Date(Date.now() - 86_400_000 + at * 1_000),
+    speaker: "Ann",
+    text,
+  }));
+  await importTalks(services.db, ownerId, messages);
+  return ownerId;
+}
+
+const spent = () =>
+  services.db.execute(`
+    select owner_id as owner, stage, model, input_tokens as tokens, cost_usd as usd, error_class as error
+    from model_calls order by started_at`);
+
+test("M1 messages and memories get vectors, each once, in counted calls of one user's texts", async () => {
+  const ann = await addUser("I like linen.", "I like wool.", "   ");
+  const ben = await addUser("I like silk.");
+  await addMemory(services, { ownerId: ann, text: "The user likes linen." });
+  const from = llm.embeddings.length;
+  expect(await run()).toBe(4);
+  expect(await texts(ann)).toEqual(["I like linen.", "I like wool.", "The user likes linen."]);
+  expect(await texts(ben)).toEqual(["I like silk."]);
+  expect(sent(from)).toHaveLength(4);
+  const call = { stage: "embedding", model: "local/simulated", usd: 0, error: null };
+  expect(await spent()).toEqual(
+    expect.arrayContaining([
+      { ...call, owner: ann, tokens: 10 },
+      { ...call, owner: ben, tokens: 3 },
+    ]),
+  );
+  expect(await run()).toBe(0);
+  expect(sent(from)).toHaveLength(4);
+});
+
+test("S6 two workers at once send no text twice; the work of one that died goes on elsewhere", async () => {
+  const said = Array.from({ length: 30 }, (_, at) => `Sentence ${at}.`);
+  const ownerId = await addUser(...said);
+  const another = await fixture.openAnother();
+  const from = llm.embeddings.length;
+  const made = await Promise.all([run(), run(another)]);
+  expect(made).toHaveLength(2);
+  expect(made).toEqual(expect.arrayContaining([30, null]));
+  expect(sent(from).toSorted()).toEqual(said.toSorted());
+  await services.db.execute("delete from recall_vectors");
+  await services.db.execute("update studio set embedding_until = now() + interval '1 minute'");
+  expect(await run(another)).toBeNull();
+  await services.db.execute("update studio set embedding_until = now() - interval '1 second'");
+  expect(await run(another)).toBe(30);
+  expect(await texts(ownerId)).toHaveLength(30);
+});
+
+test("M2 a text that is deleted or changed while its vector is made gets none", async () => {
+  const ownerId = await addUser("Forget me.");
+  const [gone, changed] = [
+    await addMemory(services, { ownerId, text: "Delete me." }),
+    await addMemory(services, { ownerId, text: "Change me." }),
+  ];
+  llm.answerEmbedding = async (_request, number) => {
+    if (number === first) {
+      await deleteMemory(services, { ownerId, id: gone.id });
+      await editMemory(services, { ownerId, id: changed.id, text: "Changed." });
+      await services.db.execute("delete from assistant_messages");
+    }
+    return {};
+  };
+  const first = llm.embeddings.length + 1;
+  await run();
+  expect(await texts(ownerId)).toEqual([]);
+  await run();
+  expect(await texts(ownerId)).toEqual(["Changed."]);
+  expect(sent(first)).toEqual(["Changed."]);
+});
+
+test("M1 a user at a cap of spending waits, others do not, and nothing is spent above it", async () => {
+  const [poor, rich] = [await addUser("I like linen."), await addUser("I like silk.")];
+  await services.db.insert(schema.spendingCaps).values({ userId: poor, dailyUsd: 0.02, monthlyUsd: null });
+  expect(await run(paid)).toBe(1);
+  expect(await texts(poor)).toEqual([]);
+  expect(await texts(rich)).toEqual(["I like silk."]);
+  const costs = await spent();
+  expect(costs).toEqual([expect.objectContaining({ owner: rich, model: "openai/small", usd: 0.03 })]);
+  await services.db.execute(`update spending_caps set daily_usd = 1 where user_id = '${poor}'`);
+  expect(await run(paid)).toBe(1);
+  await services.db.execute(`update spending_caps set daily_usd = 0.01 where user_id = '${poor}'`);
+  const before = llm.embeddings.length;
+  const hits = await recall(paid, poor, "linen", { limit: 5 });
+  expect(hits.map(({ text }) => text)).toEqual(["I like linen."]);
+  expect(llm.embeddings).toHaveLength(before);
+});
+
+test("texts of guests are not sent to a model that costs money, nor those of a paused memory", async () => {
+  const [guest, paused] = [await addUser("I like linen."), await addUser("I like silk.")];
+  await services.db.execute(`update users set is_anonymous = true where id = '${guest}'`);
+  await pauseMemory(services, { userId: paused, isPaused: true });
+  expect(await run(paid)).toBe(0);
+  expect(await run()).toBe(1);
+  expect(await texts(guest)).toEqual(["I like linen."]);
+  await pauseMemory(services, { userId: paused, isPaused: false });
+  expect(await run()).toBe(1);
+});
+
+test("a text that is too long for the model, or without direction, is left out for good", async () => {
+  const said = ["One.", "Two.", "LONG.", "Three.", "EMPTY."];
+  const ownerId = await addUser(...said);
+  llm.answerEmbedding = (request) => {
+    if (request.texts.some((text) => text.includes("LONG"))) return { status: 413 };
+    const isEmpty = (text: string) => text.includes("EMPTY");
+    return { vectors: request.texts.map((text) => (isEmpty(text) ? [0, 0] : [text.length, 1])) };
+  };
+  expect(await run()).toBe(5);
+  expect(await stored(ownerId)).toEqual([
+    { text: "EMPTY.", dimensions: 0 },
+    { text: "LONG.", dimensions: 0 },
+    { text: "One.", dimensions: 2 },
+    { text: "Three.", dimensions: 2 },
+    { text: "Two.", dimensions: 2 },
+  ]);
+  expect(await run()).toBe(0);
+});
+
+test("with a model that is away nothing is made, and all of it the next time", async () => {
+  const ownerId = await addUser("I like linen.");
+  llm.answerEmbedding = () => ({ status: 503 });
+  expect(await run()).toBe(0);
+  expect(await spent()).toHaveLength(3);
+  llm.answerEmbedding = () => ({});
+  expect(await run()).toBe(1);
+  expect(await texts(ownerId)).toHaveLength(1);
+});
+
+test("a worker that stops makes no further call and leaves the work to others", async () => {
+  await addUser("I like linen.");
+  const stop = new AbortController();
+  const from = llm.embeddings.length;
+  llm.answerEmbedding = () => ({ delayMs: Infinity });
+  const running = run(services, stop.signal);
+  await vi.waitUntil(() => llm.embeddings.length > from);
+  stop.abort(new Error("the process stops"));
+  await expect(running).rejects.toThrow("the process stops");
+  llm.answerEmbedding = () => ({});
+  expect(await run()).toBe(1);
+});
+
+test("what is new is found without looking through all of the log", async () => {
+  const ownerId = await addUser("I like linen.");
+  await run();
+  await addMemory(services, { ownerId, text: "Something new." });
+  const { signal } = new AbortController();
+  expect(await embedMissing(services, { signal, isForced: false })).toBe(1);
+});
+
+test("without a model of embeddings, or without its key, nothing is made", async () => {
+  const ownerId = await addUser("I like linen.");
+  for (const model of [undefined, "anthropic/some", "google/some"]) {
+    const env = { ...services.env, LLM_EMBEDDING_MODEL: model };
+    expect(await run({ ...services, env })).toBeNull();
+    const hits = await recall({ ...services, env }, ownerId, "linen", { limit: 5 });
+    expect(hits.map(({ text }) => text)).toEqual(["I like linen."]);
+  }
+  expect(await texts(ownerId)).toEqual([]);
+});

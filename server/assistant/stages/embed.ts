@@ -1,0 +1,197 @@
+import { embedMany } from "ai";
+import { openVectorModel, type VectorModel, vectorModel } from "../models.ts";
+import {
+  dropOtherDimensions,
+  type Embedded,
+  type EmbeddingLease,
+  findUnembedded,
+  storeVectors,
+  takeEmbedding,
+  type Unembedded,
+} from "../vector-log.ts";
+import { findDimensions } from "../vectors.ts";
+import { encodeVector, maxDimensions } from "../vector-scan.ts";
+import { callModel, type CallServices } from "./calls.ts";
+import { ModelError } from "./model-errors.ts";
+import { cutToTokens, loadTokenCounter } from "./tokens.ts";
+
+interface EmbedInput {
+  readonly ownerId: string;
+  readonly model: VectorModel;
+  readonly texts: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** Vectors of texts of one user, made in one call that this user pays. Throws `ModelError`. */
+async function embedTexts(
+  services: CallServices,
+  { ownerId, model, texts, signal, ...limits }: EmbedInput & { readonly tries?: number },
+): Promise<number[][]> {
+  const { dimensions, maxInputTokens } = services.config.assistant.embedding;
+  const count = await loadTokenCounter();
+  const values = texts.map((text) => cutToTokens(count, text, maxInputTokens));
+  const inputTokens = values.reduce((sum, value) => sum + count(value), 0);
+  const call = { runId: null, ownerId, stage: "embedding", model, promptVersion: null, inputTokens } as const;
+  return callModel(
+    services,
+    { ...call, ...limits },
+    {
+      signal,
+      make: async ({ abortSignal, maxRetries }) => {
+        const { embeddings, usage } = await embedMany({
+          model: await openVectorModel(services.env, model.id),
+          values,
+          abortSignal,
+          maxRetries,
+          ...(dimensions === null ? {} : { dimensions }),
+        });
+        const tokens = Number.isFinite(usage.tokens) ? usage.tokens : undefined;
+        const counted = { inputTokens: tokens, outputTokens: 0 };
+        if (!areVectors(embeddings, values.length))
+          throw new ModelError("invalid_output", undefined, { usage: counted });
+        return { value: embeddings, usage: counted };
+      },
+    },
+  );
+}
+
+function areVectors(vectors: readonly (readonly number[])[], count: number): boolean {
+  const dimensions = vectors[0]?.length ?? 0;
+  return (
+    vectors.length === count &&
+    dimensions > 0 &&
+    dimensions <= maxDimensions &&
+    vectors.every((vector) => vector.length === dimensions)
+  );
+}
+
+/** The vector of a question, which waits for it only shortly. Throws `ModelError`. */
+export async function embedQuery(
+  services: CallServices,
+  { text, ...input }: Omit<EmbedInput, "texts"> & { readonly text: string },
+): Promise<readonly number[]> {
+  const { queryPrefix, queryTimeoutS } = services.config.assistant.embedding;
+  const model = { ...input.model, timeoutMs: queryTimeoutS * 1_000 };
+  const [vector = []] = await embedTexts(services, {
+    ...input,
+    model,
+    texts: [`${queryPrefix}${text}`],
+    tries: 1,
+  });
+  return vector;
+}
+
+/** How often all of the log is looked through; between that only what is new. */
+const fullMs = 10 * 60_000;
+const lastFull = new WeakMap<object, { readonly model: string; readonly atMs: number }>();
+
+/**
+ * Makes the vectors that are missing, in calls of one user's texts each. Returns how many texts were embedded; null without
+ * a model, and when another process does it. Looks through all of the log when `isForced`, else only now and then. What
+ * cannot be done now is done the next time.
+ */
+export async function embedMissing(
+  services: CallServices,
+  { signal, isForced }: { readonly signal: AbortSignal; readonly isForced: boolean },
+): Promise<number | null> {
+  const model = vectorModel(services);
+  const lease = model && (await takeEmbedding(services));
+  if (!lease) return null;
+  const isRecent = !isForced && wasFull(services, model);
+  const round: Round = { model, lease, signal, isRecent, skipped: new Set(), after: firstId, embedded: 0 };
+  try {
+    while (!signal.aborted && (await embedNext(services, round)));
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ModelError)) throw error;
+    services.log.warn({ err: error }, "no vectors can be made now");
+  } finally {
+    await lease.end().catch(() => undefined);
+  }
+  return round.embedded;
+}
+
+function wasFull({ db }: CallServices, { key }: VectorModel): boolean {
+  const last = lastFull.get(db);
+  return last?.model === key && performance.now() - last.atMs < fullMs;
+}
+
+const firstId = "00000000-0000-0000-0000-000000000000";
+
+interface Round {
+  readonly model: VectorModel;
+  readonly lease: EmbeddingLease;
+  readonly signal: AbortSignal;
+  /** Users whose limit of spending is reached. */
+  readonly skipped: Set<string>;
+  readonly isRecent: boolean;
+  /** The last text that was read. */
+  after: string;
+  embedded: number;
+}
+
+/** Embeds the next texts; false when there are none. */
+async function embedNext(services: CallServices, round: Round): Promise<boolean> {
+  const { model, skipped, isRecent, after } = round;
+  const found = await findUnembedded(services, { model, after, skipped: [...skipped], isRecent });
+  for (const [ownerId, texts] of Map.groupBy(found, (text) => text.ownerId))
+    if (!(await embedOwner(services, round, { ownerId, texts }))) return false;
+  round.after = found.at(-1)?.id ?? after;
+  if (found.length > 0) return true;
+  if (!isRecent && skipped.size === 0)
+    lastFull.set(services.db, { model: model.key, atMs: performance.now() });
+  return false;
+}
+
+/** The texts of one user, in calls of `batchSize`; a user at a cap of spending waits. False when the work is lost. */
+async function embedOwner(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<boolean> {
+  const { batchSize } = services.config.assistant.embedding;
+  try {
+    for (let at = 0; at < texts.length; at += batchSize) {
+      if (round.signal.aborted || !(await round.lease.extend())) return false;
+      await embedPart(services, round, { ownerId, texts: texts.slice(at, at + batchSize) });
+    }
+  } catch (error) {
+    if (!(error instanceof ModelError) || error.class !== "over_budget") throw error;
+    round.skipped.add(ownerId);
+  }
+  return true;
+}
+
+interface Part {
+  readonly ownerId: string;
+  readonly texts: readonly Unembedded[];
+}
+
+/** One call, stored. A text that is too long for the model is found by halving, and left out for good. */
+async function embedPart(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<void> {
+  const { model, signal } = round;
+  const { documentPrefix } = services.config.assistant.embedding;
+  const values = texts.map(({ text }) => `${documentPrefix}${text}`);
+  try {
+    const vectors = await embedTexts(services, { ownerId, model, texts: values, signal });
+    await store(services, round, { ownerId, texts, vectors });
+  } catch (error) {
+    if (!(error instanceof ModelError) || error.class !== "over_limit") throw error;
+    if (texts.length === 1) return store(services, round, { ownerId, texts, vectors: [[]] });
+    const half = Math.ceil(texts.length / 2);
+    await embedPart(services, round, { ownerId, texts: texts.slice(0, half) });
+    await embedPart(services, round, { ownerId, texts: texts.slice(half) });
+  }
+}
+
+async function store(
+  services: CallServices,
+  round: Round,
+  { ownerId, texts, vectors }: Part & { readonly vectors: readonly (readonly number[])[] },
+): Promise<void> {
+  const { model } = round;
+  const dimensions = vectors[0]?.length ?? 0;
+  const known = dimensions > 0 ? await findDimensions(services, { userId: ownerId, model: model.key }) : null;
+  if (known !== null && known !== dimensions) {
+    await dropOtherDimensions(services, { model, dimensions });
+    lastFull.delete(services.db);
+  }
+  const embedded = texts.map((text, at): Embedded => ({ text, codes: encodeVector(vectors[at] ?? []) }));
+  await storeVectors(services, { ownerId, model, dimensions, embedded });
+  round.embedded += texts.length;
+}
