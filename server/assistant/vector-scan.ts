@@ -1,5 +1,5 @@
 /**
- * The inner products of one query with many rows of signed bytes, with the vector instructions of the processor: twelve times
+ * The inner products of one query with many rows of signed bytes, with the vector instructions of the processor: over ten times
  * faster than the same loop in JavaScript. Memory: 0 the query (16-bit numbers), 8192 the results of up to 1,024 rows (32-bit
  * numbers), from 16384 on the rows, each padded to 16 bytes. Source of the module:
  *
