@@ -87,7 +87,10 @@ const toCandidate = (row: Row): Candidate => ({
   after: [],
 });
 
-/** Messages and memories of the user within the conditions. */
+/**
+ * Messages and memories of the user within the conditions, which name few rows by an index of their own. The index of
+ * owners is kept out: where the statistics are older than a user's rows, all of these would be read.
+ */
 async function readWhere(
   { db, userId, where }: Reader,
   { terms, speakers }: Wanted,
@@ -95,11 +98,11 @@ async function readWhere(
 ): Promise<Candidate[]> {
   const rows = await db.execute<Row & Record<string, unknown>>(sql`
     (select ${messageColumns({ terms, speakers }, "m")} from ${assistantMessages} m
-      where m.owner_id = ${userId} and ${condition} and m.is_recalled and ${where.messages} limit ${candidateLimit})
+      where m.owner_id || '' = ${userId} and ${condition} and m.is_recalled and ${where.messages} limit ${candidateLimit})
     union all
     (select 'memory', m.id, m.conversation_id, m.period_start, m.period_end, ${maskOf(terms, sql`m.terms`)},
       cardinality(m.terms), false, false from ${memories} m
-      where m.owner_id = ${userId} and ${condition} and ${where.memories} limit ${candidateLimit})`);
+      where m.owner_id || '' = ${userId} and ${condition} and ${where.memories} limit ${candidateLimit})`);
   return rows.map(toCandidate);
 }
 
