@@ -1,3 +1,4 @@
+import { readFigures } from "@atelier/server/assistant";
 import { readAnyStory, searchJobs, searchJobsSchema } from "@atelier/server/jobs";
 import {
   listUsersSchema,
@@ -85,7 +86,12 @@ async function listPages(stage: Stage): Promise<Record<string, Page>> {
       const nodes = readNodes(services);
       const overview = readOverview(services, { window: "1h", nodes });
       const [read, found] = await Promise.all([overview, nodes]);
-      return metricsText({ overview: read, nodes: found, providers: [] });
+      return metricsText({
+        overview: read,
+        nodes: found,
+        providers: [],
+        assistant: await readFigures(services, { hours: 1 }),
+      });
     },
   };
 }

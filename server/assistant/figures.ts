@@ -1,5 +1,5 @@
-import { sql } from "drizzle-orm";
-import { schema } from "../db/index.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 
 const { assistantMessages, assistantRunEvents, assistantRuns, memories, modelCalls } = schema;
@@ -60,6 +60,35 @@ const spans = {
   whole: ["new", "completed"],
 } as const;
 
+/** The times of all stages in one statement. */
+async function readStages(db: Db, since: SQL): Promise<StageFigures[]> {
+  const stages = Object.keys(spans) as (keyof typeof spans)[];
+  const lines = stages.map(
+    (stage) => sql`(${stage}::text, ${spans[stage][0]}::text, ${spans[stage][1]}::text)`,
+  );
+  const rows = await db.execute<{
+    stage: string;
+    runs: number;
+    p50Ms: number | null;
+    p95Ms: number | null;
+  }>(sql`
+    select span.stage, count(times.ms)::int as runs, percentile_cont(0.5) within group (order by times.ms) as "p50Ms",
+      percentile_cont(0.95) within group (order by times.ms) as "p95Ms"
+    from (values ${sql.join(lines, sql`, `)}) span (stage, begins, ends)
+    left join lateral (
+      select (extract(epoch from min(ended.at) - max(begun.at)) * 1000)::float8 as ms
+      from ${assistantRunEvents} ended
+      join ${assistantRunEvents} begun on begun.run_id = ended.run_id and begun.status = span.begins and begun.revision < ended.revision
+      where ended.status = span.ends and ended.at > ${since} group by ended.run_id
+    ) times on true
+    group by span.stage`);
+  return stages.map((stage): StageFigures => {
+    const { runs = 0, p50Ms = null, p95Ms = null } = rows.find((row) => row.stage === stage) ?? {};
+    const budgetMs = budgetsMs[stage];
+    return { stage, runs, p50Ms, p95Ms, budgetMs, isOverBudget: p95Ms !== null && p95Ms > budgetMs };
+  });
+}
+
 /** The work of the assistant in the last hours (B10). */
 export async function readFigures(
   { db }: Pick<Services, "db">,
@@ -67,23 +96,7 @@ export async function readFigures(
 ): Promise<AssistantFigures> {
   const since = sql`clock_timestamp() - ${hours} * interval '1 hour'`;
   const [stages, calls, totals] = await Promise.all([
-    Promise.all(
-      (Object.keys(spans) as (keyof typeof spans)[]).map(async (stage): Promise<StageFigures> => {
-        const [from, to] = spans[stage];
-        const [row] = await db.execute<{ runs: number; p50Ms: number | null; p95Ms: number | null }>(sql`
-          select count(*)::int as runs, percentile_cont(0.5) within group (order by ms) as "p50Ms",
-            percentile_cont(0.95) within group (order by ms) as "p95Ms"
-          from (
-            select (extract(epoch from min(ended.at) - max(begun.at)) * 1000)::float8 as ms
-            from ${assistantRunEvents} ended
-            join ${assistantRunEvents} begun on begun.run_id = ended.run_id and begun.status = ${from} and begun.revision < ended.revision
-            where ended.status = ${to} and ended.at > ${since} group by ended.run_id
-          ) times`);
-        const { runs = 0, p50Ms = null, p95Ms = null } = row ?? {};
-        const budgetMs = budgetsMs[stage];
-        return { stage, runs, p50Ms, p95Ms, budgetMs, isOverBudget: p95Ms !== null && p95Ms > budgetMs };
-      }),
-    ),
+    readStages(db, since),
     db.execute<CallFigures & Record<string, unknown>>(sql`
       select stage, model, count(*)::int as calls, count(*) filter (where try > 1)::int as retries,
         count(*) filter (where error_class = 'rate_limited')::int as "rateLimited",

@@ -1,95 +1,30 @@
+import type { AssistantFigures } from "../assistant/index.ts";
 import type { ProviderReport } from "../providers/index.ts";
 import type { NodeFigures } from "./nodes.ts";
+import { type Family, type Sample, seconds, textOf } from "./open-metrics.ts";
 import type { Overview } from "./overview.ts";
-
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  /** A sample with null is left out. */
-  readonly value: number | null;
-}
-
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly unit?: "seconds" | "bytes" | "ratio";
-  readonly samples: readonly Sample[];
-}
-
-const seconds = (ms: number | null) => (ms === null ? null : ms / 1_000);
-
-function escape(text: string): string {
-  return text
-    .replaceAll("\\", "\\\\")
-    .replaceAll('"', String.raw`\"`)
-    .replaceAll("\n", String.raw`\n`);
-}
-
-function lineOf(name: string, { labels, value }: Sample): string[] {
-  if (value === null) return [];
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escape(text)}"`);
-  return [`${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}`];
-}
-
-function textOf({ name, help, unit, samples }: Family): string[] {
-  const head = [
-    `# TYPE ${name} gauge`,
-    ...(unit ? [`# UNIT ${name} ${unit}`] : []),
-    `# HELP ${name} ${help}`,
-  ];
-  return [...head, ...samples.flatMap((sample) => lineOf(name, sample))];
-}
+import { assistantFamilies, modelFamilies, providerFamilies } from "./paid-metrics.ts";
 
 /** What the text is made of. */
 export interface Figures {
   readonly overview: Overview;
   readonly nodes: readonly NodeFigures[];
   readonly providers: readonly ProviderReport[];
+  /** Of the last hour. */
+  readonly assistant: AssistantFigures;
 }
 
-/** The figures of queues, nodes and providers as OpenMetrics text. All are gauges; a family without samples stays. */
-export function metricsText({ overview, nodes, providers }: Figures): string {
+/** The figures of queues, nodes, providers and the assistant as OpenMetrics text. All are gauges; a family without samples stays. */
+export function metricsText({ overview, nodes, providers, assistant }: Figures): string {
   const families = [
     ...queueFamilies(overview),
     ...windowFamilies(overview),
     ...nodeFamilies(nodes),
     ...providerFamilies(providers),
+    ...assistantFamilies(assistant),
+    ...modelFamilies(assistant),
   ];
   return [...families.flatMap(textOf), "# EOF", ""].join("\n");
-}
-
-function providerFamilies(providers: readonly ProviderReport[]): Family[] {
-  const each = (value: (provider: ProviderReport) => number): Sample[] =>
-    providers
-      .filter(({ hasKey, monthUsd }) => hasKey || monthUsd > 0)
-      .map((provider) => ({ labels: { provider: provider.provider }, value: value(provider) }));
-  return [
-    {
-      name: "atelier_provider_runs",
-      help: "Runs that a provider has, or may have.",
-      samples: each(({ active }) => active),
-    },
-    {
-      name: "atelier_provider_requests_last_minute",
-      help: "Requests to a provider in the last minute.",
-      samples: each(({ inLastMinute }) => inLastMinute),
-    },
-    {
-      name: "atelier_provider_cooldown_seconds",
-      unit: "seconds",
-      help: "What is left of the pause of a provider after failures.",
-      samples: each(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
-    },
-    {
-      name: "atelier_provider_spend_today_usd",
-      help: "US dollars spent or held since midnight UTC.",
-      samples: each(({ dayUsd }) => dayUsd),
-    },
-    {
-      name: "atelier_provider_spend_month_usd",
-      help: "US dollars spent or held since the first of the month UTC.",
-      samples: each(({ monthUsd }) => monthUsd),
-    },
-  ];
 }
 
 function queueFamilies({ queues }: Overview): Family[] {

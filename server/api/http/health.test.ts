@@ -15,6 +15,7 @@ import {
   testPassword,
   type TestServices,
 } from "@atelier/testing/services";
+import { ask as askAssistant, readFigures } from "../../assistant/index.ts";
 import { schema } from "../../db/index.ts";
 import { readNodes, readOverview } from "../../monitoring/index.ts";
 import { newId, openLog } from "../../platform/index.ts";
@@ -91,6 +92,32 @@ describe("metrics", () => {
     expect(samples.get(`atelier_node_slots{node="${node?.name}",id="${node?.id}",queue="cpu-light"}`)).toBe(
       2,
     );
+  });
+
+  test("O5 B10 /metrics holds the figures of the assistant", async () => {
+    const { db } = opened.services;
+    const { userId } = await addOwner(opened.services);
+    await askAssistant(opened.services, { ownerId: userId, text: "What do I like?" });
+    await db.insert(schema.modelCalls).values({
+      id: newId(),
+      stage: "analyzer",
+      try: 2,
+      model: "openai/model-a",
+      expectedUsd: 1,
+      inputTokens: 30,
+      outputTokens: 4,
+      costUsd: 0.25,
+    });
+    const { backlog } = await readFigures(opened.services, { hours: 1 });
+    expect(backlog).toBeGreaterThan(0);
+    const samples = parse(await (await ask(adminKey)).text());
+    const of = (name: string, more = "") =>
+      samples.get(`atelier_${name}{stage="analyzer",model="openai/model-a"${more}}`);
+    expect(samples.get("atelier_assistant_runs_open")).toBe(backlog);
+    expect(samples.get('atelier_assistant_runs_last_hour{status="failed"}')).toBe(0);
+    expect([of("model_calls_last_hour"), of("model_spend_last_hour_usd")]).toEqual([1, 0.25]);
+    expect(of("model_call_troubles_last_hour", ',trouble="retry"')).toBe(1);
+    expect(of("model_tokens_last_hour", ',direction="in"')).toBe(30);
   });
 
   test("O5 every family of /metrics has a type, and its unit ends its name", async () => {

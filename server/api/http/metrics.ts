@@ -1,3 +1,4 @@
+import { readFigures } from "../../assistant/index.ts";
 import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
 import { readProviders } from "../../providers/index.ts";
@@ -28,12 +29,13 @@ async function answer(services: Services, request: Request): Promise<Response> {
   const caller = await requireCaller(services, request);
   if (!caller.isAdmin) throw new AppError("forbidden");
   const reading = readNodes(services);
-  const [overview, nodes, providers] = await Promise.all([
+  const [overview, nodes, providers, assistant] = await Promise.all([
     readOverview(services, { window: "1h", nodes: reading }),
     reading,
     liveProviders(services.db).then((held) => readProviders(services, held)),
+    readFigures(services, { hours: 1 }),
   ]);
-  return new Response(metricsText({ overview, nodes, providers }), {
+  return new Response(metricsText({ overview, nodes, providers, assistant }), {
     headers: { "content-type": contentType, "cache-control": "no-store" },
   });
 }
