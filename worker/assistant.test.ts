@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { ask, readRun } from "@atelier/server/assistant";
 import { resolveCaller } from "@atelier/server/accounts";
 import { startLlm } from "@atelier/testing/llm";
-import { createTestServices, openAccount } from "@atelier/testing/services";
+import { startMailServer } from "@atelier/testing/deliveries";
+import { createTestServices, openAccount, openAdmin } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 
 test(
@@ -41,5 +42,45 @@ test(
       "responding",
       "completed",
     ]);
+  },
+);
+
+test(
+  "B9 S9 a fault of the studio fails the question, stands in the log with its stack, and is told to the admins once",
+  { timeout: 60_000 },
+  async ({ onTestFinished }) => {
+    const [llm, mail] = await Promise.all([startLlm(), startMailServer()]);
+    onTestFinished(() => llm.close());
+    onTestFinished(() => mail.close());
+    const fixture = await createTestServices({
+      env: { ...llm.env, SMTP_URL: mail.url, SMTP_FROM: "atelier@example.org" },
+    });
+    const { services } = fixture;
+    onTestFinished(() => fixture.close());
+    await openAdmin(services, "admin@example.org");
+    const account = await openAccount(services, "a@example.org");
+    const ownerId = (await resolveCaller(services, account.headers))?.userId ?? "";
+    const ids: string[] = [];
+    for (const text of ["A canary in the question", "Another one"]) {
+      const { runId } = await ask(services, { ownerId, text });
+      // What no assembler writes.
+      await services.db.execute(
+        `update assistant_runs set status = 'ready', revision = revision + 1, context = '{"used":[]}' where id = '${runId}'`,
+      );
+      ids.push(runId);
+    }
+    const workers = await Promise.all(["one", "two"].map((name) => startTestWorker(services, { name })));
+    onTestFinished(async () => {
+      for (const worker of workers) await worker.kill9();
+    });
+    for (const id of ids)
+      await expect
+        .poll(async () => await readRun(services, { ownerId, id }), { timeout: 20_000 })
+        .toMatchObject({ status: "failed", error: { code: "internal" } });
+    await expect.poll(() => mail.received.length, { timeout: 20_000 }).toBe(1);
+    const logs = workers.map((worker) => worker.output()).join("");
+    expect(logs).toMatch(/the responder failed/);
+    expect(logs).toMatch(/"stack":"[^"]*respond/);
+    expect(mail.received[0]?.raw).not.toContain("canary");
   },
 );

@@ -15,6 +15,7 @@ import {
   stageAt,
 } from "@atelier/server/assistant";
 import { isDatabaseAway } from "@atelier/server/db";
+import { alertAdmins } from "@atelier/server/deliveries";
 import type { Services } from "@atelier/server/services";
 import { type Loop, startLoop } from "./loop.ts";
 import type { Incarnation } from "./presence.ts";
@@ -136,11 +137,18 @@ async function failureOf(services: Services, error: unknown, stage: Stage) {
     return { code: error.class, message: error.message };
   }
   services.log.error({ err: error }, `the ${stage.name} failed`);
+  void alertAdmins(services, {
+    code: `assistant_${stage.name}`,
+    text: `The ${stage.name} of the assistant failed in a way that is not known: ${nameOf(error)}.`,
+  });
   return {
     code: "internal",
     message: "Something went wrong in the studio. The admin finds the reason in the log.",
   };
 }
+
+/** The kind of an error alone: messages may repeat what users wrote. */
+const nameOf = (error: unknown) => (error instanceof Error ? error.name : typeof error);
 
 /** How often a worker looks whether the archivist is due; one of the installation then works. */
 const archiveLookMs = 60_000;

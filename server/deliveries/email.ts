@@ -65,7 +65,7 @@ async function readThumbnail(
 }
 
 /** Sends one e-mail and returns its id. Throws a `DeliveryError`; the texts of the mail server are not repeated in it. */
-async function sendMail(
+export async function sendMail(
   { SMTP_URL: url, SMTP_FROM: from }: Pick<Env, "SMTP_URL" | "SMTP_FROM">,
   mail: SendMailOptions,
   signal: AbortSignal,

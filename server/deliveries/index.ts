@@ -17,6 +17,7 @@
  * message after `deliveryLockMs`, since no receiver can be asked. A send ends within `deliverySendMs`. All times are the
  * database's. No secret and no query of an address gets into logs and answers. Nothing of jobs' rules is known here.
  */
+export { alertAdmins } from "./alert.ts";
 export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
 export { deliver, type Via } from "./deliver.ts";
 export { emailChannel, offersEmail } from "./email.ts";

@@ -132,6 +132,8 @@ const envSchema = z.object({
   /** Mail server and sender of e-mail about completed jobs; without them none is sent. */
   SMTP_URL: smtpUrl.optional(),
   SMTP_FROM: mailbox.optional(),
+  /** Is told of faults of the studio, as are admins by e-mail. */
+  ALERT_WEBHOOK_URL: webUrl.optional(),
   /** The bot that delivers results and takes jobs; without a token there is none. */
   TELEGRAM_BOT_TOKEN: telegramToken.optional(),
   /** Any server with the Bot API. */

@@ -72,7 +72,7 @@ test.concurrent(
     const id = await scene.generate("nothing", { model: "nano-banana" });
     expect(await until(scene.services, id, "failed")).toMatchObject({
       errorCode: "providers_failed",
-      errorMessage: expect.stringMatching(/fal: the account has no credit.*replicate: refused the key/),
+      errorMessage: expect.stringMatching(/fal: the account has no credit.*Replicate: refused the key/),
     });
   },
 );

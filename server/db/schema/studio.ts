@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { check, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { check, integer, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 
 /** Facts about the whole installation, in a single row. */
 export const studio = pgTable(
@@ -17,6 +17,8 @@ export const studio = pgTable(
     archivingUntil: timestamp("archiving_until", { withTimezone: true }),
     /** Until when a worker may be making vectors for the search. */
     embeddingUntil: timestamp("embedding_until", { withTimezone: true }),
+    /** When admins were last told of a fault, by its code (ISO 8601). */
+    alerts: jsonb("alerts").$type<Readonly<Record<string, string>>>().notNull().default({}),
   },
   (table) => [check("studio_one_row", sql`${table.id} = 1`)],
 );

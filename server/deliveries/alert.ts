@@ -1,0 +1,73 @@
+import { eq, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import { safeFetch } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { offersEmail, sendMail } from "./email.ts";
+
+const { studio, users } = schema;
+
+/** A fault of the studio itself. No words of users, and no stack: the log has it all. */
+export interface Fault {
+  /** Of the same code one alert is sent in an hour. */
+  readonly code: string;
+  readonly text: string;
+}
+
+const everyHours = 1;
+const sendMs = 30_000;
+const maxAnswerBytes = 64 * 1024;
+
+/**
+ * Tells admins of a fault: by e-mail where the studio sends any, and at `ALERT_WEBHOOK_URL`. Of all processes that see it
+ * the first tells, and then none for an hour. Never rejects: what could not be sent stands in the log.
+ */
+export async function alertAdmins(services: Services, fault: Fault): Promise<void> {
+  const { env, log } = services;
+  const isByMail = offersEmail(env);
+  if (!isByMail && env.ALERT_WEBHOOK_URL === undefined) return;
+  try {
+    if (!(await isFirst(services, fault))) return;
+    const sends = [...(isByMail ? [mailAdmins(services, fault)] : []), postFault(services, fault)];
+    for (const sent of await Promise.allSettled(sends))
+      if (sent.status === "rejected")
+        log.error({ err: sent.reason, code: fault.code }, "an alert was not sent");
+  } catch (error) {
+    log.error({ err: error, code: fault.code }, "an alert was not sent");
+  }
+}
+
+async function isFirst({ db }: Services, { code }: Fault): Promise<boolean> {
+  const rows = await db.execute(sql`
+    insert into ${studio} (id, alerts) values (1, jsonb_build_object(${code}::text, clock_timestamp()))
+    on conflict (id) do update set alerts = ${studio}.alerts || excluded.alerts
+      where coalesce((${studio}.alerts ->> ${code}::text)::timestamptz < clock_timestamp() - ${everyHours} * interval '1 hour', true)
+    returning id`);
+  return rows.length > 0;
+}
+
+async function mailAdmins({ db, env }: Services, { code, text }: Fault): Promise<void> {
+  const admins = await db.select({ email: users.email }).from(users).where(eq(users.role, "admin"));
+  if (admins.length === 0) return;
+  const mail = {
+    bcc: admins.map(({ email }) => email),
+    subject: `Atelier: ${code}`,
+    text: `${text}\n\nThe log of the process has the details. No further message about ${code} is sent within an hour.\n`,
+  };
+  await sendMail(env, mail, AbortSignal.timeout(sendMs));
+}
+
+async function postFault({ env }: Services, { code, text }: Fault): Promise<void> {
+  if (env.ALERT_WEBHOOK_URL === undefined) return;
+  const { status } = await safeFetch(env.ALERT_WEBHOOK_URL, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ type: "studio.fault", code, text: `Atelier, ${code}: ${text}` }),
+    signal: AbortSignal.timeout(sendMs),
+    timeoutMs: sendMs,
+    maxBytes: maxAnswerBytes,
+    maxRedirects: 0,
+    // The operator's own address, unlike those of users.
+    allowPrivate: [new URL(env.ALERT_WEBHOOK_URL).host, ...env.ALLOWED_PRIVATE_HOSTS],
+  });
+  if (status < 200 || status > 299) throw new Error(`The address for alerts answered HTTP ${status}.`);
+}
