@@ -11,6 +11,7 @@ import { embedMissing } from "@atelier/server/assistant/stages";
 import { createApiKey } from "@atelier/server/accounts";
 import { handleClients } from "@atelier/server/api";
 import { startLlm } from "@atelier/testing/llm";
+import { makeTalks } from "@atelier/testing/memory";
 import { createTestServices, testOrigin } from "@atelier/testing/services";
 import { startTestPostgres } from "@atelier/testing/postgres";
 import type { Services } from "@atelier/server/services";
@@ -190,4 +191,46 @@ async function post(services: Services, headers: Record<string, string>, query: 
   const response = await handleClients(services, new Request(`${testOrigin}/api/query`, init));
   if (response.status !== 202) throw new Error(`POST /api/query answered ${response.status}`);
   await response.text();
+}
+
+const sets = 10;
+const talksOfUser = 150;
+
+/** M2, M4: facts that change, in talks made by code: how often the current statement is first, and what tells absent facts apart. */
+export async function benchOwnSet(): Promise<string[]> {
+  const postgres = await startTestPostgres();
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  const ranks: number[] = [];
+  const scores: { readonly known: number[]; readonly absent: number[] } = { known: [], absent: [] };
+  try {
+    for (let seed = 1; seed <= sets; seed += 1) {
+      const userId = await addSpeaker(services.db, `user ${seed}`);
+      const { messages, facts, absent } = makeTalks({ seed, talks: talksOfUser });
+      await importTalks(services.db, userId, messages);
+      const find = (query: string) => recall(services, userId, query, { limit: 10 });
+      for (const { question, value } of facts) {
+        const hits = await find(question);
+        ranks.push(hits.findIndex(({ text }) => text.includes(value)));
+        scores.known.push(hits[0]?.score ?? 0);
+      }
+      for (const question of absent) scores.absent.push((await find(question))[0]?.score ?? 0);
+    }
+  } finally {
+    await fixture.close();
+    await postgres.stop();
+  }
+  const within = (limit: number) => ranks.filter((rank) => rank >= 0 && rank < limit).length / ranks.length;
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+  return [
+    `${sets} users with ${talksOfUser} talks, ${ranks.length} questions about facts of which most changed`,
+    `current statement first: ${percent(within(1))} (goal 99), among five: ${percent(within(5))}, among ten: ${percent(within(10))}`,
+    `best score of a known fact above that of an absent one: AUROC ${areaUnder(scores.known, scores.absent).toFixed(3)} (goal 0.85)`,
+  ];
+}
+
+/** The probability that one of the first is above one of the second; equal ones count half. */
+function areaUnder(known: readonly number[], absent: readonly number[]): number {
+  const won = known.flatMap((high) => absent.map((low) => (high > low ? 1 : 0) + (high === low ? 0.5 : 0)));
+  return won.reduce((sum, one) => sum + one, 0) / won.length;
 }

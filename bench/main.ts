@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { benchAdminPages } from "./admin-pages.ts";
-import { benchAsk, benchRecall } from "./assistant.ts";
+import { benchAsk, benchOwnSet, benchRecall } from "./assistant.ts";
 import { benchCancelLatency } from "./cancel-latency.ts";
 import { benchColdStart } from "./cold-start.ts";
 import { benchDeliveries } from "./deliveries.ts";
@@ -39,6 +39,7 @@ const benches: Readonly<Record<string, () => Promise<string[]>>> = {
   deliveries: () => benchDeliveries(),
   r6: () => benchFaultyProvider(),
   b1: () => benchAsk(),
+  m2: () => benchOwnSet(),
   m3: () => benchRecall(),
   o2: () => benchAdminPages(),
   p11: () => benchColdStart(),

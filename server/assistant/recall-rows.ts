@@ -2,7 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import type { Candidate } from "./recall-score.ts";
-import { type Term, textArray } from "./recall-stems.ts";
+import { literal, type Term, textArray } from "./recall-stems.ts";
 
 const { assistantMessages, memories, recallVectors } = schema;
 
@@ -98,11 +98,11 @@ async function readWhere(
 ): Promise<Candidate[]> {
   const rows = await db.execute<Row & Record<string, unknown>>(sql`
     (select ${messageColumns({ terms, speakers }, "m")} from ${assistantMessages} m
-      where m.owner_id || '' = ${userId} and ${condition} and m.is_recalled and ${where.messages} limit ${candidateLimit})
+      where m.owner_id || '' = ${userId} and ${condition} and m.is_recalled and ${where.messages} limit ${literal(candidateLimit)})
     union all
     (select 'memory', m.id, m.conversation_id, m.period_start, m.period_end, ${maskOf(terms, sql`m.terms`)},
       cardinality(m.terms), false, false from ${memories} m
-      where m.owner_id || '' = ${userId} and ${condition} and ${where.memories} limit ${candidateLimit})`);
+      where m.owner_id || '' = ${userId} and ${condition} and ${where.memories} limit ${literal(candidateLimit)})`);
   return rows.map(toCandidate);
 }
 
@@ -147,7 +147,7 @@ export async function readNeighbours(
   const side = (comparison: SQL, order: SQL, sign: SQL) => sql`
     lateral (select n.*, ${sign} * row_number() over (order by n.at ${order}, n.id ${order}) as step from (
       select * from ${assistantMessages} n where n.conversation_id = m.talk_id
-        and (n.at, n.id) ${comparison} (m.said_at, m.near_id) order by n.at ${order}, n.id ${order} limit ${reach}) n) n`;
+        and (n.at, n.id) ${comparison} (m.said_at, m.near_id) order by n.at ${order}, n.id ${order} limit ${literal(reach)}) n) n`;
   const columns = messageColumns(wanted, "n");
   const rows = await db.execute<Row & Record<string, unknown> & { of: string; step: string }>(sql`
     with near as (select id as near_id, conversation_id as talk_id, at as said_at from ${assistantMessages} where id = any(${textArray(ids)}::uuid[]))

@@ -49,6 +49,9 @@ const questionFactor = 0.75;
 const dateBonus = 1;
 /** From the oldest to the newest: of what was said twice the later counts. */
 const recencyBonus = 0.1;
+/** Of statements with the same, most of the query's words the newest is probably the one that holds: from the oldest to it. */
+const replacedBonus = 0.2;
+const sameSubject = 0.5;
 /** What fits in meaning as well as can be, in parts of what fits in all words. */
 const meaningWeight = 0.8;
 /** Standard deviations from the mean nearness that count nothing, and wholly. */
@@ -109,6 +112,7 @@ export function rankCandidates(
   const rankById = new Map(byTime.map(({ id }, at) => [id, at / Math.max(1, byTime.length - 1)]));
   const near = (ids: readonly string[], parts: readonly number[]) =>
     parts.reduce((all, part, at) => all + part * (own.get(ids[at] ?? "") ?? 0), 0);
+  const newness = rankNewness(candidates, (mask) => sum(mask) >= sameSubject * total);
   const fitOfMeaning = createFitOfMeaning(candidates, { own, total, meaning });
   const score = (candidate: Candidate): number => {
     const { id, mask, before, after, conversationId } = candidate;
@@ -123,12 +127,31 @@ export function rankCandidates(
       (candidate.isBySpeaker ? 1 + speakerBonus : 1) *
       (candidate.isQuestion ? questionFactor : 1) *
       (1 + dateBonus * fitOfDate(dates, candidate.from, candidate.to)) *
-      (1 + recencyBonus * (rankById.get(id) ?? 0))
+      (1 + recencyBonus * (rankById.get(id) ?? 0)) *
+      (1 + replacedBonus * (newness.get(id) ?? 0))
     );
   };
   return candidates
     .map((candidate) => ({ candidate, score: score(candidate) }))
     .toSorted((one, other) => other.score - one.score);
+}
+
+/** From 0, the oldest, to 1, the newest of the messages that have the same words of a query, if these are its subject. */
+function rankNewness(
+  candidates: readonly Candidate[],
+  isSubject: (mask: number) => boolean,
+): ReadonlyMap<string, number> {
+  const groups = Map.groupBy(
+    candidates.filter(({ kind, mask, isQuestion }) => kind === "message" && !isQuestion && isSubject(mask)),
+    ({ mask }) => mask,
+  );
+  return new Map(
+    [...groups.values()].flatMap((group) =>
+      group
+        .toSorted((one, other) => one.to.getTime() - other.to.getTime())
+        .map(({ id }, at): [string, number] => [id, group.length < 2 ? 0 : at / (group.length - 1)]),
+    ),
+  );
 }
 
 interface MeaningInput extends Pick<ScoreInput, "meaning"> {

@@ -19,6 +19,9 @@ const maxTerms = 24;
 /** Rows that are counted for a stem; one that has more is common. */
 const countLimit = 1_000;
 
+/** A number within the statement: of a parameter the planner takes a tenth of all rows for the limit. */
+export const literal = (value: number) => sql.raw(String(value));
+
 export const textArray = (texts: readonly string[]) =>
   sql`array[${sql.join(
     texts.map((text) => sql`${text}`),
@@ -49,11 +52,11 @@ export async function readCorpus({ db, userId }: Owned): Promise<Corpus> {
   if (last && last.corpus.documents > countLimit && performance.now() - last.readAtMs < corpusMs)
     return last.corpus;
   const [row] = await db.execute<Record<keyof Corpus, number>>(sql`
-    select (select count(*) from (select from ${assistantMessages} where owner_id = ${userId} limit ${maxDocuments}) logged)::int
+    select (select count(*) from (select from ${assistantMessages} where owner_id = ${userId} limit ${literal(maxDocuments)}) logged)::int
         + (select count(*) from ${memories} where owner_id = ${userId})::int as documents,
       (select count(*) from assistant_conversations where owner_id = ${userId})::int as conversations,
       coalesce((select avg(cardinality(terms)) from (
-        select terms from ${assistantMessages} where owner_id = ${userId} order by at desc limit ${sampledRows}
+        select terms from ${assistantMessages} where owner_id = ${userId} order by at desc limit ${literal(sampledRows)}
       ) newest), 10)::float8 as "meanLength"`);
   const corpus = { documents: 0, conversations: 0, ...row, meanLength: Math.max(1, row?.meanLength ?? 10) };
   if (known.size >= maxCorpora) known.clear();
@@ -77,11 +80,11 @@ export async function readTerms(reader: Owned, query: string): Promise<Term[]> {
   const { db, userId } = reader;
   const common = commonStemsOf(reader);
   const stems = await db.execute<{ key: string }>(
-    sql`select unnest(recall_terms(${userId}, ${query})) as key limit ${maxTerms}`,
+    sql`select unnest(recall_terms(${userId}, ${query})) as key limit ${literal(maxTerms)}`,
   );
   const keys = stems.map(({ key }) => key);
   const countIn = (table: SQL) =>
-    sql`(select count(*)::int from (select from ${table} where terms @> array[key] limit ${countLimit}) rows)`;
+    sql`(select count(*)::int from (select from ${table} where terms @> array[key] limit ${literal(countLimit)}) rows)`;
   const uncounted = keys.filter((key) => !common.has(key));
   const counted = await db.execute<{ key: string; documents: number }>(sql`
     select key, ${countIn(sql`${assistantMessages}`)} + ${countIn(sql`${memories}`)} as documents
