@@ -7,13 +7,13 @@ import { expect, test } from "../test.ts";
 
 test("D1 D7 a picture from the gallery is upscaled on the edit page with live progress", async ({ page }) => {
   await beGuest(page);
-  await uploadSample(page, "chelsea.png");
+  await uploadSample(page, "astronaut.png");
   await page.goto("/gallery");
-  await page.getByRole("button", { name: "chelsea", exact: true }).click();
+  await page.getByRole("button", { name: "astronaut", exact: true }).click();
   await page.getByRole("dialog").getByRole("link", { name: "Edit" }).click();
 
   const actions = page.getByRole("complementary", { name: "Actions" });
-  await expect(actions.getByText("Becomes 902 × 600 px")).toBeVisible();
+  await expect(actions.getByText("Becomes 1,024 × 1,024 px")).toBeVisible();
   const progress = await record(actions, { selector: "[role=progressbar]", attribute: "aria-valuenow" });
   await actions.getByRole("button", { name: "Upscale ×2" }).click();
   await expect(page.getByRole("list", { name: "Versions" }).getByRole("button")).toHaveCount(2, {
@@ -23,7 +23,7 @@ test("D1 D7 a picture from the gallery is upscaled on the edit page with live pr
   const percents = (await progress()).map(Number);
   expect(new Set(percents).size, percents.join(", ")).toBeGreaterThanOrEqual(5);
   expect(percents).toEqual(percents.toSorted((a, b) => a - b));
-  await expect(page.getByText("902 × 600", { exact: true })).toBeVisible();
+  await expect(page.getByText(/^1,?024 × 1,?024$/)).toBeVisible();
   const resultId = await shownImageId(page.getByRole("img", { name: "The picture you edit" }));
-  expect(await readSize(page, resultId)).toEqual({ width: 902, height: 600 });
+  expect(await readSize(page, resultId)).toEqual({ width: 1024, height: 1024 });
 });
