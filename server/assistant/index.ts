@@ -67,3 +67,4 @@ export {
 } from "./run.ts";
 export { isMemoryPaused, pauseMemory } from "./settings.ts";
 export { type RunUpdate, watchRuns } from "./watch.ts";
+export { listRuns, listRunsSchema, readRunStory, type RunStory, type RunSummary } from "./stories.ts";

@@ -30,7 +30,7 @@ function Models() {
   );
 }
 
-function useMs(): (ms: number | null) => string {
+export function useMs(): (ms: number | null) => string {
   const format = useFormatter();
   return (ms) => {
     if (ms === null) return "–";

@@ -66,6 +66,8 @@ const cases: Readonly<Record<string, Case>> = {
   "admin.assistant.figures": { access: "admin", input: {} },
   "admin.assistant.models": { access: "admin" },
   "admin.assistant.prompts": { access: "admin" },
+  "admin.assistant.runs": { access: "admin", input: {} },
+  "admin.assistant.story": { access: "admin", input: { id: "00000000-0000-7000-8000-000000000000" } },
   "admin.assistant.addPrompt": { access: "admin", input: { role: "responder", text: "Be brief." } },
   "admin.assistant.activatePrompt": { access: "admin", input: { role: "responder", version: 999 } },
   "admin.nodes.list": { access: "admin" },

@@ -20,12 +20,15 @@ import {
   listMemories,
   listMemoriesSchema,
   listPrompts,
+  listRuns,
+  listRunsSchema,
   maxPromptLength,
   memoryText,
   type ModelStage,
   pauseMemory,
   readConversation,
   readFigures,
+  readRunStory,
   readSources,
   readUsed,
   stopRun,
@@ -143,6 +146,8 @@ export const adminAssistantRouter = t.router({
       ),
     };
   }),
+  runs: adminProcedure.input(listRunsSchema).query(({ ctx, input }) => listRuns(ctx.services, input)),
+  story: adminProcedure.input(byId).query(({ ctx, input }) => readRunStory(ctx.services, input.id)),
   prompts: adminProcedure.query(async ({ ctx }) => ({ items: await listPrompts(ctx.services) })),
   addPrompt: adminProcedure
     .input(

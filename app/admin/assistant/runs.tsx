@@ -1,0 +1,173 @@
+"use client";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useFormatter, useTranslations } from "next-intl";
+import { useState } from "react";
+import type { RunStory, RunSummary } from "@atelier/server/assistant";
+import { api } from "../../client/api.ts";
+import { retryLoad } from "../../client/queries.ts";
+import { FilterChip, FilterChips, useSearchFilter } from "../../frame/filters.tsx";
+import { LoadFailed } from "../../frame/providers.tsx";
+import { Button } from "../../ui/button.tsx";
+import { type Fact, Facts } from "../../ui/display.tsx";
+import { useDollars } from "../../ui/hooks.ts";
+import { LiveData, useLiveQuery } from "../live.tsx";
+import { Loading, Panel, StateChip } from "../parts.tsx";
+import { useMs } from "./figures.tsx";
+import { CircleCheck, CircleX, Clock } from "lucide-react";
+
+const states = ["open", "completed", "failed"] as const;
+const refetchMs = 10_000;
+
+function Status({ status }: Pick<RunSummary, "status">) {
+  const t = useTranslations("admin.assistant.list");
+  const look =
+    status === "completed"
+      ? ({ icon: CircleCheck, tone: "ok" } as const)
+      : status === "failed"
+        ? ({ icon: CircleX, tone: "fail" } as const)
+        : ({ icon: Clock, tone: "info" } as const);
+  return <StateChip {...look}>{t(`statuses.${status}`)}</StateChip>;
+}
+
+function useCallText(): (call: RunStory["modelCalls"][number]) => string {
+  const t = useTranslations("admin.assistant.list");
+  const stages = useTranslations("admin.assistant.stages");
+  const usd = useDollars();
+  const ms = useMs();
+  return ({ stage, model, inputTokens, outputTokens, errorClass, ...call }) => {
+    const text = t("call", {
+      stage: stages(stage as "analyzer"),
+      model,
+      try: call.try,
+      input: inputTokens ?? 0,
+      output: outputTokens ?? 0,
+      usd: usd(call.usd),
+      ms: ms(call.ms),
+    });
+    return errorClass === null ? text : t("callFailed", { call: text, reason: errorClass });
+  };
+}
+
+/** What happened in one run, step by step. */
+function Story({ id }: { readonly id: string }) {
+  const t = useTranslations("admin.assistant.list");
+  const ms = useMs();
+  const callText = useCallText();
+  const query = useLiveQuery(
+    ["assistant", "story", id],
+    () => api.admin.assistant.story.query({ id }),
+    refetchMs,
+  );
+  return (
+    <LiveData query={query}>
+      {(story) => (
+        <div className="grid gap-6 pt-3 md:grid-cols-2">
+          <div className="flex flex-col gap-4">
+            <ol aria-label={t("events")} className="flex flex-col gap-1.5 text-sm">
+              {story.events.map((event) => (
+                <li key={`${event.status} ${event.ms}`} className="flex justify-between gap-4">
+                  <span>
+                    {t(`statuses.${event.status as "new"}`)}
+                    {event.node === null ? null : <span className="text-quiet"> · {event.node}</span>}
+                  </span>
+                  <span className="tabular text-xs text-quiet">{ms(event.ms)}</span>
+                </li>
+              ))}
+            </ol>
+            {story.modelCalls.length === 0 ? null : (
+              <ul aria-label={t("calls")} className="tabular flex flex-col gap-1 text-xs text-quiet">
+                {story.modelCalls.map((call) => (
+                  <li key={call.id}>{callText(call)}</li>
+                ))}
+              </ul>
+            )}
+          </div>
+          <StoryFacts story={story} />
+        </div>
+      )}
+    </LiveData>
+  );
+}
+
+function StoryFacts({ story }: { readonly story: RunStory }) {
+  const t = useTranslations("admin.assistant.list");
+  const { contextType, isByRule, memoriesUsed, contextTokens, memoryTokens, losses, errorCode } = story;
+  const needed = contextType === null ? "–" : t(`contextTypes.${contextType as "none"}`);
+  const rows: Fact[] = [
+    [t("context"), isByRule ? t("byRule", { what: needed }) : needed],
+    [t("memories"), memoriesUsed ?? "–"],
+    [t("tokens"), contextTokens === null ? "–" : `${contextTokens}, ${memoryTokens ?? 0}`],
+    [t("losses"), losses],
+    ...(errorCode === null ? [] : [[t("error"), `${errorCode}: ${story.errorMessage ?? ""}`] as const]),
+    [t("id"), story.id],
+  ];
+  return <Facts rows={rows} />;
+}
+
+function RunRow({ run }: { readonly run: RunSummary }) {
+  const t = useTranslations("admin.assistant.list");
+  const format = useFormatter();
+  const usd = useDollars();
+  const ms = useMs();
+  const [isOpen, setOpen] = useState(false);
+  const when = format.dateTime(new Date(run.createdAt), { dateStyle: "medium", timeStyle: "short" });
+  return (
+    <li className="border-t border-line py-3">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Status status={run.status} />
+        <p className="tabular min-w-0 flex-1 text-sm">
+          {t("line", { owner: run.owner, when, ms: ms(run.ms), calls: run.calls, usd: usd(run.usd) })}
+        </p>
+        <Button size="small" look="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {t(isOpen ? "close" : "open")}
+        </Button>
+      </div>
+      {isOpen ? <Story id={run.id} /> : null}
+    </li>
+  );
+}
+
+/** The questions of all users, newest first, each with its story. */
+export function Runs() {
+  const t = useTranslations("admin.assistant.list");
+  const { params } = useSearchFilter();
+  const state = states.find((known) => known === params.get("state"));
+  const query = useInfiniteQuery({
+    queryKey: ["admin", "assistant", "runs", state ?? null],
+    queryFn: ({ pageParam }) =>
+      api.admin.assistant.runs.query({
+        ...(state === undefined ? {} : { state }),
+        ...(pageParam === null ? {} : { cursor: pageParam }),
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: refetchMs,
+  });
+  const items = query.data?.pages.flatMap((page) => page.items);
+  return (
+    <Panel title={t("title")} aside={t("text")}>
+      <FilterChips label={t("state")}>
+        {states.map((value) => (
+          <FilterChip key={value} name="state" value={value} pressed={state === value}>
+            {t(`states.${value}`)}
+          </FilterChip>
+        ))}
+      </FilterChips>
+      {query.error !== null && items === undefined ? (
+        <LoadFailed error={query.error} onRetry={() => retryLoad(query)} />
+      ) : null}
+      {query.isPending ? <Loading /> : null}
+      {items?.length === 0 ? <p className="py-4 text-sm text-quiet">{t("none")}</p> : null}
+      <ul className="mt-3">
+        {items?.map((run) => (
+          <RunRow key={run.id} run={run} />
+        ))}
+      </ul>
+      {query.hasNextPage ? (
+        <Button disabled={query.isFetching} onClick={() => void query.fetchNextPage()}>
+          {t("more")}
+        </Button>
+      ) : null}
+    </Panel>
+  );
+}
