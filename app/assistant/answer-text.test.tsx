@@ -24,7 +24,9 @@ test.for([
 ])("S6 no picture, link or element comes from the words of a model: %s", (text) => {
   const made = html(text);
   expect(made.match(/<[a-z]+/g)).toEqual(expect.arrayContaining(["<div"]));
-  expect(made).not.toMatch(/<(?:a|img|script|iframe|svg|link|style|object)\b|\s(?:href|src|style|on\w+)=/);
+  expect(made).not.toMatch(
+    /<(?:a|img|script|iframe|svg|link|style|object)\b|<[^>]*\s(?:href|src|style|on\w+)=/,
+  );
 });
 
 test("pictures and proposals stand where the assistant showed them", () => {

@@ -87,7 +87,7 @@ function findImports(file: string, text: string): string[] {
 const databaseFile = "testing/postgres/servers.ts";
 const s3File = "testing/s3/s3.ts";
 
-const testPattern = "{app,server,worker,cli,scripts,testing}/**/*.test.ts";
+const testPattern = "{app,server,worker,cli,scripts,testing}/**/*.test.{ts,tsx}";
 
 /** The test files by what they need; each file is in one list. */
 export interface TestFiles {
