@@ -87,7 +87,7 @@ describe("the test files of a run", () => {
   test("are each in exactly one list, and the slow ones exist", () => {
     const root = path.resolve(import.meta.dirname, "../..");
     const all = Object.values(readTestFiles(root)).flat();
-    const found = globSync("{app,cli,scripts,server,testing,worker}/**/*.test.ts", {
+    const found = globSync("{app,cli,scripts,server,testing,worker}/**/*.test.{ts,tsx}", {
       cwd: root,
       exclude: ["**/node_modules"],
     });
