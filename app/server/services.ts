@@ -1,6 +1,7 @@
 import "server-only";
 import { after } from "next/server";
 import { withDrainedBody } from "@atelier/server/api";
+import { sealSecrets } from "@atelier/server/deliveries";
 import { checkStore, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
 import { isFunction, loadConfigOr } from "@atelier/server/platform";
@@ -65,6 +66,7 @@ async function open(): Promise<Services> {
   });
   await requireOwnStore(services);
   jobLogsOf.set(services, keepJobLogs(services));
+  services.later(sealSecrets(services));
   return services;
 }
 

@@ -33,7 +33,7 @@ interface EndpointRowProps {
 
 function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
   const t = useTranslations("settings.webhooks");
-  const { id, url, isEnabled, disabledReason } = endpoint;
+  const { id, url, isEnabled, disabledReason, needsNewSecret } = endpoint;
   const test = useAct(
     () => api.webhooks.test.mutate({ id }),
     () => toastDone(t("tested")),
@@ -50,11 +50,16 @@ function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
       <div className="min-w-0">
         <p className="text-sm break-all">{url ?? t("ofJobs")}</p>
         {isEnabled ? null : <p className="text-xs text-warn">{disabledReason ?? t("off")}</p>}
+        {needsNewSecret ? <p className="text-xs text-warn">{t("needsNewSecret")}</p> : null}
       </div>
       <div className="flex flex-wrap gap-2">
         {url === null ? null : (
           <>
-            <Button size="small" disabled={isBusy || !isEnabled} onClick={() => test.mutate(undefined)}>
+            <Button
+              size="small"
+              disabled={isBusy || !isEnabled || needsNewSecret}
+              onClick={() => test.mutate(undefined)}
+            >
               {t("test")}
             </Button>
             <Button size="small" disabled={isBusy} onClick={() => enable.mutate(undefined)}>

@@ -23,6 +23,7 @@ import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import { appliedMigrations, knownMigrations, migrateTo, schema } from "../db/index.ts";
+import { listEndpoints, rotateSecret, testEndpoint } from "../deliveries/index.ts";
 import { checkStore, ingest, purgeImages, storeOutput } from "../images/index.ts";
 import { claim, complete, dispatch, type Job, type Lease, start } from "../jobs/index.ts";
 import { parseConfig, parseEnv } from "../platform/index.ts";
@@ -116,7 +117,14 @@ async function fill(services: Services): Promise<Fill> {
   }
   const waiting = await insertJob(services, { owner });
   const [running = "", runningOnce = ""] = ids;
-  return { userId: owner.userId, upload, completed: job.id, running, runningOnce, waiting };
+  return {
+    userId: owner.userId,
+    upload,
+    completed: job.id,
+    running,
+    runningOnce,
+    waiting,
+  };
 }
 
 async function completeJob(services: Services, job: Job, lease: Lease): Promise<void> {
@@ -297,6 +305,25 @@ test("A16 a studio is backed up and restored into an empty one: every row and ev
   expect(await restored.db.select({ state: schema.nodes.state }).from(schema.nodes)).toEqual([
     { state: "gone" },
   ]);
+});
+
+test("S9 secrets of webhooks are restored with the same AUTH_SECRET; with another one they have to be renewed", async () => {
+  const target = await openTarget();
+  await fillTarget(target, to);
+  const restored = await target.open();
+  opened.push(() => restored.close());
+  const { userId: ownerId } = filled;
+  const [endpoint] = await listEndpoints(restored, ownerId);
+  expect(endpoint).toMatchObject({ url: "https://hooks.example.org/", needsNewSecret: false });
+
+  const AUTH_SECRET = "the-restored-studio-was-given-another-secret-0123";
+  const other = { ...restored, env: { ...restored.env, AUTH_SECRET } };
+  const own = { ownerId, id: endpoint?.id ?? "" };
+  expect(await listEndpoints(other, ownerId)).toMatchObject([{ needsNewSecret: true, isEnabled: true }]);
+  await expect(testEndpoint(other, own)).rejects.toMatchObject({ code: "conflict" });
+  await rotateSecret(other, own);
+  expect(await listEndpoints(other, ownerId)).toMatchObject([{ needsNewSecret: false, previousUntil: null }]);
+  await testEndpoint(other, own);
 });
 
 /** Runs `action` once, when the first file of a picture is read: after the snapshot of the rows. */

@@ -3,6 +3,7 @@ import { and, desc, eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { AppError, checkUrl, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { openSecret, sealSecret } from "./sealed-secret.ts";
 import { requireTestable, toSecret } from "./webhook.ts";
 
 const { deliveries, webhookEndpoints } = schema;
@@ -21,6 +22,8 @@ export interface EndpointView {
   readonly disabledReason: string | null;
   /** The secret before the last rotation signs as well until then. */
   readonly previousUntil: string | null;
+  /** Its secret cannot be read, since the studio has another `AUTH_SECRET` now: nothing is sent before it has a new one. */
+  readonly needsNewSecret: boolean;
   readonly createdAt: string;
 }
 
@@ -47,6 +50,7 @@ export async function createEndpoint(
   const address = url === null ? null : requireWebhookUrl(services, url);
   const secret = toSecret(randomBytes(secretBytes));
   const id = newId();
+  const sealed = sealSecret(services.env, id, secret);
   await services.db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('webhook endpoints'), hashtext(${ownerId}))`);
     const held = await tx.select().from(webhookEndpoints).where(eq(webhookEndpoints.ownerId, ownerId));
@@ -54,13 +58,13 @@ export async function createEndpoint(
       throw new AppError("conflict", `You have ${maxEndpoints} webhooks, which is the limit.`);
     if (held.some((row) => row.url === address))
       throw new AppError("conflict", "There is a webhook for this address.");
-    await tx.insert(webhookEndpoints).values({ id, ownerId, url: address, secret });
+    await tx.insert(webhookEndpoints).values({ id, ownerId, url: address, secret: sealed });
   });
   return { id, secret };
 }
 
 /** The endpoints of an owner, newest first. */
-export async function listEndpoints({ db }: Services, ownerId: string): Promise<EndpointView[]> {
+export async function listEndpoints({ db, env }: Services, ownerId: string): Promise<EndpointView[]> {
   const rows = await db
     .select()
     .from(webhookEndpoints)
@@ -73,6 +77,7 @@ export async function listEndpoints({ db }: Services, ownerId: string): Promise<
     disabledReason: row.disabledReason,
     previousUntil:
       row.previousUntil && row.previousUntil > new Date() ? row.previousUntil.toISOString() : null,
+    needsNewSecret: openSecret(env, row.id, row.secret) === null,
     createdAt: row.createdAt.toISOString(),
   }));
 }
@@ -86,19 +91,31 @@ function requireOne(rows: readonly unknown[]): void {
   if (rows.length === 0) throw new AppError("not_found");
 }
 
-/** Gives the endpoint a new secret, which only this answer has; the old one signs as well for 24 hours. Throws `not_found`. */
-export async function rotateSecret({ db }: Services, own: OwnEndpoint): Promise<{ secret: string }> {
+/**
+ * Gives the endpoint a new secret, which only this answer has; the old one signs as well for 24 hours, unless it cannot be
+ * read any more. Throws `not_found`.
+ */
+export async function rotateSecret({ db, env }: Services, own: OwnEndpoint): Promise<{ secret: string }> {
   const secret = toSecret(randomBytes(secretBytes));
-  const rows = await db
-    .update(webhookEndpoints)
-    .set({
-      secret,
-      previousSecret: sql`${webhookEndpoints.secret}`,
-      previousUntil: sql`now() + ${rotationHours} * interval '1 hour'`,
-    })
-    .where(ownRow(own))
-    .returning({ id: webhookEndpoints.id });
-  requireOne(rows);
+  const { id } = own;
+  await db.transaction(async (tx) => {
+    const [row] = await tx.select().from(webhookEndpoints).where(ownRow(own)).for("update");
+    if (!row) throw new AppError("not_found");
+    const old = openSecret(env, id, row.secret);
+    const none = { previousSecret: null, previousUntil: null };
+    await tx
+      .update(webhookEndpoints)
+      .set({
+        secret: sealSecret(env, id, secret),
+        ...(old === null
+          ? none
+          : {
+              previousSecret: sealSecret(env, id, old),
+              previousUntil: sql`now() + ${rotationHours} * interval '1 hour'`,
+            }),
+      })
+      .where(ownRow(own));
+  });
   return { secret };
 }
 

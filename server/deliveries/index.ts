@@ -15,7 +15,8 @@
  * Rules. Rows are made by the statement that ends the job (`owe`), never later. Only the holder of the lock sends, and it
  * writes under the lock's token. `delivered_at` is set after the send: a process that dies in between leads to a second
  * message after `deliveryLockMs`, since no receiver can be asked. A send ends within `deliverySendMs`. All times are the
- * database's. No secret and no query of an address gets into logs and answers. Nothing of jobs' rules is known here.
+ * database's. No secret and no query of an address gets into logs and answers; rows have secrets sealed with a key from
+ * `AUTH_SECRET`, and a process with another one leaves their webhooks alone. Nothing of jobs' rules is known here.
  */
 export { alertAdmins } from "./alert.ts";
 export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
@@ -41,5 +42,6 @@ export {
 } from "./log.ts";
 export { linkTo, type MessageJob, readMessageJob, titleOfKind } from "./message.ts";
 export { confirmEmail, readNotifications, requestEmailCode, setNotification } from "./notifications.ts";
+export { sealSecrets } from "./sealed-secret.ts";
 export { noteEnded, onJobsEnded } from "./wake.ts";
 export { webhookChannel } from "./webhook.ts";

@@ -4,6 +4,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent, OwedDelivery } from "./channel.ts";
+import { isOfOtherKey } from "./sealed-secret.ts";
 
 const { deliveries, deliveryAttempts, jobWebhooks, notificationSettings, webhookEndpoints } = schema;
 
@@ -158,6 +159,17 @@ export interface FindDueInput {
   readonly busy: BusyKeys;
 }
 
+/**
+ * SQL condition: this process can sign it, if it is a webhook. A worker elsewhere may have another `AUTH_SECRET`; what it
+ * cannot sign waits for one that can.
+ */
+function isSignable({ env }: Pick<Services, "env">): SQL {
+  return sql`not (${deliveries}.channel = 'webhook' and exists (
+      select from ${webhookEndpoints} e where e.owner_id = ${deliveries}.owner_id
+        and (e.id::text = ${deliveries}.target or (e.url is null and strpos(${deliveries}.target, '://') > 0))
+        and ${isOfOtherKey(env, sql`e.secret`)}))`;
+}
+
 /** Due deliveries, oldest first: few of one target and of one owner, none of those that have enough under way. */
 export async function findDue(services: Services, input: FindDueInput): Promise<DueDelivery[]> {
   const { limit, perTarget, perOwner, busy } = input;
@@ -171,15 +183,16 @@ export async function findDue(services: Services, input: FindDueInput): Promise<
         from ${deliveries}
         where ${isOpen} and next_attempt_at <= clock_timestamp()
           and (delivering_at is null or delivering_at < ${staleSince(services)})
+          and ${isSignable(services)}
           ${keys.length > 0 ? sql`and channel || ' ' || target not in ${keys} and 'owner ' || owner_id not in ${keys}` : sql``}
       ) due where place_of_target <= ${perTarget}
     ) due where place_of_owner <= ${perOwner} order by next_attempt_at, id limit ${limit}`);
   return rows.map(toDue);
 }
 
-/** The deliveries of a job that are not delivered, by its own id or by the provider's. */
+/** The deliveries of a job that are not delivered and that this process can sign, by its own id or by the provider's. */
 export async function findOwedOf(
-  { db }: Services,
+  services: Services,
   ref: { readonly jobId: string } | { readonly externalId: string },
 ): Promise<DueDelivery[]> {
   const { providerAttempts } = schema;
@@ -187,9 +200,9 @@ export async function findOwedOf(
     "jobId" in ref
       ? sql`= ${ref.jobId}::uuid`
       : sql`in (select job_id from ${providerAttempts} where external_id = ${ref.externalId})`;
-  const rows = await db.execute<DueRow>(sql`
+  const rows = await services.db.execute<DueRow>(sql`
     select id, channel, target, owner_id as "ownerId" from ${deliveries}
-    where ${isOpen} and job_id ${ofJob} order by created_at, id`);
+    where ${isOpen} and job_id ${ofJob} and ${isSignable(services)} order by created_at, id`);
   return rows.map(toDue);
 }
 

@@ -195,7 +195,10 @@ export async function readAttempts(
   });
 }
 
-/** Removes ended deliveries that are older than the stories of jobs; returns how many. */
+/**
+ * Removes deliveries that are older than the stories of jobs; returns how many. Open ones go too when they have been due for
+ * days: no process can send them, as when nobody gave their webhook a new secret.
+ */
 export async function pruneDeliveries({ db, config }: Services): Promise<number> {
   const since = sql`now() - ${config.retention.eventsMs} * interval '1 millisecond'`;
   const gone = await db
@@ -203,7 +206,8 @@ export async function pruneDeliveries({ db, config }: Services): Promise<number>
     .where(
       and(
         lt(deliveries.createdAt, since),
-        sql`(${deliveries.deliveredAt} is not null or ${deliveries.failedAt} is not null)`,
+        sql`(${deliveries.deliveredAt} is not null or ${deliveries.failedAt} is not null
+          or (${deliveries.deliveringAt} is null and ${deliveries.nextAttemptAt} < now() - interval '3 days'))`,
       ),
     )
     .returning({ id: deliveries.id });

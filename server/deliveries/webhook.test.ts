@@ -26,6 +26,7 @@ import {
 } from "./endpoints.ts";
 import { findOwedOf } from "./ledger.ts";
 import { listDeliveries, listDeliveriesSchema } from "./log.ts";
+import { openSecret } from "./sealed-secret.ts";
 import { signatureOf, webhookChannel } from "./webhook.ts";
 
 const { deliveries, webhookEndpoints } = schema;
@@ -276,10 +277,11 @@ test("S9 private addresses are refused when they are registered, named by a job,
 
 test("S9 no secret and no answer of a receiver is in logs and views", async () => {
   const rows = await services.db.select().from(webhookEndpoints);
-  const stored = rows.flatMap(({ secret, previousSecret }) => [
-    secret,
-    ...(previousSecret ? [previousSecret] : []),
-  ]);
+  const stored = rows.flatMap(({ id, secret, previousSecret }) =>
+    [secret, ...(previousSecret ? [previousSecret] : [])].map(
+      (one) => openSecret(services.env, id, one) ?? "",
+    ),
+  );
   const owners = [...new Set(rows.map(({ ownerId }) => ownerId))];
   const views = await Promise.all(
     owners.map(async (ownerId) => [
@@ -289,6 +291,7 @@ test("S9 no secret and no answer of a receiver is in logs and views", async () =
   );
   const seen = `${lines.join("\n")}${JSON.stringify(views)}`;
   expect(stored.length).toBeGreaterThan(5);
+  expect(stored.every((secret) => secret.startsWith("whsec_"))).toBe(true);
   for (const canary of [...stored, "canary-of-a-job", "not for the sender's eyes"])
     expect(seen).not.toContain(canary);
 });

@@ -1,9 +1,10 @@
 import { createHmac } from "node:crypto";
 import { and, eq } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { AppError, isAppError, safeFetch } from "../platform/index.ts";
+import { AppError, type Env, isAppError, safeFetch } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
+import { openSecret } from "./sealed-secret.ts";
 import { type MessageJob, readMessageJob } from "./message.ts";
 
 const { webhookEndpoints } = schema;
@@ -85,23 +86,31 @@ interface Receiver {
 }
 
 /** The endpoint of a delivery; or the address that the job named, for which the owner may have a secret as well. */
-async function findReceiver({ db }: Services, { target, ownerId }: OwedDelivery): Promise<Receiver> {
+async function findReceiver({ db, env }: Services, { target, ownerId }: OwedDelivery): Promise<Receiver> {
   const rows = await db.select().from(webhookEndpoints).where(eq(webhookEndpoints.ownerId, ownerId));
   if (target.includes("://")) {
     const signing = rows.find(({ url }) => url === null);
-    return { url: target, secrets: signing ? activeSecrets(signing) : [] };
+    return { url: target, secrets: signing ? activeSecrets(env, signing) : [] };
   }
   const endpoint = rows.find(({ id }) => id === target);
   if (!endpoint?.url) throw new DeliveryError("gone", "The endpoint was deleted.");
   if (!endpoint.isEnabled) throw new DeliveryError("refused", "The endpoint is disabled.");
-  return { url: endpoint.url, secrets: activeSecrets(endpoint) };
+  return { url: endpoint.url, secrets: activeSecrets(env, endpoint) };
 }
 
 type EndpointRow = typeof webhookEndpoints.$inferSelect;
 
-function activeSecrets({ secret, previousSecret, previousUntil }: EndpointRow): string[] {
-  const hasPrevious = previousSecret !== null && previousUntil !== null && previousUntil > new Date();
-  return hasPrevious ? [secret, previousSecret] : [secret];
+/** The secrets that sign now. Throws `retry` when this process cannot read the newest: nothing goes out unsigned. */
+function activeSecrets(env: Env, { id, secret, previousSecret, previousUntil }: EndpointRow): string[] {
+  const current = openSecret(env, id, secret);
+  if (current === null)
+    throw new DeliveryError(
+      "retry",
+      "Its secret cannot be read with the AUTH_SECRET of the process that sends. Make a new secret.",
+    );
+  const isWithin = previousUntil !== null && previousUntil > new Date();
+  const previous = isWithin && previousSecret !== null ? openSecret(env, id, previousSecret) : null;
+  return previous === null ? [current] : [current, previous];
 }
 
 export interface SignedContent {
@@ -141,7 +150,7 @@ async function bodyOf(services: Services, delivery: OwedDelivery): Promise<Webho
 
 /** The enabled endpoint of an owner. Throws `not_found`, and `conflict` for one that gets nothing. */
 export async function requireTestable(
-  { db }: Services,
+  { db, env }: Services,
   { ownerId, id }: { ownerId: string; id: string },
 ): Promise<void> {
   const [row] = await db
@@ -150,4 +159,6 @@ export async function requireTestable(
     .where(and(eq(webhookEndpoints.id, id), eq(webhookEndpoints.ownerId, ownerId)));
   if (!row) throw new AppError("not_found");
   if (row.url === null || !row.isEnabled) throw new AppError("conflict", "The endpoint is not enabled.");
+  if (openSecret(env, id, row.secret) === null)
+    throw new AppError("conflict", "Its secret cannot be read any more. Make a new secret.");
 }

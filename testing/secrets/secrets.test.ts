@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { resolveCaller } from "@atelier/server/accounts";
 import { handleProviderWebhook } from "@atelier/server/api";
 import { schema } from "@atelier/server/db";
-import { createEndpoint, requestEmailCode } from "@atelier/server/deliveries";
+import { createEndpoint, requestEmailCode, rotateSecret } from "@atelier/server/deliveries";
 import { submit } from "@atelier/server/jobs";
 import { type ProviderName, providerNames } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
@@ -18,7 +18,7 @@ import { readBackup, readColumns, readExport, readHttp, readTrpc } from "./surfa
 
 /** What was shown, written or sent, by the place where it was. */
 const seen = new Map<string, string>();
-/** The values that must not be there, by their names. */
+/** The values that must be nowhere, by their names. */
 const ofEnvironment = new Map<string, string>();
 const ofRows = new Map<string, string>();
 
@@ -140,10 +140,13 @@ async function useAll(services: Services, providers: Providers) {
   await untilAll(services, [id], { statuses: ["completed"] });
   const isSent = async () => (await services.db.$count(schema.deliveryAttempts)) >= 3;
   expect(await waitUntil(isSent, 30_000)).toBe(true);
+  const { secret: newer } = await rotateSecret(services, { ownerId, id: endpoint.id });
+  ofEnvironment.set("secret of the endpoint", newer);
+  ofEnvironment.set("secret of the endpoint before", endpoint.secret);
   return { userId: ownerId, headers: browser.headers, jobIds, endpointId: endpoint.id };
 }
 
-/** The secrets that rows hold, after webhooks of providers came under them. */
+/** The tokens that rows hold, after webhooks of providers came under them. */
 async function keepTokens(services: Services): Promise<void> {
   const attempts = await services.db.select().from(schema.providerAttempts);
   for (const { id, token, provider } of attempts) {
@@ -152,8 +155,6 @@ async function keepTokens(services: Services): Promise<void> {
     const answer = await handleProviderWebhook(services, new Request(url, { method: "POST", body: "{" }));
     seen.set(`webhook of ${provider} ${id}`, await answer.text());
   }
-  const endpoints = await services.db.select().from(schema.webhookEndpoints);
-  for (const { id, secret } of endpoints) ofRows.set(`secret of endpoint ${id}`, secret);
 }
 
 function findIn(secrets: ReadonlyMap<string, string>, isAllowed: (place: string) => boolean): string[] {
@@ -174,6 +175,8 @@ test("S9 there are canaries, and what could show them was read", () => {
   expect(places).toMatch(/owner: 200 cloud\.attempts/);
   expect(places).toContain("admin: 200 /metrics");
   expect(places).toContain("row: job_events.data");
+  expect(seen.get("row: webhook_endpoints.secret")).toContain("sealed:");
+  expect(seen.get("row: webhook_endpoints.previous_secret")).toContain("sealed:");
   expect(places).toContain("backup: tables/provider_attempts.gz");
   expect(seen.get("row: provider_attempts.error_message")).toContain("[key]");
   expect(seen.get("log of the worker")).toContain("provider failed");
@@ -181,12 +184,12 @@ test("S9 there are canaries, and what could show them was read", () => {
   expect(seen.get("log of the web")).toContain("webhook of a provider refused");
 });
 
-test("S9 keys, secrets, passwords and tokens of the environment are in no log, row, event, answer, export or backup", () => {
+test("S9 keys, secrets, passwords and tokens of the environment, and secrets of webhooks, are in no log, row, event, answer, export or backup", () => {
   expect(findIn(ofEnvironment, () => false)).toEqual([]);
 });
 
-test("S9 secrets of webhooks and of attempts are in their own columns alone", () => {
-  const own = /^row: (webhook_endpoints\.secret|provider_attempts\.token)$/;
-  const saved = /^backup: tables\/(webhook_endpoints|provider_attempts)\.gz$/;
+test("S9 tokens of attempts are in their own column alone", () => {
+  const own = /^row: provider_attempts\.token$/;
+  const saved = /^backup: tables\/provider_attempts\.gz$/;
   expect(findIn(ofRows, (place) => own.test(place) || saved.test(place))).toEqual([]);
 });

@@ -24,6 +24,9 @@ const endpointSchema = z.object({
   isEnabled: z.boolean(),
   disabledReason: z.string().nullable(),
   previousUntil: z.iso.datetime().nullable().describe("Until then the secret before the rotation signs, too"),
+  needsNewSecret: z
+    .boolean()
+    .describe("Its secret cannot be read any more: nothing is sent before a rotation"),
   createdAt: z.iso.datetime(),
 });
 

@@ -85,7 +85,7 @@ export const deliveryAttempts = pgTable(
   (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
 );
 
-/** A receiver of webhooks. The secret signs, so it is stored as it is; no answer shows it after the one that made it. */
+/** A receiver of webhooks. Secrets sign, so they are stored encrypted (sealed-secret.ts); no answer shows one after the first. */
 export const webhookEndpoints = pgTable(
   "webhook_endpoints",
   {
