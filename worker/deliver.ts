@@ -39,6 +39,8 @@ export function startDeliveries(
   services: Services,
   channels: readonly Channel[] = channelsOf(services.env),
 ): Pick<Loop, "stop"> {
+  if (services.env.AUTH_SECRET === undefined)
+    services.log.warn("AUTH_SECRET is not set here: webhooks that are signed are left to other workers");
   const sends = createSends(services, channels);
   let isStopped = false;
   const loop = startLoop(services.log, "deliveries", async () => {

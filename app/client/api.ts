@@ -1,31 +1,12 @@
-import { QueryClient } from "@tanstack/react-query";
 import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from "@trpc/client";
 import superjson from "superjson";
 import type { AppRouter } from "@atelier/server/api";
-import { failureOf } from "./failures.ts";
-import { forgetSession, sessionFetch } from "./session.ts";
+import { sessionFetch } from "./session.ts";
 
 /** 128 random bits in hex; `crypto.randomUUID` is missing over plain http on a LAN address. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/** One retry, none for `not_found` and `bad_request`. Before the retry of `unauthorized` the session is dropped. */
-function mayRetry(failures: number, error: unknown): boolean {
-  const { code } = failureOf(error);
-  if (code === "unauthorized") forgetSession();
-  return failures < 1 && code !== "not_found" && code !== "bad_request";
-}
-
-/** A failed query is retried once. Data counts as fresh for 30 s; job queries are also invalidated by the live stream. */
-export function createQueryClient(): QueryClient {
-  return new QueryClient({
-    defaultOptions: {
-      queries: { staleTime: 30_000, refetchOnWindowFocus: false, retry: mayRetry },
-      mutations: { retry: false },
-    },
-  });
 }
 
 const url = "/api/trpc";

@@ -5,7 +5,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { WifiOff } from "lucide-react";
 import { type Locale, type Messages, NextIntlClientProvider, useTranslations } from "next-intl";
 import { type ReactNode, useEffect, useState } from "react";
-import { createQueryClient } from "../client/api.ts";
+import { createQueryClient } from "../client/query-client.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
 import { trustSession } from "../client/session.ts";
 import { shownKind } from "../jobs/text.ts";

@@ -20,8 +20,6 @@ export function useMemoryAction<Input>(act: (input: Input) => Promise<unknown>, 
     mutationFn: act,
     onSuccess: async () => {
       onDone();
-      // A first read that is under way would otherwise stay, though it may be older than the change.
-      await queries.cancelQueries({ queryKey: memoryKey });
       await queries.invalidateQueries({ queryKey: memoryKey });
     },
     onError,
