@@ -32,9 +32,11 @@ test.concurrent(
     const { scene, receiver } = await open(onTestFinished);
     const { db } = scene.services;
     const jobId = await oweCompleted(scene.services, scene.owner);
-    // The holder of the lock has to read the endpoint before it can send, and waits for this transaction.
+    // The holder of the lock has to read the job's results before it can send, and waits for this transaction.
     await db.transaction(async (tx) => {
-      await tx.execute(sql`lock table ${schema.webhookEndpoints} in access exclusive mode`);
+      // A worker starts in more than a session's limit when the machine is busy.
+      await tx.execute(sql`set local idle_in_transaction_session_timeout = 0`);
+      await tx.execute(sql`lock table ${schema.jobOutputs} in access exclusive mode`);
       const doomed = await scene.startWorker({ ...options, name: "doomed" });
       await doomed.waitFor(/POLL_LOCK_WIN/);
       await doomed.kill9();
