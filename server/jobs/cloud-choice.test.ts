@@ -5,7 +5,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { findModel, modelsOf, ProviderError, readProviders, readSpend } from "../providers/index.ts";
-import { noteRefusal } from "./cloud.ts";
+import { noteRefusal, waitForProvider } from "./cloud.ts";
 import { nextHop } from "./cloud-choice.ts";
 import type { Job, Lease } from "./job.ts";
 
@@ -148,4 +148,33 @@ test("E5 a refusal ends the attempt, and the next hop passes the provider over; 
     lastErrorClass: null,
     dayUsd: priceUsd,
   });
+});
+
+test("E5 a job that one provider has failed waits longer each time for the one that is full, up to a minute", async () => {
+  const { services } = opened;
+  await hopAll(3, ["google"]);
+  const { job, lease } = await holdJob();
+  const own = findModel(modelsOf(services.config), model.id);
+  if (!own) throw new Error("the model is gone");
+  const next = (providers: Parameters<typeof hop>[1]) =>
+    nextHop(services, { job, lease, model: own, keys: providers.map(keyOf) });
+  const wait = async () => {
+    const found = await next(["google", "replicate"]);
+    if (found.kind !== "wait") throw new Error(`the job did not wait but ${found.kind}`);
+    await waitForProvider(services, lease, found);
+    // As a worker that claims it again.
+    await services.db.execute(
+      sql`update jobs set status = 'processing', node_id = ${lease.nodeId} where id = ${job.id}`,
+    );
+    return found.waitMs;
+  };
+  const busyMs = 2_000;
+  expect(await hop({ job, lease }, ["replicate"])).toBe("replicate");
+  const attempts = await services.db.select().from(schema.providerAttempts);
+  const attempt = attempts.find(({ jobId }) => jobId === job.id);
+  if (!attempt) throw new Error("no attempt was stored");
+  await noteRefusal(services, { lease, attempt }, new ProviderError("auth", "refused"));
+  const waits: number[] = [];
+  for (let time = 0; time < 8; time += 1) waits.push(await wait());
+  expect(waits).toEqual([busyMs, busyMs, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
 });

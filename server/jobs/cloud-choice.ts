@@ -12,6 +12,7 @@ import {
   readFacts,
   reserve,
 } from "../providers/index.ts";
+import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { amend, heldBy, hint, type Job, type Lease } from "./job.ts";
 
@@ -70,9 +71,24 @@ export async function nextHop(services: Services, run: CloudRun): Promise<NextHo
     waits.push(reserved.busy.waitMs);
     skipped.push({ provider: offer.provider, why: reserved.busy.why });
   }
-  return waits.length > 0
-    ? { kind: "wait", waitMs: Math.min(...waits), skipped }
-    : { kind: "exhausted", failed };
+  if (waits.length === 0) return { kind: "exhausted", failed };
+  const pauseMs = failed.length > 0 ? await readPauseMs(services, job.id) : 0;
+  return { kind: "wait", waitMs: Math.max(pauseMs, Math.min(...waits)), skipped };
+}
+
+const longestPauseMs = 60_000;
+
+/**
+ * How long a job waits that some provider has failed: the others of its model may have room all the time, so that it is
+ * claimed at once, finds only its own busy ones and writes four events, each time. So each wait is twice the one before.
+ */
+async function readPauseMs({ db }: Services, jobId: string): Promise<number> {
+  const { jobEvents } = schema;
+  const waits = await db.$count(
+    jobEvents,
+    sql`${jobEvents.jobId} = ${jobId} and ${jobEvents.type} = 'providers_busy'`,
+  );
+  return Math.min(longestPauseMs, 1_000 * 2 ** Math.min(waits, 10));
 }
 
 /** A provider has the job, or may have it: nothing is called, and the job belongs to that attempt again. */
