@@ -8,13 +8,14 @@ const files = ["testing/chaos/deploy-overlap.test.ts"];
 
 const { positionals: names, values } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: "string" } },
+  options: { seed: { type: "string" }, kills: { type: "string", default: "1000" } },
 });
+const kills = Number(values.kills);
 const seed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed);
 
 const benches = {
-  "r1-postgres": () => benchKilledWorkers({ backend: "postgres", seed }),
-  "r1-redis": () => benchKilledWorkers({ backend: "redis", seed }),
+  "r1-postgres": () => benchKilledWorkers({ backend: "postgres", seed, kills }),
+  "r1-redis": () => benchKilledWorkers({ backend: "redis", seed, kills }),
   "f19-postgres": () => benchIdleHolder("postgres", { isLimited: true }),
   "f19-postgres-unlimited": () => benchIdleHolder("postgres", { isLimited: false }),
   "f19-redis": () => benchIdleHolder("redis", { isLimited: true }),
@@ -23,7 +24,7 @@ const benches = {
 
 /** Without names everything, else these benches alone. */
 const unknown = names.filter((name) => !(name in benches));
-if (unknown.length > 0 || !Number.isSafeInteger(seed)) {
+if (unknown.length > 0 || !Number.isSafeInteger(seed) || !Number.isSafeInteger(kills)) {
   console.error(`There is no ${unknown.join(", ")}; there are ${Object.keys(benches).join(", ")}.`);
   process.exit(2);
 }

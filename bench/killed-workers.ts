@@ -13,13 +13,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createRandom } from "./random.ts";
 import type { Backend } from "./stage.ts";
 
-const jobCount = 1_000;
-const kills = 200;
+const jobsPerKill = 3;
 const workerCount = 4;
 /** Fewer are never left, so that a slow machine has no time without workers: three deaths under one job end it. */
 const fewest = 2;
 /** Between two kills. */
-const pauseMs = { min: 300, max: 1_900 };
+const pauseMs = { min: 200, max: 1_200 };
+/** How long a worker at the wanted stage is looked for. */
+const aimMs = 1_500;
 const settleMs = 300_000;
 
 /** A model for each way in which a lost call is found: list and webhook, webhook, idempotency key, not at all. */
@@ -29,25 +30,27 @@ const names = ["replicate", "fal", "higgsfield", "google"] as const satisfies re
 export interface KilledWorkersInput {
   readonly backend: Backend;
   readonly seed: number;
+  readonly kills: number;
 }
 
 /** R1: jobs through simulated providers while workers are killed at random moments; the simulators' meters are the oracle. */
-export async function benchKilledWorkers({ backend, seed }: KilledWorkersInput): Promise<string[]> {
-  const bench = await open(backend);
+export async function benchKilledWorkers({ backend, seed, kills }: KilledWorkersInput): Promise<string[]> {
+  const bench = await open(backend, jobsPerKill * kills);
   const { services, owner } = bench;
   const random = createRandom(seed);
   const crew = await startCrew(services);
   const hits = new Map<string, number>();
   const prompts = new Map<string, string>();
   for (let kill = 0; kill < kills; kill += 1) {
-    for (let count = 0; count < jobCount / kills; count += 1) {
+    await sleep(pauseMs.min + random() * (pauseMs.max - pauseMs.min));
+    const killed = crew.kill(random(), stages[kill % (stages.length + 1)]);
+    for (let count = 0; count < jobsPerKill; count += 1) {
       const prompt = `picture ${prompts.size + 1}.`;
       const model = models[Math.floor(random() * models.length)];
       const request = { kind: "text_to_image", model, params: { prompt } };
       prompts.set((await submit(services, request, { submitter: owner })).id, prompt);
     }
-    await sleep(pauseMs.min + random() * (pauseMs.max - pauseMs.min));
-    const hit = await crew.kill(random());
+    const hit = await killed;
     hits.set(hit, (hits.get(hit) ?? 0) + 1);
   }
   await settle(services);
@@ -65,7 +68,7 @@ interface Bench {
   close(): Promise<void>;
 }
 
-async function open(backend: Backend): Promise<Bench> {
+async function open(backend: Backend, jobCount: number): Promise<Bench> {
   const postgres = await startTestPostgres();
   const [providers, door, receiver] = await Promise.all([
     startProviders(names),
@@ -74,6 +77,8 @@ async function open(backend: Backend): Promise<Bench> {
   ]);
   receiver.delayMs = 200;
   for (const name of names) Object.assign(providers.simulators[name], { runMs: 500, delayMs: 400 });
+  // These are asked for the end, the others tell it.
+  for (const name of ["replicate", "higgsfield"] as const) providers.simulators[name].webhooks = 0;
   const wide = await loadConfig(new URL("../testing/config/wide-cloud.config.ts", import.meta.url).pathname);
   const env = { ...providers.env, APP_URL: door.url, ALLOWED_PRIVATE_HOSTS: "127.0.0.1" };
   const config = { cloud: wide.cloud, limits: { openJobs: jobCount, maxWaiting: jobCount } };
@@ -97,8 +102,11 @@ async function open(backend: Backend): Promise<Bench> {
 
 /** Workers of which each is started again when it was killed, as a supervisor does. */
 interface Crew {
-  /** Kills the worker at this place of 0..1 among the living, and says what it was at. */
-  kill(place: number): Promise<string>;
+  /**
+   * Kills a worker at this stage; without a stage, or when none is seen there in time, the one at this place of 0..1 among
+   * the living. Says what it was at.
+   */
+  kill(place: number, stage?: Stage): Promise<Stage | "idle or delivering">;
   end(): Promise<void>;
 }
 
@@ -115,15 +123,19 @@ async function startCrew(services: Services): Promise<Crew> {
   for (let number = 1; number <= workerCount; number += 1) start(`worker-${number}`);
   await Promise.all(starting);
   return {
-    async kill(place) {
+    async kill(place, stage) {
       while (living.size <= fewest) await Promise.race(starting);
-      const [name, worker] = [...living][Math.floor(place * living.size)] ?? [];
+      const endMs = performance.now() + (stage === undefined ? 0 : aimMs);
+      let work = await readWork(services);
+      const isAt = ([name]: [string, TestWorker]) => stage !== undefined && work.get(name) === stage;
+      while (![...living].some(isAt) && performance.now() < endMs) work = await readWork(services);
+      const aimed = [...living].find(isAt);
+      const [name, worker] = aimed ?? [...living][Math.floor(place * living.size)] ?? [];
       if (name === undefined || !worker) throw new Error("no worker lives");
       living.delete(name);
-      const hit = await readWork(services, name);
       await worker.kill9();
       start(name);
-      return hit;
+      return work.get(name) ?? "idle or delivering";
     },
     async end() {
       await Promise.all(starting);
@@ -132,18 +144,21 @@ async function startCrew(services: Services): Promise<Crew> {
   };
 }
 
-/** What a worker is at, by the rows, a moment before it is killed. */
-async function readWork({ db }: Services, name: string): Promise<string> {
-  const [row] = await db.execute<{ work: string | null }>(`
-    with own as (select id from nodes where name = '${name}' and state in ('active', 'draining'))
-    select coalesce(
-      (select 'during a call' from provider_attempts where state = 'submitting' and node_id in (select id from own) limit 1),
-      (select case when exists (select 1 from provider_attempts a join jobs j on j.id = a.job_id
-          where a.node_id in (select id from own) and j.stage = 'fetching') then 'while it took a result' else 'while it asked' end
-        from provider_attempts where finish_token is not null and node_id in (select id from own) limit 1),
-      (select 'before a call' from jobs where node_id in (select id from own) and provider_attempt_id is null
-        and status in ('waiting_for_engine', 'processing') limit 1)) as work`);
-  return row?.work ?? "idle or delivering";
+const stages = ["before a call", "during a call", "while it asked", "while it took a result"] as const;
+type Stage = (typeof stages)[number];
+
+/** What each worker with work is at, by the rows, a moment before one is killed. */
+async function readWork({ db }: Services): Promise<ReadonlyMap<string, Stage>> {
+  const rows = await db.execute<{ name: string; work: Stage }>(`
+    select distinct on (name) name, work from nodes join (
+      select node_id, 'before a call' as work, 1 as rank from jobs
+        where provider_attempt_id is null and status in ('waiting_for_engine', 'processing')
+      union all select node_id, 'during a call', 2 from provider_attempts where state = 'submitting'
+      union all select a.node_id, case when j.stage = 'fetching' then 'while it took a result' else 'while it asked' end, 3
+        from provider_attempts a join jobs j on j.id = a.job_id where a.finish_token is not null
+    ) own on own.node_id = nodes.id
+    where state in ('active', 'draining') order by name, rank`);
+  return new Map(rows.map(({ name, work }) => [name, work]));
 }
 
 async function settle({ db }: Services): Promise<void> {
