@@ -19,10 +19,14 @@ export interface MailServer {
 export interface MailServerOptions {
   readonly user?: string;
   readonly password?: string;
+  /** Any that is free by default. */
+  readonly port?: number;
+  onMail?(mail: ReceivedMail): void;
 }
 
 /** Starts a mail server without TLS that keeps all messages. With a user it asks for the password. */
-export async function startMailServer({ user, password }: MailServerOptions = {}): Promise<MailServer> {
+export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
+  const { user, password } = options;
   const received: ReceivedMail[] = [];
   const refusals: Error[] = [];
   const server = new SMTPServer({
@@ -40,12 +44,16 @@ export async function startMailServer({ user, password }: MailServerOptions = {}
         const refusal = refusals.shift();
         const to = session.envelope.rcptTo.map(({ address }) => address);
         const raw = Buffer.concat(chunks).toString("utf8");
-        if (!refusal) received.push({ to, raw: raw.replaceAll("=\r\n", "") });
+        const mail = { to, raw: raw.replaceAll("=\r\n", "") };
+        if (!refusal) {
+          received.push(mail);
+          options.onMail?.(mail);
+        }
         callback(refusal ?? null);
       });
     },
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", () => resolve()));
   const { port } = server.server.address() as AddressInfo;
   const login = user === undefined ? "" : `${user}:${password}@`;
   return {

@@ -37,10 +37,16 @@ export interface WebhookReceiver {
   close(): Promise<void>;
 }
 
+export interface WebhookReceiverOptions {
+  /** Any that is free by default. */
+  readonly port?: number;
+  onReceived?(webhook: ReceivedWebhook): void;
+}
+
 const dripMs = 50;
 
 /** Starts a receiver; a fault is one of a path, so that one receiver stands for several. */
-export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+export async function startWebhookReceiver(options: WebhookReceiverOptions = {}): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   const faults = new Map<string, { list: WebhookFault[]; isForever: boolean }>();
   const held = new Set<ServerResponse>();
@@ -80,7 +86,9 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
       (body) => {
         const path = request.url ?? "";
         const id = String(request.headers["webhook-id"] ?? "");
-        received.push({ path, id, at: new Date(), headers: request.headers, body: body.toString() });
+        const webhook = { path, id, at: new Date(), headers: request.headers, body: body.toString() };
+        received.push(webhook);
+        options.onReceived?.(webhook);
         const fault = takeFault(path);
         if (receiver.delayMs === 0) answer(request, response, fault);
         else setTimeout(() => answer(request, response, fault), receiver.delayMs);
@@ -88,7 +96,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
       () => undefined,
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}`,
