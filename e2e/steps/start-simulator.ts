@@ -22,11 +22,14 @@ async function start(...args: readonly string[]): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
   let said = "";
-  child.stdout.setEncoding("utf8");
-  for await (const part of child.stdout) {
-    said += String(part);
-    if (/listens on|Ctrl-C ends (?:it|them)/.test(said)) break;
-  }
+  const isReady = new Promise<void>((resolve) => {
+    // Read to the end: a simulator that tells what it gets must not fill or lose its pipe.
+    child.stdout.setEncoding("utf8").on("data", (part: string) => {
+      said += part;
+      if (/listens on|Ctrl-C ends/.test(said)) resolve();
+    });
+  });
+  await Promise.race([isReady, ended]);
   if (child.exitCode !== null) throw new Error(`The simulator did not start: ${said}`);
   return async () => {
     child.kill("SIGTERM");
