@@ -9,7 +9,7 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { live } from "../live/store.ts";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
-import { Dialog } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/overlays.tsx";
 import { Chat } from "./chat.tsx";
 import { conversationKeys } from "./queries.ts";
 
@@ -114,23 +114,17 @@ function Conversations({ currentId, onCurrentDeleted }: ConversationsProps) {
           {t("older")}
         </Button>
       ) : null}
-      <Dialog
+      <Confirmation
         open={deleted !== null}
         onOpenChange={(isOpen) => (isOpen ? undefined : setDeleted(null))}
         title={t("delete.title")}
+        keep={t("delete.keep")}
+        confirm={t("delete.confirm")}
+        isBusy={remove.isPending}
+        onConfirm={() => (deleted === null ? undefined : remove.mutate(deleted))}
       >
-        <p className="text-sm text-quiet">{t("delete.text")}</p>
-        <div className="mt-5 flex justify-end gap-2">
-          <Button onClick={() => setDeleted(null)}>{t("delete.keep")}</Button>
-          <Button
-            look="danger"
-            disabled={remove.isPending}
-            onClick={() => (deleted === null ? undefined : remove.mutate(deleted))}
-          >
-            {t("delete.confirm")}
-          </Button>
-        </div>
-      </Dialog>
+        {t("delete.text")}
+      </Confirmation>
     </nav>
   );
 }

@@ -8,7 +8,7 @@ import { keys } from "../client/queries.ts";
 import { ShownOnce } from "../frame/shown-once.tsx";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
-import { Dialog } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/overlays.tsx";
 import { SettingsSection } from "./section.tsx";
 
 interface RevokeDialogProps {
@@ -22,17 +22,16 @@ interface RevokeDialogProps {
 function RevokeDialog({ name, isOpen, onOpenChange, onConfirm }: RevokeDialogProps) {
   const t = useTranslations("apiKeys");
   return (
-    <Dialog open={isOpen} onOpenChange={onOpenChange} title={t("revokeQuestion", { name })}>
-      <p className="text-sm text-quiet">{t("revokeText")}</p>
-      <div className="mt-6 flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={() => onOpenChange(false)}>
-          {t("revokeCancel")}
-        </Button>
-        <Button look="danger" onClick={onConfirm}>
-          {t("revokeConfirm")}
-        </Button>
-      </div>
-    </Dialog>
+    <Confirmation
+      open={isOpen}
+      onOpenChange={onOpenChange}
+      title={t("revokeQuestion", { name })}
+      keep={t("revokeCancel")}
+      confirm={t("revokeConfirm")}
+      onConfirm={onConfirm}
+    >
+      {t("revokeText")}
+    </Confirmation>
   );
 }
 

@@ -9,6 +9,7 @@ import { ShownOnce } from "../frame/shown-once.tsx";
 import { readNoticeState, showNotice, switchNotices, watchNoticeState } from "../live/notices.ts";
 import { Button } from "../ui/button.tsx";
 import { Checkbox, Field } from "../ui/fields.tsx";
+import { Confirmation } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
 
@@ -24,6 +25,43 @@ function useAct<Input, Output>(act: (input: Input) => Promise<Output>, onDone?: 
     onError,
     onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
   });
+}
+
+interface RemoveEndpointProps {
+  readonly endpoint: Endpoint;
+  readonly isDisabled: boolean;
+}
+
+function RemoveEndpoint({ endpoint: { id, url }, isDisabled }: RemoveEndpointProps) {
+  const t = useTranslations("settings.webhooks");
+  const [isAsking, setAsking] = useState(false);
+  const remove = useAct(() => api.webhooks.remove.mutate({ id }));
+  return (
+    <>
+      <Button
+        size="small"
+        look="danger"
+        disabled={isDisabled || remove.isPending}
+        onClick={() => setAsking(true)}
+      >
+        {t("remove")}
+      </Button>
+      <Confirmation
+        open={isAsking}
+        onOpenChange={setAsking}
+        title={t("removeQuestion")}
+        keep={t("removeCancel")}
+        confirm={t("remove")}
+        onConfirm={() => {
+          setAsking(false);
+          remove.mutate(undefined);
+        }}
+      >
+        <p className="break-all text-ink">{url ?? t("ofJobs")}</p>
+        <p className="mt-2">{t("removeText")}</p>
+      </Confirmation>
+    </>
+  );
 }
 
 interface EndpointRowProps {
@@ -43,8 +81,7 @@ function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
     ({ secret }) => onSecret(secret),
   );
   const enable = useAct(() => api.webhooks.enable.mutate({ id, isEnabled: !isEnabled }));
-  const remove = useAct(() => api.webhooks.remove.mutate({ id }));
-  const isBusy = test.isPending || rotate.isPending || enable.isPending || remove.isPending;
+  const isBusy = test.isPending || rotate.isPending || enable.isPending;
   return (
     <li className="flex flex-col gap-2 py-3">
       <div className="min-w-0">
@@ -70,9 +107,7 @@ function EndpointRow({ endpoint, onSecret }: EndpointRowProps) {
         <Button size="small" disabled={isBusy} onClick={() => rotate.mutate(undefined)}>
           {t("rotate")}
         </Button>
-        <Button size="small" look="danger" disabled={isBusy} onClick={() => remove.mutate(undefined)}>
-          {t("remove")}
-        </Button>
+        <RemoveEndpoint endpoint={endpoint} isDisabled={isBusy} />
       </div>
     </li>
   );
@@ -166,41 +201,45 @@ export function EmailSection() {
   return (
     <SettingsSection id="email" title={t("title")} text={t("text")}>
       <div className="flex max-w-[420px] flex-col gap-4">
+        {email.codeSentTo === null ? null : (
+          <form
+            className="flex flex-col gap-3"
+            onSubmit={(event) => {
+              event.preventDefault();
+              confirm.mutate(undefined);
+            }}
+          >
+            <p className="text-sm">{t("codeSent", { address: email.codeSentTo })}</p>
+            <div className="flex items-end gap-2">
+              <Field
+                name="email-code"
+                label={t("code")}
+                inputMode="numeric"
+                autoComplete="one-time-code"
+                maxLength={6}
+                value={code}
+                onValueChange={setCode}
+              />
+              <Button type="submit" className="h-10" disabled={confirm.isPending || code.trim().length < 6}>
+                {t("confirm")}
+              </Button>
+            </div>
+          </form>
+        )}
         {email.target === null ? (
           <Button
+            size={email.codeSentTo === null ? "medium" : "small"}
             className="self-start"
             disabled={request.isPending}
             onClick={() => request.mutate(undefined)}
           >
-            {t(email.isWaitingForCode ? "sendAgain" : "sendCode")}
+            {t(email.codeSentTo === null ? "sendCode" : "sendAgain")}
           </Button>
         ) : (
           <Checkbox checked={email.isOn} onChange={(isOn) => set.mutate(isOn)}>
             {t("on", { address: email.target })}
           </Checkbox>
         )}
-        {email.isWaitingForCode ? (
-          <form
-            className="flex items-end gap-2"
-            onSubmit={(event) => {
-              event.preventDefault();
-              confirm.mutate(undefined);
-            }}
-          >
-            <Field
-              name="email-code"
-              label={t("code")}
-              inputMode="numeric"
-              autoComplete="one-time-code"
-              maxLength={6}
-              value={code}
-              onValueChange={setCode}
-            />
-            <Button type="submit" className="h-10" disabled={confirm.isPending || code.trim().length < 6}>
-              {t("confirm")}
-            </Button>
-          </form>
-        ) : null}
       </div>
     </SettingsSection>
   );

@@ -8,7 +8,7 @@ import { keys } from "../client/queries.ts";
 import { LoadFailed } from "../frame/providers.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Checkbox } from "../ui/fields.tsx";
-import { Dialog } from "../ui/overlays.tsx";
+import { Confirmation } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { SettingsSection } from "./section.tsx";
 
@@ -41,23 +41,19 @@ function LinkedChat({ name, linkedAt, onUnlinked }: LinkedProps) {
       <Button size="small" look="danger" disabled={unlink.isPending} onClick={() => setAsking(true)}>
         {t("unlink")}
       </Button>
-      <Dialog open={isAsking} onOpenChange={setAsking} title={t("unlinkQuestion", { name })}>
-        <p className="text-sm text-quiet">{t("unlinkText")}</p>
-        <div className="mt-6 flex flex-wrap justify-end gap-2">
-          <Button look="quiet" onClick={() => setAsking(false)}>
-            {t("unlinkCancel")}
-          </Button>
-          <Button
-            look="danger"
-            onClick={() => {
-              setAsking(false);
-              unlink.mutate();
-            }}
-          >
-            {t("unlinkConfirm")}
-          </Button>
-        </div>
-      </Dialog>
+      <Confirmation
+        open={isAsking}
+        onOpenChange={setAsking}
+        title={t("unlinkQuestion", { name })}
+        keep={t("unlinkCancel")}
+        confirm={t("unlinkConfirm")}
+        onConfirm={() => {
+          setAsking(false);
+          unlink.mutate();
+        }}
+      >
+        {t("unlinkText")}
+      </Confirmation>
     </div>
   );
 }

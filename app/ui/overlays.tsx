@@ -4,7 +4,7 @@ import { Menu as BaseMenu } from "@base-ui/react/menu";
 import { X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ReactElement, type ReactNode, useRef } from "react";
-import { cx, IconButton } from "./button.tsx";
+import { Button, cx, IconButton } from "./button.tsx";
 
 interface MenuProps {
   readonly trigger: ReactElement;
@@ -80,5 +80,30 @@ export function Dialog({ open, onOpenChange, title, children }: Props) {
         </BaseDialog.Popup>
       </BaseDialog.Portal>
     </BaseDialog.Root>
+  );
+}
+
+interface ConfirmationProps extends Props {
+  /** Labels of the two buttons. */
+  readonly keep: string;
+  readonly confirm: string;
+  readonly isBusy?: boolean;
+  readonly onConfirm: () => void;
+}
+
+/** Asks before something that cannot be taken back. */
+export function Confirmation({ keep, confirm, isBusy, onConfirm, children, ...dialog }: ConfirmationProps) {
+  return (
+    <Dialog {...dialog}>
+      <div className="text-sm text-quiet">{children}</div>
+      <div className="mt-6 flex flex-wrap justify-end gap-2">
+        <Button look="quiet" onClick={() => dialog.onOpenChange(false)}>
+          {keep}
+        </Button>
+        <Button look="danger" disabled={isBusy} onClick={onConfirm}>
+          {confirm}
+        </Button>
+      </div>
+    </Dialog>
   );
 }

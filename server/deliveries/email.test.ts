@@ -62,12 +62,13 @@ test("C2 e-mail is on after the code that went to the account's address was ente
   const owner = await addOwner(services);
   const ownerId = owner.userId;
   expect(await readNotifications(services, ownerId)).toEqual([
-    { channel: "email", isOn: false, target: null, isWaitingForCode: false },
+    { channel: "email", isOn: false, target: null, codeSentTo: null },
   ]);
   await expect(setNotification(services, { ownerId, channel: "email", isOn: true })).rejects.toMatchObject({
     code: "conflict",
   });
   await requestEmailCode(services, ownerId);
+  expect(await readNotifications(services, ownerId)).toMatchObject([{ codeSentTo: emailOf(owner) }]);
   await expect(requestEmailCode(services, ownerId)).rejects.toMatchObject({ code: "rate_limited" });
   await expect(setNotification(services, { ownerId, channel: "email", isOn: true })).rejects.toMatchObject({
     code: "conflict",
@@ -78,7 +79,7 @@ test("C2 e-mail is on after the code that went to the account's address was ente
   await expect(confirmEmail(services, { ownerId, code: "x" })).rejects.toMatchObject({ code: "bad_request" });
   await confirmEmail(services, { ownerId, code });
   expect(await readNotifications(services, ownerId)).toEqual([
-    { channel: "email", isOn: true, target: emailOf(owner), isWaitingForCode: false },
+    { channel: "email", isOn: true, target: emailOf(owner), codeSentTo: null },
   ]);
   await setNotification(services, { ownerId, channel: "email", isOn: false });
   const off = await oweCompleted(services, owner);

@@ -13,8 +13,8 @@ export interface NotificationView {
   readonly isOn: boolean;
   /** The confirmed address or chat; null before the confirmation. */
   readonly target: string | null;
-  /** A code was sent and is still valid. */
-  readonly isWaitingForCode: boolean;
+  /** The address that a code was sent to which is still valid. */
+  readonly codeSentTo: string | null;
 }
 
 /** The channels for people, as they are set for a user. */
@@ -26,18 +26,18 @@ export async function readNotifications(services: Services, ownerId: string): Pr
   // A chat is confirmed where it is linked, in server/telegram: without a row there is none.
   const chat = services.env.TELEGRAM_BOT_TOKEN && rows.find(({ channel }) => channel === "telegram");
   const telegram = chat
-    ? [{ channel: "telegram", isOn: chat.isOn, target: chat.target, isWaitingForCode: false } as const]
+    ? [{ channel: "telegram", isOn: chat.isOn, target: chat.target, codeSentTo: null } as const]
     : [];
   const row = rows.find(({ channel }) => channel === "email");
   if (!offersEmail(services.env)) return telegram;
-  const isWaitingForCode = row?.codeHash != null && row.codeUntil !== null && row.codeUntil > new Date();
+  const isWaiting = row?.codeHash != null && row.codeUntil !== null && row.codeUntil > new Date();
   const isConfirmed = row !== undefined && row.codeHash === null;
   return [
     {
       channel: "email",
       isOn: row?.isOn ?? false,
       target: isConfirmed ? row.target : null,
-      isWaitingForCode,
+      codeSentTo: isWaiting ? row.target : null,
     },
     ...telegram,
   ];

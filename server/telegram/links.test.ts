@@ -50,7 +50,7 @@ test("C1 a deep link links the chat that opens it after a confirmation, and turn
   expect(await findLinkedUser(services, chatId)).toMatchObject({ userId: owner.userId, isGuest: false });
   expect((await readTelegramState(services, owner.userId)).link).toMatchObject({ name: "@ann" });
   expect(await readNotifications(services, owner.userId)).toEqual([
-    { channel: "telegram", isOn: true, target: chatId, isWaitingForCode: false },
+    { channel: "telegram", isOn: true, target: chatId, codeSentTo: null },
   ]);
   expect(await confirmLink(services, { codeId, chatId, name: "@ann" })).toBe(false);
   expect(await openCode(services, { code: codeOf(link), chatId })).toBeNull();

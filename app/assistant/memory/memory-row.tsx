@@ -7,7 +7,7 @@ import type { MemoryView } from "@atelier/server/assistant";
 import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../client/failures.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/overlays.tsx";
+import { Confirmation } from "../../ui/overlays.tsx";
 import { toastDone } from "../../ui/toasts.tsx";
 
 export const memoryKey = ["memories"] as const;
@@ -131,19 +131,17 @@ export function MemoryRow({ memory }: { readonly memory: MemoryView }) {
       )}
       {memory.tags.length > 0 ? <p className="text-xs text-quiet">{memory.tags.join(" · ")}</p> : null}
       {memory.sourceCount > 0 ? <Sources memory={memory} /> : null}
-      <Dialog
+      <Confirmation
         open={mode === "deleted"}
         onOpenChange={(isOpen) => (isOpen ? undefined : back())}
         title={t("deleteTitle")}
+        keep={t("keep")}
+        confirm={t("delete")}
+        isBusy={remove.isPending}
+        onConfirm={() => remove.mutate(undefined)}
       >
-        <p className="text-sm text-quiet">{t("deleteText")}</p>
-        <div className="mt-5 flex justify-end gap-2">
-          <Button onClick={back}>{t("keep")}</Button>
-          <Button look="danger" disabled={remove.isPending} onClick={() => remove.mutate(undefined)}>
-            {t("delete")}
-          </Button>
-        </div>
-      </Dialog>
+        {t("deleteText")}
+      </Confirmation>
     </li>
   );
 }
