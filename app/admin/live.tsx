@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery, type UseQueryResult } from "@tanstack/react
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { FigureWindow } from "@atelier/server/monitoring";
 import { api } from "../client/api.ts";
 import { useMe, useMeFailure } from "../client/queries.ts";
@@ -29,8 +29,15 @@ function AdminNav() {
   const t = useTranslations("admin");
   const pathname = usePathname();
   const isHere = (href: string) => (href === "/admin" ? pathname === href : pathname.startsWith(href));
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the page's own tab may lie outside of the strip.
+  useEffect(() => {
+    const tab = nav.current?.querySelector("[aria-current=page]");
+    tab?.scrollIntoView({ block: "nearest", inline: "center", behavior: "instant" });
+  }, [pathname]);
   return (
     <nav
+      ref={nav}
       aria-label={t("navigation")}
       className="no-scrollbar overflow-x-auto border-b border-line px-4 pt-3 sm:px-6 wide:px-8 wide:pt-5"
     >

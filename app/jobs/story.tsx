@@ -77,10 +77,14 @@ function StoryFacts({ job, facts }: StoryFactsProps) {
   const nameOf = useCloudNames();
   const moment = (iso: string | null) =>
     iso === null ? "–" : format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "medium" });
+  const isCloud = job.engine === "cloud";
   const rows: readonly Fact[] = [
     [t("facts.engine"), engineName(job.engine)],
-    [t("facts.node"), job.node ?? "–"],
-    ...(job.server === null ? [] : [[t("facts.server"), nameOf("providers", job.server)] as const]),
+    // A job that a provider has belongs to no worker.
+    ...(isCloud && job.node === null ? [] : [[t("facts.node"), job.node ?? "–"] as const]),
+    ...(job.server === null
+      ? []
+      : [[t(isCloud ? "facts.provider" : "facts.server"), nameOf("providers", job.server)] as const]),
     [t("facts.queue"), job.queue],
     [t("facts.attempt"), String(job.attempt)],
     [t("facts.created"), moment(job.createdAt)],
