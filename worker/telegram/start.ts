@@ -3,6 +3,7 @@ import type { JobKind } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
 import { estimate, parseSubmit, submit } from "@atelier/server/jobs";
 import { toAppError } from "@atelier/server/platform";
+import { titleOfProvider } from "@atelier/server/providers";
 import {
   addText,
   endRequest,
@@ -91,7 +92,7 @@ async function askPrice(
   const offer = { ...task, key, priceUsd };
   await offerPrice(services, row, offer);
   const price = priceUsd === null ? "Its price is not known." : `It costs about ${dollars.format(priceUsd)}.`;
-  const text = `${titleOfKind(task.kind)} would be made by ${title} at ${provider}, not on the studio's own machines. ${price} The question holds for ${offerMinutes} minutes.`;
+  const text = `${titleOfKind(task.kind)} would be made by ${title} at ${titleOfProvider(provider)}, not on the studio's own machines. ${price} The question holds for ${offerMinutes} minutes.`;
   return { kind: "asks", text, buttons: priceButtons(row, offer) };
 }
 
