@@ -99,6 +99,7 @@ const talkTables = [
   "assistant_runs",
   "memories",
   "model_calls",
+  "daily_spend",
   "proposals",
 ] as const;
 

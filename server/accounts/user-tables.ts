@@ -41,6 +41,7 @@ export const userTables: Readonly<Record<string, UserTable>> = {
     inExport: "rows",
     secrets: ["token", "key_id", "urls", "finish_token"],
   },
+  daily_spend: { column: "owner_id", onDelete: "unnamed", inExport: "rows" },
   spending_caps: { column: "user_id", onDelete: "removed", inExport: "rows" },
   deliveries: { column: "owner_id", onDelete: "removed", inExport: "rows", secrets: ["lock_token"] },
   webhook_endpoints: {

@@ -4,7 +4,7 @@ import { localEngine, type Need } from "../engines.ts";
 import { expireUploads, purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
-import { pruneAttempts } from "../providers/index.ts";
+import { pruneAttempts, sumPastDays } from "../providers/index.ts";
 import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
@@ -211,6 +211,7 @@ export async function tidy(services: Services): Promise<void> {
   await pruneEnded(services);
   await pruneNeeds(services);
   await pruneAttempts(services);
+  await sumPastDays(services);
 }
 
 /** Needs of waiting jobs that no active node offers at the moment. */

@@ -67,4 +67,4 @@ export {
   readSpendLines,
   toAttemptView,
 } from "./report.ts";
-export { checkCaps, lockSpend, readCaps, readOwnCaps, readSpend, setCaps } from "./spend.ts";
+export { checkCaps, lockSpend, readCaps, readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";

@@ -25,14 +25,27 @@ const monthStart = sql`date_trunc('month', now() at time zone 'utc') at time zon
 /** SQL condition: the attempt is of this month. */
 export const isOfThisMonth = sql`${schema.providerAttempts.createdAt} >= ${monthStart}`;
 
-/** SQL query for all that was spent this month: requests to providers, and calls of the assistant's models. */
+const summedUntil = sql`coalesce((select ${schema.studio.spendSummedUntil} from ${schema.studio}), '-infinity')`;
+/** SQL condition: the moment is of this month, and its spend is not in `daily_spend`. */
+const isUnsummed = (at: SQL) => sql`${at} >= greatest(${monthStart}, ${summedUntil})`;
+
+/**
+ * SQL query for all that was spent this month: the days that are over as one sum for each user, then each request to a
+ * provider and each call of the assistant's models.
+ */
 function spendings(config: Pick<Config, "cloud">): SQL {
-  const { modelCalls, providerAttempts } = schema;
+  const { dailySpend, modelCalls, providerAttempts } = schema;
   return sql`
-    select owner_id, created_at as at, ${spentOf(config)} as usd from ${providerAttempts} where ${isOfThisMonth}
+    select owner_id, day::timestamp at time zone 'utc' as at, usd from ${dailySpend}
+      where day >= (${monthStart} at time zone 'utc')::date
     union all
-    select owner_id, started_at, coalesce(cost_usd, expected_usd) from ${modelCalls} where started_at >= ${monthStart}`;
+    select owner_id, created_at, ${spentOf(config)} from ${providerAttempts} where ${isUnsummed(sql`created_at`)}
+    union all
+    select owner_id, started_at, ${modelSpend} from ${modelCalls} where ${isUnsummed(sql`started_at`)}`;
 }
+
+/** SQL expression: what a call of a model counts. */
+const modelSpend = sql`coalesce(cost_usd, expected_usd)`;
 
 /** SQL expression: the `Spend` of the rows of this month that match. */
 function sumOf(own: SQL, at: SQL = sql`at`, usd: SQL = sql`usd`): SQL {
@@ -181,4 +194,50 @@ function dollars(usd: number): string {
 export async function lockSpend(tx: Tx): Promise<void> {
   // A statement of its own: the sums that follow must see what the last holder committed.
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('spend'), 0)`);
+}
+
+/** After midnight a request of the day before may still be on its way to its commit. */
+const settledAfter = sql`interval '1 hour'`;
+const oneDay = sql`interval '24 hours'`;
+/** Midnight (UTC) before the longest month: older sums are of no use for a cap. */
+const keptFrom = sql`(${dayStart} - 31 * ${oneDay})`;
+
+/**
+ * Adds up the days that are over, one after the other, up to the first with a request that has not ended. Called again
+ * and again; each day is summed once.
+ */
+export async function sumPastDays({
+  db,
+  config,
+}: {
+  readonly db: Db;
+  readonly config: Config;
+}): Promise<void> {
+  while (await db.transaction((tx) => sumNextDay(tx, config))) continue;
+}
+
+/** False when no further day can be summed now. */
+async function sumNextDay(tx: Tx, config: Config): Promise<boolean> {
+  const { dailySpend, modelCalls, providerAttempts, studio } = schema;
+  await tx.execute(sql`insert into ${studio} (id) values (1) on conflict do nothing`);
+  // The lock makes one process sum a day.
+  const [next] = await tx.execute<{ from: string; until: string }>(sql`
+    select start::text as "from", (start + ${oneDay})::text as until from (
+      select greatest(coalesce(spend_summed_until, '-infinity'), ${keptFrom}) as start from ${studio} for update
+    ) studio where start + ${oneDay} + ${settledAfter} < now()`);
+  if (!next) return false;
+  const isOf = (at: SQL) => sql`${at} >= ${next.from}::timestamptz and ${at} < ${next.until}::timestamptz`;
+  const [open] = await tx.execute(sql`
+    select from ${providerAttempts} where ${isOf(sql`created_at`)} and state in ('submitting', 'unknown', 'accepted') limit 1`);
+  if (open) return false;
+  await tx.execute(sql`
+    insert into ${dailySpend} (day, owner_id, usd)
+    select (${next.from}::timestamptz at time zone 'utc')::date, owner_id, sum(usd) from (
+      select owner_id, ${spentOf(config)} as usd from ${providerAttempts} where ${isOf(sql`created_at`)}
+      union all
+      select owner_id, ${modelSpend} from ${modelCalls} where ${isOf(sql`started_at`)}
+    ) spent group by owner_id having sum(usd) > 0`);
+  await tx.execute(sql`update ${studio} set spend_summed_until = ${next.until}::timestamptz`);
+  await tx.execute(sql`delete from ${dailySpend} where day < (${keptFrom} at time zone 'utc')::date`);
+  return true;
 }

@@ -356,6 +356,8 @@ const fillers: Readonly<Record<string, (userId: string, jobId: string) => Promis
       state: "failed",
       token: newId(),
     }),
+  daily_spend: (ownerId) =>
+    fixture.services.db.insert(schema.dailySpend).values({ ownerId, day: "2026-11-01", usd: 1 }),
   spending_caps: (userId) =>
     fixture.services.db.insert(schema.spendingCaps).values({ userId, dailyUsd: 1, monthlyUsd: null }),
   client_users: (userId) =>

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import {
   boolean,
+  date,
   doublePrecision,
   index,
   integer,
@@ -101,3 +102,18 @@ export const spendingCaps = pgTable("spending_caps", {
   dailyUsd: doublePrecision("daily_usd"),
   monthlyUsd: doublePrecision("monthly_usd"),
 });
+
+/**
+ * What each user spent on each day (UTC) before `studio.spend_summed_until`, at providers and on models, so that the caps
+ * need not add up a month of requests. A day is summed once, when all its requests have ended and no cost can change.
+ */
+export const dailySpend = pgTable(
+  "daily_spend",
+  {
+    day: date("day", { mode: "string" }).notNull(),
+    /** Null when the user was removed. */
+    ownerId: text("owner_id").references(() => users.id, { onDelete: "set null" }),
+    usd: doublePrecision("usd").notNull(),
+  },
+  (table) => [index("daily_spend_day").on(table.day), index("daily_spend_owner").on(table.ownerId)],
+);

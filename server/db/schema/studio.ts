@@ -17,6 +17,8 @@ export const studio = pgTable(
     archivingUntil: timestamp("archiving_until", { withTimezone: true }),
     /** Until when a worker may be making vectors for the search. */
     embeddingUntil: timestamp("embedding_until", { withTimezone: true }),
+    /** Midnight (UTC) before which all spend is in `daily_spend`; null before the first sum. */
+    spendSummedUntil: timestamp("spend_summed_until", { withTimezone: true }),
     /** When admins were last told of a fault, by its code (ISO 8601). */
     alerts: jsonb("alerts").$type<Readonly<Record<string, string>>>().notNull().default({}),
   },
