@@ -1,4 +1,4 @@
-import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./harness.ts";
+import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./port.ts";
 
 /** Waits for the end of a run, as a provider does that answers with the picture. */
 async function ended(simulator: Simulator, request: SimRequest): Promise<SimRun> {

@@ -1,10 +1,16 @@
 import type { ProviderName } from "@atelier/server/providers";
 import { google, openai } from "./direct.ts";
-import { type Simulator, startSimulator, type Vendor } from "./harness.ts";
-import { fal, fashn, higgsfield, kie, kieSecret, replicate, replicateSecret } from "./queues.ts";
+import { fal } from "./fal.ts";
+import { fashn } from "./fashn.ts";
+import { startSimulator } from "./harness.ts";
+import { higgsfield } from "./higgsfield.ts";
+import { kie } from "./kie.ts";
+import type { Simulator, Vendor } from "./port.ts";
+import { replicate } from "./replicate.ts";
+import { kieSecret, replicateSecret } from "./signatures.ts";
 
-export type { PictureFault, ProviderFault, SimRun, Simulator } from "./harness.ts";
-export { falKeys } from "./queues.ts";
+export type { PictureFault, ProviderFault, SimRun, Simulator } from "./port.ts";
+export { falKeys } from "./signatures.ts";
 export { startWebhookDoor } from "./webhooks.ts";
 export { failureOf, json, onlyRequest, type Scripted, startScripted } from "./scripted.ts";
 
