@@ -1,5 +1,5 @@
 import type { SimAnswer, Simulator, SimRun, Vendor } from "./port.ts";
-import { notFound, runOf } from "./requests.ts";
+import { runOf } from "./requests.ts";
 import { falHeaders, falKeys } from "./signatures.ts";
 
 function falUrls(simulator: Simulator, run: SimRun) {
@@ -30,28 +30,30 @@ export const fal: Vendor = {
       };
     }
     const run = runOf(simulator, /requests\/([^/]+)/.exec(pathname)?.[1]);
-    if (!run) return notFound;
-    const isOpen = run.state === "queued" || run.state === "running";
-    if (pathname.endsWith("/cancel")) {
-      if (!isOpen) return { status: 400, json: { status: "ALREADY_COMPLETED" } };
-      simulator.finish(run, "cancelled");
-      return { status: 202, json: { status: "CANCELLATION_REQUESTED" } };
-    }
-    if (pathname.endsWith("/status"))
-      return isOpen
-        ? { status: 202, json: { status: "IN_PROGRESS", logs: [] } }
-        : { status: 200, json: { status: "COMPLETED", metrics: { inference_time: 1 } } };
-    return falResult(simulator, run);
+    if (!run) return { status: 404, json: { status: "NOT_FOUND", detail: "Request not found" } };
+    if (pathname.endsWith("/cancel")) return cancelled(simulator, run);
+    return pathname.endsWith("/status") ? statusOf(run) : falResult(simulator, run);
   },
   refusal(fault) {
-    if (fault === "rate")
-      return { status: 429, json: { detail: "Too many requests" }, headers: { "retry-after": "7" } };
-    if (fault === "auth") return { status: 401, json: { detail: "Cannot access application" } };
-    return fault === "credit"
-      ? { status: 403, json: { detail: "User is locked. Reason: Exhausted balance." } }
-      : null;
+    switch (fault) {
+      case "rate":
+        return { status: 429, json: { detail: "Too many requests" }, headers: { "retry-after": "7" } };
+      case "auth":
+        return { status: 401, json: { detail: "Cannot access application" } };
+      case "credit":
+        return { status: 403, json: { detail: "User is locked. Reason: Exhausted balance." } };
+      case "input":
+        return {
+          status: 422,
+          json: { detail: [{ loc: ["body", "prompt"], msg: "field required", type: "missing" }] },
+        };
+      // The queue takes any number of runs.
+      case "quota":
+      case "busy":
+        return null;
+    }
   },
-  webhook(simulator, run) {
+  webhooks(simulator, run) {
     const { json, status } = falResult(simulator, run);
     const body = JSON.stringify({
       request_id: run.id,
@@ -59,11 +61,27 @@ export const fal: Vendor = {
       status: status === 200 ? "OK" : "ERROR",
       payload: json,
     });
-    return { body, headers: falHeaders(run.id, body) };
+    return [{ body, headers: falHeaders(run.id, body) }];
   },
 };
 
+function statusOf({ state }: SimRun): SimAnswer {
+  if (state === "queued") return { status: 202, json: { status: "IN_QUEUE", queue_position: 0 } };
+  if (state === "running") return { status: 202, json: { status: "IN_PROGRESS", logs: [] } };
+  return { status: 200, json: { status: "COMPLETED", metrics: { inference_time: 1 } } };
+}
+
+/** A run that waits is taken out, one that runs is asked to stop. */
+function cancelled(simulator: Simulator, run: SimRun): SimAnswer {
+  if (run.state !== "queued" && run.state !== "running")
+    return { status: 400, json: { status: "ALREADY_COMPLETED" } };
+  const status = run.state === "queued" ? 200 : 202;
+  simulator.finish(run, "cancelled");
+  return { status, json: { status: "CANCELLATION_REQUESTED" } };
+}
+
 function falResult(simulator: Simulator, run: SimRun): SimAnswer {
+  if (simulator.isResultGone) return { status: 404, json: { detail: "Request result not found" } };
   if (run.state === "succeeded")
     return { status: 200, json: { images: [{ url: simulator.pictureUrl(run) }] } };
   if (run.state === "moderated")
@@ -71,5 +89,10 @@ function falResult(simulator: Simulator, run: SimRun): SimAnswer {
       status: 422,
       json: { detail: [{ loc: ["body"], msg: "Not allowed.", type: "content_policy_violation" }] },
     };
-  return { status: 500, json: { detail: "Internal error", error_type: "internal_error" } };
+  if (run.state === "cancelled") return failure(499, "Request was cancelled", "client_cancelled");
+  return failure(500, "Internal error", "internal_error");
+}
+
+function failure(status: number, detail: string, type: string): SimAnswer {
+  return { status, json: { detail, error_type: type }, headers: { "x-fal-error-type": type } };
 }

@@ -1,4 +1,4 @@
-import type { Simulator, SimRun, Vendor } from "./port.ts";
+import type { SimAnswer, Simulator, SimRun, Vendor } from "./port.ts";
 import { isPost, notFound, runOf } from "./requests.ts";
 
 const fashnStatus = {
@@ -35,13 +35,25 @@ export const fashn: Vendor = {
     return run ? { status: 200, json: fashnBody(simulator, run) } : notFound;
   },
   refusal(fault) {
-    const names = {
-      rate: "RateLimitExceeded",
-      busy: "ConcurrencyLimitExceeded",
-      credit: "OutOfCredits",
-    } as const;
-    if (fault === "auth") return { status: 401, json: { error: "UnauthorizedAccess", message: "No." } };
-    return { status: 429, json: { error: names[fault], message: "No." }, headers: { "retry-after": "5" } };
+    const error = (status: number, name: string, headers = {}): SimAnswer => ({
+      status,
+      json: { error: name, message: "No." },
+      headers,
+    });
+    switch (fault) {
+      case "rate":
+        return error(429, "RateLimitExceeded", { "retry-after": "5" });
+      case "busy":
+        return error(429, "ConcurrencyLimitExceeded", { "retry-after": "5" });
+      case "credit":
+        return error(429, "OutOfCredits");
+      case "auth":
+        return error(401, "UnauthorizedAccess");
+      case "input":
+        return error(400, "BadRequest");
+      case "quota":
+        return null;
+    }
   },
-  webhook: (simulator, run) => ({ body: JSON.stringify(fashnBody(simulator, run)), headers: {} }),
+  webhooks: (simulator, run) => [{ body: JSON.stringify(fashnBody(simulator, run)), headers: {} }],
 };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,6 +7,7 @@ import sharp from "sharp";
 import type {
   PictureFault,
   ProviderFault,
+  Refusal,
   SimAnswer,
   Simulator,
   SimRequest,
@@ -31,17 +33,24 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     origin,
     runs: new Map(),
     submits: [],
+    calls: [],
+    left: 0,
     fault: null,
     getFault: null,
     pictureFault: null,
     heldUpload: null,
+    uploadFault: null,
     uploads: 0,
     fetches: 0,
     end: "succeeded",
+    isResultGone: false,
+    generation: "new",
+    isHttpsOnly: false,
+    reportedEvents: null,
     runMs: 20,
     delayMs: 0,
     webhooks: 1,
-    start({ idempotencyKey = null, ...run }) {
+    start({ idempotencyKey = null, events = null, ...run }) {
       const known = [...simulator.runs.values()].find(
         (one) => idempotencyKey !== null && one.idempotencyKey === idempotencyKey,
       );
@@ -50,6 +59,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
         ...run,
         id: randomUUID(),
         idempotencyKey,
+        events,
         createdAt: new Date(),
         state: "queued",
       };
@@ -72,15 +82,19 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     pictureUrl: (run) => `${simulator.pictureOrigin}/sim-pictures/${run.id}.png`,
     picture: () => made,
     async report(run) {
-      const sent = vendor.webhook?.(simulator, run);
-      if (!sent || run.webhookUrl === null) return 0;
-      const { status } = await fetch(run.webhookUrl, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...sent.headers },
-        body: sent.body,
-        signal: AbortSignal.timeout(10_000),
-      });
-      return status;
+      const { webhookUrl } = run;
+      const statuses: number[] = [];
+      if (webhookUrl === null) return statuses;
+      for (const { body, headers } of vendor.webhooks?.(simulator, run) ?? []) {
+        const { status } = await fetch(webhookUrl, {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body,
+          signal: AbortSignal.timeout(10_000),
+        });
+        statuses.push(status);
+      }
+      return statuses;
     },
     charged: () => [...simulator.runs.values()].filter(({ state }) => state === "succeeded"),
     async close() {
@@ -103,14 +117,20 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       raw,
       json: parse(raw),
     };
+    simulator.calls.push(`${read.method} ${url.pathname}`);
     const isSubmit = vendor.isSubmit(read);
     if (isSubmit) await noteSubmit(read);
     const fault = isSubmit ? simulator.fault : simulator.getFault;
-    const refusal = fault === null ? null : refusalFor(fault);
-    if (fault === "hang") return;
+    noteLeaving(response, fault);
+    const refusal = fault === null ? null : (pageOf(fault) ?? refusalOf(fault));
     if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
-    const result = await vendor.handle(simulator, read);
-    if (isSubmit) await sleep(simulator.delayMs);
+    if (fault === "flood") return flood(response);
+    if (fault !== "hang") await take(read, response, fault);
+  }
+
+  async function take(request: SimRequest, response: ServerResponse, fault: ProviderFault | null) {
+    const result = await vendor.handle(simulator, request);
+    if (vendor.isSubmit(request)) await sleep(simulator.delayMs);
     sendUnless(fault, response, result);
   }
 
@@ -120,37 +140,50 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     sendPicture(response, await made, simulator.pictureFault);
   }
 
+  function noteLeaving(response: ServerResponse, fault: ProviderFault | null): void {
+    response.once("close", () => {
+      if (fault !== "drop" && !response.writableFinished) simulator.left += 1;
+    });
+  }
+
+  function refusalOf(fault: ProviderFault): SimAnswer | null {
+    return isRefusal(fault) ? vendor.refusal(fault, simulator) : null;
+  }
+
   async function noteSubmit(request: SimRequest): Promise<void> {
     await sleep(simulator.delayMs);
     // A caller that died has sent a whole request all the same.
     simulator.submits.push(request);
   }
 
-  function refusalFor(fault: ProviderFault): SimAnswer | null {
-    switch (fault) {
-      case "refuse":
-        return { status: 503, json: { detail: "Service unavailable", error: { message: "overloaded" } } };
-      case "garbage":
-        return { status: 200, headers: { "content-type": "text/html" } };
-      case "rate":
-      case "auth":
-      case "credit":
-      case "busy":
-        return vendor.refusal(fault);
-      case "hang":
-      case "drop":
-      case "mute":
-        return null;
-    }
-  }
-
   return simulator;
+}
+
+function isRefusal(fault: ProviderFault): fault is Refusal {
+  return ["rate", "quota", "auth", "credit", "busy", "input"].includes(fault);
+}
+
+/** Answers of what stands between a caller and the provider. */
+function pageOf(fault: ProviderFault): SimAnswer | null {
+  if (fault === "refuse")
+    return { status: 503, json: { detail: "Service unavailable", error: { message: "overloaded" } } };
+  if (fault === "gateway") return { status: 502, headers: { "content-type": "text/html" } };
+  if (fault === "garbage") return { status: 200, headers: { "content-type": "text/html" } };
+  return fault === "redirect" ? { status: 307, headers: { location: "/elsewhere" } } : null;
 }
 
 function send(response: ServerResponse, { status, json, headers = {} }: SimAnswer): void {
   if (json === undefined) response.writeHead(status, headers).end("<html><body>Welcome</body></html>");
   else
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+/** Sends as much as the caller takes. */
+async function flood(response: ServerResponse): Promise<void> {
+  const part = Buffer.alloc(1024 ** 2, " ");
+  response.writeHead(200, { "content-type": "application/json" });
+  while (!response.destroyed)
+    if (!response.write(part)) await Promise.race([once(response, "drain"), once(response, "close")]);
 }
 
 /** The answer to a call that was taken. */

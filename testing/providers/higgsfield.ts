@@ -1,4 +1,5 @@
-import type { Simulator, SimRun, Vendor } from "./port.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./port.ts";
 import { notFound, runOf } from "./requests.ts";
 import { replicateSecret, standardHeaders } from "./signatures.ts";
 
@@ -16,21 +17,27 @@ function higgsfieldBody(simulator: Simulator, run: SimRun) {
   return { request_id: run.id, status: higgsfieldStatus[run.state], ...images };
 }
 
+/** The newer interface refuses another submit under a key that it knows; the older one knows no keys. */
+function submitted(simulator: Simulator, { url, headers, json }: SimRequest): SimAnswer {
+  const key = headers["idempotency-key"];
+  const given = {
+    endpoint: url.pathname.slice(1),
+    input: json,
+    webhookUrl: url.searchParams.get("hf_webhook"),
+    idempotencyKey: simulator.generation === "new" && typeof key === "string" ? key : null,
+  };
+  const { endpoint, input, webhookUrl, idempotencyKey, id } = simulator.start(given);
+  if (!isDeepStrictEqual({ endpoint, input, webhookUrl, idempotencyKey }, given))
+    return { status: 422, json: { detail: "Idempotency-Key was used with other parameters." } };
+  return { status: 200, json: { status: "queued", request_id: id } };
+}
+
 export const higgsfield: Vendor = {
   name: "higgsfield",
   isSubmit: (request) => request.method === "POST" && !request.url.pathname.endsWith("/cancel"),
   handle(simulator, request) {
-    const { pathname, searchParams } = request.url;
-    if (this.isSubmit(request)) {
-      const key = request.headers["idempotency-key"];
-      const run = simulator.start({
-        endpoint: pathname.slice(1),
-        input: request.json,
-        webhookUrl: searchParams.get("hf_webhook"),
-        idempotencyKey: typeof key === "string" ? key : null,
-      });
-      return { status: 200, json: { status: "queued", request_id: run.id } };
-    }
+    const { pathname } = request.url;
+    if (this.isSubmit(request)) return submitted(simulator, request);
     const run = runOf(simulator, /requests\/([^/]+)/.exec(pathname)?.[1]);
     if (!run) return notFound;
     if (pathname.endsWith("/cancel")) {
@@ -39,15 +46,33 @@ export const higgsfield: Vendor = {
     }
     return { status: 200, json: higgsfieldBody(simulator, run) };
   },
-  refusal(fault) {
-    if (fault === "auth") return { status: 401, json: { detail: "Invalid credentials" } };
-    if (fault === "credit") return { status: 403, json: { detail: "Not enough credits" } };
-    if (fault === "busy")
-      return { status: 400, json: { detail: "Maximum number of concurrent requests (4) has been reached" } };
-    return { status: 429, json: { detail: "Too many requests" }, headers: { "retry-after": "9" } };
+  refusal(fault, { generation }) {
+    switch (fault) {
+      case "auth":
+        return { status: 401, json: { detail: "Invalid credentials" } };
+      case "credit":
+        return { status: 403, json: { detail: "Not enough credits" } };
+      case "rate":
+        return { status: 429, json: { detail: "Too many requests" }, headers: { "retry-after": "9" } };
+      case "input":
+        return {
+          status: 422,
+          json: { detail: [{ loc: ["body", "prompt"], msg: "field required", type: "missing" }] },
+        };
+      case "busy":
+        return generation === "old"
+          ? { status: 400, json: { detail: "Maximum number of concurrent requests (4) has been reached" } }
+          : {
+              status: 429,
+              json: { code: "account_queue_full", limit: 100 },
+              headers: { "retry-after": "12" },
+            };
+      case "quota":
+        return null;
+    }
   },
-  webhook(simulator, run) {
+  webhooks(simulator, run) {
     const body = JSON.stringify(higgsfieldBody(simulator, run));
-    return { body, headers: standardHeaders(replicateSecret, body) };
+    return [{ body, headers: simulator.generation === "old" ? {} : standardHeaders(replicateSecret, body) }];
   },
 };

@@ -1,4 +1,4 @@
-import type { ProviderName } from "@atelier/server/providers";
+import type { ProviderAccess, ProviderName } from "@atelier/server/providers";
 import { google, openai } from "./direct.ts";
 import { fal } from "./fal.ts";
 import { fashn } from "./fashn.ts";
@@ -9,6 +9,14 @@ import type { Simulator, Vendor } from "./port.ts";
 import { replicate } from "./replicate.ts";
 import { kieSecret, replicateSecret } from "./signatures.ts";
 
+export {
+  breakdowns,
+  cancelStates,
+  expectedClients,
+  type WebhookCase,
+  webhookCases,
+  webhookVerdicts,
+} from "./expected.ts";
 export type { PictureFault, ProviderFault, SimRun, Simulator } from "./port.ts";
 export { falKeys } from "./signatures.ts";
 export { startWebhookDoor } from "./webhooks.ts";
@@ -50,6 +58,23 @@ const secrets: Partial<Record<ProviderName, string>> = {
   higgsfield: replicateSecret,
   kie: kieSecret,
 };
+
+/** One simulated provider, and how it is called. */
+export interface SimulatedProvider {
+  readonly simulator: Simulator;
+  readonly access: ProviderAccess;
+}
+
+export async function startProvider(name: ProviderName): Promise<SimulatedProvider> {
+  const simulator = await startSimulator(vendors[name]);
+  const access = {
+    name,
+    baseUrl: `${simulator.origin}${paths[name]}`,
+    apiKey: `canary-key-of-${name}`,
+    webhookSecret: secrets[name] ?? null,
+  };
+  return { simulator, access };
+}
 
 export interface Providers {
   readonly simulators: Readonly<Record<ProviderName, Simulator>>;

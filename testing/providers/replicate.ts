@@ -1,4 +1,4 @@
-import type { Simulator, SimRun, Vendor } from "./port.ts";
+import type { SimAnswer, Simulator, SimRequest, SimRun, SimWebhook, Vendor } from "./port.ts";
 import { isPost, notFound, runOf, uploaded } from "./requests.ts";
 import { replicateSecret, standardHeaders } from "./signatures.ts";
 
@@ -18,11 +18,34 @@ function prediction(simulator: Simulator, run: SimRun) {
     id: run.id,
     model: run.endpoint,
     status: replicateStatus[run.state],
-    output: run.state === "succeeded" ? simulator.pictureUrl(run) : null,
+    output: run.state === "succeeded" && !simulator.isResultGone ? simulator.pictureUrl(run) : null,
+    data_removed: run.state === "succeeded" && simulator.isResultGone,
     error,
     webhook: run.webhookUrl,
     created_at: run.createdAt.toISOString(),
   };
+}
+
+function submitted(simulator: Simulator, { url, json }: SimRequest): SimAnswer {
+  const { webhook, webhook_events_filter: filter, input } = json;
+  const webhookUrl = typeof webhook === "string" ? webhook : null;
+  if (simulator.isHttpsOnly && webhookUrl?.startsWith("http:"))
+    return {
+      status: 422,
+      json: { detail: "webhook: Must be a HTTPS URL.", title: "Input validation failed" },
+    };
+  const events = Array.isArray(filter) ? filter.map(String) : null;
+  const run = simulator.start({ endpoint: url.pathname, input, webhookUrl, events });
+  return { status: 201, json: prediction(simulator, run) };
+}
+
+/** The prediction as it was at an event: each report holds the whole of it. */
+function report(simulator: Simulator, run: SimRun, event: string): SimWebhook {
+  const whole = prediction(simulator, run);
+  const earlier = { start: { status: "starting", output: null }, output: { status: "processing" } };
+  const isEarlier = event === "start" || event === "output";
+  const body = JSON.stringify({ ...whole, ...(isEarlier ? earlier[event] : {}) });
+  return { body, headers: standardHeaders(replicateSecret, body) };
 }
 
 export const replicate: Vendor = {
@@ -30,12 +53,7 @@ export const replicate: Vendor = {
   isSubmit: (request) => isPost(request, /predictions$/),
   handle(simulator, request) {
     const { pathname } = request.url;
-    const { json } = request;
-    if (this.isSubmit(request)) {
-      const webhookUrl = typeof json["webhook"] === "string" ? json["webhook"] : null;
-      const run = simulator.start({ endpoint: pathname, input: json["input"], webhookUrl });
-      return { status: 201, json: prediction(simulator, run) };
-    }
+    if (this.isSubmit(request)) return submitted(simulator, request);
     if (isPost(request, /\/files$/))
       return uploaded(simulator, {
         status: 201,
@@ -51,13 +69,29 @@ export const replicate: Vendor = {
     return { status: 200, json: prediction(simulator, run) };
   },
   refusal(fault) {
-    const throttled = { detail: "Request was throttled. Your rate limit resets in ~30s." };
-    if (fault === "rate") return { status: 429, json: throttled };
-    if (fault === "auth") return { status: 401, json: { detail: "Invalid token." } };
-    return fault === "credit" ? { status: 402, json: { detail: "Insufficient credit." } } : null;
+    switch (fault) {
+      case "rate":
+        return {
+          status: 429,
+          json: { detail: "Request was throttled. Your rate limit resets in ~30s." },
+        };
+      case "auth":
+        return { status: 401, json: { detail: "Invalid token." } };
+      case "credit":
+        return { status: 402, json: { detail: "Insufficient credit." } };
+      case "input":
+        return {
+          status: 422,
+          json: { detail: "- input: prompt is required", title: "Input validation failed" },
+        };
+      case "quota":
+      case "busy":
+        return null;
+    }
   },
-  webhook(simulator, run) {
-    const body = JSON.stringify(prediction(simulator, run));
-    return { body, headers: standardHeaders(replicateSecret, body) };
-  },
+  webhooks: (simulator, run) =>
+    (
+      simulator.reportedEvents ??
+      ["start", "output", "completed"].filter((event) => run.events?.includes(event) ?? true)
+    ).map((event) => report(simulator, run, event)),
 };
