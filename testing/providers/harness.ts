@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -39,6 +38,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     getFault: null,
     pictureFault: null,
     heldUpload: null,
+    heldAnswers: null,
     uploadFault: null,
     uploads: 0,
     fetches: 0,
@@ -83,8 +83,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     picture: () => made,
     async report(run) {
       const { webhookUrl } = run;
-      const statuses: number[] = [];
-      if (webhookUrl === null) return statuses;
+      if (webhookUrl === null) return;
       for (const { body, headers } of vendor.webhooks?.(simulator, run) ?? []) {
         const { status } = await fetch(webhookUrl, {
           method: "POST",
@@ -92,10 +91,10 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
           body,
           signal: AbortSignal.timeout(10_000),
         });
-        statuses.push(status);
+        simulator.reported.push(status);
       }
-      return statuses;
     },
+    reported: [],
     charged: () => [...simulator.runs.values()].filter(({ state }) => state === "succeeded"),
     async close() {
       for (const timer of timers) clearTimeout(timer);
@@ -130,7 +129,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
 
   async function take(request: SimRequest, response: ServerResponse, fault: ProviderFault | null) {
     const result = await vendor.handle(simulator, request);
-    if (vendor.isSubmit(request)) await sleep(simulator.delayMs);
+    if (vendor.isSubmit(request)) await Promise.all([sleep(simulator.delayMs), simulator.heldAnswers]);
     sendUnless(fault, response, result);
   }
 
@@ -181,9 +180,11 @@ function send(response: ServerResponse, { status, json, headers = {} }: SimAnswe
 /** Sends as much as the caller takes. */
 async function flood(response: ServerResponse): Promise<void> {
   const part = Buffer.alloc(1024 ** 2, " ");
+  const left = new Promise((resolve) => response.once("close", resolve));
   response.writeHead(200, { "content-type": "application/json" });
   while (!response.destroyed)
-    if (!response.write(part)) await Promise.race([once(response, "drain"), once(response, "close")]);
+    if (!response.write(part))
+      await Promise.race([left, new Promise((resolve) => response.once("drain", resolve))]);
 }
 
 /** The answer to a call that was taken. */

@@ -91,6 +91,8 @@ export interface Simulator {
   pictureFault: PictureFault | null;
   /** What the next upload of an input picture waits for. */
   heldUpload: Promise<void> | null;
+  /** What the answers to submits wait for. */
+  heldAnswers: Promise<void> | null;
   /** `blocked`: the firewall in front of uploads refuses the caller with a page. */
   uploadFault: "blocked" | null;
   /** How often an input picture was sent. */
@@ -120,8 +122,10 @@ export interface Simulator {
   pictureOrigin: string;
   pictureUrl(run: SimRun): string;
   picture(): Promise<Buffer>;
-  /** Sends what is reported of a run; resolves with the status of each answer. */
-  report(run: SimRun): Promise<number[]>;
+  /** Sends what is reported of a run. */
+  report(run: SimRun): Promise<void>;
+  /** Statuses with which its reports were answered. */
+  readonly reported: number[];
   /** Runs that a bill would name: those that made a picture. */
   charged(): SimRun[];
   close(): Promise<void>;
