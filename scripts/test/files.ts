@@ -15,6 +15,7 @@ export const slowFiles: readonly string[] = [
   "worker/engines/local/outfit/run.test.ts",
   "worker/engines/comfyui/client/run.test.ts",
   "scripts/embedded/postgres.test.ts",
+  "testing/chaos/cloud-webhooks.test.ts",
   "testing/chaos/cloud.test.ts",
   "testing/secrets/secrets.test.ts",
   "testing/chaos/comfyui-servers.test.ts",

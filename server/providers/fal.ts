@@ -11,7 +11,7 @@ import {
   type RunState,
   type WebhookRequest,
 } from "./port.ts";
-import { readRecord, readText } from "./read.ts";
+import { namedId, readBody, readRecord, readText } from "./read.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
@@ -59,7 +59,7 @@ export const fal: ProviderClient = {
     // A page of a proxy says nothing about the run.
     if (body["status"] !== "COMPLETED") throw statusError(status, false);
     const message = readText(body["error"]);
-    if (message !== null) return failed(classOfType(readText(body["error_type"])), message);
+    if (message !== null) return endedAs(readText(body["error_type"]), message);
     const result = await callProvider({ ...call, url: addressOf(access, handle, "response") });
     if (result.json === undefined) throw statusError(result, false);
     return result.status === 200 ? succeeded(result.json) : endedBadly(result);
@@ -75,8 +75,7 @@ export const fal: ProviderClient = {
 
   async verifyWebhook(access, request, signal) {
     await verifySignature(access, request, signal);
-    const body = readRecord(JSON.parse(new TextDecoder().decode(request.rawBody)));
-    return { externalId: readText(body["request_id"]) ?? "" };
+    return { externalId: namedId(readBody(request), "request_id") };
   },
 };
 
@@ -104,16 +103,25 @@ function succeeded(json: unknown): RunState {
   return { state: "succeeded", outputs, costUsd: null };
 }
 
-function failed(errorClass: ProviderErrorClass, message: string): RunState {
-  return { state: "failed", error: new ProviderError(errorClass, message), costUsd: null };
+function endedAs(type: string | null, message: string): RunState {
+  if (type === cancelledType) return { state: "cancelled", costUsd: null };
+  return { state: "failed", error: new ProviderError(classOfType(type), message), costUsd: null };
 }
+
+/** Refusals of the queue and of what stands before it: they say nothing about the run. */
+const ofQueue: readonly number[] = [401, 403, 404, 408, 429];
 
 /** The result of a run that failed is the model's own error. */
 function endedBadly(answer: ProviderAnswer): RunState {
   const error = refusal(answer, false);
-  if (answer.status === 404) throw error;
+  const { type } = readFailure(answer);
+  if (ofQueue.includes(answer.status) || (answer.status > 500 && type === null)) throw error;
+  if (type === cancelledType) return { state: "cancelled", costUsd: null };
   return { state: "failed", error, costUsd: null };
 }
+
+/** The caller took the run back, which is an answer of its own. */
+const cancelledType = "client_cancelled";
 
 const classes: Readonly<Record<string, ProviderErrorClass>> = {
   content_policy_violation: "moderation",
@@ -203,8 +211,12 @@ function keySetUrl({ baseUrl }: ProviderAccess): string {
   return `${origin}/.well-known/jwks.json`;
 }
 
+/** Throws when there are none, so that keys that were read before are kept. */
 async function readKeys(url: string, signal: AbortSignal): Promise<string[]> {
   const answer = await callProvider({ method: "GET", url, headers: {}, signal, timeoutMs: 5_000 });
-  const { keys } = readRecord(answer.json);
-  return (Array.isArray(keys) ? keys : []).flatMap((key) => readText(readRecord(key)["x"]) ?? []);
+  const { keys: list } = readRecord(answer.json);
+  const keys = (Array.isArray(list) ? list : []).flatMap((key) => readText(readRecord(key)["x"]) ?? []);
+  if (answer.status !== 200 || keys.length === 0)
+    throw new ProviderError("transient", `The keys of the webhooks cannot be read: HTTP ${answer.status}`);
+  return keys;
 }

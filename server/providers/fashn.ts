@@ -7,7 +7,7 @@ import {
   type ProviderErrorClass,
   type RunState,
 } from "./port.ts";
-import { readRecord, readText } from "./read.ts";
+import { namedId, readBody, readRecord, readText } from "./read.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
 
@@ -37,15 +37,14 @@ export const fashn: ProviderClient = {
   async get(access, { externalId }, signal) {
     const url = `${access.baseUrl}/status/${encodeURIComponent(externalId)}`;
     const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
-    if (answer.status !== 200) throw refusal(answer, false);
+    if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
     return toRun(readRecord(answer.json));
   },
 
   cancel: () => Promise.resolve("unsupported"),
 
-  verifyWebhook(_access, { rawBody }) {
-    const body = readRecord(JSON.parse(new TextDecoder().decode(rawBody)));
-    return Promise.resolve({ externalId: readText(body["id"]) ?? "" });
+  async verifyWebhook(_access, request) {
+    return { externalId: namedId(readBody(request), "id") };
   },
 };
 
@@ -58,9 +57,10 @@ function toRun(body: Readonly<Record<string, unknown>>): RunState {
     case "failed":
     case "time_out": {
       const { name, message } = readRecord(body["error"]);
-      const text = `${readText(name) ?? "failed"}: ${readText(message) ?? ""}`;
+      const text = `${readText(name) ?? String(body["status"])}: ${readText(message) ?? ""}`;
+      const errorClass = body["status"] === "time_out" ? "timeout" : classOf(readText(name));
       // Failures are not charged.
-      return { state: "failed", error: new ProviderError(classOf(readText(name)), text), costUsd: 0 };
+      return { state: "failed", error: new ProviderError(errorClass, text), costUsd: 0 };
     }
     case "canceled":
       return { state: "cancelled", costUsd: 0 };

@@ -1,4 +1,4 @@
-import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { callProvider, maxRetryAfterMs, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
 import { isPicture, toBase64 } from "./pictures.ts";
 import {
   type InputValue,
@@ -12,8 +12,6 @@ import { readRecord, readText } from "./read.ts";
 
 const timeoutMs = 150_000;
 const maxBytes = 60 * 1024 ** 2;
-/** A quota of the day is asked for again after this time. */
-const dayQuotaMs = 3_600_000;
 
 /**
  * Google Gemini images: one request, which answers with the picture. In the input, `parts` is the list of texts and
@@ -91,10 +89,11 @@ function refusal(answer: ProviderAnswer): ProviderError {
   const message = `HTTP ${answer.status}: ${readText(error["message"]) ?? answer.excerpt}`;
   const details = Array.isArray(error["details"]) ? error["details"].map(readRecord) : [];
   if (answer.status === 429) {
+    // The delay beside the quota of a day is that of another one.
     const isOfDay = JSON.stringify(details).includes("PerDay");
     const delay = details.map((detail) => readText(detail["retryDelay"])).find((text) => text !== null);
     const delayMs = delay ? retryAfterOf({ "retry-after": delay.replace(/s$/, "") }) : null;
-    const retryAfterMs = isOfDay ? dayQuotaMs : (delayMs ?? retryAfterOf(answer.headers));
+    const retryAfterMs = isOfDay ? maxRetryAfterMs : (delayMs ?? retryAfterOf(answer.headers));
     return new ProviderError("rate", message, { retryAfterMs });
   }
   if (answer.status === 503)

@@ -1,10 +1,12 @@
 import { createHmac } from "node:crypto";
+import { serveAnswers } from "@atelier/testing/http";
 import {
   failureOf,
   json,
   onlyRequest,
   type Scripted,
-  startProviders,
+  type SimulatedProvider,
+  startProvider,
   startScripted,
 } from "@atelier/testing/providers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -44,32 +46,6 @@ describe("A submit to Higgsfield", () => {
     expect(JSON.parse(body)).toEqual({ prompt: "p", images: ["data:image/webp;base64,AQID"] });
   });
 
-  it("finds its run again after a lost answer, and is charged once", async () => {
-    const providers = await startProviders(["higgsfield"]);
-    try {
-      const simulator = providers.simulators.higgsfield;
-      const client = clientOf("higgsfield");
-      const access = { ...higgsfield.access, baseUrl: simulator.origin };
-      const submission = {
-        endpoint: "m",
-        kind: "text_to_image",
-        input: { prompt: "p" },
-        idempotencyKey: "a-key",
-        webhookUrl: null,
-        beforePaid: () => Promise.resolve(),
-      } as const;
-      const submit = () => client.submit(access, submission, AbortSignal.timeout(30_000));
-      simulator.fault = "drop";
-      expect(await failureOf(submit())).toEqual(["lost", null]);
-      simulator.fault = null;
-      const { handle } = await submit();
-      expect([...simulator.runs.keys()]).toEqual([handle.externalId]);
-      expect(simulator.submits).toHaveLength(2);
-    } finally {
-      await providers.close();
-    }
-  });
-
   it("is repeated only where the newer host knows the key", () => {
     const isIdempotent = (baseUrl: string) =>
       clientOf("higgsfield").isIdempotent({ ...higgsfield.access, baseUrl });
@@ -93,6 +69,80 @@ describe("A submit to Higgsfield", () => {
     higgsfield.answer = answer;
     expect(await failureOf(higgsfield.submit())).toEqual([errorClass, retryAfterMs]);
     expect(higgsfield.requests).toHaveLength(1);
+  });
+});
+
+describe("Higgsfield's two generations", () => {
+  let simulated: SimulatedProvider;
+
+  beforeEach(async () => {
+    simulated = await startProvider("higgsfield");
+  });
+
+  afterEach(() => simulated.simulator.close());
+
+  function submit(prompt = "p") {
+    const submission = {
+      endpoint: "m",
+      kind: "text_to_image",
+      input: { prompt },
+      idempotencyKey: "a-key",
+      webhookUrl: null,
+      beforePaid: () => Promise.resolve(),
+    } as const;
+    return clientOf("higgsfield").submit(simulated.access, submission, AbortSignal.timeout(30_000));
+  }
+
+  it("R1 the newer one finds a run again after a lost answer, and charges it once", async () => {
+    const { simulator } = simulated;
+    simulator.fault = "drop";
+    expect(await failureOf(submit())).toEqual(["lost", null]);
+    simulator.fault = null;
+    const { handle } = await submit();
+    expect([...simulator.runs.keys()]).toEqual([handle.externalId]);
+    expect(simulator.submits).toHaveLength(2);
+  });
+
+  it("R1 the newer one refuses other fields under the same key, and starts nothing for them", async () => {
+    await submit("p");
+    expect(await failureOf(submit("q"))).toEqual(["input", null]);
+    expect(simulated.simulator.runs.size).toBe(1);
+  });
+
+  it("the older one knows no keys: a repetition is another run", async () => {
+    simulated.simulator.generation = "old";
+    await submit();
+    await submit();
+    expect(simulated.simulator.runs.size).toBe(2);
+  });
+
+  it.each([
+    ["old", null],
+    ["new", 12_000],
+  ] as const)(
+    "E3 the %s one refuses what is too much as capacity, with its own wait",
+    async (generation, waitMs) => {
+      Object.assign(simulated.simulator, { generation, fault: "busy" });
+      expect(await failureOf(submit())).toEqual(["capacity", waitMs]);
+    },
+  );
+
+  it.each([
+    ["old", "a secret", "auth"],
+    ["old", null, "none"],
+    ["new", "a secret", "none"],
+    ["new", null, "none"],
+  ] as const)("F21 a webhook of the %s one is judged with %s: %s", async (generation, secret, errorClass) => {
+    const { simulator, access } = simulated;
+    simulator.generation = generation;
+    const arrivals = await serveAnswers(() => ({ status: 204 }));
+    const run = simulator.start({ endpoint: "m", input: {}, webhookUrl: arrivals.url });
+    await simulator.report(run);
+    await arrivals.close();
+    const [{ body, headers } = { body: "", headers: {} }] = arrivals.requests;
+    const single = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    const call = higgsfield.webhook(body, single, secret === null ? null : access.webhookSecret);
+    expect(await failureOf(call)).toEqual([errorClass, null]);
   });
 });
 

@@ -44,7 +44,7 @@ export const higgsfield: ProviderClient = {
   async get(access, { externalId }, signal) {
     const url = `${access.baseUrl}/requests/${encodeURIComponent(externalId)}/status`;
     const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
-    if (answer.status !== 200) throw refusal(answer, false);
+    if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
     return toRun(readRecord(answer.json));
   },
 

@@ -40,13 +40,15 @@ const unsentCodes = new Set([
 
 /**
  * Makes one call and reads the whole answer, whatever its status; repeats nothing and follows no redirect. Throws
- * `transient` when nothing was sent, `lost` or `timeout` when the answer did not come, and `lost` or `internal` for an
- * answer above `maxBytes`.
+ * `transient` when nothing was sent, or `unsent` when a submit was stopped before; `lost` or `timeout` when the answer did
+ * not come; and `lost` or `internal` for an answer above `maxBytes`.
  */
 export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> {
   const { method, url, headers, body, signal } = call;
   const isSubmit = call.beforePaid !== undefined;
   await call.beforePaid?.();
+  if (signal.aborted)
+    throw new ProviderError(isSubmit ? "unsent" : "transient", "The call was stopped before it was sent.");
   const timeout = AbortSignal.timeout(call.timeoutMs ?? usualTimeoutMs);
   const isForm = body instanceof FormData;
   try {
@@ -102,7 +104,9 @@ const shortestSecret = 8;
 
 /** Some servers repeat the key that they refuse; messages are made of answers. */
 function withoutSecrets(text: string, headers: ProviderCall["headers"]): string {
-  const secrets = ["authorization", "x-goog-api-key"].map((name) => headers[name]?.split(" ").at(-1) ?? "");
+  const keys = ["authorization", "x-goog-api-key"].map((name) => headers[name]?.split(" ").at(-1) ?? "");
+  // Some keys are `<id>:<secret>`.
+  const secrets = keys.flatMap((key) => [key, key.slice(key.indexOf(":") + 1)]);
   return secrets
     .filter(({ length }) => length >= shortestSecret)
     .reduce((rest, secret) => rest.replaceAll(secret, "[key]"), text);
@@ -127,6 +131,9 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The longest wait that a provider can ask for. */
+export const maxRetryAfterMs = 3_600_000;
+
 /**
  * Milliseconds of a `Retry-After` header (seconds or a date), at most an hour; null without one.
  */
@@ -134,12 +141,12 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>): number 
   const value = headers["retry-after"]?.trim();
   if (!value) return null;
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.min(3_600_000, Math.max(0, Math.round(ms))) : null;
+  return Number.isFinite(ms) ? Math.min(maxRetryAfterMs, Math.max(0, Math.round(ms))) : null;
 }
 
 /**
- * The usual meaning of a status that is no success, for what the provider's own text does not say. A submit that a
- * gateway answers (502, 504) is `lost`: the provider behind it may have accepted.
+ * The usual meaning of a status that is no success, for what the provider's own text does not say; a success stands for a
+ * page of a proxy. A submit that a gateway or such a page answers is `lost`: the provider behind it may have accepted.
  */
 export function statusError(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const { status, excerpt } = answer;
@@ -154,5 +161,5 @@ export function statusError(answer: ProviderAnswer, isSubmit: boolean): Provider
   if (status === 502 || status === 504) return make(isSubmit ? "lost" : "transient");
   if (status >= 500) return make("transient");
   if (status >= 400) return make("input");
-  return make(isSubmit ? "lost" : "internal");
+  return make(isSubmit ? "lost" : "transient");
 }

@@ -1,6 +1,15 @@
 import { createHmac } from "node:crypto";
-import { failureOf, json, type Scripted, startScripted } from "@atelier/testing/providers";
+import {
+  failureOf,
+  json,
+  type Scripted,
+  type SimulatedProvider,
+  startProvider,
+  startScripted,
+} from "@atelier/testing/providers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { clientOf } from "./clients.ts";
+import type { Submission } from "./port.ts";
 
 let kie: Scripted;
 
@@ -77,6 +86,42 @@ describe("A submit to Kie", () => {
     kie.answer = answer;
     expect(await failureOf(kie.submit())).toEqual([errorClass, retryAfterMs]);
     expect(kie.requests).toHaveLength(1);
+  });
+});
+
+describe("Kie's limits", () => {
+  let simulated: SimulatedProvider;
+
+  beforeEach(async () => {
+    simulated = await startProvider("kie");
+  });
+
+  afterEach(() => simulated.simulator.close());
+
+  function submit(input: Submission["input"]) {
+    const submission = { endpoint: "m", kind: "edit", idempotencyKey: "k", webhookUrl: null } as const;
+    const beforePaid = () => Promise.resolve();
+    return clientOf("kie").submit(
+      simulated.access,
+      { ...submission, input, beforePaid },
+      AbortSignal.timeout(30_000),
+    );
+  }
+
+  it("E3 E4 the 21st task of ten seconds is refused as a rate, until the window has passed", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 1_795_300_000_000 });
+    const burst = Array.from({ length: 20 }, () => failureOf(submit({ prompt: "p" })));
+    expect(new Set((await Promise.all(burst)).map(String))).toEqual(new Set(["none,"]));
+    expect(await failureOf(submit({ prompt: "p" }))).toEqual(["rate", 10_000]);
+    expect(simulated.simulator.runs.size).toBe(20);
+    vi.setSystemTime(1_795_300_010_000);
+    expect(await failureOf(submit({ prompt: "p" }))).toEqual(["none", null]);
+  });
+
+  it("a firewall that refuses an upload with its page says nothing about the key, and no task is started", async () => {
+    simulated.simulator.uploadFault = "blocked";
+    expect(await failureOf(submit({ image: picture }))).toEqual(["transient", null]);
+    expect(simulated.simulator.calls).toEqual(["POST /api/file-base64-upload"]);
   });
 });
 

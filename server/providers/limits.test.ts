@@ -147,6 +147,36 @@ test("E4 a success ends a streak, the job's own faults are none, and 600 s forge
   expect(await streak()).toBe(0);
 });
 
+test("E4 a wait that the provider asked for outlasts the 600 s: the quota of a day, at least for an hour", async () => {
+  await take(["a"]);
+  const fail = (ageS: number) =>
+    end(`state = 'failed', error_class = 'rate', retry_after_ms = 3600000,
+      created_at = now() - interval '${ageS} seconds', ended_at = now() - interval '${ageS} seconds'`);
+  await fail(599);
+  expect(await take(["a"])).toBe("cooldown");
+  await fail(601);
+  expect(await take(["a"])).toBe("cooldown");
+  await fail(3_590);
+  expect(await take(["a"])).toBe("cooldown");
+  const { db, config } = opened.services;
+  const load = (await readLoads(db, { provider: "fal", keyIds: ["a"] }, config)).get("a");
+  expect(load).toMatchObject({ streak: 1, retryAfterMs: 3_600_000, lastErrorClass: "rate" });
+  await fail(3_601);
+  expect(await take(["a"])).toBe("a");
+});
+
+test("E4 a success ends also a long wait, whenever it came", async () => {
+  const { db } = opened.services;
+  await take(["a"]);
+  await take(["a"]);
+  await end(`state = 'failed', error_class = 'rate', retry_after_ms = 3600000,
+    created_at = now() - interval '2000 seconds', ended_at = now() - interval '2000 seconds'`);
+  expect(await take(["a"])).toBe("cooldown");
+  await db.execute(sql`update provider_attempts set state = 'succeeded', error_class = null, retry_after_ms = null,
+    ended_at = now() - interval '1000 seconds' where id = (select id from provider_attempts limit 1)`);
+  expect(await take(["a"])).toBe("a");
+});
+
 test("R6 a lost answer counts as a failure from the moment when it is noted, a dead caller and a request that never arrived do not", async () => {
   const { db, config } = opened.services;
   const load = async () => (await readLoads(db, { provider: "fal", keyIds: ["a"] }, config)).get("a");

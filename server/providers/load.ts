@@ -53,6 +53,12 @@ export interface KeyLoadRow extends KeyLoad {
   readonly keyId: string;
 }
 
+/** More than runs of one key at once, all of which may end after the failure that made it cool down. */
+const lastEnds = 200;
+
+/** SQL interval that the provider asked for at the failure of an attempt. */
+const waitOf = (row: SQL): SQL => sql`${row}.retry_after_ms * interval '1 millisecond'`;
+
 /** SQL query for a `KeyLoadRow` of each key of `wanted`, rows of `provider` and `key_id`; one without attempts is idle. */
 export function loadsOf(wanted: SQL, { cloud }: Pick<Config, "cloud">): SQL {
   const { providerAttempts } = schema;
@@ -70,16 +76,26 @@ export function loadsOf(wanted: SQL, { cloud }: Pick<Config, "cloud">): SQL {
         (array_agg(case when state = 'failed' then error_class else 'lost' end order by failed_at desc)
           filter (where is_in_streak))[1] as "lastErrorClass"
       from (
-        select own.*, failed_at > ${streakStart}
+        select own.*, (failed_at > ${streakStart} or failed_at + ${waitOf(sql`own`)} > statement_timestamp())
           and failed_at >= coalesce(max(ended_at) filter (where state = 'succeeded') over (), '-infinity') as is_in_streak
         from (
           -- A caller that noted a lost answer (a text stands there) set the deadline at that moment.
           select a.*, case when a.state = 'failed' and a.error_class not in ${[...notItsFault]} then a.ended_at
             when a.state = 'unknown' and a.error_message is not null
               then a.deadline_at - ${cloud.reconcileS} * interval '1 second' end as failed_at
-          from ${providerAttempts} a
-          where a.provider = wanted.provider and a.key_id = wanted.key_id and (a.state in ('submitting', 'unknown', 'accepted')
-            or a.created_at > ${minuteStart} or a.ended_at > ${streakStart})
+          from (
+            select * from ${providerAttempts} r
+              where r.provider = wanted.provider and r.key_id = wanted.key_id and (r.state in ('submitting', 'unknown', 'accepted')
+                or r.created_at > ${minuteStart} or r.ended_at > ${streakStart})
+            -- A wait that the provider asked for may be longer. Such a key gets no calls, so its failure is among the last ends.
+            union all select last.* from (
+                select * from ${providerAttempts} r where r.provider = wanted.provider and r.key_id = wanted.key_id
+                  and r.ended_at is not null order by r.ended_at desc limit ${lastEnds}
+              ) last
+              where last.ended_at <= ${streakStart} and last.ended_at + ${waitOf(sql`last`)} > statement_timestamp()
+                and not exists (select from ${providerAttempts} s where s.provider = wanted.provider and s.key_id = wanted.key_id
+                  and s.ended_at > last.ended_at and s.state = 'succeeded')
+          ) a
         ) own
       ) own
     ) load`;

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { clientOf } from "./clients.ts";
-import { failureOf, json, startScripted } from "@atelier/testing/providers";
+import { serveAnswers } from "@atelier/testing/http";
+import { failureOf, json, startProvider, startScripted } from "@atelier/testing/providers";
 
 const webhookUrl = "https://studio.example.org/api/webhooks/replicate/one";
 const submittedAt = new Date("2026-11-01T12:00:00Z");
@@ -49,4 +50,75 @@ test("R1 F20 what is no whole list says nothing about a lost call, which is not 
   let page = 1;
   replicate.answer = () => json({ results: [other], next: next((page += 1)) });
   expect(await failureOf(find())).toEqual(["internal", null]);
+});
+
+/** A simulator, and where its webhooks arrive. */
+async function openSimulated(onFinished: (end: () => Promise<void>) => void) {
+  const { simulator, access } = await startProvider("replicate");
+  onFinished(() => simulator.close());
+  const arrivals = await serveAnswers(() => ({ status: 204 }));
+  onFinished(() => arrivals.close());
+  const client = clientOf("replicate");
+  const signal = new AbortController().signal;
+  const submit = () =>
+    client.submit(
+      access,
+      {
+        endpoint: "owner/model",
+        kind: "text_to_image",
+        input: { prompt: "p" },
+        idempotencyKey: "k",
+        webhookUrl: `${arrivals.url}/hook`,
+        beforePaid: () => Promise.resolve(),
+      },
+      signal,
+    );
+  return { simulator, arrivals, access, client, signal, submit };
+}
+
+test("E6 only the end of a run is asked to be reported", async ({ onTestFinished }) => {
+  const { simulator, arrivals, submit } = await openSimulated(onTestFinished);
+  await submit();
+  expect([...simulator.runs.values()].map(({ events }) => events)).toEqual([["completed"]]);
+  await vi.waitFor(() =>
+    expect(arrivals.requests.map(({ body }) => JSON.parse(body).status)).toEqual(["succeeded"]),
+  );
+});
+
+test("F21 reports that come twice and out of order name one run, which tells its end itself", async ({
+  onTestFinished,
+}) => {
+  const { simulator, arrivals, access, client, signal, submit } = await openSimulated(onTestFinished);
+  simulator.reportedEvents = ["completed", "start", "completed", "output", "start"];
+  const { handle } = await submit();
+  await vi.waitFor(() => expect(arrivals.requests).toHaveLength(5));
+  const told = arrivals.requests.map(({ body }) => JSON.parse(body).status);
+  expect(told).toEqual(["succeeded", "starting", "succeeded", "processing", "starting"]);
+  for (const { body, headers } of arrivals.requests) {
+    const single = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+    const request = { rawBody: Buffer.from(body), headers: Object.fromEntries(single) };
+    expect(await client.verifyWebhook(access, request, signal)).toEqual({ externalId: handle.externalId });
+    expect(await client.get(access, handle, signal)).toMatchObject({ state: "succeeded" });
+  }
+});
+
+test("an address for webhooks that is no HTTPS is a wrong field, and starts nothing", async ({
+  onTestFinished,
+}) => {
+  const { simulator, submit } = await openSimulated(onTestFinished);
+  simulator.isHttpsOnly = true;
+  expect(await failureOf(submit())).toEqual(["input", null]);
+  expect(simulator.runs.size).toBe(0);
+});
+
+test("what a run made and Replicate has removed is lost, and no picture", async ({ onTestFinished }) => {
+  const { simulator, access, client, signal, submit } = await openSimulated(onTestFinished);
+  simulator.isResultGone = true;
+  simulator.end = "never";
+  const { handle } = await submit();
+  for (const run of simulator.runs.values()) simulator.finish(run, "succeeded");
+  expect(await client.get(access, handle, signal)).toMatchObject({
+    state: "failed",
+    error: { class: "lost" },
+  });
 });

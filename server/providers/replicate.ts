@@ -9,7 +9,7 @@ import {
   type RunHandle,
   type RunState,
 } from "./port.ts";
-import { readRecord, readText } from "./read.ts";
+import { namedId, readBody, readRecord, readText } from "./read.ts";
 import { verifyStandardWebhook } from "./standard-webhooks.ts";
 
 /** Above this Replicate advises against data URIs. */
@@ -54,7 +54,7 @@ export const replicate: ProviderClient = {
   async get(access, { externalId }, signal) {
     const url = `${access.baseUrl}/predictions/${encodeURIComponent(externalId)}`;
     const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
-    if (answer.status !== 200) throw refusal(answer, false);
+    if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
     return toRun(readRecord(answer.json));
   },
 
@@ -62,7 +62,8 @@ export const replicate: ProviderClient = {
     const url = `${access.baseUrl}/predictions/${encodeURIComponent(externalId)}/cancel`;
     const answer = await callProvider({ method: "POST", url, headers: auth(access), signal });
     if (answer.status !== 200) throw refusal(answer, false);
-    return readRecord(answer.json)["status"] === "succeeded" ? "too_late" : "requested";
+    const { status } = readRecord(answer.json);
+    return status === "succeeded" || status === "failed" ? "too_late" : "requested";
   },
 
   async find(access, { webhookUrl, submittedAt }, signal) {
@@ -97,10 +98,9 @@ export const replicate: ProviderClient = {
     return null;
   },
 
-  verifyWebhook({ webhookSecret }, request) {
+  async verifyWebhook({ webhookSecret }, request) {
     if (webhookSecret !== null) verifyStandardWebhook(webhookSecret, request);
-    const body = readRecord(JSON.parse(new TextDecoder().decode(request.rawBody)));
-    return Promise.resolve({ externalId: readText(body["id"]) ?? "" });
+    return { externalId: namedId(readBody(request), "id") };
   },
 };
 
@@ -133,7 +133,7 @@ function toRun(prediction: Readonly<Record<string, unknown>>): RunState {
     case "processing":
       return { state: "running", progress: null };
     case "succeeded":
-      return { state: "succeeded", outputs: toOutputs(prediction["output"]), costUsd: null };
+      return succeeded(prediction);
     case "canceled":
     case "aborted":
       return { state: "cancelled", costUsd: null };
@@ -142,6 +142,14 @@ function toRun(prediction: Readonly<Record<string, unknown>>): RunState {
     default:
       return { state: "running", progress: null };
   }
+}
+
+/** Input and output of a prediction are removed after an hour. */
+function succeeded({ output, data_removed: isRemoved }: Readonly<Record<string, unknown>>): RunState {
+  const outputs = toOutputs(output);
+  if (isRemoved !== true || outputs.length > 0) return { state: "succeeded", outputs, costUsd: null };
+  const error = new ProviderError("lost", "Replicate has removed the result.");
+  return { state: "failed", error, costUsd: null };
 }
 
 /** The output is an address, a list of them, or an object with them. */

@@ -1,4 +1,4 @@
-import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./harness.ts";
+import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./port.ts";
 
 /** Waits for the end of a run, as a provider does that answers with the picture. */
 async function ended(simulator: Simulator, request: SimRequest): Promise<SimRun> {
@@ -22,6 +22,14 @@ function readInput({ json, raw, headers }: SimRequest): unknown {
   return headers["content-type"]?.startsWith("multipart/") ? raw.toString("latin1").slice(0, 20_000) : json;
 }
 
+const retryInfo = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "55s" };
+
+/** The quota of the day, which the delay beside it knows nothing of. */
+const quotaFailure = {
+  "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+  violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel", quotaValue: "100" }],
+};
+
 export const google: Vendor = {
   name: "google",
   isSubmit: () => true,
@@ -43,10 +51,20 @@ export const google: Vendor = {
       status: code,
       json: { error: { code, message: status.toLowerCase(), status, details } },
     });
-    if (fault === "auth") return error(403, "PERMISSION_DENIED");
-    if (fault === "rate")
-      return error(429, "RESOURCE_EXHAUSTED", [{ "@type": "RetryInfo", retryDelay: "55s" }]);
-    return fault === "busy" ? error(503, "UNAVAILABLE") : null;
+    switch (fault) {
+      case "auth":
+        return error(403, "PERMISSION_DENIED");
+      case "rate":
+        return error(429, "RESOURCE_EXHAUSTED", [retryInfo]);
+      case "quota":
+        return error(429, "RESOURCE_EXHAUSTED", [quotaFailure, retryInfo]);
+      case "busy":
+        return error(503, "UNAVAILABLE");
+      case "input":
+        return error(400, "INVALID_ARGUMENT");
+      case "credit":
+        return null;
+    }
   },
 };
 
@@ -71,10 +89,18 @@ export const openai: Vendor = {
       status,
       json: { error: { code, type: code, message: code } },
     });
-    if (fault === "auth") return error(401, "invalid_api_key");
-    if (fault === "credit") return error(429, "insufficient_quota");
-    return fault === "rate"
-      ? { ...error(429, "rate_limit_exceeded"), headers: { "retry-after": "20" } }
-      : null;
+    switch (fault) {
+      case "auth":
+        return error(401, "invalid_api_key");
+      case "credit":
+        return error(429, "insufficient_quota");
+      case "rate":
+        return { ...error(429, "rate_limit_exceeded"), headers: { "retry-after": "20" } };
+      case "input":
+        return error(400, "invalid_value");
+      case "quota":
+      case "busy":
+        return null;
+    }
   },
 };

@@ -3,107 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import sharp from "sharp";
-import type { ProviderName } from "@atelier/server/providers";
-
-/**
- * What goes wrong: `refuse` answers 503, `rate` 429, `hang` nothing, `garbage` a page of a proxy; `drop` accepts and then
- * cuts the connection before the answer, `mute` accepts and never answers; `auth`, `credit` and `busy` are refusals in the
- * provider's own words.
- */
-export type ProviderFault =
-  | "refuse"
-  | "rate"
-  | "hang"
-  | "garbage"
-  | "drop"
-  | "mute"
-  | "auth"
-  | "credit"
-  | "busy";
-
-/** Of the address of a result: as above; `half` sends half of the picture and then nothing more. */
-export type PictureFault = "refuse" | "hang" | "garbage" | "half";
-
-/** How runs end. */
-type RunEnd = "succeeded" | "failed" | "moderated" | "never";
-
-export interface SimRun {
-  readonly id: string;
-  readonly endpoint: string;
-  /** The whole body of the submit; tests find their job by its prompt. */
-  readonly input: unknown;
-  readonly webhookUrl: string | null;
-  readonly idempotencyKey: string | null;
-  readonly createdAt: Date;
-  state: "queued" | "running" | "succeeded" | "failed" | "moderated" | "cancelled";
-}
-
-export interface SimRequest {
-  readonly method: string;
-  readonly url: URL;
-  readonly headers: IncomingMessage["headers"];
-  readonly raw: Buffer;
-  readonly json: Readonly<Record<string, unknown>>;
-}
-
-export interface SimAnswer {
-  readonly status: number;
-  readonly json?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** The interface of one provider. */
-export interface Vendor {
-  readonly name: ProviderName;
-  isSubmit(request: SimRequest): boolean;
-  handle(simulator: Simulator, request: SimRequest): Promise<SimAnswer> | SimAnswer;
-  /** Null where a provider has no such refusal. */
-  refusal(fault: "rate" | "auth" | "credit" | "busy"): SimAnswer | null;
-  /** Body and headers of the report of an ended run; null where a provider sends none. */
-  webhook?(
-    simulator: Simulator,
-    run: SimRun,
-  ): { readonly body: string; readonly headers: Record<string, string> };
-}
-
-/** A simulated provider, which notes each request and what it would have charged. Not a provider: for tests alone. */
-export interface Simulator {
-  readonly name: ProviderName;
-  readonly origin: string;
-  readonly runs: Map<string, SimRun>;
-  /** Submits that reached it. */
-  readonly submits: SimRequest[];
-  /** Of submits. */
-  fault: ProviderFault | null;
-  /** Of other requests. */
-  getFault: ProviderFault | null;
-  pictureFault: PictureFault | null;
-  /** What the next upload of an input picture waits for. */
-  heldUpload: Promise<void> | null;
-  /** How often an input picture was sent. */
-  uploads: number;
-  /** How often a result was asked for. */
-  fetches: number;
-  end: RunEnd;
-  /** How long a run takes. */
-  runMs: number;
-  /** How long a submit takes to arrive, its answer to come back, and a result to be sent. */
-  delayMs: number;
-  /** How often each end is reported; 0: never. */
-  webhooks: number;
-  /** Names the run that a submit started, or finds it again under its idempotency key. */
-  start(run: Pick<SimRun, "endpoint" | "input" | "webhookUrl"> & { idempotencyKey?: string | null }): SimRun;
-  /** Ends a run now, and reports it. */
-  finish(run: SimRun, state: SimRun["state"]): void;
-  /** Where its results are fetched; its own address by default. */
-  pictureOrigin: string;
-  pictureUrl(run: SimRun): string;
-  picture(): Promise<Buffer>;
-  report(run: SimRun): Promise<number>;
-  /** Runs that a bill would name: those that made a picture. */
-  charged(): SimRun[];
-  close(): Promise<void>;
-}
+import type {
+  PictureFault,
+  ProviderFault,
+  Refusal,
+  SimAnswer,
+  Simulator,
+  SimRequest,
+  SimRun,
+  Vendor,
+} from "./port.ts";
 
 const maxBodyBytes = 32 * 1024 ** 2;
 
@@ -123,17 +32,25 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     origin,
     runs: new Map(),
     submits: [],
+    calls: [],
+    left: 0,
     fault: null,
     getFault: null,
     pictureFault: null,
     heldUpload: null,
+    heldAnswers: null,
+    uploadFault: null,
     uploads: 0,
     fetches: 0,
     end: "succeeded",
+    isResultGone: false,
+    generation: "new",
+    isHttpsOnly: false,
+    reportedEvents: null,
     runMs: 20,
     delayMs: 0,
     webhooks: 1,
-    start({ idempotencyKey = null, ...run }) {
+    start({ idempotencyKey = null, events = null, ...run }) {
       const known = [...simulator.runs.values()].find(
         (one) => idempotencyKey !== null && one.idempotencyKey === idempotencyKey,
       );
@@ -142,6 +59,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
         ...run,
         id: randomUUID(),
         idempotencyKey,
+        events,
         createdAt: new Date(),
         state: "queued",
       };
@@ -164,16 +82,19 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     pictureUrl: (run) => `${simulator.pictureOrigin}/sim-pictures/${run.id}.png`,
     picture: () => made,
     async report(run) {
-      const sent = vendor.webhook?.(simulator, run);
-      if (!sent || run.webhookUrl === null) return 0;
-      const { status } = await fetch(run.webhookUrl, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...sent.headers },
-        body: sent.body,
-        signal: AbortSignal.timeout(10_000),
-      });
-      return status;
+      const { webhookUrl } = run;
+      if (webhookUrl === null) return;
+      for (const { body, headers } of vendor.webhooks?.(simulator, run) ?? []) {
+        const { status } = await fetch(webhookUrl, {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body,
+          signal: AbortSignal.timeout(10_000),
+        });
+        simulator.reported.push(status);
+      }
     },
+    reported: [],
     charged: () => [...simulator.runs.values()].filter(({ state }) => state === "succeeded"),
     async close() {
       for (const timer of timers) clearTimeout(timer);
@@ -195,14 +116,20 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       raw,
       json: parse(raw),
     };
+    simulator.calls.push(`${read.method} ${url.pathname}`);
     const isSubmit = vendor.isSubmit(read);
     if (isSubmit) await noteSubmit(read);
     const fault = isSubmit ? simulator.fault : simulator.getFault;
-    const refusal = fault === null ? null : refusalFor(fault);
-    if (fault === "hang") return;
+    noteLeaving(response, fault);
+    const refusal = fault === null ? null : (pageOf(fault) ?? refusalOf(fault));
     if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
-    const result = await vendor.handle(simulator, read);
-    if (isSubmit) await sleep(simulator.delayMs);
+    if (fault === "flood") return flood(response);
+    if (fault !== "hang") await take(read, response, fault);
+  }
+
+  async function take(request: SimRequest, response: ServerResponse, fault: ProviderFault | null) {
+    const result = await vendor.handle(simulator, request);
+    if (vendor.isSubmit(request)) await Promise.all([sleep(simulator.delayMs), simulator.heldAnswers]);
     sendUnless(fault, response, result);
   }
 
@@ -212,37 +139,52 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     sendPicture(response, await made, simulator.pictureFault);
   }
 
+  function noteLeaving(response: ServerResponse, fault: ProviderFault | null): void {
+    response.once("close", () => {
+      if (fault !== "drop" && !response.writableFinished) simulator.left += 1;
+    });
+  }
+
+  function refusalOf(fault: ProviderFault): SimAnswer | null {
+    return isRefusal(fault) ? vendor.refusal(fault, simulator) : null;
+  }
+
   async function noteSubmit(request: SimRequest): Promise<void> {
     await sleep(simulator.delayMs);
     // A caller that died has sent a whole request all the same.
     simulator.submits.push(request);
   }
 
-  function refusalFor(fault: ProviderFault): SimAnswer | null {
-    switch (fault) {
-      case "refuse":
-        return { status: 503, json: { detail: "Service unavailable", error: { message: "overloaded" } } };
-      case "garbage":
-        return { status: 200, headers: { "content-type": "text/html" } };
-      case "rate":
-      case "auth":
-      case "credit":
-      case "busy":
-        return vendor.refusal(fault);
-      case "hang":
-      case "drop":
-      case "mute":
-        return null;
-    }
-  }
-
   return simulator;
+}
+
+function isRefusal(fault: ProviderFault): fault is Refusal {
+  return ["rate", "quota", "auth", "credit", "busy", "input"].includes(fault);
+}
+
+/** Answers of what stands between a caller and the provider. */
+function pageOf(fault: ProviderFault): SimAnswer | null {
+  if (fault === "refuse")
+    return { status: 503, json: { detail: "Service unavailable", error: { message: "overloaded" } } };
+  if (fault === "gateway") return { status: 502, headers: { "content-type": "text/html" } };
+  if (fault === "garbage") return { status: 200, headers: { "content-type": "text/html" } };
+  return fault === "redirect" ? { status: 307, headers: { location: "/elsewhere" } } : null;
 }
 
 function send(response: ServerResponse, { status, json, headers = {} }: SimAnswer): void {
   if (json === undefined) response.writeHead(status, headers).end("<html><body>Welcome</body></html>");
   else
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
+}
+
+/** Sends as much as the caller takes. */
+async function flood(response: ServerResponse): Promise<void> {
+  const part = Buffer.alloc(1024 ** 2, " ");
+  const left = new Promise((resolve) => response.once("close", resolve));
+  response.writeHead(200, { "content-type": "application/json" });
+  while (!response.destroyed)
+    if (!response.write(part))
+      await Promise.race([left, new Promise((resolve) => response.once("drain", resolve))]);
 }
 
 /** The answer to a call that was taken. */

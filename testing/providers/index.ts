@@ -1,10 +1,24 @@
-import type { ProviderName } from "@atelier/server/providers";
+import type { ProviderAccess, ProviderName } from "@atelier/server/providers";
 import { google, openai } from "./direct.ts";
-import { type Simulator, startSimulator, type Vendor } from "./harness.ts";
-import { fal, fashn, higgsfield, kie, kieSecret, replicate, replicateSecret } from "./queues.ts";
+import { fal } from "./fal.ts";
+import { fashn } from "./fashn.ts";
+import { startSimulator } from "./harness.ts";
+import { higgsfield } from "./higgsfield.ts";
+import { kie } from "./kie.ts";
+import type { Simulator, Vendor } from "./port.ts";
+import { replicate } from "./replicate.ts";
+import { kieSecret, replicateSecret } from "./signatures.ts";
 
-export type { PictureFault, ProviderFault, SimRun, Simulator } from "./harness.ts";
-export { falKeys } from "./queues.ts";
+export {
+  breakdowns,
+  cancelStates,
+  expectedClients,
+  type WebhookCase,
+  webhookCases,
+  webhookVerdicts,
+} from "./expected.ts";
+export type { PictureFault, ProviderFault, SimRun, Simulator } from "./port.ts";
+export { falKeys } from "./signatures.ts";
 export { startWebhookDoor } from "./webhooks.ts";
 export { failureOf, json, onlyRequest, type Scripted, startScripted } from "./scripted.ts";
 
@@ -44,6 +58,23 @@ const secrets: Partial<Record<ProviderName, string>> = {
   higgsfield: replicateSecret,
   kie: kieSecret,
 };
+
+/** One simulated provider, and how it is called. */
+export interface SimulatedProvider {
+  readonly simulator: Simulator;
+  readonly access: ProviderAccess;
+}
+
+export async function startProvider(name: ProviderName): Promise<SimulatedProvider> {
+  const simulator = await startSimulator(vendors[name]);
+  const access = {
+    name,
+    baseUrl: `${simulator.origin}${paths[name]}`,
+    apiKey: `canary-key-of-${name}`,
+    webhookSecret: secrets[name] ?? null,
+  };
+  return { simulator, access };
+}
 
 export interface Providers {
   readonly simulators: Readonly<Record<ProviderName, Simulator>>;
