@@ -15,6 +15,7 @@ import { makeTalks } from "@atelier/testing/memory";
 import { createTestServices, testOrigin } from "@atelier/testing/services";
 import { startTestPostgres } from "@atelier/testing/postgres";
 import type { Services } from "@atelier/server/services";
+import { areaUnder } from "../cli/recall-eval.ts";
 import { quantile } from "./start-and-throughput.ts";
 
 const vocabulary = 20_000;
@@ -253,10 +254,4 @@ export async function benchOwnSet(): Promise<string[]> {
     `current statement first: ${percent(within(1))} (goal 99), among five: ${percent(within(5))}, among ten: ${percent(within(10))}`,
     `best score of a known fact above that of an absent one: AUROC ${areaUnder(scores.known, scores.absent).toFixed(3)} (goal 0.85)`,
   ];
-}
-
-/** The probability that one of the first is above one of the second; equal ones count half. */
-function areaUnder(known: readonly number[], absent: readonly number[]): number {
-  const won = known.flatMap((high) => absent.map((low) => (high > low ? 1 : 0) + (high === low ? 0.5 : 0)));
-  return won.reduce((sum, one) => sum + one, 0) / won.length;
 }
