@@ -179,6 +179,7 @@ test("M1 a role that may not create the extension uses the one that another role
   const userId = await addSpeaker(own.services.db, "Ann");
   await addMemory(own.services, { ownerId: userId, text: couch });
   await embedAll(own.services);
+  await embedAll(own.services);
   const named = "its role cannot use it";
   expect(lines.filter((line) => line.includes(named))).toHaveLength(1);
   expect(await find(withoutMemory(own.services), userId, "sofa")).toEqual([]);

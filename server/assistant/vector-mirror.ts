@@ -25,6 +25,9 @@ async function hasMirror(db: Services["db"]): Promise<boolean> {
   return row?.is ?? false;
 }
 
+/** Tried again now and then, since an admin may create the extension; said once. */
+const warned = new WeakSet<object>();
+
 async function createMirror({ db, log }: Pick<Services, "db" | "log">): Promise<boolean> {
   try {
     const [known] = await db.execute(sql`select from pg_available_extensions where name = 'vector'`);
@@ -40,7 +43,9 @@ async function createMirror({ db, log }: Pick<Services, "db" | "log">): Promise<
     });
     return true;
   } catch (error) {
-    log.warn({ err: error }, "pgvector is there, and this database or its role cannot use it");
+    if (!warned.has(db))
+      log.warn({ err: error }, "pgvector is there, and this database or its role cannot use it");
+    warned.add(db);
     return false;
   }
 }
