@@ -15,6 +15,7 @@ import { makeTalks } from "@atelier/testing/memory";
 import { createTestServices, testOrigin } from "@atelier/testing/services";
 import { startTestPostgres } from "@atelier/testing/postgres";
 import type { Services } from "@atelier/server/services";
+import { areaUnder } from "../cli/recall-eval.ts";
 import { quantile } from "./start-and-throughput.ts";
 
 const vocabulary = 20_000;
@@ -84,10 +85,10 @@ function linesOf(name: string, times: readonly (readonly number[])[]): string[] 
 
 /**
  * M3: the time of `recall` for a user with few and with many messages, beside another user with as many: by words, and
- * with vectors of the simulated model, whose answer is part of the time.
+ * with vectors of the simulated model, whose answer is part of the time; compared by the process and by pgvector.
  */
 export async function benchRecall(): Promise<string[]> {
-  const postgres = await startTestPostgres();
+  const postgres = await startTestPostgres({ hasPgvector: true });
   const llm = await startLlm();
   const fixture = await createTestServices({ env: llm.env });
   const { services } = fixture;
@@ -107,7 +108,8 @@ export async function benchRecall(): Promise<string[]> {
       byWords.push(await askUser(bench, userId));
     }
     const lines = linesOf("by words", byWords);
-    for (const dimensions of [384, 768]) lines.push(...(await benchVectors(bench, { users, dimensions })));
+    lines.push(...(await benchVectors(bench, { users, dimensions: 384, hasPgvector: true })));
+    lines.push(...(await benchVectors(bench, { users, dimensions: 768, hasPgvector: false })));
     return lines;
   } finally {
     await fixture.close();
@@ -119,22 +121,17 @@ export async function benchRecall(): Promise<string[]> {
 interface VectorBench {
   readonly users: readonly string[];
   readonly dimensions: number;
+  readonly hasPgvector: boolean;
 }
 
 /** The same users with vectors of so many dimensions. */
 async function benchVectors(
   { services, say }: RecallBench,
-  { users, dimensions }: VectorBench,
+  { users, dimensions, hasPgvector }: VectorBench,
 ): Promise<string[]> {
-  const { config, env } = services;
-  const embedding = { ...config.assistant.embedding, dimensions };
-  const near: Services = {
-    ...services,
-    env: { ...env, LLM_EMBEDDING_MODEL: "local/simulated" },
-    config: { ...config, assistant: { ...config.assistant, embedding } },
-  };
+  const near = withEmbedding(services, { dimensions });
   const startedAt = performance.now();
-  const made = await embedMissing(near, { signal: new AbortController().signal, isForced: true });
+  const made = await embedAll(near);
   const perSecond = ((made ?? 0) * 1_000) / (performance.now() - startedAt);
   const lines = [`${made} vectors of ${dimensions} dimensions made, ${perSecond.toFixed(0)} a second`];
   const times: number[][] = [];
@@ -145,7 +142,37 @@ async function benchVectors(
     lines.push(`found by meaning after ${(performance.now() - readAt).toFixed(0)} ms`);
     times.push(await askUser({ services: near, say }, userId));
   }
-  return [...lines, ...linesOf(`${dimensions} dimensions`, times)];
+  lines.push(...linesOf(`${dimensions} dimensions`, times));
+  return hasPgvector ? [...lines, ...(await benchPgvector({ services: near, say }, users))] : lines;
+}
+
+function withEmbedding(
+  { config, env, ...services }: Services,
+  changes: Partial<Services["config"]["assistant"]["embedding"]>,
+): Services {
+  const embedding = { ...config.assistant.embedding, ...changes };
+  return {
+    ...services,
+    env: { ...env, LLM_EMBEDDING_MODEL: "local/simulated" },
+    config: { ...config, assistant: { ...config.assistant, embedding } },
+  };
+}
+
+const embedAll = (services: Services) =>
+  embedMissing(services, { signal: new AbortController().signal, isForced: true });
+
+/** The same questions where no vectors fit into the memory of the process, so that the database compares them. */
+async function benchPgvector({ services, say }: RecallBench, users: readonly string[]): Promise<string[]> {
+  const near = withEmbedding(services, { cacheMb: 0.01 });
+  const startedAt = performance.now();
+  const times: number[][] = [];
+  for (const userId of users) {
+    // Each round copies for some seconds only.
+    while (!(await isFoundByMeaning(near, userId))) await embedAll(near);
+    times.push(await askUser({ services: near, say }, userId));
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return [`copied for pgvector and asked in ${seconds.toFixed(0)} s`, ...linesOf("pgvector", times)];
 }
 
 async function isFoundByMeaning(services: Services, userId: string): Promise<boolean> {
@@ -227,10 +254,4 @@ export async function benchOwnSet(): Promise<string[]> {
     `current statement first: ${percent(within(1))} (goal 99), among five: ${percent(within(5))}, among ten: ${percent(within(10))}`,
     `best score of a known fact above that of an absent one: AUROC ${areaUnder(scores.known, scores.absent).toFixed(3)} (goal 0.85)`,
   ];
-}
-
-/** The probability that one of the first is above one of the second; equal ones count half. */
-function areaUnder(known: readonly number[], absent: readonly number[]): number {
-  const won = known.flatMap((high) => absent.map((low) => (high > low ? 1 : 0) + (high === low ? 0.5 : 0)));
-  return won.reduce((sum, one) => sum + one, 0) / won.length;
 }

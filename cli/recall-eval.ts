@@ -74,7 +74,16 @@ interface Outcome {
   readonly sessionAny5: number;
   readonly sessionShare5: number;
   readonly sessionShare10: number;
+  /** Of the best hit; 0 without any. */
+  readonly score: number;
   readonly ms: number;
+}
+
+/** What the questions of one or more talks brought. */
+interface Measured {
+  readonly outcomes: Outcome[];
+  /** Best scores of the questions that nothing in the talks answers: those with an empty list of evidence. */
+  readonly absent: number[];
 }
 
 /** Enough hits for ten sessions. */
@@ -102,6 +111,7 @@ async function ask({ services, userId }: Asker, talk: Indexed, question: Questio
     sessionAny5: Number(shareOf(5) > 0),
     sessionShare5: shareOf(5),
     sessionShare10: shareOf(10),
+    score: hits[0]?.score ?? 0,
     ms,
   };
 }
@@ -123,7 +133,7 @@ async function askAll(
   services: EvalServices,
   name: string,
   { messages, questions }: Talk,
-): Promise<Outcome[]> {
+): Promise<Measured> {
   const userId = await addSpeaker(services.db, name);
   const ids = await importTalks(services.db, userId, messages);
   await embedAll(services, messages.length);
@@ -131,14 +141,25 @@ async function askAll(
     foreignIds: new Map([...ids].map(([foreign, own]) => [own, foreign])),
     sessions: new Map(messages.map(({ id, session }) => [id, session])),
   };
-  const outcomes: Outcome[] = [];
+  const { outcomes, absent }: Measured = { outcomes: [], absent: [] };
   for (const question of questions) {
+    if (question.evidence.length === 0) {
+      const [best] = await recall(services, userId, question.text, { limit: 1 });
+      absent.push(best?.score ?? 0);
+      continue;
+    }
     const evidence = question.evidence.filter((id) => indexed.sessions.has(id));
     // A question whose evidence the file does not have measures nothing.
     if (evidence.length > 0)
       outcomes.push(await ask({ services, userId }, indexed, { ...question, evidence }));
   }
-  return outcomes;
+  return { outcomes, absent };
+}
+
+/** The probability that one of the first is above one of the second; equal ones count half. */
+export function areaUnder(high: readonly number[], low: readonly number[]): number {
+  const won = high.flatMap((one) => low.map((other) => (one > other ? 1 : 0) + (one === other ? 0.5 : 0)));
+  return won.reduce((sum, one) => sum + one, 0) / won.length;
 }
 
 function quantile(values: readonly number[], share: number): number {
@@ -148,10 +169,16 @@ function quantile(values: readonly number[], share: number): number {
 
 const rounded = (value: number) => Math.round(value * 100) / 100;
 
-function summarize(outcomes: readonly Outcome[]) {
+/** How well the best score tells questions with an answer from those without. */
+function describeAbstention(known: readonly number[], absent: readonly number[]) {
+  return { absent: absent.length, auroc: Math.round(1_000 * areaUnder(known, absent)) / 1_000 };
+}
+
+function summarize({ outcomes, absent }: Measured) {
   const percent = (of: (outcome: Outcome) => number) =>
     rounded((100 * outcomes.reduce((sum, outcome) => sum + of(outcome), 0)) / Math.max(1, outcomes.length));
   const times = outcomes.map(({ ms }) => ms);
+  const known = outcomes.map(({ score }) => score);
   return {
     questions: outcomes.length,
     message: {
@@ -165,6 +192,7 @@ function summarize(outcomes: readonly Outcome[]) {
       "share@5": percent(({ sessionShare5 }) => sessionShare5),
       "share@10": percent(({ sessionShare10 }) => sessionShare10),
     },
+    ...(absent.length > 0 && outcomes.length > 0 ? { abstention: describeAbstention(known, absent) } : {}),
     ms: { p50: rounded(quantile(times, 0.5)), p95: rounded(quantile(times, 0.95)) },
   };
 }
@@ -190,9 +218,13 @@ async function evaluate(file: string) {
     });
     try {
       const services = { db: database.db, env, config, log };
-      const outcomes: Outcome[] = [];
-      for (const [name, talk] of talks) outcomes.push(...(await askAll(services, name, talk)));
-      return { embedding: vectorModel(services)?.id ?? null, ...summarize(outcomes) };
+      const all: Measured = { outcomes: [], absent: [] };
+      for (const [name, talk] of talks) {
+        const { outcomes, absent } = await askAll(services, name, talk);
+        all.outcomes.push(...outcomes);
+        all.absent.push(...absent);
+      }
+      return { embedding: vectorModel(services)?.id ?? null, ...summarize(all) };
     } finally {
       await database.close();
     }

@@ -5,7 +5,7 @@ import { describeRun, runTool, type ToolRun } from "./process/tools.ts";
 import { openFunctionParts } from "../testing/functions/index.ts";
 import { startS3 } from "../testing/s3/index.ts";
 import { readS3Files } from "./test/files.ts";
-import { ensureS3Server } from "./test/s3-server.ts";
+import { ensurePgvector, ensureS3Server } from "./test/pip-files.ts";
 import {
   countPart,
   type Counts,
@@ -117,7 +117,8 @@ const modes = { "--functions": runAsFunctions, "--quick": runQuick, "--s3": runS
 
 async function main(): Promise<boolean> {
   const mode = (["--quick", "--s3", "--functions"] as const).find((flag) => process.argv.includes(flag));
-  if (!ensureRedis() || (mode !== "--quick" && !(ensurePgBouncer() && ensureS3Server()))) return false;
+  const ensureServers = () => ensurePgBouncer() && ensureS3Server() && ensurePgvector();
+  if (!ensureRedis() || (mode !== "--quick" && !ensureServers())) return false;
   const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
   try {
     const parts = await (mode ? modes[mode] : runAll)(reports);

@@ -66,6 +66,7 @@ export const slowFiles: readonly string[] = [
   "scripts/process/quick-resolve.test.ts",
   "cli/logs.test.ts",
   "cli/workflow.test.ts",
+  "cli/recall-eval.test.ts",
 ];
 
 /** What a file can change for the files that run after it in the same process. */

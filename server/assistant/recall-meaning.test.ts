@@ -1,11 +1,14 @@
 import { startLlm } from "@atelier/testing/llm";
+import { countStatements } from "@atelier/testing/postgres";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Services } from "../services.ts";
 import { addSpeaker, importTalks } from "./import-talks.ts";
 import { addMemory, deleteMemory, editMemory, forgetEverything } from "./memories.ts";
 import { recall } from "./recall.ts";
+import { vectorModel } from "./models.ts";
 import { embedMissing } from "./stages/index.ts";
+import { findDimensions, readVectors } from "./vectors.ts";
 
 const llm = await startLlm();
 const { log, lines } = captureLog();
@@ -210,6 +213,22 @@ test("vectors that need more memory than the process may use are not searched", 
   expect((await find(userId, "bought red couch?"))[0]).toBe(couch);
   expect(await find(userId, "bought red couch?", { on: withEmbedding({ cacheMb: 0.01 }) })).toEqual([]);
   expect((await find(userId, "bought red couch?"))[0]).toBe(couch);
+});
+
+test("a user whose vectors do not fit is not read with each search, and pushes out nobody", async () => {
+  const [small, large] = [await remember(couch), await remember(...lines40, ...lines40, ...lines40)];
+  const model = vectorModel(services)?.key ?? "";
+  const dimensions = (await findDimensions(services, { userId: small, model })) ?? 0;
+  const read = (userId: string) =>
+    readVectors(services, { userId, model, dimensions }, { maxBytes: 100_000 });
+  expect(await read(small)).not.toBeNull();
+  expect(await read(large)).toBeNull();
+  expect(await countStatements(() => read(large))).toBe(0);
+  await services.db.execute(`delete from recall_vectors where owner_id = '${small}'`);
+  // A process that had to read them again would not know them.
+  const table = await read(small);
+  const query = Array.from({ length: dimensions }, (_, at) => at - dimensions / 2);
+  expect(table?.search(query, null)?.near).not.toEqual([]);
 });
 
 test("a question is embedded once for all stages of a run, with the prefix that the model wants", async () => {

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
 import { type VectorModel, vectorModel } from "./models.ts";
 import type { Period } from "./recall-rows.ts";
-import { findDimensions, type Meaning, readVectors } from "./vectors.ts";
+import { searchMirror } from "./vector-mirror.ts";
+import { findDimensions, type Meaning, readVectors, type VectorOwner } from "./vectors.ts";
 
 export type RecallServices = Pick<Services, "db" | "env" | "config" | "log">;
 
@@ -27,6 +28,8 @@ const states = new WeakMap<object, State>();
 
 /** The first search of a user with very many vectors does not wait for all of them; the next ones find them read. */
 const readLimitMs = 1_000;
+/** So long until pgvector is asked instead, where it is there. */
+const patienceMs = 150;
 const bytesPerMb = 1024 ** 2;
 
 /**
@@ -42,14 +45,12 @@ export async function findMeaning(services: RecallServices, input: MeaningInput)
   const { userId, period, signal } = input;
   const dimensions = await findDimensions(services, { userId, model: model.key });
   if (dimensions === null) return null;
-  const maxBytes = services.config.assistant.embedding.cacheMb * bytesPerMb;
+  const owner: VectorOwner = { userId, model: model.key, dimensions };
   try {
-    const [vector, table] = await Promise.all([
-      embed(services, model, { ...input, state }),
-      within(readLimitMs, readVectors(services, { userId, model: model.key, dimensions }, { maxBytes })),
-    ]);
+    const embedding = embed(services, model, { ...input, state });
+    const found = await search(services, owner, { embedding, period });
     state.isFailing = false;
-    return vector.length === dimensions ? (table?.search(vector, period) ?? null) : null;
+    return found;
   } catch (error) {
     signal.throwIfAborted();
     if (isOverBudget(error)) return null;
@@ -58,6 +59,28 @@ export async function findMeaning(services: RecallServices, input: MeaningInput)
     state.isFailing = true;
     return null;
   }
+}
+
+interface Search {
+  readonly embedding: Promise<readonly number[]>;
+  readonly period: Period | null;
+}
+
+/** In the memory of this process, and where the vectors are not there by now, in the database. */
+async function search(
+  services: RecallServices,
+  owner: VectorOwner,
+  { embedding, period }: Search,
+): Promise<Meaning | null> {
+  const maxBytes = services.config.assistant.embedding.cacheMb * bytesPerMb;
+  const reading = readVectors(services, owner, { maxBytes });
+  reading.catch(() => undefined);
+  const vector = await embedding;
+  if (vector.length !== owner.dimensions) return null;
+  const table = await within(patienceMs, reading);
+  if (table) return table.search(vector, period);
+  const found = await searchMirror(services, owner, { vector, within: period });
+  return found ?? (await within(readLimitMs - patienceMs, reading))?.search(vector, period) ?? null;
 }
 
 /** A cap of one user is no reason to ask nothing for others. */

@@ -59,12 +59,14 @@ export async function recall(
   const { wanted } = words;
   const input = { ...words.input, meaning };
   const all = [...words.found, ...near];
+  await meaning?.learn(all.map(({ id }) => id));
   const best = rankCandidates(all, input).slice(0, neighbourhoods);
   const around = await readNeighbours(
     reader,
     best.map(({ candidate }) => candidate),
     wanted,
   );
+  await meaning?.learn(around.map(({ id }) => id));
   const ranked = rankCandidates(mergeNeighbours(all, around), input).slice(0, limit);
   return readTexts(reader, ranked);
 }

@@ -11,6 +11,8 @@ export interface Meaning {
   readonly near: readonly { readonly id: string; readonly revision: number }[];
   /** How many standard deviations a message or memory is nearer than the mean of the user's; 0 without a vector. */
   of(id: string): number;
+  /** To be awaited before `of` is asked for these. */
+  learn(ids: readonly string[]): Promise<void>;
   /** To be called with those of `near` that the database no longer has. */
   forget(ids: readonly string[]): void;
 }
@@ -40,14 +42,20 @@ interface Table {
 const bytesPerRow = 250;
 const sizeOf = ({ rows, ids }: Table) => rows.sizeBytes + ids.length * bytesPerRow;
 
-/** Tables by user, model and dimensions; those used last stand last. */
-type Tables = Map<string, Table>;
-const tablesOf = new WeakMap<object, Tables>();
+/** What a process has read. */
+interface Shelf {
+  /** By user, model and dimensions; those used last stand last. */
+  readonly tables: Map<string, Table>;
+  /** Until when those are not read again that did not fit. */
+  readonly refusedUntilMs: Map<string, number>;
+}
 
-function openTables(db: Services["db"]): Tables {
-  const tables = tablesOf.get(db) ?? new Map<string, Table>();
-  tablesOf.set(db, tables);
-  return tables;
+const shelves = new WeakMap<object, Shelf>();
+
+function openShelf(db: Services["db"]): Shelf {
+  const shelf = shelves.get(db) ?? { tables: new Map(), refusedUntilMs: new Map() };
+  shelves.set(db, shelf);
+  return shelf;
 }
 
 export interface VectorOwner {
@@ -84,8 +92,11 @@ export async function readVectors(
   owner: VectorOwner,
   { maxBytes }: { readonly maxBytes: number },
 ): Promise<VectorTable | null> {
-  const tables = openTables(db);
+  const { tables, refusedUntilMs } = openShelf(db);
   const key = keyOf(owner);
+  const refusal = `${maxBytes} ${key}`;
+  if (performance.now() < (refusedUntilMs.get(refusal) ?? 0)) return null;
+  refusedUntilMs.delete(refusal);
   const known = tables.get(key);
   const table = known && !isMostlyEmpty(known) ? known : createTable(owner.dimensions);
   // Set again, so that it stands last.
@@ -96,12 +107,19 @@ export async function readVectors(
   const reading = table.turn.then(() => readNew(db, owner, { table, maxBytes }));
   table.turn = reading.catch(() => undefined);
   await reading;
+  if (sizeOf(table) > maxBytes) {
+    // Instead of all others, and of being read again with each question.
+    clearTimeout(table.idle);
+    tables.delete(key);
+    refusedUntilMs.set(refusal, performance.now() + idleMs);
+    return null;
+  }
   for (const [other, { idle }] of tables) {
     if ([...tables.values()].reduce((sum, each) => sum + sizeOf(each), 0) <= maxBytes) break;
     if (idle) clearTimeout(idle);
     tables.delete(other);
   }
-  return tables.has(key) ? { search: (query, within) => search(table, query, within) } : null;
+  return { search: (query, within) => search(table, query, within) };
 }
 
 export interface VectorTable {
@@ -194,10 +212,10 @@ async function dropDeleted(db: Services["db"], owner: VectorOwner, table: Table)
 }
 
 /** Hits of a search by meaning. */
-const maxNear = 200;
+export const maxNear = 200;
 /** Below, a row is as near as most others; of a few rows the nearer half counts. */
-const leastDeviations = 1;
-const few = 8;
+export const leastDeviations = 1;
+export const few = 8;
 
 function search(table: Table, values: readonly number[], within: Within | null): Meaning | null {
   const query = encodeQuery(values);
@@ -208,6 +226,7 @@ function search(table: Table, values: readonly number[], within: Within | null):
   return {
     near: near.map((row) => ({ id: table.ids[row] ?? "", revision: table.revisions[row] ?? 0 })),
     of: (id) => nearness[table.rowById.get(id) ?? -1] || 0,
+    learn: () => Promise.resolve(),
     forget: (ids) => ids.forEach((id) => remove(table, id)),
   };
 }

@@ -4,6 +4,7 @@ export {
   type TestDatabase,
   startPrivatePostgres,
   type PrivatePostgres,
+  startPgvector,
   startTestPostgres,
   type TestPostgres,
 } from "./servers.ts";

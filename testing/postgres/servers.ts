@@ -16,6 +16,7 @@ import { type EmbeddedPostgres, openPostgres } from "../../scripts/embedded/post
 import { stopServer } from "../../scripts/embedded/server.ts";
 import { identify, isAlive } from "../../scripts/process/lock.ts";
 import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
+import { ensurePgvector, pgvectorSettings } from "../../scripts/test/pip-files.ts";
 
 /** Carries the address of the run's server from the global set-up to the test processes. */
 const serverUrlName = "ATELIER_TEST_POSTGRES_URL";
@@ -149,10 +150,21 @@ async function makeOwnedFolder(): Promise<string> {
   return folder;
 }
 
-/** Starts the server that `createTestDatabase` of this process and its children uses. No fsync: data is thrown away. */
-export async function startTestPostgres(): Promise<TestPostgres> {
+const thrownAway = { fsync: "off", full_page_writes: "off" };
+
+/** Throws when it cannot be installed. */
+function findPgvector(): Readonly<Record<string, string>> {
+  if (!ensurePgvector()) throw new Error("pgvector could not be installed.");
+  return pgvectorSettings;
+}
+
+/**
+ * Starts the server that `createTestDatabase` of this process and its children uses. No fsync: data is thrown away. With
+ * pgvector, it is there for whoever creates the extension.
+ */
+export async function startTestPostgres({ hasPgvector = false } = {}): Promise<TestPostgres> {
   const dataDir = await makeOwnedFolder();
-  const settings = { fsync: "off", full_page_writes: "off", max_connections: "400" };
+  const settings = { ...thrownAway, max_connections: "400", ...(hasPgvector ? findPgvector() : {}) };
   const server = await openPostgres({ dataDir, port: await findFreePort(), settings });
   process.env[serverUrlName] = server.superuserUrl;
   return {
@@ -229,3 +241,6 @@ export async function startPrivatePostgres(
     },
   };
 }
+
+/** The same with pgvector, for whoever creates it as an extension. Nothing is durable. */
+export const startPgvector = () => startPrivatePostgres({ ...thrownAway, ...findPgvector() });

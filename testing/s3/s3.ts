@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { CreateBucketCommand, PutBucketCorsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
-import { ensureS3Server, s3Program } from "../../scripts/test/s3-server.ts";
+import { ensureS3Server, s3Program } from "../../scripts/test/pip-files.ts";
 import { killAtExit } from "../processes/index.ts";
 
 const credentials = { accessKeyId: "studio", secretAccessKey: "a-secret-for-tests-0123456789" };

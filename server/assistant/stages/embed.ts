@@ -9,6 +9,7 @@ import {
   takeEmbedding,
   type Unembedded,
 } from "../vector-log.ts";
+import { mirrorVectors } from "../vector-mirror.ts";
 import { findDimensions } from "../vectors.ts";
 import { encodeVector, maxDimensions } from "../vector-scan.ts";
 import { callModel, type CallServices } from "./calls.ts";
@@ -101,6 +102,7 @@ export async function embedMissing(
   const round: Round = { model, lease, signal, isRecent, skipped: new Set(), after: firstId, embedded: 0 };
   try {
     while (!signal.aborted && (await embedNext(services, round)));
+    await mirrorVectors(services, { model: model.key, signal, mayCreate: !isRecent });
   } catch (error) {
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     services.log.warn({ err: error }, "no vectors can be made now");
