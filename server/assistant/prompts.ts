@@ -1,6 +1,7 @@
 import { and, desc, eq, sql } from "drizzle-orm";
+import { z } from "zod";
 import { type PromptRole, promptRoles, schema } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
+import { AppError, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { prompts } = schema;
@@ -19,8 +20,8 @@ export interface PromptVersion extends Prompt {
   readonly createdAt: Date;
 }
 
-/** Characters of a prompt. */
-export const maxPromptLength = 20_000;
+/** The text of a prompt. */
+export const promptText = z.string().trim().min(1).max(20_000).refine(isStorable, "must be plain text");
 
 /** The active version of a prompt. In a new database the texts of the product become the first versions. */
 export async function readPrompt({ db }: Pick<Services, "db">, role: PromptRole): Promise<Prompt> {
@@ -31,6 +32,18 @@ export async function readPrompt({ db }: Pick<Services, "db">, role: PromptRole)
   const [stored] = await db.select().from(prompts).where(where);
   if (!stored) throw new AppError("internal", `There is no prompt "${role}".`);
   return stored;
+}
+
+/** One version of a prompt. Throws `not_found`. */
+export async function readVersion(
+  services: Pick<Services, "db">,
+  role: PromptRole,
+  version: number,
+): Promise<Prompt> {
+  const versions = await listPrompts(services);
+  const found = versions.find((prompt) => prompt.role === role && prompt.version === version);
+  if (!found) throw new AppError("not_found");
+  return found;
 }
 
 async function storeBuiltIn(db: Services["db"]): Promise<void> {
