@@ -11,9 +11,13 @@ import { Cell, Row, Table } from "../table.tsx";
 const refetchMs = 10_000;
 
 /** The model of each stage, or what it lacks. */
+export function useModels() {
+  return useLiveQuery(["assistant", "models"], () => api.admin.assistant.models.query(), refetchMs);
+}
+
 function Models() {
   const t = useTranslations("admin.assistant");
-  const query = useLiveQuery(["assistant", "models"], () => api.admin.assistant.models.query(), refetchMs);
+  const query = useModels();
   return (
     <Panel title={t("models")}>
       <LiveData query={query}>
