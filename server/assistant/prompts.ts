@@ -1,6 +1,6 @@
 import { and, desc, eq, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type PromptRole, promptRoles, schema } from "../db/index.ts";
+import { type Db, type PromptRole, promptRoles, schema, type Tx } from "../db/index.ts";
 import { AppError, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -46,7 +46,7 @@ export async function readVersion(
   return found;
 }
 
-async function storeBuiltIn(db: Services["db"]): Promise<void> {
+async function storeBuiltIn(db: Db | Tx): Promise<void> {
   const rows = promptRoles.map((role) => ({ role, version: 1, text: builtInPrompts[role], isActive: true }));
   await db.insert(prompts).values(rows).onConflictDoNothing();
 }
@@ -72,6 +72,8 @@ export async function addPrompt({ db }: Services, prompt: NewPrompt): Promise<nu
   const { role, text, note, authorId } = prompt;
   return db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('prompts'), hashtext(${role}))`);
+    // Else the new version would be the first one, and none would be active.
+    await storeBuiltIn(tx);
     const [newest] = await tx
       .select({ version: prompts.version })
       .from(prompts)

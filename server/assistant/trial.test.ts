@@ -6,7 +6,7 @@ import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { addSpeaker } from "./import-talks.ts";
 import { addMemory } from "./memories.ts";
-import { activatePrompt, addPrompt } from "./prompts.ts";
+import { activatePrompt, addPrompt, readPrompt } from "./prompts.ts";
 import { type Trial, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";
 
 const llm = await startLlm();
@@ -31,6 +31,13 @@ let adminId = "";
 beforeEach(async () => {
   llm.answer = usual;
   adminId = await addSpeaker(services.db, "Ada");
+});
+
+test("a version that is the first act of a new studio does not take the place of what came with the product", async () => {
+  expect(
+    await addPrompt(services, { role: "assembler", text: "{memory}", note: "", authorId: adminId }),
+  ).toBe(2);
+  expect(await readPrompt(services, "assembler")).toMatchObject({ version: 1, isActive: true });
 });
 
 const draft = { text: "DRAFT of today, {today}." };
