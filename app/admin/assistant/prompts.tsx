@@ -47,16 +47,24 @@ interface SampleProps {
 
 interface TryButtonProps {
   readonly tried: Tried;
+  readonly isOpen: boolean;
   readonly isDisabled?: boolean;
-  readonly onOpen: () => void;
+  readonly onToggle: () => void;
 }
 
-function TryButton({ tried, isDisabled = false, onOpen }: TryButtonProps) {
+/** Opens and closes the trial below it; closing cancels it. */
+function TryButton({ tried, isOpen, isDisabled = false, onToggle }: TryButtonProps) {
   const t = useTranslations("admin.assistant.try");
   const what = useTriedName()(tried);
   return (
-    <Button size="small" aria-label={t("openLabel", { what })} disabled={isDisabled} onClick={onOpen}>
-      {t("open")}
+    <Button
+      size="small"
+      aria-label={t(isOpen ? "closeLabel" : "openLabel", { what })}
+      aria-expanded={isOpen}
+      disabled={isDisabled && !isOpen}
+      onClick={onToggle}
+    >
+      {t(isOpen ? "close" : "open")}
     </Button>
   );
 }
@@ -111,20 +119,18 @@ function EditPrompt({
           <Button type="submit" size="small" disabled={save.isPending || isEmpty || text === before}>
             {t("save")}
           </Button>
-          {isTried ? null : <TryButton tried={tried} isDisabled={isEmpty} onOpen={() => setTried(true)} />}
+          <TryButton
+            tried={tried}
+            isOpen={isTried}
+            isDisabled={isEmpty}
+            onToggle={() => setTried(!isTried)}
+          />
           <Button size="small" look="quiet" onClick={onDone}>
             {t("cancel")}
           </Button>
         </div>
       </form>
-      {isTried ? (
-        <PromptTrial
-          {...shared}
-          tried={tried}
-          activeVersion={activeVersion}
-          onClose={() => setTried(false)}
-        />
-      ) : null}
+      {isTried ? <PromptTrial {...shared} tried={tried} activeVersion={activeVersion} /> : null}
     </div>
   );
 }
@@ -167,7 +173,7 @@ function Version({ prompt, active, ...shared }: VersionProps) {
               <Difference from={active.text} to={prompt.text} />
             )}
           </div>
-          <div className="flex gap-2 empty:hidden">
+          <div className="flex flex-wrap gap-2">
             {isActive ? null : (
               <Button
                 size="small"
@@ -178,16 +184,9 @@ function Version({ prompt, active, ...shared }: VersionProps) {
                 {t("activate")}
               </Button>
             )}
-            {isTried ? null : <TryButton tried={tried} onOpen={() => setTried(true)} />}
+            <TryButton tried={tried} isOpen={isTried} onToggle={() => setTried(!isTried)} />
           </div>
-          {isTried ? (
-            <PromptTrial
-              {...shared}
-              tried={tried}
-              activeVersion={active.version}
-              onClose={() => setTried(false)}
-            />
-          ) : null}
+          {isTried ? <PromptTrial {...shared} tried={tried} activeVersion={active.version} /> : null}
         </div>
       </details>
     </li>

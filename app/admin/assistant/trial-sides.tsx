@@ -24,6 +24,26 @@ function Words({ children }: { readonly children: string }) {
   );
 }
 
+/** JSON with one line a field, so that two results are compared line by line; what the other side has too is quiet. */
+function Fields({ value, other }: { readonly value: object; readonly other: object | null }) {
+  const linesOf = (fields: object) =>
+    Object.entries(fields).map(([name, field]) => `"${name}": ${JSON.stringify(field)}`);
+  const others = other === null ? null : new Set(linesOf(other));
+  return (
+    <ul
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+      tabIndex={0}
+      className="flex max-h-80 flex-col gap-1 overflow-auto rounded-control bg-well p-3 font-mono text-xs"
+    >
+      {linesOf(value).map((line) => (
+        <li key={line} className={cx("break-words", others?.has(line) && "text-quiet")}>
+          {line}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function Fault({ children }: { readonly children: ReactNode }) {
   return (
     <p className="flex items-start gap-1.5 text-sm text-fail">
@@ -46,12 +66,12 @@ function ContextView({ context, intro }: Context) {
       <details>
         <summary className="cursor-pointer text-xs text-quiet">{t("whole")}</summary>
         <div className="mt-2 flex flex-col gap-2">
-          <h5 className="text-xs font-medium">{t("instructions")}</h5>
+          <h6 className="text-xs font-medium">{t("instructions")}</h6>
           <Words>{context.instructions}</Words>
           {context.messages.map(({ role, content }, at) => (
             // oxlint-disable-next-line react/no-array-index-key -- the turns of one context stay as they are
             <div key={at}>
-              <h5 className="mb-1 text-xs font-medium">{t(role)}</h5>
+              <h6 className="mb-1 text-xs font-medium">{t(role)}</h6>
               <Words>{content}</Words>
             </div>
           ))}
@@ -79,16 +99,27 @@ function AnswerView({ text, toolCalls }: Answer) {
   );
 }
 
-function OutcomeView({ outcome }: { readonly outcome: TrialOutcome }) {
+/** The object of an outcome that has one. */
+function fieldsOf(outcome: TrialOutcome | undefined): object | null {
+  if (outcome?.type === "analysis") return outcome.analysis;
+  return outcome?.type === "memory" ? outcome.memory : null;
+}
+
+interface OutcomeProps {
+  readonly outcome: TrialOutcome;
+  readonly other: TrialOutcome | undefined;
+}
+
+function OutcomeView({ outcome, other }: OutcomeProps) {
   const t = useTranslations("admin.assistant.try");
   switch (outcome.type) {
     case "analysis":
-      return <Json value={outcome.analysis} />;
+      return <Fields value={outcome.analysis} other={fieldsOf(other)} />;
     case "memory":
       return outcome.memory === null ? (
         <p className="text-sm text-quiet">{t("nothing")}</p>
       ) : (
-        <Json value={outcome.memory} />
+        <Fields value={outcome.memory} other={fieldsOf(other)} />
       );
     case "context":
       return <ContextView {...outcome} />;
@@ -149,10 +180,10 @@ export function TrialSides({ sides, activeVersion }: Props) {
             className="flex min-w-0 flex-col gap-2 border-t border-line pt-3"
           >
             <div className="flex flex-wrap items-baseline justify-between gap-x-3">
-              <h4 className="text-sm font-medium">{nameOf(side.version)}</h4>
+              <h5 className="text-sm font-medium">{nameOf(side.version)}</h5>
               <Figures side={side} />
             </div>
-            <OutcomeView outcome={side.outcome} />
+            <OutcomeView outcome={side.outcome} other={sides.find((another) => another !== side)?.outcome} />
           </section>
         ))}
       </div>

@@ -154,14 +154,14 @@ interface TrialProps {
   readonly activeVersion: number;
   readonly sample: Sample;
   readonly onSample: (sample: Sample) => void;
-  readonly onClose: () => void;
 }
 
 /** Tries a prompt beside the active version with a sample of the admin's own. */
-export function PromptTrial({ tried, activeVersion, sample, onSample, onClose }: TrialProps) {
+export function PromptTrial({ tried, activeVersion, sample, onSample }: TrialProps) {
   const t = useTranslations("admin.assistant.try");
   const what = useTriedName()(tried);
   const model = useModels().data?.items.find(({ stage }) => stage === tried.role);
+  const titleId = useId();
   const trial = useTrial();
   const asked = trialOf(tried, sample);
   const isEmpty = "lines" in asked ? asked.lines.length === 0 : asked.question === "";
@@ -171,9 +171,12 @@ export function PromptTrial({ tried, activeVersion, sample, onSample, onClose }:
   };
   return (
     <section
-      aria-label={t("title", { what })}
-      className="flex w-full flex-col gap-4 border-l-2 border-line pl-4"
+      aria-labelledby={titleId}
+      className="flex w-full flex-col gap-4 rounded-card border border-line p-4"
     >
+      <h4 id={titleId} className="text-sm font-medium">
+        {t("title", { what })}
+      </h4>
       {model?.problem ? (
         <p className="text-sm">{t("noModel", { problem: model.problem })}</p>
       ) : (
@@ -183,7 +186,7 @@ export function PromptTrial({ tried, activeVersion, sample, onSample, onClose }:
           </p>
           <form onSubmit={submit} className="flex flex-col gap-3">
             <SampleFields role={tried.role} sample={sample} onChange={onSample} />
-            <div className="flex gap-2">
+            <div>
               {trial.isPending ? (
                 <Button size="small" onClick={trial.cancel}>
                   <Spinner />
@@ -194,9 +197,6 @@ export function PromptTrial({ tried, activeVersion, sample, onSample, onClose }:
                   {t(trial.sides === undefined ? "run" : "again")}
                 </Button>
               )}
-              <Button size="small" look="quiet" aria-label={t("closeLabel", { what })} onClick={onClose}>
-                {t("close")}
-              </Button>
             </div>
           </form>
           <Outcome trial={trial} activeVersion={activeVersion} />
