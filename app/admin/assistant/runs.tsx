@@ -65,7 +65,7 @@ function Story({ id }: { readonly id: string }) {
   return (
     <LiveData query={query}>
       {(story) => (
-        <div className="grid gap-x-12 gap-y-6 pt-4 pb-5 md:grid-cols-2">
+        <div className="grid items-start gap-x-12 gap-y-6 pt-4 pb-5 md:grid-cols-2">
           <div className="flex min-w-0 flex-col gap-4">
             <ol aria-label={t("events")} className="flex flex-col gap-1.5 text-sm">
               {story.events.map((event) => (
@@ -127,7 +127,9 @@ function RunRow({ run }: { readonly run: RunSummary }) {
   return (
     <li className="border-t border-line py-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Status status={run.status} />
+        <div className="sm:min-w-28">
+          <Status status={run.status} />
+        </div>
         <p className="tabular min-w-0 flex-1 text-sm break-words max-sm:order-last max-sm:basis-full">
           {t("line", { owner: run.owner, when, ms: ms(run.ms), calls: run.calls, usd: usd(run.usd) })}
         </p>
