@@ -177,13 +177,16 @@ test("whatever the model wishes, a trial leaves no run, message, memory, proposa
     "jobs",
   ];
   const count = async () => {
-    const counts = tables.map((table) => sql`(select count(*) from ${sql.identifier(table)})::int`);
+    const counts = tables.map(
+      (table) => sql`(select count(*) from ${sql.identifier(table)})::int as ${sql.identifier(table)}`,
+    );
     return services.db.execute(sql`select ${sql.join(counts, sql`, `)}`);
   };
   adminId =
     (await services.db.select().from(schema.users).where(eq(schema.users.email, "owner@example.com")))[0]
       ?.id ?? "";
   const before = await count();
+  expect(Object.keys(before[0] ?? {})).toEqual(tables);
   const toolCalls = [
     { name: "propose_job", args: { kind: "upscale", image: owner.imageId, scale: 2 } },
     { name: "show_images", args: { imageIds: [owner.imageId] } },
@@ -202,9 +205,14 @@ test("whatever the model wishes, a trial leaves no run, message, memory, proposa
   const requests = llm.requests.slice(from);
   expect(requests).toHaveLength(2);
   expect(requests[0]?.tools?.map((tool) => tool.function.name)).toContain("propose_job");
-  await attempt({ role: "analyzer", question });
-  await attempt({ role: "archivist", lines: ["I like silk."] });
-  await attempt({ role: "assembler", question });
+  llm.answer = usual;
+  const others = [
+    ...(await attempt({ role: "analyzer", question })),
+    ...(await attempt({ role: "archivist", lines: ["I like silk."] })),
+    ...(await attempt({ role: "assembler", question })),
+  ];
+  const types = ["analysis", "memory", "context"].flatMap((type) => [type, type]);
+  expect(others.map(({ outcome }) => outcome.type)).toEqual(types);
   expect(await count()).toEqual(before);
 });
 
