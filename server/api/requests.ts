@@ -95,15 +95,16 @@ export async function admitWrite(services: Services, request: Request, caller: C
   if (caller && !(await takeWritePermit(services, caller.userId))) throw new AppError("rate_limited");
 }
 
-/** Requests that one user, and all users of this process, may have open: each holds pictures in memory for a while. */
+/** Requests that one user, and all users of this process, may have open: each holds pictures or a model for a while. */
 const openBounds = {
   answer: { perUser: 4, all: 64, message: "Too many pictures are waited for at once. Wait for one of them." },
   fetch: { perUser: 2, all: 16, message: "Too many pictures are fetched at once. Wait for one of them." },
+  trial: { perUser: 2, all: 8, message: "Too many prompts are tried at once. Wait for one of them." },
 } as const;
 type OpenWork = keyof typeof openBounds;
 const openByServices = new WeakMap<Services, Map<string, number>>();
 
-/** Runs work that holds pictures as one of its few. Throws `rate_limited` above a limit. */
+/** Runs work that holds much as one of its few. Throws `rate_limited` above a limit. */
 export async function asOneOfFew<T>(
   { services, caller }: { readonly services: Services; readonly caller: Caller },
   kind: OpenWork,

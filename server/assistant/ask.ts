@@ -8,7 +8,7 @@ import { isOpen } from "./run.ts";
 const { assistantConversations, assistantMessages, assistantRuns, assistantSettings } = schema;
 
 /** Characters of a question. */
-const maxQuestionLength = 8_000;
+export const maxQuestionLength = 8_000;
 const titleLength = 80;
 
 export const askSchema = z.object({

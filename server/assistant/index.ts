@@ -16,7 +16,8 @@
  * Rules. Only `run.ts` writes `status`, each time with the guard of the lease; of several workers one wins. A trigger
  * writes the story (`assistant_run_events`) and tells all processes; the sweep finds what was not heard. Everything is
  * read and done as the user who asked. Words of pictures, files, tools and other users never become memory. Calls of
- * models are in `stages/`, which only workers load. Nothing here starts, deletes, sends or pays on its own.
+ * models are in `stages/`, which workers load, and the pages for a search by meaning or a trial of a prompt (`trial.ts`).
+ * Nothing here starts, deletes, sends or pays on its own.
  *
  * Start reading at `run.ts`, then `ask.ts` and `stages/`.
  */
@@ -38,7 +39,7 @@ export {
   type MemoryView,
   readSources,
 } from "./memories.ts";
-export { activatePrompt, addPrompt, listPrompts, maxPromptLength, type PromptVersion } from "./prompts.ts";
+export { activatePrompt, addPrompt, listPrompts, promptText, type PromptVersion } from "./prompts.ts";
 export { approve, decline, type ProposalView } from "./proposals.ts";
 export {
   deleteConversation,
@@ -68,3 +69,4 @@ export {
 export { isMemoryPaused, pauseMemory } from "./settings.ts";
 export { type RunUpdate, watchRuns } from "./watch.ts";
 export { listRuns, listRunsSchema, readRunStory, type RunStory, type RunSummary } from "./stories.ts";
+export { type Trial, type TrialOutcome, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";

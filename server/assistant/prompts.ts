@@ -1,6 +1,7 @@
 import { and, desc, eq, sql } from "drizzle-orm";
-import { type PromptRole, promptRoles, schema } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
+import { z } from "zod";
+import { type Db, type PromptRole, promptRoles, schema, type Tx } from "../db/index.ts";
+import { AppError, isStorable } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { prompts } = schema;
@@ -19,8 +20,8 @@ export interface PromptVersion extends Prompt {
   readonly createdAt: Date;
 }
 
-/** Characters of a prompt. */
-export const maxPromptLength = 20_000;
+/** The text of a prompt. */
+export const promptText = z.string().trim().min(1).max(20_000).refine(isStorable, "must be plain text");
 
 /** The active version of a prompt. In a new database the texts of the product become the first versions. */
 export async function readPrompt({ db }: Pick<Services, "db">, role: PromptRole): Promise<Prompt> {
@@ -33,7 +34,19 @@ export async function readPrompt({ db }: Pick<Services, "db">, role: PromptRole)
   return stored;
 }
 
-async function storeBuiltIn(db: Services["db"]): Promise<void> {
+/** One version of a prompt. Throws `not_found`. */
+export async function readVersion(
+  services: Pick<Services, "db">,
+  role: PromptRole,
+  version: number,
+): Promise<Prompt> {
+  const versions = await listPrompts(services);
+  const found = versions.find((prompt) => prompt.role === role && prompt.version === version);
+  if (!found) throw new AppError("not_found");
+  return found;
+}
+
+async function storeBuiltIn(db: Db | Tx): Promise<void> {
   const rows = promptRoles.map((role) => ({ role, version: 1, text: builtInPrompts[role], isActive: true }));
   await db.insert(prompts).values(rows).onConflictDoNothing();
 }
@@ -59,6 +72,8 @@ export async function addPrompt({ db }: Services, prompt: NewPrompt): Promise<nu
   const { role, text, note, authorId } = prompt;
   return db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtext('prompts'), hashtext(${role}))`);
+    // Else the new version would be the first one, and none would be active.
+    await storeBuiltIn(tx);
     const [newest] = await tx
       .select({ version: prompts.version })
       .from(prompts)

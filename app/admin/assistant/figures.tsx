@@ -11,9 +11,13 @@ import { Cell, Row, Table } from "../table.tsx";
 const refetchMs = 10_000;
 
 /** The model of each stage, or what it lacks. */
+export function useModels() {
+  return useLiveQuery(["assistant", "models"], () => api.admin.assistant.models.query(), refetchMs);
+}
+
 function Models() {
   const t = useTranslations("admin.assistant");
-  const query = useLiveQuery(["assistant", "models"], () => api.admin.assistant.models.query(), refetchMs);
+  const query = useModels();
   return (
     <Panel title={t("models")}>
       <LiveData query={query}>
@@ -48,7 +52,9 @@ function StageTimes({ stages }: { readonly stages: readonly StageFigures[] }) {
       <Table caption={t("figures")} columns={columns} numeric={[1, 2, 3, 4]}>
         {stages.map(({ stage, runs, p50Ms, p95Ms, budgetMs, isOverBudget }) => (
           <Row key={stage}>
-            <Cell label={t("stage")}>{t(`stages.${stage}`)}</Cell>
+            <Cell label={t("stage")} isHead>
+              {t(`stages.${stage}`)}
+            </Cell>
             <Cell label={t("runs")} isNumeric>
               {runs}
             </Cell>
@@ -94,7 +100,9 @@ function Calls({ calls }: { readonly calls: AssistantFigures["calls"] }) {
         <Table caption={t("calls")} columns={names.map((name) => t(name))} numeric={[2, 3, 4, 5, 6, 7, 8]}>
           {calls.map((call) => (
             <Row key={`${call.stage} ${call.model}`}>
-              <Cell label={t("stage")}>{t(`stages.${call.stage as "analyzer"}`)}</Cell>
+              <Cell label={t("stage")} isHead>
+                {t(`stages.${call.stage as "analyzer"}`)}
+              </Cell>
               <Cell label={t("model")}>{call.model}</Cell>
               {[call.calls, call.retries, call.rateLimited, call.timeouts, call.failures].map((value, at) => (
                 <Cell key={names[at + 2]} label={t(names[at + 2] ?? "count")} isNumeric>

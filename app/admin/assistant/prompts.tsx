@@ -10,6 +10,7 @@ import { toastDone } from "../../ui/toasts.tsx";
 import { useAdminAction } from "../controls.tsx";
 import { LiveData, useLiveQuery } from "../live.tsx";
 import { Panel } from "../parts.tsx";
+import { emptySample, PromptTrial, type Sample, type Tried, useTriedName } from "./trial.tsx";
 
 const lineStyles = {
   same: "text-quiet",
@@ -39,16 +40,50 @@ function Difference({ from, to }: { readonly from: string; readonly to: string }
   );
 }
 
-interface EditProps {
+interface SampleProps {
+  readonly sample: Sample;
+  readonly onSample: (sample: Sample) => void;
+}
+
+interface TryButtonProps {
+  readonly tried: Tried;
+  readonly isOpen: boolean;
+  readonly isDisabled?: boolean;
+  readonly onToggle: () => void;
+}
+
+/** Opens and closes the trial below it; closing cancels it. */
+function TryButton({ tried, isOpen, isDisabled = false, onToggle }: TryButtonProps) {
+  const t = useTranslations("admin.assistant.try");
+  const what = useTriedName()(tried);
+  return (
+    <Button
+      size="small"
+      aria-label={t(isOpen ? "closeLabel" : "openLabel", { what })}
+      aria-expanded={isOpen}
+      disabled={isDisabled && !isOpen}
+      onClick={onToggle}
+    >
+      {t(isOpen ? "close" : "open")}
+    </Button>
+  );
+}
+
+interface EditProps extends SampleProps {
   readonly active: PromptVersion;
   readonly onDone: () => void;
 }
 
 /** A new version of a prompt, which is stored and not yet used. */
-function EditPrompt({ active: { role, text: before }, onDone }: EditProps) {
+function EditPrompt({
+  active: { role, version: activeVersion, text: before },
+  onDone,
+  ...shared
+}: EditProps) {
   const t = useTranslations("admin.assistant");
   const [text, setText] = useState(before);
   const [note, setNote] = useState("");
+  const [isTried, setTried] = useState(false);
   const save = useAdminAction(async () => {
     const { version } = await api.admin.assistant.addPrompt.mutate({ role, text, note });
     toastDone(t("saved", { version }));
@@ -58,46 +93,59 @@ function EditPrompt({ active: { role, text: before }, onDone }: EditProps) {
     event.preventDefault();
     save.mutate();
   };
+  const isEmpty = text.trim() === "";
+  const tried = { role, candidate: { text } };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-3">
-      <textarea
-        aria-label={t("text", { role: t(`roles.${role}`) })}
-        value={text}
-        rows={10}
-        maxLength={20_000}
-        onChange={(event) => setText(event.target.value)}
-        className="field-sizing-content max-h-[60dvh] w-full rounded-control border border-edge bg-surface px-3 py-2 font-mono text-xs"
-      />
-      <Field
-        name="note"
-        label={t("note")}
-        placeholder={t("noteHint")}
-        value={note}
-        maxLength={200}
-        onChange={(event) => setNote(event.target.value)}
-      />
-      <Difference from={before} to={text} />
-      <div className="flex gap-2">
-        <Button type="submit" size="small" disabled={save.isPending || text.trim() === "" || text === before}>
-          {t("save")}
-        </Button>
-        <Button size="small" look="quiet" onClick={onDone}>
-          {t("cancel")}
-        </Button>
-      </div>
-    </form>
+    <div className="flex flex-col gap-4">
+      <form onSubmit={submit} className="flex flex-col gap-3">
+        <textarea
+          aria-label={t("text", { role: t(`roles.${role}`) })}
+          value={text}
+          rows={10}
+          maxLength={20_000}
+          onChange={(event) => setText(event.target.value)}
+          className="field-sizing-content max-h-[60dvh] w-full rounded-control border border-edge bg-surface px-3 py-2 font-mono text-xs"
+        />
+        <Field
+          name="note"
+          label={t("note")}
+          placeholder={t("noteHint")}
+          value={note}
+          maxLength={200}
+          onChange={(event) => setNote(event.target.value)}
+        />
+        <Difference from={before} to={text} />
+        <div className="flex gap-2">
+          <Button type="submit" size="small" disabled={save.isPending || isEmpty || text === before}>
+            {t("save")}
+          </Button>
+          <TryButton
+            tried={tried}
+            isOpen={isTried}
+            isDisabled={isEmpty}
+            onToggle={() => setTried(!isTried)}
+          />
+          <Button size="small" look="quiet" onClick={onDone}>
+            {t("cancel")}
+          </Button>
+        </div>
+      </form>
+      {isTried ? <PromptTrial {...shared} tried={tried} activeVersion={activeVersion} /> : null}
+    </div>
   );
 }
 
-interface VersionProps {
+interface VersionProps extends SampleProps {
   readonly prompt: PromptVersion;
   readonly active: PromptVersion;
 }
 
-function Version({ prompt, active }: VersionProps) {
+function Version({ prompt, active, ...shared }: VersionProps) {
   const t = useTranslations("admin.assistant");
   const format = useFormatter();
   const { role, version, note, authorId, createdAt, isActive } = prompt;
+  const [isTried, setTried] = useState(false);
+  const tried = { role, candidate: { version } };
   const activate = useAdminAction(async () => {
     await api.admin.assistant.activatePrompt.mutate({ role, version });
     toastDone(t("activated", { version }));
@@ -125,23 +173,31 @@ function Version({ prompt, active }: VersionProps) {
               <Difference from={active.text} to={prompt.text} />
             )}
           </div>
-          {isActive ? null : (
-            <Button
-              size="small"
-              aria-label={t("activateLabel", { version, role: t(`roles.${role}`) })}
-              disabled={activate.isPending}
-              onClick={() => activate.mutate()}
-            >
-              {t("activate")}
-            </Button>
-          )}
+          <div className="flex flex-wrap gap-2">
+            {isActive ? null : (
+              <Button
+                size="small"
+                aria-label={t("activateLabel", { version, role: t(`roles.${role}`) })}
+                disabled={activate.isPending}
+                onClick={() => activate.mutate()}
+              >
+                {t("activate")}
+              </Button>
+            )}
+            <TryButton tried={tried} isOpen={isTried} onToggle={() => setTried(!isTried)} />
+          </div>
+          {isTried ? <PromptTrial {...shared} tried={tried} activeVersion={active.version} /> : null}
         </div>
       </details>
     </li>
   );
 }
 
-function RolePrompts({ versions }: { readonly versions: readonly PromptVersion[] }) {
+interface RoleProps extends SampleProps {
+  readonly versions: readonly PromptVersion[];
+}
+
+function RolePrompts({ versions, ...shared }: RoleProps) {
   const t = useTranslations("admin.assistant");
   const [isEdited, setEdited] = useState(false);
   const active = versions.find(({ isActive }) => isActive);
@@ -160,10 +216,10 @@ function RolePrompts({ versions }: { readonly versions: readonly PromptVersion[]
           </Button>
         )}
       </div>
-      {isEdited ? <EditPrompt active={active} onDone={() => setEdited(false)} /> : null}
+      {isEdited ? <EditPrompt {...shared} active={active} onDone={() => setEdited(false)} /> : null}
       <ul>
         {versions.map((prompt) => (
-          <Version key={prompt.version} prompt={prompt} active={active} />
+          <Version {...shared} key={prompt.version} prompt={prompt} active={active} />
         ))}
       </ul>
     </section>
@@ -175,6 +231,7 @@ const roles = ["analyzer", "assembler", "responder", "archivist"] as const;
 /** The prompts of the stages with all of their versions. */
 export function Prompts() {
   const t = useTranslations("admin.assistant");
+  const [sample, setSample] = useState(emptySample);
   const query = useLiveQuery(["assistant", "prompts"], () => api.admin.assistant.prompts.query(), 30_000);
   return (
     <Panel title={t("prompts")}>
@@ -182,7 +239,12 @@ export function Prompts() {
         {({ items }) => (
           <div className="flex max-w-4xl flex-col gap-8">
             {roles.map((role) => (
-              <RolePrompts key={role} versions={items.filter((prompt) => prompt.role === role)} />
+              <RolePrompts
+                key={role}
+                versions={items.filter((prompt) => prompt.role === role)}
+                sample={sample}
+                onSample={setSample}
+              />
             ))}
           </div>
         )}

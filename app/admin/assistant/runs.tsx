@@ -7,7 +7,7 @@ import { api } from "../../client/api.ts";
 import { retryLoad } from "../../client/queries.ts";
 import { FilterChip, FilterChips, useSearchFilter } from "../../frame/filters.tsx";
 import { LoadFailed } from "../../frame/providers.tsx";
-import { Button } from "../../ui/button.tsx";
+import { Button, cx } from "../../ui/button.tsx";
 import { type Fact, Facts } from "../../ui/display.tsx";
 import { useDollars } from "../../ui/hooks.ts";
 import { LiveData, useLiveQuery } from "../live.tsx";
@@ -29,30 +29,34 @@ function Status({ status }: Pick<RunSummary, "status">) {
   return <StateChip {...look}>{t(`statuses.${status}`)}</StateChip>;
 }
 
-function useCallText(): (call: RunStory["modelCalls"][number]) => string {
+/** One call: what was called, and what is known of it. */
+function Call({ call }: { readonly call: RunStory["modelCalls"][number] }) {
   const t = useTranslations("admin.assistant.list");
   const stages = useTranslations("admin.assistant.stages");
   const usd = useDollars();
   const ms = useMs();
-  return ({ stage, model, inputTokens, outputTokens, errorClass, ...call }) => {
-    const text = t("call", {
-      stage: stages(stage as "analyzer"),
-      model,
-      try: call.try,
-      input: inputTokens ?? 0,
-      output: outputTokens ?? 0,
-      usd: usd(call.usd),
-      ms: ms(call.ms),
-    });
-    return errorClass === null ? text : t("callFailed", { call: text, reason: errorClass });
-  };
+  const { model, inputTokens: input, outputTokens: output, errorClass } = call;
+  const stage = stages(call.stage as "analyzer");
+  const figures = [
+    ...(input === null || output === null ? [] : [t("callTokens", { input, output })]),
+    usd(call.usd),
+    call.ms === null ? t("callRuns") : ms(call.ms),
+  ];
+  return (
+    <li className="flex flex-wrap justify-between gap-x-4">
+      <span className="min-w-0 break-words">
+        {call.try > 1 ? t("callTry", { stage, model, try: call.try }) : t("callName", { stage, model })}
+        {errorClass === null ? null : <span className="font-medium text-fail"> · {errorClass}</span>}
+      </span>
+      <span className="text-quiet">{figures.join(" · ")}</span>
+    </li>
+  );
 }
 
 /** What happened in one run, step by step. */
 function Story({ id }: { readonly id: string }) {
   const t = useTranslations("admin.assistant.list");
   const ms = useMs();
-  const callText = useCallText();
   const query = useLiveQuery(
     ["assistant", "story", id],
     () => api.admin.assistant.story.query({ id }),
@@ -61,23 +65,31 @@ function Story({ id }: { readonly id: string }) {
   return (
     <LiveData query={query}>
       {(story) => (
-        <div className="grid gap-6 pt-3 md:grid-cols-2">
-          <div className="flex flex-col gap-4">
+        <div className="grid items-start gap-x-12 gap-y-6 pt-4 pb-5 md:grid-cols-2">
+          <div className="flex min-w-0 flex-col gap-4">
             <ol aria-label={t("events")} className="flex flex-col gap-1.5 text-sm">
               {story.events.map((event) => (
-                <li key={`${event.status} ${event.ms}`} className="flex justify-between gap-4">
-                  <span>
+                <li key={`${event.status} ${event.ms}`} className="flex items-baseline gap-4">
+                  <span className="tabular w-14 shrink-0 text-right text-xs text-quiet">{ms(event.ms)}</span>
+                  <span className={cx("min-w-0 break-words", event.status === "failed" && "text-fail")}>
                     {t(`statuses.${event.status as "new"}`)}
                     {event.node === null ? null : <span className="text-quiet"> · {event.node}</span>}
                   </span>
-                  <span className="tabular text-xs text-quiet">{ms(event.ms)}</span>
                 </li>
               ))}
             </ol>
+            {story.errorCode === null ? null : (
+              <p className="text-sm break-words text-fail">
+                {t("error")}: {story.errorMessage ?? story.errorCode}
+              </p>
+            )}
             {story.modelCalls.length === 0 ? null : (
-              <ul aria-label={t("calls")} className="tabular flex flex-col gap-1 text-xs text-quiet">
+              <ul
+                aria-label={t("calls")}
+                className="tabular flex flex-col gap-1.5 border-t border-line pt-3 text-xs"
+              >
                 {story.modelCalls.map((call) => (
-                  <li key={call.id}>{callText(call)}</li>
+                  <Call key={call.id} call={call} />
                 ))}
               </ul>
             )}
@@ -92,13 +104,14 @@ function Story({ id }: { readonly id: string }) {
 function StoryFacts({ story }: { readonly story: RunStory }) {
   const t = useTranslations("admin.assistant.list");
   const { contextType, isByRule, memoriesUsed, contextTokens, memoryTokens, losses, errorCode } = story;
+  const tokens = { total: contextTokens ?? 0, memory: memoryTokens ?? 0 };
   const needed = contextType === null ? "–" : t(`contextTypes.${contextType as "none"}`);
   const rows: Fact[] = [
     [t("context"), isByRule ? t("byRule", { what: needed }) : needed],
     [t("memories"), memoriesUsed ?? "–"],
-    [t("tokens"), contextTokens === null ? "–" : `${contextTokens}, ${memoryTokens ?? 0}`],
+    [t("tokens"), contextTokens === null ? "–" : t("tokensValue", tokens)],
     [t("losses"), losses],
-    ...(errorCode === null ? [] : [[t("error"), `${errorCode}: ${story.errorMessage ?? ""}`] as const]),
+    ...(errorCode === null ? [] : [[t("errorCode"), errorCode] as const]),
     [t("id"), story.id],
   ];
   return <Facts rows={rows} />;
@@ -114,11 +127,19 @@ function RunRow({ run }: { readonly run: RunSummary }) {
   return (
     <li className="border-t border-line py-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Status status={run.status} />
-        <p className="tabular min-w-0 flex-1 text-sm">
+        <div className="sm:min-w-28">
+          <Status status={run.status} />
+        </div>
+        <p className="tabular min-w-0 flex-1 text-sm break-words max-sm:order-last max-sm:basis-full">
           {t("line", { owner: run.owner, when, ms: ms(run.ms), calls: run.calls, usd: usd(run.usd) })}
         </p>
-        <Button size="small" look="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Button
+          size="small"
+          look="quiet"
+          className="max-sm:ml-auto"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
           {t(isOpen ? "close" : "open")}
         </Button>
       </div>

@@ -70,6 +70,11 @@ const cases: Readonly<Record<string, Case>> = {
   "admin.assistant.story": { access: "admin", input: { id: "00000000-0000-7000-8000-000000000000" } },
   "admin.assistant.addPrompt": { access: "admin", input: { role: "responder", text: "Be brief." } },
   "admin.assistant.activatePrompt": { access: "admin", input: { role: "responder", version: 999 } },
+  // The assembler is tried without a model.
+  "admin.assistant.tryPrompt": {
+    access: "admin",
+    input: { role: "assembler", candidate: { text: "{memory}" }, question: "What do I like?" },
+  },
   "admin.nodes.list": { access: "admin" },
   "admin.nodes.drain": { access: "admin", input: { id: newId() } },
   "admin.nodes.resume": { access: "admin", input: { id: newId() } },

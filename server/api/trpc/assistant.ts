@@ -22,10 +22,10 @@ import {
   listPrompts,
   listRuns,
   listRunsSchema,
-  maxPromptLength,
   memoryText,
   type ModelStage,
   pauseMemory,
+  promptText,
   readConversation,
   readFigures,
   readRunStory,
@@ -33,12 +33,15 @@ import {
   readUsed,
   stopRun,
   tellStop,
+  trialSchema,
+  tryPrompt,
 } from "../../assistant/index.ts";
 import { promptRoles } from "../../db/index.ts";
-import { AppError, isStorable } from "../../platform/index.ts";
+import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { asOneOfFew } from "../requests.ts";
 import { t } from "./init.ts";
-import { adminProcedure, memberProcedure } from "./procedures.ts";
+import { adminAction, adminPromptAction, adminProcedure, memberProcedure } from "./procedures.ts";
 
 const byId = z.object({ id: z.string() });
 
@@ -149,18 +152,17 @@ export const adminAssistantRouter = t.router({
   runs: adminProcedure.input(listRunsSchema).query(({ ctx, input }) => listRuns(ctx.services, input)),
   story: adminProcedure.input(byId).query(({ ctx, input }) => readRunStory(ctx.services, input.id)),
   prompts: adminProcedure.query(async ({ ctx }) => ({ items: await listPrompts(ctx.services) })),
-  addPrompt: adminProcedure
-    .input(
-      z.strictObject({
-        role,
-        text: z.string().trim().min(1).max(maxPromptLength).refine(isStorable, "must be plain text"),
-        note: z.string().trim().max(200).default(""),
-      }),
-    )
+  addPrompt: adminPromptAction
+    .input(z.strictObject({ role, text: promptText, note: z.string().trim().max(200).default("") }))
     .mutation(async ({ ctx, input }) => ({
       version: await addPrompt(ctx.services, { ...input, authorId: ctx.caller.userId }),
     })),
-  activatePrompt: adminProcedure
+  /** Ends with the request: a page that is left, or its admin, cancels it. */
+  tryPrompt: adminPromptAction.input(trialSchema).mutation(async ({ ctx, input, signal }) => {
+    const trial = { trial: input, ownerId: ctx.caller.userId, signal: signal ?? ctx.request.signal };
+    return { sides: await asOneOfFew(ctx, "trial", () => tryPrompt(ctx.services, trial)) };
+  }),
+  activatePrompt: adminAction
     .input(z.strictObject({ role, version: z.number().int().min(1) }))
     .mutation(({ ctx, input }) => activatePrompt(ctx.services, input)),
 });

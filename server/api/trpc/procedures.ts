@@ -92,11 +92,21 @@ export const adminProcedure = memberProcedure.use(({ ctx, next }) => {
   return next();
 });
 
+function audited(describe: (input: unknown) => unknown) {
+  return adminProcedure.use(async ({ ctx, path, getRawInput, next }) => {
+    const result = await next();
+    const code = result.ok ? "ok" : appErrorOf(result.error).code;
+    const input = describe(await getRawInput());
+    const fields = { audit: true, adminId: ctx.caller.userId, action: path, input, code };
+    ctx.services.log.info(fields, "admin action");
+    return result;
+  });
+}
+
 /** Admin actions on data of others: each is logged with admin and action, also when it is refused. */
-export const adminAction = adminProcedure.use(async ({ ctx, path, getRawInput, next }) => {
-  const result = await next();
-  const code = result.ok ? "ok" : appErrorOf(result.error).code;
-  const fields = { audit: true, adminId: ctx.caller.userId, action: path, input: await getRawInput(), code };
-  ctx.services.log.info(fields, "admin action");
-  return result;
-});
+export const adminAction = audited((input) => input);
+
+/** Admin actions on prompts: of their input only the role is logged, since no log holds words of prompts and talks. */
+export const adminPromptAction = audited((input) =>
+  typeof input === "object" && input !== null ? { role: Reflect.get(input, "role") } : null,
+);

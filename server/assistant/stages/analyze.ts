@@ -7,9 +7,8 @@ import { readPrompt } from "../prompts.ts";
 import { recall } from "../recall.ts";
 import type { Run } from "../run.ts";
 import { isMemoryPaused } from "../settings.ts";
-import { callModel } from "./calls.ts";
+import { askForJson, type CallResult, type CallServices, type PromptedCall } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
-import { loadTokenCounter } from "./tokens.ts";
 
 const { assistantMessages, memories } = schema;
 
@@ -36,41 +35,67 @@ export async function analyze(services: Services, run: Run, signal: AbortSignal)
   const question = await readText(services, run.questionId);
   const model = stageModel(services, "analyzer");
   if (!model) return analyzeByRule(question);
-  const [summaries, turns] = await Promise.all([
-    readSummaries(services, run.ownerId, { question, signal }),
-    readTurns(services, run),
+  const turns = await readTurns(services, run);
+  const [material, prompt] = await Promise.all([
+    collectMaterial(services, { ownerId: run.ownerId, question, turns, signal }),
+    readPrompt(services, "analyzer"),
   ]);
-  const prompt = await readPrompt(services, "analyzer");
-  const instructions = prompt.text.replaceAll("{today}", new Date().toISOString().slice(0, 10));
-  const material = JSON.stringify({ turns, summaries, question });
-  const count = await loadTokenCounter();
-  const { generateText, Output } = await import("ai");
   const call = {
     runId: run.id,
     ownerId: run.ownerId,
     stage: "analyzer",
     model,
     promptVersion: prompt.version,
-    inputTokens: count(instructions) + count(material),
   } as const;
-  const ask = () =>
-    callModel(services, call, {
-      signal,
-      make: async (settings) => {
-        const output = Output.object({ schema: analysisSchema });
-        const made = await generateText({ ...settings, instructions, prompt: material, output });
-        return { value: made.output, usage: made.usage };
-      },
-    });
   for (let left = triesToParse; left > 0; left -= 1) {
     try {
-      return sensible(await ask(), new Set(summaries.map(({ id }) => id)));
+      return (await askAnalyzer(services, { call, text: prompt.text, signal }, material)).value;
     } catch (error) {
       if (!(error instanceof ModelError) || error.class !== "invalid_output") throw error;
       services.log.warn({ err: error, runId: run.id, left: left - 1 }, "an analysis could not be read");
     }
   }
   return analyzeByRule(question);
+}
+
+interface Turn {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+export interface AskedQuestion {
+  readonly ownerId: string;
+  readonly question: string;
+  /** Of the talk before the question, oldest first. */
+  readonly turns: readonly Turn[];
+  readonly signal: AbortSignal;
+}
+
+interface AnalyzerMaterial {
+  readonly turns: readonly Turn[];
+  readonly summaries: Awaited<ReturnType<typeof readSummaries>>;
+  readonly question: string;
+}
+
+/** What the analyzer looks at: the question, the last turns before it, and summaries of the owner's memory. */
+export async function collectMaterial(
+  services: Services,
+  { ownerId, question, turns, signal }: AskedQuestion,
+): Promise<AnalyzerMaterial> {
+  const last = turns.slice(-turnsBefore).map(({ role, text }) => ({ role, text: text.slice(0, 500) }));
+  return { turns: last, summaries: await readSummaries(services, ownerId, { question, signal }), question };
+}
+
+/** Asks the model for an analysis. Throws `ModelError`, `invalid_output` for an answer that cannot be read. */
+export async function askAnalyzer(
+  services: CallServices,
+  prompted: PromptedCall,
+  material: AnalyzerMaterial,
+): Promise<CallResult<RunAnalysis>> {
+  const text = prompted.text.replaceAll("{today}", new Date().toISOString().slice(0, 10));
+  const form = { schema: analysisSchema, material };
+  const { value, usage } = await askForJson(services, { ...prompted, text }, form);
+  return { value: sensible(value, new Set(material.summaries.map(({ id }) => id))), usage };
 }
 
 const day = z.iso.date();
@@ -99,7 +124,7 @@ async function readText({ db }: Services, id: string): Promise<string> {
 }
 
 /** The last turns of the conversation before the question, oldest first. */
-async function readTurns({ db }: Services, run: Run) {
+async function readTurns({ db }: Services, run: Run): Promise<Turn[]> {
   const rows = await db
     .select({ role: assistantMessages.role, text: assistantMessages.text })
     .from(assistantMessages)
@@ -108,7 +133,7 @@ async function readTurns({ db }: Services, run: Run) {
     )
     .orderBy(desc(assistantMessages.at))
     .limit(turnsBefore);
-  return rows.toReversed().map(({ role, text }) => ({ role, text: text.slice(0, 500) }));
+  return rows.toReversed();
 }
 
 async function readSummaries(
@@ -150,7 +175,7 @@ async function readSummaries(
 }
 
 /** Without a model everything is searched with the words of the question; `recall` weighs them. */
-function analyzeByRule(question: string): RunAnalysis {
+export function analyzeByRule(question: string): RunAnalysis {
   const words = question.match(/[\p{L}\p{N}][\p{L}\p{N}'-]+/gu) ?? [];
   const searchKeywords = [...new Set(words.map((word) => word.toLowerCase()))].slice(0, 12);
   return {

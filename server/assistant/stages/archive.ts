@@ -12,9 +12,8 @@ import {
 } from "../archive-log.ts";
 import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
-import { callModel } from "./calls.ts";
+import { askForJson, type CallResult, type CallServices, type PromptedCall } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
-import { loadTokenCounter } from "./tokens.ts";
 
 export interface ArchiveInput {
   readonly signal: AbortSignal;
@@ -106,41 +105,45 @@ async function summarize(
   if (!model) return summarizeByRule(part);
   const prompt = await readPrompt(services, "archivist");
   const messages = said.map(({ text, at }) => ({ at: at.toISOString(), text }));
-  const material = JSON.stringify({ messages, jobs: part.jobs });
-  const count = await loadTokenCounter();
-  const { generateText, Output } = await import("ai");
   const call = {
     runId: null,
     ownerId: part.ownerId,
     stage: "archivist",
     model,
     promptVersion: prompt.version,
-    inputTokens: count(prompt.text) + count(material),
   } as const;
+  const material = { messages, jobs: part.jobs };
   for (let left = triesToParse; left > 0; left -= 1) {
     try {
-      const made = await callModel(services, call, {
-        signal,
-        make: async (settings) => {
-          const output = Output.object({ schema: memorySchema });
-          const result = await generateText({
-            ...settings,
-            instructions: prompt.text,
-            prompt: material,
-            output,
-          });
-          return { value: result.output, usage: result.usage };
-        },
-      });
-      const summary = made.summary.trim().slice(0, maxSummary).toWellFormed().replaceAll("\0", "");
-      const tags = made.tags.map((tag) => tag.toLowerCase().trim().slice(0, 40)).filter(Boolean);
-      return summary === "" ? null : { summary, tags: [...new Set(tags)].slice(0, maxTags) };
+      return (await askArchivist(services, { call, text: prompt.text, signal }, material)).value;
     } catch (error) {
       if (!(error instanceof ModelError) || error.class !== "invalid_output") throw error;
       services.log.warn({ err: error, left: left - 1 }, "a summary could not be read");
     }
   }
   return summarizeByRule(part);
+}
+
+interface ArchivistMaterial {
+  /** What the user said; `at` is ISO 8601, UTC. */
+  readonly messages: readonly { readonly at: string; readonly text: string }[];
+  readonly jobs: readonly string[];
+}
+
+/**
+ * Asks the model for the memory of a talk; null when nothing is worth remembering. Throws `ModelError`, `invalid_output` for
+ * an answer that cannot be read.
+ */
+export async function askArchivist(
+  services: CallServices,
+  prompted: PromptedCall,
+  material: ArchivistMaterial,
+): Promise<CallResult<NewMemory | null>> {
+  const { value, usage } = await askForJson(services, prompted, { schema: memorySchema, material });
+  const summary = value.summary.trim().slice(0, maxSummary).toWellFormed().replaceAll("\0", "");
+  const tags = value.tags.map((tag) => tag.toLowerCase().trim().slice(0, 40)).filter(Boolean);
+  const memory = summary === "" ? null : { summary, tags: [...new Set(tags)].slice(0, maxTags) };
+  return { value: memory, usage };
 }
 
 const ruleLength = 800;

@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, ne } from "drizzle-orm";
-import { type RunContext, schema } from "../../db/index.ts";
+import { type RunAnalysis, type RunContext, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
-import { readPrompt } from "../prompts.ts";
+import { type Prompt, readPrompt } from "../prompts.ts";
 import { recall, type RecallHit } from "../recall.ts";
 import type { Run } from "../run.ts";
 import { isMemoryPaused } from "../settings.ts";
@@ -12,19 +12,47 @@ const { assistantMessages, memories } = schema;
 const maxHits = 12;
 const maxTurns = 40;
 
-/**
- * Builds what the responder is given: its instructions, what is remembered with its period, the turns of the talk and the
- * question. To keep the budget of tokens memory is left out and cut first, then old turns; the question never.
- */
+/** Builds what the responder is given for a run. */
 export async function assemble(services: Services, run: Run): Promise<RunContext> {
-  const { contextTokens, memoryTokens } = services.config.assistant;
-  const count = await loadTokenCounter();
-  const [responder, assembler, turns, hits] = await Promise.all([
+  const [responder, assembler, turns] = await Promise.all([
     readPrompt(services, "responder"),
     readPrompt(services, "assembler"),
     readTurns(services, run),
-    findMemory(services, run),
   ]);
+  const { ownerId, conversationId, analysis } = run;
+  const question = turns.at(-1)?.content ?? "";
+  const hits = await findMemory(services, { ownerId, conversationId, question, analysis });
+  const { context } = await buildContext(services, { responder, assembler }, { turns, hits });
+  return context;
+}
+
+export interface BuiltContext {
+  readonly context: RunContext;
+  /** What the prompt of the assembler became in its instructions; "" when nothing is remembered, which leaves it out. */
+  readonly intro: string;
+}
+
+interface ContextMaterial {
+  /** Of the talk, oldest first; the last one is the question. */
+  readonly turns: RunContext["messages"];
+  /** What the memory has about it, best first. */
+  readonly hits: readonly RecallHit[];
+}
+
+/**
+ * Puts together the instructions, what is remembered with its period, the turns of the talk and the question. To keep the
+ * budget of tokens memory is left out and cut first, then old turns; the question never.
+ */
+export async function buildContext(
+  { config }: Pick<Services, "config">,
+  {
+    responder,
+    assembler,
+  }: { readonly responder: Pick<Prompt, "text">; readonly assembler: Pick<Prompt, "text"> },
+  { turns, hits }: ContextMaterial,
+): Promise<BuiltContext> {
+  const { contextTokens, memoryTokens } = config.assistant;
+  const count = await loadTokenCounter();
   const today = new Date().toISOString().slice(0, 10);
   const instructions = responder.text.replaceAll("{today}", today);
   const question = turns.at(-1)?.content ?? "";
@@ -34,39 +62,47 @@ export async function assemble(services: Services, run: Run): Promise<RunContext
   const introTokens = intro === "" ? 0 : count(intro);
   const history = fitTurns(count, turns.slice(0, -1), contextTokens - fixed - introTokens);
   const messages = [...history.turns, { role: "user" as const, content: question }];
-  return {
+  const context = {
     instructions: intro === "" ? instructions : `${instructions}\n\n${intro}`,
     messages,
     used: memory.used,
     tokens: { total: fixed + introTokens + history.tokens, memory: introTokens },
     isCut: memory.isCut || history.isCut,
   };
+  return { context, intro };
+}
+
+interface Looked {
+  readonly ownerId: string;
+  /** Whose turns are not looked for: the context has them already. Null when they are not stored. */
+  readonly conversationId: string | null;
+  readonly question: string;
+  readonly analysis: RunAnalysis | null;
+  readonly signal?: AbortSignal;
 }
 
 /** What the memory has: summaries that the analyzer chose, then what `recall` finds for its words. */
-async function findMemory(services: Services, run: Run): Promise<RecallHit[]> {
-  const { analysis, ownerId } = run;
+export async function findMemory(services: Services, looked: Looked): Promise<RecallHit[]> {
+  const { ownerId, conversationId, question, analysis, signal } = looked;
   if (!analysis?.needsContext || analysis.contextType === "none") return [];
   if (await isMemoryPaused(services, ownerId)) return [];
-  const [question] = await services.db
-    .select({ text: assistantMessages.text })
-    .from(assistantMessages)
-    .where(eq(assistantMessages.id, run.questionId));
-  const query = [question?.text ?? "", ...(analysis.isByRule ? [] : analysis.searchKeywords)].join(" ");
+  const query = [question, ...(analysis.isByRule ? [] : analysis.searchKeywords)].join(" ");
+  const options = { limit: maxHits * 2, period: periodOf(analysis), ...(signal ? { signal } : {}) };
   const [chosen, found] = await Promise.all([
-    readChosen(services, run),
-    recall(services, ownerId, query, { limit: maxHits * 2, period: periodOf(run) }),
+    readChosen(services, ownerId, analysis),
+    recall(services, ownerId, query, options),
   ]);
   const known = new Set(chosen.map(({ id }) => id));
-  // What was said in this conversation is in its turns already.
-  const others = found.filter((hit) => hit.conversationId !== run.conversationId && !known.has(hit.id));
+  // What a user wrote into the memory is of no conversation, too.
+  const isHere = (hit: RecallHit) => conversationId !== null && hit.conversationId === conversationId;
+  const others = found.filter((hit) => !isHere(hit) && !known.has(hit.id));
   return [...chosen, ...others].slice(0, maxHits);
 }
 
 const dayMs = 86_400_000;
 
-function periodOf({ analysis }: Run) {
-  const { from = null, to = null } = analysis?.timeScope ?? {};
+function periodOf({ timeScope }: RunAnalysis) {
+  const { from = null, to = null } = timeScope ?? {};
   if (from === null && to === null) return null;
   return {
     from: from === null ? null : new Date(from),
@@ -75,8 +111,12 @@ function periodOf({ analysis }: Run) {
   };
 }
 
-async function readChosen({ db }: Services, { analysis, ownerId }: Run): Promise<RecallHit[]> {
-  const ids = [...(analysis?.contextFound ?? [])];
+async function readChosen(
+  { db }: Services,
+  ownerId: string,
+  { contextFound }: RunAnalysis,
+): Promise<RecallHit[]> {
+  const ids = [...contextFound];
   if (ids.length === 0) return [];
   const rows = await db
     .select()

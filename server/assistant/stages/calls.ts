@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LanguageModel } from "ai";
 import { and, eq, isNull, sql } from "drizzle-orm";
+import type { z } from "zod";
 import { schema } from "../../db/index.ts";
 import { isAppError, newId } from "../../platform/index.ts";
 import { checkCaps, lockSpend } from "../../providers/index.ts";
 import type { Services } from "../../services.ts";
-import { ModelError, toModelError } from "./model-errors.ts";
+import { ModelError, type ModelErrorClass, toModelError } from "./model-errors.ts";
 import { openModel, type StageModel } from "../models.ts";
+import { loadTokenCounter } from "./tokens.ts";
 
 const { modelCalls } = schema;
 
@@ -76,6 +78,37 @@ export async function callModel<T>(
       await sleep(waitMs, null, { signal: input.signal });
     }
   }
+}
+
+/** What a prompt makes a model of: a run asks with the active version, a trial with any. */
+export interface PromptedCall {
+  readonly call: Omit<CallFor, "inputTokens">;
+  readonly text: string;
+  readonly signal: AbortSignal;
+}
+
+/** Asks for JSON of a form about a material. Throws like `callModel`. */
+export async function askForJson<T>(
+  services: CallServices,
+  { call, text: instructions, signal }: PromptedCall,
+  { schema: form, material }: { readonly schema: z.ZodType<T>; readonly material: unknown },
+): Promise<CallResult<T>> {
+  const prompt = JSON.stringify(material);
+  const count = await loadTokenCounter();
+  const { generateText, Output } = await import("ai");
+  const inputTokens = count(instructions) + count(prompt);
+  return callModel(
+    services,
+    { ...call, inputTokens },
+    {
+      signal,
+      make: async (settings) => {
+        const output = Output.object({ schema: form });
+        const made = await generateText({ ...settings, instructions, prompt, output });
+        return { value: { value: made.output, usage: made.usage }, usage: made.usage };
+      },
+    },
+  );
 }
 
 /** The longest wait that an answer may ask for. */
@@ -167,27 +200,40 @@ interface Settlement {
   readonly errorClass: string | null;
 }
 
+const unpaid: readonly (string | null)[] = [
+  "rate_limited",
+  "refused",
+  "over_limit",
+  "unavailable",
+  "over_budget",
+] satisfies ModelErrorClass[];
+
 /**
- * Stores what a call cost: by the tokens that the model names, nothing when it was refused, and the expected cost when the
- * answer is lost.
+ * What a call cost, US dollars: by the tokens that the model names, nothing when it was refused; null when the answer is
+ * lost.
  */
+export function costOf(
+  { inputUsd, outputUsd }: StageModel["price"],
+  usage: CallResult<unknown>["usage"] | null,
+  errorClass: string | null,
+): number | null {
+  if (usage?.inputTokens !== undefined && usage.outputTokens !== undefined)
+    return (usage.inputTokens * inputUsd + usage.outputTokens * outputUsd) / perMillion;
+  return unpaid.includes(errorClass) ? 0 : null;
+}
+
+/** Stores what a call cost; the expected cost counts where that is not known. */
 async function settle(
   services: CallServices,
   id: string,
   { call, usage, firstTextAt, errorClass }: Settlement,
 ): Promise<void> {
-  const { inputUsd, outputUsd } = call.model.price;
-  const isRefused = ["rate_limited", "refused", "over_limit", "unavailable"].includes(errorClass ?? "");
-  const known =
-    usage?.inputTokens === undefined || usage.outputTokens === undefined
-      ? null
-      : (usage.inputTokens * inputUsd + usage.outputTokens * outputUsd) / perMillion;
   await services.db
     .update(modelCalls)
     .set({
       inputTokens: usage?.inputTokens ?? null,
       outputTokens: usage?.outputTokens ?? null,
-      costUsd: known ?? (isRefused ? 0 : null),
+      costUsd: costOf(call.model.price, usage, errorClass),
       firstTextAt,
       errorClass,
       endedAt: sql`clock_timestamp()`,

@@ -1,4 +1,6 @@
 import { APICallError, NoObjectGeneratedError, NoOutputGeneratedError } from "ai";
+import { z } from "zod";
+import { issuesOf } from "../../platform/index.ts";
 
 /**
  * Why a call of a model failed. `timeout`, `unavailable` and `rate_limited` pass by themselves; `invalid_output`: the
@@ -61,6 +63,34 @@ export function toModelError(error: unknown, { isTimeout }: { readonly isTimeout
   if (APICallError.isInstance(error)) return ofAnswer(error);
   if (isOfNetwork(error)) return new ModelError("unavailable", undefined, { cause: error });
   return error;
+}
+
+/** An answer that has not the form that was asked for, and why. */
+export interface Unreadable {
+  readonly text: string;
+  readonly reason: string;
+}
+
+/** What a model answered instead of the JSON that was asked for; null for all other failures. */
+export function unreadableOf(error: ModelError): Unreadable | null {
+  if (error.class !== "invalid_output") return null;
+  const { cause } = error;
+  if (!NoObjectGeneratedError.isInstance(cause)) return { text: "", reason: error.message };
+  const isCut = cause.finishReason === "length";
+  return {
+    text: cause.text ?? "",
+    reason: isCut ? "The answer reached its limit of tokens." : reasonOf(cause),
+  };
+}
+
+/** The innermost cause says it best: a field of the form, or a character of the JSON. */
+function reasonOf(error: Error): string {
+  let inner = error;
+  while (inner.cause instanceof Error) inner = inner.cause;
+  if (!(inner instanceof z.ZodError)) return inner.message;
+  return issuesOf(inner)
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
+    .join("; ");
 }
 
 const contextWords = /context.{0,20}(length|window|size)|too (long|many tokens)|maximum.{0,20}tokens/i;

@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
-import type { ModelMessage } from "ai";
-import { type AnswerPart, schema } from "../../db/index.ts";
+import type { ModelMessage, ToolSet } from "ai";
+import { type AnswerPart, type RunContext, schema } from "../../db/index.ts";
 import { searchImages } from "../../images/index.ts";
 import type { Submitter } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
@@ -10,7 +10,7 @@ import { readPrompt } from "../prompts.ts";
 import { readUsed } from "../read.ts";
 import { type Answer, leaseOf, type Run, storePartialAnswer } from "../run.ts";
 import { tellAnswer } from "../events.ts";
-import { callModel } from "./calls.ts";
+import { callModel, type CallProgress, type CallResult, type CallSettings } from "./calls.ts";
 import { loadTokenCounter } from "./tokens.ts";
 
 const tellMs = 60;
@@ -34,7 +34,6 @@ export async function respond(services: Services, run: Run, input: RespondInput)
     readPrompt(services, "responder"),
     loadTokenCounter(),
   ]);
-  const { instructions, messages } = context;
   const call = {
     runId: run.id,
     ownerId: run.ownerId,
@@ -43,48 +42,72 @@ export async function respond(services: Services, run: Run, input: RespondInput)
     promptVersion: prompt.version,
     inputTokens: context.tokens.total,
   } as const;
-  const [{ isStepCount, streamText }, { toolsFor }] = await Promise.all([import("ai"), import("./tools.ts")]);
+  const { toolsFor } = await import("./tools.ts");
+  const { maxSteps } = services.config.assistant;
   return callModel(services, call, {
     signal: input.signal,
     make: async (settings, progress) => {
       const growing = startAnswer(services, run);
       const abortSignal = AbortSignal.any([settings.abortSignal, input.stop]);
-      const stream = streamText({
-        ...settings,
-        abortSignal,
-        instructions,
-        messages: messages as ModelMessage[],
-        tools: toolsFor(services, { run, submitter, show: (part) => growing.show(part) }),
-        stopWhen: isStepCount(services.config.assistant.maxSteps),
-        onError: () => undefined,
-      });
+      const tools = toolsFor(services, { run, submitter, show: (part) => growing.show(part) });
+      const streaming = { context, tools, maxSteps, progress, sink: growing };
+      let usage: CallResult<unknown>["usage"] | undefined;
       try {
-        for await (const part of stream.stream) {
-          if (part.type === "error") throw part.error;
-          if (part.type === "tool-call") growing.noteTool();
-          if (part.type !== "text-delta") continue;
-          progress.noteFirstText();
-          growing.add(part.text);
-        }
+        usage = await streamAnswer({ ...settings, abortSignal }, streaming);
       } catch (error) {
         if (!input.stop.aborted) throw error;
       } finally {
         await growing.end();
       }
       settings.abortSignal.throwIfAborted();
-      const usage = input.stop.aborted
-        ? { inputTokens: call.inputTokens, outputTokens: count(growing.answer().text) }
-        : await stream.totalUsage;
+      // A stopped answer names no figures.
+      usage ??= { inputTokens: call.inputTokens, outputTokens: count(growing.answer().text) };
       return { value: growing.answer(), usage };
     },
   });
 }
 
-interface GrowingAnswer {
+/** What becomes of an answer while it grows. */
+export interface AnswerSink {
   add(text: string): void;
+  noteTool(call: { readonly toolName: string; readonly input: unknown }): void;
+}
+
+interface Streaming {
+  readonly context: Pick<RunContext, "instructions" | "messages">;
+  readonly tools: ToolSet;
+  readonly maxSteps: number;
+  readonly progress: CallProgress;
+  readonly sink: AnswerSink;
+}
+
+/** Asks the model for an answer and gives its words to the sink as they come; returns what the model counted. */
+export async function streamAnswer(
+  settings: CallSettings,
+  { context: { instructions, messages }, tools, maxSteps, progress, sink }: Streaming,
+): Promise<CallResult<unknown>["usage"]> {
+  const { isStepCount, streamText } = await import("ai");
+  const stream = streamText({
+    ...settings,
+    instructions,
+    messages: messages as ModelMessage[],
+    tools,
+    stopWhen: isStepCount(maxSteps),
+    onError: () => undefined,
+  });
+  for await (const part of stream.stream) {
+    if (part.type === "error") throw part.error;
+    if (part.type === "tool-call") sink.noteTool(part);
+    if (part.type !== "text-delta") continue;
+    progress.noteFirstText();
+    sink.add(part.text);
+  }
+  settings.abortSignal.throwIfAborted();
+  return stream.totalUsage;
+}
+
+interface GrowingAnswer extends AnswerSink {
   show(part: Unplaced): void;
-  /** The answer used a tool: its words may come from pictures or files. */
-  noteTool(): void;
   answer(): Answer;
   /** Tells and stores the rest. */
   end(): Promise<void>;
@@ -129,6 +152,7 @@ function startAnswer(services: Services, run: Run): GrowingAnswer {
       store();
     },
     noteTool() {
+      // Its words may come from pictures or files.
       usesTools = true;
     },
     answer: () => ({ text, parts: [...parts], isRecalled: !usesTools }),

@@ -98,6 +98,39 @@ async function orReason<T>(
 const dateOf = (text: string | undefined) => (text === undefined ? null : new Date(text));
 const maxFound = 20;
 
+const forms = {
+  search_gallery: {
+    description: "Finds pictures of the user by words of their titles and prompts; without words the newest.",
+    inputSchema: z.object({ words, from: day.optional(), to: day.optional() }),
+  },
+  show_images: {
+    description: "Shows pictures of the user at this place of the answer.",
+    inputSchema: z.object({ imageIds: z.array(z.string()).min(1).max(12) }),
+  },
+  describe_job: {
+    description: "The settings and the state of one job of the user.",
+    inputSchema: z.object({ jobId: z.string() }),
+  },
+  search_memory: {
+    description: "Searches what is remembered of earlier talks with this user.",
+    inputSchema: z.object({ query: z.string().max(500), from: day.optional(), to: day.optional() }),
+  },
+  estimate_job: {
+    description: "Where a job would run, how long it would take and what it would cost. Starts nothing.",
+    inputSchema: jobInput,
+  },
+  propose_job: {
+    description: "Proposes a job. The user sees it as a card and may start it; nothing starts by itself.",
+    inputSchema: jobInput,
+  },
+};
+
+/** The tools of a trial: the model sees what it always sees, and a call of one ends the answer, since none does anything. */
+export function idleTools(): ToolSet {
+  const all = Object.entries<{ readonly description: string; readonly inputSchema: z.ZodType }>(forms);
+  return Object.fromEntries(all.map(([name, form]) => [name, tool(form)]));
+}
+
 /**
  * The tools of the responder. They read what the user owns and store proposals; none starts, deletes, sends or pays
  * anything, so a model that obeys an attacker can do no more than speak and propose (S6).
@@ -106,9 +139,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
   const ownerId = submitter.userId;
   return {
     search_gallery: tool({
-      description:
-        "Finds pictures of the user by words of their titles and prompts; without words the newest.",
-      inputSchema: z.object({ words, from: day.optional(), to: day.optional() }),
+      ...forms.search_gallery,
       execute: ({ words: wanted, from, to }) =>
         orReason(services, async () => ({
           pictures: await searchImages(services, {
@@ -121,8 +152,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
         })),
     }),
     show_images: tool({
-      description: "Shows pictures of the user at this place of the answer.",
-      inputSchema: z.object({ imageIds: z.array(z.string()).min(1).max(12) }),
+      ...forms.show_images,
       execute: ({ imageIds }) =>
         orReason(services, async () => {
           const own = await Promise.all(imageIds.map((id) => getImage(services, { ownerId, id })));
@@ -131,8 +161,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
         }),
     }),
     describe_job: tool({
-      description: "The settings and the state of one job of the user.",
-      inputSchema: z.object({ jobId: z.string() }),
+      ...forms.describe_job,
       execute: ({ jobId }) =>
         orReason(services, async () => {
           const job = await get(services, { ownerId, id: jobId });
@@ -141,8 +170,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
         }),
     }),
     search_memory: tool({
-      description: "Searches what is remembered of earlier talks with this user.",
-      inputSchema: z.object({ query: z.string().max(500), from: day.optional(), to: day.optional() }),
+      ...forms.search_memory,
       execute: ({ query, from, to }) =>
         orReason(services, async () => {
           if (await isMemoryPaused(services, ownerId)) return { memories: [] };
@@ -152,8 +180,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
         }),
     }),
     estimate_job: tool({
-      description: "Where a job would run, how long it would take and what it would cost. Starts nothing.",
-      inputSchema: jobInput,
+      ...forms.estimate_job,
       execute: (input) =>
         orReason(services, () => {
           const request = requestOf(input);
@@ -162,8 +189,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
         }),
     }),
     propose_job: tool({
-      description: "Proposes a job. The user sees it as a card and may start it; nothing starts by itself.",
-      inputSchema: jobInput,
+      ...forms.propose_job,
       execute: (input, { toolCallId }) =>
         orReason(services, async () => {
           const title = titles[input.kind];
