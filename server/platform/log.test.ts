@@ -1,3 +1,4 @@
+import { JSONParseError, TypeValidationError } from "ai";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -97,6 +98,16 @@ test.each([
   ],
   ["JSON that could not be read", parseFailure(), /SyntaxError/],
   ["credentials of an address", new Error(`cannot reach postgres://me:${secret}@host/db`), /host\/db/],
+  [
+    "the answer of a model that is no JSON",
+    new Error("unreadable", { cause: new JSONParseError({ text: secret, cause: parseFailure() }) }),
+    /AI_JSONParseError|JSON parsing failed/,
+  ],
+  [
+    "the answer of a model that has another form",
+    new TypeValidationError({ value: { said: secret }, cause: new Error("no list") }),
+    /Type validation failed/,
+  ],
   ["a text that was thrown", secret, /"string"/],
 ])("S9 a line about an error is without %s", async (_what, err, kept) => {
   const log = await open();

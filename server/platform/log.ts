@@ -63,12 +63,16 @@ function describeError(error: unknown, depth = 0): LoggedError | { readonly type
   } as LoggedError;
 }
 
+/** Errors of the AI SDK that quote the answer of a model, which repeats what users said. */
+const quotesAnswer = /^AI_(JSONParse|TypeValidation)Error$/;
+
 /** Removes query parameters, values that a parser quotes, and credentials in addresses. */
 function cleanMessage(error: Error): string {
   const message = error.message.replace(/\nparams:[^]*$/, "").replace(/\/\/[^/@\s]*@/g, "//");
   // Data exceptions of PostgreSQL (class 22) and JSON.parse quote what they could not read.
   const isData = "code" in error && /^22...$/.test(String(error.code));
-  const text = isData || error.name === "SyntaxError" ? message.replace(/"[^]*"/, '"…"') : message;
+  const cut = quotesAnswer.test(error.name) ? message.replace(/(Text|Value): [^]*$/, "$1: …") : message;
+  const text = isData || error.name === "SyntaxError" ? cut.replace(/"[^]*"/, '"…"') : cut;
   return text.length > maxMessageChars ? `${text.slice(0, maxMessageChars)}…` : text;
 }
 
