@@ -204,6 +204,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "client_users",
     "consents",
     "credentials",
+    "daily_spend",
     "deliveries",
     "direct_uploads",
     "idempotency_keys",
