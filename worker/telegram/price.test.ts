@@ -109,7 +109,7 @@ test("C1 a price that rose after the question is asked about again", async () =>
   const question = await shows(person, /costs about \$0\.04/);
   await orderChain(services.db, "painter", ["replicate", "fal"]);
   person.press("Make it for $0.04");
-  await until("the new price", () => (question.text.includes("replicate") ? true : null));
+  await until("the new price", () => (question.text.includes("Replicate") ? true : null));
   expect(question.buttons.map(({ text }) => text)).toEqual(["Make it for $0.085", "Cancel"]);
   expect(await jobsOf(services, owner)).toEqual([]);
   await orderChain(services.db, "painter", ["fal", "replicate"]);
