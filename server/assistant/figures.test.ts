@@ -92,6 +92,7 @@ test("B10 calls are counted by stage and model, with repeats, limits, tokens and
       id: newId(),
       model: "local/model-b",
       expectedUsd: 0,
+      errorClass: "cancelled",
       inputTokens: 7,
       outputTokens: 1,
       costUsd: 0,

@@ -23,6 +23,7 @@ interface CallFigures {
   readonly retries: number;
   readonly rateLimited: number;
   readonly timeouts: number;
+  /** Without those that their user or admin stopped. */
   readonly failures: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -101,7 +102,7 @@ export async function readFigures(
       select stage, model, count(*)::int as calls, count(*) filter (where try > 1)::int as retries,
         count(*) filter (where error_class = 'rate_limited')::int as "rateLimited",
         count(*) filter (where error_class = 'timeout')::int as timeouts,
-        count(*) filter (where error_class is not null)::int as failures,
+        count(*) filter (where error_class <> 'cancelled')::int as failures,
         coalesce(sum(input_tokens), 0)::int as "inputTokens", coalesce(sum(output_tokens), 0)::int as "outputTokens",
         coalesce(sum(coalesce(cost_usd, expected_usd)), 0)::float8 as usd
       from ${modelCalls} where started_at > ${since} group by stage, model order by stage, model`),
