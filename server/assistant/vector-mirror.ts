@@ -9,8 +9,8 @@ import { few, leastDeviations, maxNear, type Meaning, type VectorOwner } from ".
 const { recallVectors, users } = schema;
 
 /**
- * The vectors once more, as numbers that pgvector compares: for users whose vectors no process has in memory. No migration
- * has this table, since most databases cannot; whoever makes vectors makes it as well. Each code is kept exactly.
+ * A copy of the vectors in the type of pgvector, for users whose vectors no process has in memory. No migration creates
+ * this table, since most databases lack the extension; the worker that makes vectors creates it. Codes are copied exactly.
  */
 const mirror = sql.identifier("recall_mirror");
 

@@ -120,7 +120,7 @@ function endedBadly(answer: ProviderAnswer): RunState {
   return { state: "failed", error, costUsd: null };
 }
 
-/** The caller took the run back, which is an answer of its own. */
+/** The run was cancelled by its caller: neither a result nor a failure. */
 const cancelledType = "client_cancelled";
 
 const classes: Readonly<Record<string, ProviderErrorClass>> = {

@@ -145,7 +145,7 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>): number 
 }
 
 /**
- * The usual meaning of a status that is no success, for what the provider's own text does not say; a success stands for a
+ * The usual meaning of an answer that the client cannot read by the provider's own rules. A status of success then means a
  * page of a proxy. A submit that a gateway or such a page answers is `lost`: the provider behind it may have accepted.
  */
 export function statusError(answer: ProviderAnswer, isSubmit: boolean): ProviderError {

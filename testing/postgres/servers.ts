@@ -159,8 +159,8 @@ function findPgvector(): Readonly<Record<string, string>> {
 }
 
 /**
- * Starts the server that `createTestDatabase` of this process and its children uses. No fsync: data is thrown away. With
- * pgvector, it is there for whoever creates the extension.
+ * Starts the server that `createTestDatabase` of this process and its children uses. No fsync: data is thrown away.
+ * `hasPgvector` makes the extension available; the test or the product creates it.
  */
 export async function startTestPostgres({ hasPgvector = false } = {}): Promise<TestPostgres> {
   const dataDir = await makeOwnedFolder();
@@ -242,5 +242,5 @@ export async function startPrivatePostgres(
   };
 }
 
-/** The same with pgvector, for whoever creates it as an extension. Nothing is durable. */
+/** The same with pgvector available as an extension. Nothing is durable. */
 export const startPgvector = () => startPrivatePostgres({ ...thrownAway, ...findPgvector() });
