@@ -1,86 +1,21 @@
 import { sql } from "drizzle-orm";
-import { type Db, type Estimate, schema, tiers } from "../db/index.ts";
-import type { EngineName, InputRole } from "../engines.ts";
-import { AppError, toAppError } from "../platform/index.ts";
-import { checkCaps, type CloudModel, modelsOf, readChain } from "../providers/index.ts";
+import { type Db, type Estimate, schema } from "../db/index.ts";
+import type { EngineName } from "../engines.ts";
+import { toAppError } from "../platform/index.ts";
+import { type CloudModel, readChain } from "../providers/index.ts";
 import {
-  type Candidate,
-  findCandidates,
-  type Known,
-  knownWorkflows,
-  type NewTarget,
   liveProviders,
-  place,
-  type Placed,
-  priceOf,
-  readCloudPolicy,
+  type Quote,
+  readQuote,
   readWaits,
-  recallWait,
   toEstimate,
   type Wait,
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
-import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
+import { parseSubmit, resolveParams, sizeClassOfRun } from "./request.ts";
 import type { Submitter } from "./submit.ts";
-
-/** Where a request would go now, and how long it would wait there. */
-export interface Quote {
-  readonly placed: Placed;
-  readonly target: NewTarget;
-  readonly wait: Wait;
-}
-
-export interface QuoteInput {
-  readonly request: SubmitRequest;
-  readonly submitter: Submitter;
-  /** How old the places and the wait may be. */
-  readonly maxAgeMs: number;
-}
-
-/**
- * Reads only, so it runs before a submit's transaction. Throws `no_engine`, `workflow_unknown`, `workflow_params`,
- * `model_unknown`, `forbidden` (a provider was asked for by a guest, or against a setting) and `budget_exceeded`.
- */
-export async function readQuote(
-  { db, config }: Pick<Services, "db" | "config">,
-  { request, submitter, maxAgeMs }: QuoteInput,
-): Promise<Quote> {
-  const { userId: ownerId, isGuest } = submitter;
-  const { kind } = request;
-  const mayLeave = !isGuest && !request.ownOnly;
-  const isOfProvider = request.model !== undefined || request.engine === "cloud";
-  if (isOfProvider && !mayLeave) {
-    const why = isGuest
-      ? "Guests cannot use cloud models: they cost money. Create an account."
-      : "The request says that only the studio's own machines may run it.";
-    throw new AppError("forbidden", why);
-  }
-  const models = mayLeave ? modelsOf(config) : [];
-  const candidates = candidatesOf(request, { workflows: await knownWorkflows(db, request.workflow), models });
-  let known: ReturnType<typeof readCloudPolicy> | undefined;
-  const policy = () => (known ??= readCloudPolicy(db, config, { userId: ownerId, kind }));
-  if (isOfProvider && (await policy()) === "own_only")
-    throw new AppError("forbidden", "The settings keep these pictures on the studio's own machines.");
-  const placed = await place(db, config, { kind, candidates, maxAgeMs, policy });
-  if (placed.candidate.engine === "cloud")
-    await checkCaps(db, config, { ownerId, priceUsd: priceOf(placed.candidate) });
-  const target = { need: placed.candidate.need, ownerId, tier: tiers[request.tier] };
-  return { placed, target, wait: await recallWait(db, placed.queue, { target, maxAgeMs }) };
-}
-
-/**
- * All candidates (engine and workflow or model) for a request. Throws `workflow_unknown`, `workflow_params` or
- * `model_unknown` when a named one does not fit.
- */
-function candidatesOf(request: SubmitRequest, known: Known): Candidate[] {
-  const { kind, params, engine, workflow, model, inputs } = request;
-  // Safe: the schema allows only roles as keys.
-  const given = Object.entries(inputs).filter(([, id]) => id !== undefined) as [InputRole, string][];
-  const roles = new Set(given.map(([role]) => role));
-  return findCandidates(known, { kind, params, roles, engine, workflow, model });
-}
 
 /** The outcome that a request would have now. */
 export type EstimateAnswer =
@@ -105,7 +40,7 @@ export async function estimate(
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
   const inputs = await readInputs(services.db, submitter.userId, request);
-  const quote = await readQuote(services, { request, submitter, maxAgeMs: 0 }).catch(refusal);
+  const quote = await readQuote(services, { request, asker: submitter, maxAgeMs: 0 }).catch(refusal);
   if ("isPossible" in quote) return quote;
   const { wait } = quote;
   const { candidate, queue } = quote.placed;

@@ -4,7 +4,7 @@ import { requireWebhookUrl } from "../deliveries/index.ts";
 import { AppError, currentRequestId, newId } from "../platform/index.ts";
 import { quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
-import { noteAccepted, toEstimate } from "../scheduling/index.ts";
+import { noteAccepted, type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import {
   type AcceptRules,
@@ -18,7 +18,6 @@ import {
   sha256Of,
 } from "./admission.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
-import { type Quote, readQuote } from "./estimate.ts";
 import { type Inputs, type NewInput, readInputs, recallInputs, rememberInputs } from "./pictures.ts";
 import { hint, type Job } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
@@ -97,7 +96,7 @@ async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { userId: ownerId } = options.submitter;
   const quote = await readQuote(services, {
     request,
-    submitter: options.submitter,
+    asker: options.submitter,
     maxAgeMs: services.config.timing.placesMs,
   });
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);

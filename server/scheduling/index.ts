@@ -11,7 +11,8 @@
  * Nothing here imports `server/jobs` or writes rows. Costs and workflows may be two seconds old.
  */
 
-export { findCandidates, type Candidate, type Known, missingEngineReason, priceOf } from "./candidates.ts";
+export { readQuote, type Quote } from "./quote.ts";
+export { missingEngineReason } from "./candidates.ts";
 export {
   findWorkflow,
   knownWorkflows,
@@ -21,11 +22,8 @@ export {
 } from "./workflows.ts";
 export {
   leastDemandingQueue,
-  place,
-  type Placed,
   findDowngrade,
   type Downgrade,
-  readCloudPolicy,
   readUserPolicy,
   setUserPolicy,
 } from "./place.ts";
@@ -42,4 +40,4 @@ export {
 } from "./places.ts";
 export { offeredModels } from "./models.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
-export { type NewTarget, noteAccepted, recallWait } from "./snapshot.ts";
+export { noteAccepted } from "./snapshot.ts";
