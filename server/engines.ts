@@ -1,4 +1,7 @@
+import { type JobKind, jobKinds } from "./platform/names.ts";
 import { pictureLimits } from "./platform/picture-limits.ts";
+
+export { type JobKind, jobKinds };
 
 interface Roles {
   readonly required: readonly InputRole[];
@@ -12,7 +15,7 @@ const roles = (required: readonly InputRole[], optional: readonly InputRole[] = 
   optional,
 });
 
-/** Every kind of job the product knows, with the images it takes by role. */
+/** The images that each kind takes, by role. */
 const rolesByKind = {
   outfit_change: roles(["person", "garment"], ["mask"]),
   upscale: roles(["image"]),
@@ -23,10 +26,7 @@ const rolesByKind = {
   restore_faces: roles(["image"]),
   /** Its result is a mask. */
   segment: roles(["image"]),
-} as const satisfies Record<string, Roles>;
-
-export type JobKind = keyof typeof rolesByKind;
-export const jobKinds = Object.keys(rolesByKind) as JobKind[];
+} as const satisfies Record<JobKind, Roles>;
 
 /** The kinds whose result is a picture of the gallery; only these can have workflows. */
 export const pictureKinds = jobKinds.filter((kind) => kind !== "segment");

@@ -33,14 +33,17 @@
 import path from "node:path";
 import {
   type Config,
+  ConfigError,
+  type ConfigProblem,
   type Env,
+  findMisspelled,
   loadConfig,
   type Logger,
   openLog,
   parseEnv,
   toAppError,
 } from "@atelier/server/platform";
-import { clientOf, readKeys } from "@atelier/server/providers";
+import { clientOf, modelsOf, readKeys } from "@atelier/server/providers";
 import { openServices } from "@atelier/server/services";
 import { askOnly, type Flags, mayAsk, parseFlags, possibleKinds, retiredExitCode, usage } from "./args.ts";
 import { createLocalEngine, createServerEngines } from "./engines/index.ts";
@@ -56,8 +59,25 @@ async function start(flags: Flags): Promise<void> {
     await main({ ...env, ATELIER_DATA_DIR: dataDir, WORKER_ONLY: await chooseOnly(env, flags) }, flags);
     return;
   }
+  refuseConfig(problems);
+}
+
+function refuseConfig(problems: readonly ConfigProblem[]): void {
   const lines = problems.map(({ name, message }) => `  ${name}: ${message}`);
   refuse(`The worker cannot start:\n${lines.join("\n")}`);
+}
+
+/** Null, after the faults were printed, when the file about behaviour is not valid. */
+async function readConfig({ ATELIER_CONFIG: file }: Env): Promise<Config | null> {
+  try {
+    const config = await loadConfig(file);
+    modelsOf(config);
+    return config;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    refuseConfig(error.problems);
+    return null;
+  }
 }
 
 /** The kinds that this worker takes. Under the supervisor stdin is no terminal: the supervisor has asked already. */
@@ -68,9 +88,11 @@ async function chooseOnly(env: Env, { once }: Flags): Promise<string[]> {
 }
 
 async function main(env: Env, { once }: Flags): Promise<void> {
+  const config = await readConfig(env);
+  if (!config) return;
   const log = await openLog({ env, name: "worker" });
+  for (const { name, message } of findMisspelled(process.env)) log.warn({ name }, `${name} ${message}`);
   try {
-    const config = await loadConfig(env.ATELIER_CONFIG);
     const open = () => openServices({ env, config, name: "worker", log });
     if (once) {
       await workOnce(await open(), { engines: [createLocalEngine({ log })], ...once });

@@ -132,7 +132,10 @@ describe("offer", () => {
     });
 
     test("a queue may ask for models and narrow to kinds", () => {
-      const queues = { flux: { minVramGib: 8, models: ["flux.safetensors"] }, cpu: { kinds: ["inpaint"] } };
+      const queues = {
+        flux: { minVramGib: 8, models: ["flux.safetensors"] },
+        cpu: { kinds: ["inpaint" as const] },
+      };
       expect(needsOn(offerWith({ config: { queues }, servers: [server({})] }), "flux")).toEqual([]);
       const fitting = offerWith({ config: { queues }, servers: [server({ models: ["flux.safetensors"] })] });
       expect(needsOn(fitting, "flux")).toEqual(["comfyui/t2i_sd15"]);

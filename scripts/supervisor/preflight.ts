@@ -71,9 +71,11 @@ async function report(role: Role): Promise<PreflightReport> {
     ...(await checkRole(role, env)),
     ...(await checkShared(env)),
   ];
-  const problems = results.filter(({ isOk }) => !isOk).map(({ name, message }) => ({ name, message }));
-  if (problems.length > 0) return { problems, settings: null };
-  return { problems: [], settings: await resolveSettings(env) };
+  const shown = (all: readonly CheckResult[]) => all.map(({ name, message }) => ({ name, message }));
+  const problems = shown(results.filter(({ isOk }) => !isOk));
+  const warnings = shown(results.filter(({ isWarning }) => isWarning));
+  if (problems.length > 0) return { problems, warnings, settings: null };
+  return { problems: [], warnings, settings: await resolveSettings(env) };
 }
 
 // A separate process, so that the packages of the checks do not stay in the supervisor's memory. Prints JSON.

@@ -64,9 +64,13 @@ interface Problem {
   readonly message: string;
 }
 
-export type PreflightReport =
+export type PreflightReport = {
+  /** What works and should be looked at. */
+  readonly warnings: readonly Problem[];
+} & (
   | { readonly problems: readonly []; readonly settings: Settings }
-  | { readonly problems: readonly Problem[]; readonly settings: null };
+  | { readonly problems: readonly Problem[]; readonly settings: null }
+);
 
 function say(line: string): void {
   console.log(line);
@@ -97,7 +101,8 @@ async function check(role: Role): Promise<Settings | null> {
   const script = path.join(import.meta.dirname, "preflight.ts");
   const { code, output } = await runStep([script, role], process.env);
   if (code !== 0) return null;
-  const { problems, settings }: PreflightReport = JSON.parse(output);
+  const { problems, warnings, settings }: PreflightReport = JSON.parse(output);
+  for (const { name, message } of warnings) console.error(`Warning: ${name} ${message}`);
   if (!settings) console.error(list(problems));
   return settings;
 }

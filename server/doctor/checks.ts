@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
-import { ZodError } from "zod";
-import { type Env, isLoopback, loadConfig } from "../platform/index.ts";
+import { ConfigError, type Env, findMisspelled, isLoopback, loadConfig } from "../platform/index.ts";
+import { modelsOf } from "../providers/index.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
 export interface CheckResult {
@@ -130,24 +130,23 @@ export async function checkDiskSpace(dataDir: string): Promise<CheckResult> {
   }
 }
 
-function describeConfigError(error: unknown): string {
-  if (!(error instanceof ZodError)) return reasonOf(error);
-  return error.issues.map(({ path: at, message }) => `${at.join(".")}: ${message}`).join("; ");
+/** The file about behaviour, a finding for each of its faults. */
+export async function checkConfigFile(file: string): Promise<CheckResult[]> {
+  const name = "ATELIER_CONFIG";
+  if (!existsSync(file))
+    return [failed(name, `there is no file ${path.resolve(file)}; correct the path, or unset the name`)];
+  try {
+    modelsOf(await loadConfig(file));
+    return [passed(name, file)];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) return [failed(name, `${file} is not valid: ${reasonOf(error)}`)];
+    return error.problems.map((fault) => failed(name, `${file}: ${fault.name} ${fault.message}`));
+  }
 }
 
-export async function checkConfigFile(file: string): Promise<CheckResult> {
-  if (!existsSync(file)) {
-    return failed(
-      "ATELIER_CONFIG",
-      `there is no file ${path.resolve(file)}; correct the path, or unset the name`,
-    );
-  }
-  try {
-    await loadConfig(file);
-    return passed("ATELIER_CONFIG", file);
-  } catch (error) {
-    return failed("ATELIER_CONFIG", `${file} is not valid: ${describeConfigError(error)}`);
-  }
+/** Names of the environment that look like misspelled settings. */
+export function checkNames(source: Readonly<Record<string, string | undefined>>): CheckResult[] {
+  return findMisspelled(source).map(({ name, message }) => ({ ...passed(name, message), isWarning: true }));
 }
 
 /** Whether a server could listen there; port 0 always works. */

@@ -9,6 +9,7 @@ import {
   checkDataDir,
   checkDiskSpace,
   checkExposure,
+  checkNames,
   checkNode,
   checkRedis,
   type CheckResult,
@@ -20,7 +21,7 @@ import { checkBucket, checkStoreMark } from "./storage.ts";
 async function checkHost(env: Env): Promise<CheckResult[]> {
   const folder = await checkDataDir(env.ATELIER_DATA_DIR);
   const space = folder.isOk ? [await checkDiskSpace(env.ATELIER_DATA_DIR)] : [];
-  return [checkNode(), checkExposure(env), folder, ...space, await checkConfigFile(env.ATELIER_CONFIG)];
+  return [checkNode(), checkExposure(env), folder, ...space, ...(await checkConfigFile(env.ATELIER_CONFIG))];
 }
 
 function checkServices(env: Env): Promise<CheckResult>[] {
@@ -41,7 +42,8 @@ export async function runChecks(
 ): Promise<CheckResult[]> {
   const { env, problems } = inspectEnv(source);
   const results = await Promise.all([checkHost(env), Promise.all(checkServices(env))]);
-  return [...problems.map(({ name, message }) => failed(name, message)), ...results.flat()];
+  const faults = problems.map(({ name, message }) => failed(name, message));
+  return [...faults, ...checkNames(source), ...results.flat()];
 }
 
 /** The part of the doctor that needs the database in use, be it embedded or not: its limits, LISTEN, and the mark of the image store. */

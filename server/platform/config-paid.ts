@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jobKinds, providerNames } from "./names.ts";
 
 const seconds = z.number().positive();
 const policy = z.enum(["own_first", "fastest", "cheapest", "own_only"]);
@@ -17,12 +18,12 @@ export const cloudSchema = z.strictObject({
   /** When a job goes to a provider; a user and a job may be stricter. */
   policy: policy.default("own_first"),
   /** For single kinds instead of the above. */
-  policies: z.record(z.string(), policy).default({}),
+  policies: z.partialRecord(z.enum(jobKinds), policy).default({}),
   /** With `own_first`, a longer wait for an own server than this sends the job to a provider. */
   overflowAfterS: seconds.default(60),
   /** Submits at once of one worker; a submit takes seconds, a run at the provider none of these. */
   submitSlots: z.number().int().min(1).max(64).default(4),
-  providers: z.record(z.string(), providerSchema).default({}),
+  providers: z.partialRecord(z.enum(providerNames), providerSchema).default({}),
   /** Models of one's own, shaped like those of server/providers/built-in-models.ts; the same id replaces a built-in one. */
   models: z.array(z.unknown()).default([]),
   /** Caps in US dollars per day and calendar month (UTC), of one user and of the whole studio; null: none. */

@@ -3,10 +3,12 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { assistantSchema, cloudSchema } from "./config-paid.ts";
+import { ConfigError, readConfigProblems } from "./config-problems.ts";
+import { jobKinds } from "./names.ts";
 
 const ms = z.number().int().positive();
 
-const timingSchema = z.object({
+const timingSchema = z.strictObject({
   /** A node raises its counter this often. */
   beatMs: ms.default(1_000),
   /** A sweeper that sees a counter unchanged for this long of its own clock calls the node lost. */
@@ -62,7 +64,7 @@ const timingSchema = z.object({
   deliverySendMs: ms.default(120_000),
 });
 
-const limitsSchema = z.object({
+const limitsSchema = z.strictObject({
   /** Charged attempts after which a job fails; a request may allow itself fewer by `maxRetries`. */
   maxCharged: z.number().int().min(1).default(3),
   /**
@@ -104,7 +106,7 @@ const limitsSchema = z.object({
   sessionWritesPerMinute: z.number().int().min(1).default(600),
 });
 
-const retentionSchema = z.object({
+const retentionSchema = z.strictObject({
   /** Ephemeral jobs are deleted this long after a complete answer without an acknowledgement. */
   ephemeralAfterAnswerMs: ms.default(600_000),
   /** Ephemeral jobs go at the latest after this time. */
@@ -128,19 +130,19 @@ const retentionSchema = z.object({
   assistantLogMs: ms.default(400 * 86_400_000),
 });
 
-const queueSchema = z.object({
+const queueSchema = z.strictObject({
   /** What a node needs to subscribe: logical cores and memory in GiB. The lightest class takes every node. */
   minCores: z.number().default(0),
   minMemoryGib: z.number().default(0),
   /** Above 0 it is a queue of graphics cards: the memory in GiB that one server of the node must have. */
   minVramGib: z.number().default(0),
   /** Narrows the queue to jobs of these kinds. */
-  kinds: z.array(z.string()).optional(),
+  kinds: z.array(z.enum(jobKinds)).optional(),
   /** Models that a server must have (file names) to serve the queue. */
   models: z.array(z.string()).optional(),
 });
 
-const configSchema = z.object({
+const configSchema = z.strictObject({
   timing: timingSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   retention: retentionSchema.prefault({}),
@@ -164,9 +166,11 @@ export function defineConfig(config: ConfigInput): ConfigInput {
   return config;
 }
 
-/** The configuration with every default. */
+/** The configuration with every default. Throws `ConfigError` with every fault. */
 export function parseConfig(input: unknown): Config {
-  return configSchema.parse(input);
+  const result = configSchema.safeParse(input);
+  if (result.success) return result.data;
+  throw new ConfigError(readConfigProblems(result.error, { schema: configSchema, input }));
 }
 
 /** Where the file about behaviour is, unless the environment names another one. */
@@ -181,7 +185,7 @@ export async function loadConfigOr(file: string, builtIn: ConfigInput): Promise<
   return isBuiltIn ? parseConfig(builtIn) : loadConfig(file);
 }
 
-/** Reads the file about behaviour (a module with a default export); throws ZodError when it is not valid. */
+/** Reads the file about behaviour (a module with a default export); throws `ConfigError` when it is not valid. */
 export async function loadConfig(file: string): Promise<Config> {
   const url = pathToFileURL(path.resolve(file)).href;
   const loaded: { default?: unknown } = await import(

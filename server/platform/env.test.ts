@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { envNames, inspectEnv, parseEnv } from "./env.ts";
+import { envNames, findMisspelled, inspectEnv, parseEnv } from "./env.ts";
 
 test("A2 .env.example names every setting once, with its default", () => {
   const lines = readFileSync(".env.example", "utf8").split("\n");
@@ -76,4 +76,28 @@ test("A2 what is valid is kept beside what is wrong, and blank counts as unset",
   expect(problems.map(({ name }) => name)).toEqual(["PORT"]);
   expect(env).toMatchObject({ PORT: 3000, HOST: "127.0.0.1", ATELIER_DATA_DIR: "/srv/atelier" });
   expect(parseEnv({ PORT: "99999" }).env).toBeNull();
+});
+
+test.each([
+  ["COMFYUI_URL", "COMFYUI_URLS"],
+  ["COMFY_UI_URLS", "COMFYUI_URLS"],
+  ["comfyui_urls", "COMFYUI_URLS"],
+  ["REPLICATE_API_TOKEN", "REPLICATE_API_KEY"],
+  ["FAL_KEY", "FAL_API_KEY"],
+  ["REDIS_URI", "REDIS_URL"],
+  ["DATABASE_URI", "DATABASE_URL"],
+  ["S3_ENDPOINTS", "S3_ENDPOINT"],
+  ["EXISTING_CLIENT", "EXISTING_CLIENTS"],
+  ["WORKER_GPU_SLOT", "WORKER_GPU_SLOTS"],
+  ["SIGNUP", "SIGN_UP"],
+])("A1 a mistyped %s is noticed, with %s as the right name", (written, right) => {
+  expect(findMisspelled({ [written]: "x" })).toEqual([
+    { name: written, message: `is not a setting; did you mean ${right}?` },
+  ]);
+});
+
+test("A1 names of other programs, and a near name beside the right one, are no matter of ours", () => {
+  const foreign = ["PATH", "HOME", "SHELL", "USER", "LANG", "HOSTNAME", "PWD", "NODE_ENV", "DOCKER_HOST"];
+  expect(findMisspelled(Object.fromEntries(foreign.map((name) => [name, "x"])))).toEqual([]);
+  expect(findMisspelled({ REDIS_URI: "x", REDIS_URL: "redis://redis" })).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isAddressRange } from "./addresses.ts";
 import { usualConfigFile } from "./config.ts";
+import { type ConfigProblem, nearestName } from "./config-problems.ts";
 import { isHostEntry } from "./public-addresses.ts";
 
 const text = z.string().trim().min(1);
@@ -143,7 +144,7 @@ const envSchema = z.object({
   /** Who may create an account: everybody, people with an invitation, or only the operator. Guests need `open`. */
   SIGN_UP: z.enum(signUps, { error: `must be one of ${signUps.join(", ")}` }).default("open"),
   /** Answers programs that were written for the old job server, for IOPaint and for Lama Cleaner at their own paths. */
-  EXISTING_CLIENTS: z.stringbool({ error: "must be 1 or 0" }).default(false),
+  EXISTING_CLIENTS: z.stringbool({ error: "must be true or false" }).default(false),
   AUTH_SECRET: z.string().min(32, "must have at least 32 characters").optional(),
   WORKER_NAME: text.max(100, "must have at most 100 characters").optional(),
   WORKER_ONLY: list.default([]),
@@ -172,12 +173,6 @@ export type Env = z.infer<typeof envSchema>;
 
 /** Every name that the environment may set. */
 export const envNames: readonly string[] = Object.keys(envSchema.shape);
-
-/** One fault of the configuration: the name, and what to do. */
-export interface ConfigProblem {
-  readonly name: string;
-  readonly message: string;
-}
 
 type Source = Readonly<Record<string, string | undefined>>;
 
@@ -244,6 +239,26 @@ export function inspectEnv(source: Source): { env: Env; problems: ConfigProblem[
   const wrong = new Set(problems.map(({ name }) => name));
   const rest = Object.fromEntries(Object.entries(filled).filter(([name]) => !wrong.has(name)));
   return { env: envSchema.parse(rest), problems: [...problems, ...conflicts] };
+}
+
+/** The start of names that are ours alone: what begins with one of them was meant for the studio. */
+const ownStarts =
+  /^(ATELIER|COMFYUI|IOPAINT|WORKER|REPLICATE|FAL|HIGGSFIELD|KIE|FASHN|OPENAI_IMAGES|LLM|TELEGRAM|S3|SMTP)_/;
+
+/**
+ * Names that are probably misspelled ones of ours: near to one that is not set. Other programs' names are in the
+ * environment too, so this is a hint and no fault.
+ */
+export function findMisspelled(source: Source): ConfigProblem[] {
+  const isLong = (name: string) => name.length > 5; // Short words are near to too many others.
+  const unset = envNames.filter((name) => !source[name] && isLong(name));
+  const unknown = Object.keys(source).filter(
+    (name) => source[name] && isLong(name) && !envNames.includes(name),
+  );
+  return unknown.flatMap((name) => {
+    const near = nearestName(name, unset, ownStarts.test(name) ? undefined : 2);
+    return near === null ? [] : [{ name, message: `is not a setting; did you mean ${near}?` }];
+  });
 }
 
 /** Parses the environment; returns every problem at once instead of throwing. */

@@ -28,7 +28,8 @@ export {
   foreignCount,
   foreignText,
 } from "./text.ts";
-export { inspectEnv, parseEnv, type ConfigProblem, type Env } from "./env.ts";
+export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
+export { ConfigError, type ConfigProblem, readConfigProblems } from "./config-problems.ts";
 export {
   defineConfig,
   loadConfig,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type InputRole, type JobKind, jobKinds, optionalInputs, requiredInputs } from "../engines.ts";
-import type { Config } from "../platform/index.ts";
+import { type Config, ConfigError, readConfigProblems } from "../platform/index.ts";
 import { builtInModels } from "./built-in-models.ts";
 import { paramPlaceholders, placeholdersOf } from "./mapping.ts";
 import { type CloudModel, providerNames } from "./port.ts";
@@ -56,21 +56,25 @@ function faultsOf({ kind, inputs, params, offers }: Model): string[] {
 const builtIn: readonly CloudModel[] = [...builtInModels, ...tryOnModels];
 const modelsByConfig = new WeakMap<object, readonly CloudModel[]>();
 
+const at = ["cloud", "models"];
+
 /**
- * All models: those of the configuration, then the built-in ones that it does not replace. Throws an error that names
- * every fault of the configured ones.
+ * All models: those of the configuration, then the built-in ones that it does not replace. Throws `ConfigError`
+ * with every fault of the configured ones.
  */
 export function modelsOf({ cloud }: Pick<Config, "cloud">): readonly CloudModel[] {
   const known = modelsByConfig.get(cloud);
   if (known) return known;
   const result = z.array(modelSchema).safeParse(cloud.models);
-  if (!result.success)
-    throw new Error(`cloud.models of the configuration is wrong:\n${z.prettifyError(result.error)}`);
+  if (!result.success) {
+    const schema = z.array(modelSchema);
+    throw new ConfigError(readConfigProblems(result.error, { schema, input: cloud.models, at }));
+  }
   // Safe: the schema is that of the type, and its inputs are plain JSON.
   const own = result.data as readonly CloudModel[];
   const ids = own.map(({ id }) => id);
   const twice = ids.find((id, at) => ids.indexOf(id) !== at);
-  if (twice !== undefined) throw new Error(`cloud.models of the configuration names "${twice}" twice.`);
+  if (twice !== undefined) throw new ConfigError([{ name: at.join("."), message: `names "${twice}" twice` }]);
   const models = [...own, ...builtIn.filter(({ id }) => !ids.includes(id))];
   modelsByConfig.set(cloud, models);
   return models;

@@ -1,7 +1,7 @@
 import type { InputRole, JobKind } from "../engines.ts";
+import { type ProviderName, providerNames } from "../platform/names.ts";
 
-export const providerNames = ["replicate", "fal", "google", "higgsfield", "kie", "fashn", "openai"] as const;
-export type ProviderName = (typeof providerNames)[number];
+export { type ProviderName, providerNames };
 
 const providerTitles: Readonly<Record<string, string>> = {
   replicate: "Replicate",
