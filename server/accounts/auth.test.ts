@@ -7,11 +7,11 @@ import {
   type TestBrowser,
   type TestServices,
 } from "@atelier/testing/services";
-import { and, eq, like } from "drizzle-orm";
+import { and, eq, like, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { createUser, resetPassword, resolveCaller, trustedOrigins } from "./index.ts";
+import { createUser, resetPassword, resolveCaller, trustedOrigins, workerAccount } from "./index.ts";
 import { signInTries } from "./sign-in-limit.ts";
 
 let test1: TestServices;
@@ -248,11 +248,11 @@ describe("what people fill in", () => {
       .update(users)
       .set({ role: "admin" })
       .where(eq(users.id, me?.userId ?? ""));
-    for (const [path, body] of [
-      ["/admin/create-user", { name: "N", password: testPassword, email: "workers@atelier.invalid" }],
-      ["/update-user", { email: "workers@atelier.invalid" }],
+    for (const [path, body, status] of [
+      ["/admin/create-user", { name: "N", password: testPassword, email: "workers@atelier.invalid" }, 404],
+      ["/update-user", { email: "workers@atelier.invalid" }, 400],
     ] as const)
-      expect([path, (await admin.auth(path, body)).status]).toEqual([path, 400]);
+      expect([path, (await admin.auth(path, body)).status]).toEqual([path, status]);
     const made = createUser(test1.services, { email: "x@atelier.invalid", password: testPassword });
     await expect(made).rejects.toMatchObject({ code: "bad_request", message: /reserved/ });
   });
@@ -394,5 +394,40 @@ describe("S5 requests forged by another site", () => {
     expect(trustedOrigins(local, from("localhost:4100"))).toContain("http://localhost:4100");
     const open = { HOST: "0.0.0.0", APP_URL: appUrl };
     expect(trustedOrigins(open, from("192.168.1.20:3000"))).toEqual([appUrl]);
+  });
+
+  test("the account of the workers can have no password, session or key, in whatever order they come", async () => {
+    const { services } = test1;
+    const { id } = await workerAccount(services);
+    const person = await openAccount(services, "not-a-service@example.com");
+    const personId = (await caller(person.headers))?.userId ?? "";
+    const ways = [
+      sql`insert into credentials (id, account_id, provider_id, user_id) values ('c', ${id}, 'credential', ${id})`,
+      sql`update credentials set user_id = ${id} where user_id = ${personId}`,
+      sql`insert into sessions (id, token, user_id, expires_at) values ('s', 's', ${id}, now() + interval '1 day')`,
+      sql`update sessions set user_id = ${id} where user_id = ${personId}`,
+      sql`insert into api_keys (id, key, reference_id) values ('k', 'k', ${id})`,
+      sql`update users set role = 'service' where id = ${personId}`,
+      sql`update users set role = 'admin,service' where id = ${personId}`,
+    ];
+    for (const way of ways)
+      await expect(services.db.execute(way)).rejects.toMatchObject({
+        cause: { constraint_name: "service_cannot_sign_in" },
+      });
+    expect(await caller(person.headers)).toMatchObject({ userId: personId });
+  });
+
+  test("of a new password and a change to the workers' role at once one is refused", async () => {
+    const { services } = test1;
+    await services.db.execute(sql`delete from users where role = 'service'`);
+    const id = newId();
+    await services.db.insert(schema.users).values({ id, name: "Both", email: `${id}@example.com` });
+    const outcomes = await Promise.allSettled([
+      services.db.execute(sql`update users set role = 'service' where id = ${id}`),
+      services.db.execute(
+        sql`insert into credentials (id, account_id, provider_id, user_id) values (${id}, ${id}, 'credential', ${id})`,
+      ),
+    ]);
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 });

@@ -12,6 +12,7 @@ import {
   namesLoopback,
   newId,
   originOf,
+  ruleOf,
 } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isClientUser } from "./client-users.ts";
@@ -57,7 +58,6 @@ function createAuth(services: Services) {
     telemetry: { enabled: false },
     // The caller of the handler logs and maps errors; without this the library writes to the console.
     onAPIError: { throw: true },
-    disabledPaths,
     rateLimit,
     session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
     emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
@@ -99,25 +99,34 @@ function createAuth(services: Services) {
 
 const bannedUserMessage = "An admin of this studio has suspended this account. Ask them about it.";
 
-/** Paths that the product's own API replaces with its own rules, or that are switched off. */
-const disabledPaths = [
-  "/api-key/create",
-  "/api-key/get",
-  "/api-key/update",
-  "/api-key/delete",
-  "/api-key/list",
-  "/api-key/verify",
-  "/api-key/delete-all-expired-api-keys",
-  "/delete-anonymous-user",
-  "/admin/impersonate-user",
-  "/admin/remove-user",
-  // server/users does these: it keeps the last admin, and ends jobs and streams of a suspended user.
-  "/admin/set-role",
-  "/admin/ban-user",
-  "/admin/unban-user",
-  "/admin/update-user",
-  "/admin/set-user-password",
-];
+/**
+ * The endpoints of the library that are served; all others answer 404, also those that a newer version of the library adds.
+ * What an admin does to users is in `server/users`: there it is audited, keeps the last admin, and ends jobs and streams.
+ */
+export const servedAuthPaths: ReadonlySet<string> = new Set([
+  "/get-session",
+  "/sign-in/anonymous",
+  "/sign-in/email",
+  "/sign-up/email",
+  "/sign-out",
+  "/list-sessions",
+  "/revoke-sessions",
+  "/change-password",
+  "/update-user",
+]);
+
+/** By the path of the endpoint that was found, so that no spelling of an address reaches another. */
+function requireServed({
+  path,
+  request,
+}: {
+  readonly path: string;
+  readonly request?: Request | undefined;
+}): void {
+  // Without a request the call is this product's own.
+  if (request === undefined || servedAuthPaths.has(path)) return;
+  throw new APIError("NOT_FOUND", { code: "NOT_FOUND", message: ruleOf("not_found").message });
+}
 
 function databaseFor(db: Db) {
   return drizzleAdapter(db, {
@@ -161,6 +170,7 @@ const rateLimit = {
 
 function guardEntry(services: Services) {
   return createAuthMiddleware(async (ctx) => {
+    requireServed(ctx);
     await limitSignIn(services, ctx);
     await admitEntry(services, { path: ctx.path, headers: ctx.headers });
   });
