@@ -44,7 +44,7 @@ export async function estimate(
   if ("isPossible" in quote) return quote;
   const { wait } = quote;
   const { candidate, queue } = quote.placed;
-  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);
+  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow).params, inputs);
   return {
     isPossible: true,
     reason: awayReason(wait),

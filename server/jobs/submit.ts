@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Asked, type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
-import { AppError, currentRequestId, newId } from "../platform/index.ts";
+import { AppError, currentRequestId, isAppError, newId } from "../platform/index.ts";
 import { quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted, type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
@@ -20,7 +20,15 @@ import {
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Inputs, type NewInput, readInputs, recallInputs, rememberInputs } from "./pictures.ts";
 import { hint, type Job } from "./job.ts";
-import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
+import {
+  type FittedRequest,
+  parseSubmit,
+  resolveParams,
+  resolveTolerantly,
+  sizeClassOfRun,
+  type SubmitRequest,
+  withoutSettings,
+} from "./request.ts";
 
 export interface Submitter {
   readonly userId: string;
@@ -37,6 +45,8 @@ export interface SubmitOptions {
   readonly once?: boolean;
   /** The request as the client sent it, where that is what a repeated one is compared with. */
   readonly asked?: SubmitRequest;
+  /** What the run does not take, or not with that value, goes into `metadata`: for clients that know no workflows. */
+  readonly keepsUnused?: boolean;
   /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
   readonly newInputs?: NewInputs;
 }
@@ -94,15 +104,31 @@ interface NewJob extends Draft {
 async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { request, options } = draft;
   const { userId: ownerId } = options.submitter;
-  const quote = await readQuote(services, {
-    request,
-    asker: options.submitter,
-    maxAgeMs: services.config.timing.placesMs,
-  });
+  const quote = await readOwnQuote(services, draft);
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, ownerId, request);
   const { maxCharged } = services.config.limits;
-  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, inputs), ...markOf(request, maxCharged) } };
+  const { workflow } = quote.placed.candidate;
+  const { params, metadata } = (options.keepsUnused ? resolveTolerantly : resolveParams)(request, workflow);
+  const mark = markOf({ ...request, metadata }, maxCharged);
+  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, { inputs, params }), ...mark } };
+}
+
+/** A client that knows no workflows gets one that is live now, if need be without its settings. */
+async function readOwnQuote(services: Services, { request, options }: Draft): Promise<Quote> {
+  const { submitter: asker, keepsUnused } = options;
+  const { placesMs: maxAgeMs } = services.config.timing;
+  const read = (asked: SubmitRequest) => readQuote(services, { request: asked, asker, maxAgeMs });
+  if (!keepsUnused) return read(request);
+  const exact = await read(request).catch(noQuote);
+  if (exact?.placed.placement.isLive) return exact;
+  const bare = await read(withoutSettings(request));
+  return exact && !bare.placed.placement.isLive ? exact : bare;
+}
+
+function noQuote(error: unknown): null {
+  if (isAppError(error) && error.code === "no_engine") return null;
+  throw error;
 }
 
 async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
@@ -220,12 +246,16 @@ function announce(services: Services, { id, request, options, quote }: NewJob, a
   if (needsDispatch) services.later(scheduleDispatch(services, queue));
 }
 
-function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
+interface Fitted {
+  readonly inputs: Inputs;
+  readonly params: FittedRequest["params"];
+}
+
+function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }: Fitted) {
   const { placed, wait } = quote;
   const { queue, placement, candidate } = placed;
   const { engine, workflow, model } = candidate;
   const { kind, retention } = request;
-  const params = resolveParams(request, workflow);
   const sizeClass = sizeClassOfRun(kind, params, inputs);
   return {
     id,
