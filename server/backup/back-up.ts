@@ -5,6 +5,7 @@ import { AppError, newId } from "../platform/index.ts";
 import type { ImageDisk } from "../storage/index.ts";
 import { linesOf, makeFolder, type Manifest, tableFile, writeFile, writeManifest } from "./folder.ts";
 import { type PictureRow, pictureRowsFile, savePictures } from "./pictures.ts";
+import { inSteps, progressOf, type StepLimits, type Steps } from "./steps.ts";
 
 /** How far a backup or a restore is. */
 export interface BackupProgress {
@@ -13,13 +14,12 @@ export interface BackupProgress {
   readonly total: number;
 }
 
-export interface BackUpInput {
+export interface BackUpInput extends StepLimits {
   /** Without a pooler in transaction mode. */
   readonly databaseUrl: string;
   readonly disk: ImageDisk;
   /** Is made; nothing is left of it after a failure. */
   readonly folder: string;
-  readonly signal: AbortSignal;
   readonly onProgress: (progress: BackupProgress) => void;
 }
 
@@ -38,21 +38,31 @@ const leftOut = new Set([
 
 /**
  * Writes a backup of the rows at one moment, and of the files of all pictures that these rows name, while the studio runs.
- * Throws `conflict` for a folder that is there and a database of a newer version, `storage_unavailable`.
+ * Throws `conflict` for a folder that is there and a database of a newer version, `storage_unavailable`, `internal` when a
+ * step stands still.
  */
 export async function backUp(input: BackUpInput): Promise<Manifest> {
-  const { databaseUrl: url, signal } = input;
-  requireKnown(await appliedMigrations(url));
-  return makeFolder(path.resolve(input.folder), async (folder) => {
-    const inside = { ...input, folder };
-    const rows = await withSnapshot({ url, signal, run: (snapshot) => writeRows(snapshot, inside) });
-    const pictures = await savePictures({ ...inside, total: rowsOf(rows, "images") });
-    const createdAt = new Date().toISOString();
-    const manifest: Manifest = { format: 1, id: newId(), createdAt, ...rows, ...pictures };
-    await writeManifest(folder, manifest);
-    signal.throwIfAborted();
-    return manifest;
-  });
+  requireKnown(await appliedMigrations(input.databaseUrl));
+  return makeFolder(path.resolve(input.folder), (folder) =>
+    inSteps(input, (steps) => fillFolder({ ...input, folder, steps, signal: steps.signal })),
+  );
+}
+
+interface Filling extends BackUpInput {
+  readonly steps: Steps;
+}
+
+async function fillFolder(input: Filling): Promise<Manifest> {
+  const { databaseUrl: url, folder, signal, steps } = input;
+  const rows = await withSnapshot({ url, signal, run: (snapshot) => writeRows(snapshot, input) });
+  steps.enter("copying pictures");
+  const pictures = await savePictures({ ...input, total: rowsOf(rows, "images") });
+  steps.enter("writing the manifest");
+  const createdAt = new Date().toISOString();
+  const manifest: Manifest = { format: 1, id: newId(), createdAt, ...rows, ...pictures };
+  await writeManifest(folder, manifest);
+  signal.throwIfAborted();
+  return manifest;
 }
 
 function requireKnown(applied: readonly number[]): void {
@@ -71,17 +81,19 @@ function rowsOf({ tables }: Pick<Manifest, "tables">, table: string): number {
 
 type Rows = Pick<Manifest, "migrations" | "storeMark" | "tables">;
 
-async function writeRows(snapshot: Snapshot, input: BackUpInput): Promise<Rows> {
-  const { folder, signal, onProgress } = input;
+async function writeRows(snapshot: Snapshot, input: Filling): Promise<Rows> {
+  const { folder, signal, onProgress, steps } = input;
   const wanted = snapshot.tables.filter(({ name }) => !leftOut.has(name));
   const tables: Manifest["tables"] = [];
   for (const { name, columns } of wanted) {
     onProgress({ what: "tables", done: tables.length, total: wanted.length });
-    const from = await snapshot.copyOut({ name, columns });
-    const written = await writeFile(folder, tableFile(name), { from, through: createGzip(), signal });
-    const [counted] = await snapshot.read<{ count: string }>(`select count(*) as count from ${name}`);
-    tables.push({ name, columns: [...columns], rows: Number(counted?.count), ...written });
+    steps.enter(`copying the rows of ${name}`);
+    const { written, rows } = await snapshot.copyOut({ name, columns }, (from) =>
+      writeFile(folder, tableFile(name), { from, through: [progressOf(steps), createGzip()], signal }),
+    );
+    tables.push({ name, columns: [...columns], rows, ...written });
   }
+  steps.enter("listing the pictures");
   await writePictureRows(snapshot, input);
   return {
     migrations: await readMigrations(snapshot),
@@ -91,9 +103,10 @@ async function writeRows(snapshot: Snapshot, input: BackUpInput): Promise<Rows> 
 }
 
 /** The files are copied after the snapshot, which would keep old rows from being vacuumed for as long. */
-async function writePictureRows(snapshot: Snapshot, { folder, signal }: BackUpInput): Promise<void> {
+async function writePictureRows(snapshot: Snapshot, { folder, signal, steps }: Filling): Promise<void> {
   const query = "select id, storage_key, mime, stored_sha256 from images order by id";
-  await writeFile(folder, pictureRowsFile, { from: linesOf(snapshot.batches<PictureRow>(query)), signal });
+  const from = linesOf(snapshot.batches<PictureRow>(query));
+  await writeFile(folder, pictureRowsFile, { from, through: [progressOf(steps)], signal });
 }
 
 async function readMigrations(snapshot: Snapshot): Promise<number[]> {

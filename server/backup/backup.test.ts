@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -422,6 +423,52 @@ test("A16 a backup that is broken off leaves nothing, and what a killed one leav
   await writeFile(`${own}2.part`, "");
   await expect(save(services, `${own}2`)).rejects.toMatchObject({ code: "conflict" });
   expect(await isThere("backup2")).toBe(false);
+});
+
+test("A16 a backup that stands still ends with the name of its step, and leaves nothing", async () => {
+  const { services } = studio;
+  const disk = openLocalDisk(services.env);
+  disk.open = () => new Promise(() => undefined);
+  const own = path.join(folder, "backup");
+  const atPictures = save({ ...services, disk }, own, { stillMs: 1_000 });
+  await expect(atPictures).rejects.toThrow(/stood still .*: copying pictures/);
+  const client = new pg.Client({ connectionString: services.env.DATABASE_URL });
+  await client.connect();
+  try {
+    await client.query("begin; lock table images in access exclusive mode");
+    const atTable = save(services, own, { stillMs: 1_000 });
+    await expect(atTable).rejects.toThrow(/stood still .*: copying the rows of images/);
+  } finally {
+    await client.end();
+  }
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("A16 a check finds a size, a sum and a version that are not right", async () => {
+  const own = path.join(folder, "backup");
+  await cp(to, own, { recursive: true });
+  const { manifest } = await checkBackup({ folder: own, ...silent });
+  const list = path.join(own, "pictures.jsonl");
+  const lines = (await readFile(list, "utf8")).trimEnd().split("\n");
+  const first = JSON.parse(lines[0] ?? "");
+  const write = async (sizeBytes: number, change: object = {}) => {
+    const text = `${[JSON.stringify({ ...first, sizeBytes }), ...lines.slice(1)].join("\n")}\n`;
+    await writeFile(list, text);
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    const pictures = { ...manifest.pictures, sizeBytes: Buffer.byteLength(text), sha256 };
+    pictures.totalBytes += sizeBytes - first.sizeBytes;
+    await writeFile(
+      path.join(own, "manifest.json"),
+      JSON.stringify({ ...manifest, ...change, pictures: { ...pictures, ...change } }),
+    );
+    return checkBackup({ folder: own, ...silent });
+  };
+  expect(await write(first.sizeBytes)).toMatchObject({ damaged: 0 });
+  for (const off of [-1, 1]) expect(await write(first.sizeBytes + off)).toMatchObject({ damaged: 1 });
+  await expect(write(first.sizeBytes, { objects: 8 })).rejects.toThrow(/sums of the manifest/);
+  await expect(write(first.sizeBytes, { totalBytes: 1 })).rejects.toThrow(/sums of the manifest/);
+  const newer = { migrations: [...manifest.migrations, 9_999_999_999_999] };
+  await expect(write(first.sizeBytes, newer)).rejects.toThrow(/newer version/);
 });
 
 test("S1 a backup is closed to other users of the machine", async () => {

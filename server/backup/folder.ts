@@ -3,10 +3,11 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { type Readable, Transform } from "node:stream";
+import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { AppError, newId } from "../platform/index.ts";
+import { progressOf, type Steps } from "./steps.ts";
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().nonnegative();
@@ -111,22 +112,22 @@ type Chunks = Readable | AsyncIterable<string> | AsyncIterable<Buffer>;
 export async function writeFile(
   folder: string,
   file: string,
-  { from, through, signal }: { from: Chunks; through?: Transform; signal: AbortSignal },
+  { from, through = [], signal }: { from: Chunks; through?: readonly Transform[]; signal: AbortSignal },
 ): Promise<BackupFile> {
   const meter = createMeter();
   const target = createWriteStream(path.join(folder, file), { flags: "wx", mode: 0o600, flush: true });
-  if (through) await pipeline(from, through, meter.stream, target, { signal });
-  else await pipeline(from, meter.stream, target, { signal });
+  const source = from instanceof Readable ? from : Readable.from(from);
+  await pipeline([source, ...through, meter.stream, target], { signal });
   return { file, ...meter.read() };
 }
 
 /** Stores bytes under their hash. */
 export async function writeObject(
   folder: string,
-  { from, signal }: { from: Readable; signal: AbortSignal },
+  { from, through, signal }: { from: Readable; through: readonly Transform[]; signal: AbortSignal },
 ): Promise<Pick<BackupObject, "sizeBytes" | "sha256">> {
   const draft = path.join("objects", `${newId()}.part`);
-  const { sizeBytes, sha256: hash } = await writeFile(folder, draft, { from, signal });
+  const { sizeBytes, sha256: hash } = await writeFile(folder, draft, { from, through, signal });
   const file = path.join(folder, objectFile(hash));
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   await rename(path.join(folder, draft), file);
@@ -136,8 +137,8 @@ export async function writeObject(
 /** The bytes of an object; null when they are not there or not what the list says. */
 export async function readObject(folder: string, object: BackupObject): Promise<Buffer | null> {
   const bytes = await readFile(path.join(folder, objectFile(object.sha256))).catch(nullIfAbsent);
-  const isWhole = bytes !== null && createHash("sha256").update(bytes).digest("hex") === object.sha256;
-  return isWhole ? bytes : null;
+  if (bytes?.length !== object.sizeBytes) return null;
+  return createHash("sha256").update(bytes).digest("hex") === object.sha256 ? bytes : null;
 }
 
 /** The listed objects in the order of the list. */
@@ -157,10 +158,11 @@ export function openBackupFile(folder: string, { file }: BackupFile): Readable {
 }
 
 /** Throws `bad_request` when a file is not what the manifest says. */
-export async function requireWhole(folder: string, wanted: BackupFile, signal: AbortSignal): Promise<void> {
+export async function requireWhole(folder: string, wanted: BackupFile, steps: Steps): Promise<void> {
   const found = await stat(path.join(folder, wanted.file)).catch(nullIfAbsent);
   const hash = createHash("sha256");
-  if (found?.size === wanted.sizeBytes) await pipeline(openBackupFile(folder, wanted), hash, { signal });
+  if (found?.size === wanted.sizeBytes)
+    await pipeline([openBackupFile(folder, wanted), progressOf(steps), hash], { signal: steps.signal });
   if (hash.digest("hex") !== wanted.sha256)
     throw new AppError("bad_request", `The backup is damaged: ${wanted.file} is not as it was written.`);
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { withSnapshot } from "../db/index.ts";
 import { mimeOfKey, objectKey, variants } from "../images/index.ts";
-import { isAppError } from "../platform/index.ts";
+import { AppError, isAppError } from "../platform/index.ts";
 import { findObject, type ImageDisk, openObject, putAll, storageFailure } from "../storage/index.ts";
 import type { BackUpInput } from "./back-up.ts";
 import {
@@ -17,6 +17,7 @@ import {
   writeFile,
   writeObject,
 } from "./folder.ts";
+import { progressOf, type Steps } from "./steps.ts";
 
 /** The pictures of the snapshot, for the copy of their files; removed at its end. */
 export const pictureRowsFile = "images.part";
@@ -45,6 +46,7 @@ async function* batchesOf<T>(source: AsyncIterable<unknown>): AsyncGenerator<T[]
 }
 
 interface SaveInput extends BackUpInput {
+  readonly steps: Steps;
   readonly total: number;
 }
 
@@ -103,11 +105,13 @@ const restMs = 1_000;
 
 type Content = Pick<BackupObject, "sizeBytes" | "sha256">;
 
-async function saveObject(key: string, { disk, folder, signal }: SaveInput): Promise<Content | null> {
+async function saveObject(key: string, { disk, folder, signal, steps }: SaveInput): Promise<Content | null> {
   for (let tries = 1; ; tries += 1) {
     try {
       const found = await openObject(disk, key);
-      return found && (await writeObject(folder, { from: found.stream, signal }));
+      return (
+        found && (await writeObject(folder, { from: found.stream, through: [progressOf(steps)], signal }))
+      );
     } catch (error) {
       signal.throwIfAborted();
       if (tries === readTries) throw isAppError(error) ? error : storageFailure(error);
@@ -137,7 +141,7 @@ interface PutInput {
   readonly folder: string;
   readonly disk: ImageDisk;
   readonly manifest: Manifest;
-  readonly signal: AbortSignal;
+  readonly steps: Steps;
   readonly onProgress: BackUpInput["onProgress"];
 }
 
@@ -164,17 +168,35 @@ export async function checkPictures(input: Omit<PutInput, "disk">): Promise<Set<
 }
 
 async function eachObject(
-  { folder, manifest, signal, onProgress }: Omit<PutInput, "disk">,
+  { folder, manifest, steps, onProgress }: Omit<PutInput, "disk">,
   isWhole: (object: BackupObject) => Promise<boolean>,
 ): Promise<Set<string>> {
   const damaged = new Set<string>();
   const total = manifest.pictures.objects;
-  let done = 0;
+  const sums = { objects: 0, totalBytes: 0 };
   for await (const batch of batchesOf<BackupObject>(readList(folder))) {
-    signal.throwIfAborted();
+    steps.signal.throwIfAborted();
     const whole = await Promise.all(batch.map(isWhole));
     for (const [at, { imageId }] of batch.entries()) if (!whole[at]) damaged.add(imageId);
-    onProgress({ what: "pictures", done: (done += batch.length), total });
+    sums.objects += batch.length;
+    sums.totalBytes += batch.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    steps.moved();
+    onProgress({ what: "pictures", done: sums.objects, total });
   }
+  requireSums(sums, manifest.pictures);
   return damaged;
+}
+
+interface Sums {
+  readonly objects: number;
+  readonly totalBytes: number;
+}
+
+/** The list has the hash of the manifest, so both were changed, or written by another program. */
+function requireSums(found: Sums, wanted: Sums): void {
+  if (found.objects === wanted.objects && found.totalBytes === wanted.totalBytes) return;
+  throw new AppError(
+    "bad_request",
+    "The backup is damaged: the sums of the manifest are not those of its list of pictures.",
+  );
 }

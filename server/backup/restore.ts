@@ -1,13 +1,15 @@
 import path from "node:path";
+import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { eq, inArray, notInArray, sql } from "drizzle-orm";
-import { type Load, migrate, migrateTo, schema, withLoad } from "../db/index.ts";
+import { knownMigrations, type Load, migrate, migrateTo, schema, withLoad } from "../db/index.ts";
 import { requeueRestored } from "../jobs/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { BackUpInput } from "./back-up.ts";
 import { listFile, type Manifest, openBackupFile, readManifest, requireWhole } from "./folder.ts";
 import { checkPictures, putPictures } from "./pictures.ts";
+import { inSteps, progressOf, type Steps } from "./steps.ts";
 import { forgetUnfinished, inspectTarget, markFilling, noteUnfinished, putMark } from "./target.ts";
 
 export interface RestoreInput extends BackUpInput {
@@ -28,47 +30,71 @@ export interface Restored {
   readonly failed: number;
 }
 
-/** Reads all of a backup and compares it with its hashes. Returns the number of damaged pictures. */
-export async function checkBackup(
-  input: Pick<BackUpInput, "folder" | "signal" | "onProgress">,
+/** Reads all of a backup and compares it with its sizes and hashes. Returns the number of damaged pictures. */
+export function checkBackup(
+  input: Pick<BackUpInput, "folder" | "signal" | "stillMs" | "onProgress">,
 ): Promise<{ manifest: Manifest; damaged: number }> {
   const folder = path.resolve(input.folder);
-  const manifest = await readWhole(folder, input.signal);
-  const damaged = await checkPictures({ ...input, folder, manifest });
-  return { manifest, damaged: damaged.size };
+  return inSteps(input, async (steps) => {
+    const manifest = await readWhole(folder, steps);
+    steps.enter("checking the pictures");
+    const damaged = await checkPictures({ ...input, folder, manifest, steps });
+    return { manifest, damaged: damaged.size };
+  });
 }
 
 /** The manifest, after everything but the pictures was compared with its hashes. */
-async function readWhole(folder: string, signal: AbortSignal): Promise<Manifest> {
+async function readWhole(folder: string, steps: Steps): Promise<Manifest> {
   const manifest = await readManifest(folder);
-  for (const file of [...manifest.tables, { ...manifest.pictures, file: listFile }])
-    await requireWhole(folder, file, signal);
+  requireOlder(manifest);
+  for (const wanted of [...manifest.tables, { ...manifest.pictures, file: listFile }]) {
+    steps.enter(`checking ${wanted.file}`);
+    await requireWhole(folder, wanted, steps);
+  }
   return manifest;
+}
+
+function requireOlder({ migrations }: Manifest): void {
+  const known = knownMigrations();
+  if (migrations.some((migration, at) => migration !== known[at]))
+    throw new AppError(
+      "conflict",
+      "The backup was made by a newer version of Atelier. Restore it with that version or a later one.",
+    );
 }
 
 /**
  * Fills an empty studio: pictures first, then all rows in one transaction, then the schema of this version. Ended at any
  * time, it goes on when it is run again. Until its end no process takes the store for its own. Throws `conflict` for a studio that
- * is not empty and a backup of a newer version, `bad_request` for a damaged one, `storage_unavailable`.
+ * is not empty and a backup of a newer version, `bad_request` for a damaged one, `storage_unavailable`, `internal` when a step
+ * stands still.
  */
-export async function restore(input: RestoreInput): Promise<Restored> {
-  const { databaseUrl: url, disk, signal, onProgress } = input;
+export function restore(input: RestoreInput): Promise<Restored> {
   const folder = path.resolve(input.folder);
-  const manifest = await readWhole(folder, signal);
+  return inSteps(input, (steps) => restoreIn({ ...input, folder, steps, signal: steps.signal }));
+}
+
+async function restoreIn(input: RestoreInput & { readonly steps: Steps }): Promise<Restored> {
+  const { databaseUrl: url, folder, disk, signal, onProgress, steps } = input;
+  const manifest = await readWhole(folder, steps);
+  steps.enter("looking at the studio that is filled");
   const unfinished = await inspectTarget(input, manifest, input);
   if (!unfinished) await markFilling(disk, manifest);
-  const damaged = await putPictures({ folder, disk, manifest, signal, onProgress });
+  steps.enter("storing pictures");
+  const damaged = await putPictures({ folder, disk, manifest, onProgress, steps });
   if (damaged.size > 0 && !input.skipsDamaged)
     throw new AppError(
       "bad_request",
       `${damaged.size} pictures are damaged in the backup. To leave them out, add --skip-damaged.`,
     );
   const storeMark = unfinished?.storeMark ?? newId();
+  steps.enter("preparing the tables", "database");
   if (!unfinished) {
     await migrateTo(url, manifest.migrations.at(-1) ?? 0);
-    const run = (load: Load) => fill(load, { ...input, folder, manifest, storeMark });
+    const run = (load: Load) => fill(load, { ...input, manifest, storeMark });
     await withLoad({ url, signal, run });
   }
+  steps.enter("bringing the tables and jobs to this version", "database");
   await migrate(url);
   const jobs = { requeued: 0, failed: 0 };
   await input.withServices(async (services) => {
@@ -82,26 +108,37 @@ export async function restore(input: RestoreInput): Promise<Restored> {
 }
 
 interface Filling extends RestoreInput {
+  readonly steps: Steps;
   readonly manifest: Manifest;
   readonly storeMark: string;
 }
 
-async function fill(load: Load, { folder, manifest, storeMark, onProgress }: Filling): Promise<void> {
+async function fill(load: Load, input: Filling): Promise<void> {
+  const { manifest, storeMark, onProgress, steps } = input;
   const { tables } = manifest;
   // A studio that was started once and is empty may have rows of workers.
   for (const { name } of tables.toReversed()) await load.run(`delete from public.${name}`);
   for (const [done, table] of tables.entries()) {
     onProgress({ what: "tables", done, total: tables.length });
-    const packed = openBackupFile(folder, table);
-    const unpacked = createGunzip();
-    packed.once("error", (error) => unpacked.destroy(error)).pipe(unpacked);
-    const rows = await load.copyIn(table, unpacked);
+    steps.enter(`filling in the rows of ${table.name}`);
+    const rows = await load.copyIn(table, unpack(table, input));
     if (rows !== table.rows)
       throw new AppError("bad_request", `The backup is damaged: ${table.name} has ${rows} rows.`);
   }
+  steps.enter("counting the rows for the planner", "database");
   // The planner knows nothing of rows that were just filled in.
   for (const { name } of tables) await load.run(`analyze public.${name}`);
   await noteUnfinished(load, { backupId: manifest.id, storeMark });
+}
+
+/** The rows of a table. Behind the last one the database checks them all. */
+function unpack(table: Manifest["tables"][number], { folder, steps }: Filling): Readable {
+  const unpacked = createGunzip();
+  const watched = progressOf(steps);
+  watched.once("end", () => steps.enter(`checking the rows of ${table.name}`, "database"));
+  // The error of any of the three reaches the reader through the last one.
+  pipeline(openBackupFile(folder, table), unpacked, watched, () => undefined);
+  return watched;
 }
 
 const { images, jobInputs, jobOutputs, nodes, studio } = schema;

@@ -1,4 +1,4 @@
-import { appliedMigrations, knownMigrations, type Load, withLoad } from "../db/index.ts";
+import { appliedMigrations, type Load, withLoad } from "../db/index.ts";
 import { markKey, readMark } from "../images/index.ts";
 import { AppError } from "../platform/index.ts";
 import { type ImageDisk, listObjects, putAll } from "../storage/index.ts";
@@ -42,7 +42,6 @@ export async function inspectTarget(
   manifest: Manifest,
   { takesOver }: { readonly takesOver: boolean },
 ): Promise<Unfinished | null> {
-  requireOlder(manifest);
   const state = await inspectDatabase(target);
   if (state.processes > 0)
     throw new AppError("conflict", "Processes of the studio are connected to the database. Stop them first.");
@@ -60,15 +59,6 @@ export async function inspectTarget(
   const isTaken = takesOver && mark !== null && mark === manifest.storeMark;
   if (!isOurs && !isTaken) await requireEmptyStore(target.disk, { mark, own: state.storeMark, manifest });
   return state.unfinished;
-}
-
-function requireOlder({ migrations }: Manifest): void {
-  const known = knownMigrations();
-  if (migrations.some((migration, at) => migration !== known[at]))
-    throw new AppError(
-      "conflict",
-      "The backup was made by a newer version of Atelier. Restore it with that version or a later one.",
-    );
 }
 
 /** An empty database that a newer version has prepared cannot hold the rows of an older one. */

@@ -1,12 +1,10 @@
-import { connect, type Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
-import postgres from "postgres";
+import pg from "pg";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import * as schema from "./schema/index.ts";
-import { readAddress } from "./session.ts";
-import { wireTypes } from "./wire-types.ts";
 
 /** A table of our own as it is in a database, which may be older than this version. */
 export interface TableShape {
@@ -18,8 +16,11 @@ export interface TableShape {
 export interface Snapshot {
   /** Tables that others refer to come first. */
   readonly tables: readonly TableShape[];
-  /** The rows of a table in PostgreSQL's text format of COPY. Read to the end before the next call. */
-  copyOut(table: TableShape): Promise<Readable>;
+  /** Gives the rows of a table in PostgreSQL's text format of COPY to `write`, which reads them to the end. Returns how many. */
+  copyOut<T>(
+    table: TableShape,
+    write: (rows: Readable) => Promise<T>,
+  ): Promise<{ readonly written: T; readonly rows: number }>;
   read<Row extends object>(query: string): Promise<readonly Row[]>;
   /** The rows of a query that has many. */
   batches<Row extends object>(query: string): AsyncIterable<readonly Row[]>;
@@ -32,12 +33,14 @@ export interface Load {
   run(statement: string, values?: readonly string[]): Promise<readonly Record<string, unknown>[]>;
 }
 
-const connectSeconds = 10;
+const connectMs = 10_000;
 const batchRows = 1_000;
 
+/** A session whose program does nothing with its transaction ends after this long: it would hold back every vacuum. */
+const idleMs = 15 * 60_000;
+
 /** Rows are read and written for as long as it takes; only locks are not waited for. */
-const transactionLimits =
-  "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local lock_timeout = '10s'";
+const transactionLimits = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = ${idleMs}; set local lock_timeout = '10s'`;
 
 interface Work<T, Context> {
   readonly url: string;
@@ -46,76 +49,91 @@ interface Work<T, Context> {
   readonly run: (context: Context) => Promise<T>;
 }
 
-async function withTransaction<T>(
-  { url, signal, run }: Work<T, postgres.TransactionSql>,
-  mode: string,
-): Promise<T> {
-  const { target, login } = readAddress({ url, applicationName: "atelier copy", isPooled: false });
-  const sockets: Socket[] = [];
-  // `socket` is an option of the driver that its types lack; it keeps both drivers on one reading of addresses.
-  const options = {
-    ...login,
-    max: 1,
-    connect_timeout: connectSeconds,
-    max_lifetime: null,
-    fetch_types: false,
-    prepare: false,
-    types: wireTypes,
-    onnotice: () => undefined,
-    socket: () => {
-      const socket = connect({ ...target, noDelay: true, keepAlive: true });
-      sockets.push(socket);
-      return socket;
-    },
-  };
-  const client = postgres(options);
-  // The driver alone would wait for a server that waits for a lock.
-  const stop = () => void client.end({ timeout: 0 }).then(() => sockets.forEach((each) => each.destroy()));
+/**
+ * Uses `pg` and not the driver of the pool, whose COPY leaves the socket paused when the last rows fill a buffer: the
+ * answer to the next statement is then never read.
+ */
+async function withTransaction<T>({ url, signal, run }: Work<T, pg.Client>, mode: string): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: "atelier copy",
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+  });
+  // Without a listener a lost connection would end the process; the statement under way fails with it.
+  client.on("error", () => undefined);
+  const stop = () => endAtOnce(client);
   signal.addEventListener("abort", stop);
   try {
     signal.throwIfAborted();
-    const result = await client.begin(mode, async (sql) => {
-      await sql.unsafe(transactionLimits);
-      return run(sql);
-    });
-    // Safe: only an array would be changed by the driver, and no caller returns one.
-    return result as T;
+    await client.connect();
+    await client.query(`begin ${mode}; ${transactionLimits}`);
+    const result = await run(client);
+    await client.query("commit");
+    await client.end();
+    return result;
   } catch (error) {
+    // The server rolls back the transaction of a session that has ended.
+    endAtOnce(client);
     signal.throwIfAborted();
     throw error;
   } finally {
     signal.removeEventListener("abort", stop);
-    await client.end({ timeout: connectSeconds });
   }
+}
+
+/** A server that waits for a lock would not read that the session ends. */
+function endAtOnce(client: pg.Client): void {
+  client.end().catch(() => undefined);
+  // Safe: the property is documented; the types of the driver lack it.
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
 /** Reads from one moment of the database, however long it takes, beside those who write. */
 export function withSnapshot<T>({ url, signal, run }: Work<T, Snapshot>): Promise<T> {
-  const read = async (sql: postgres.TransactionSql) => {
-    const tables = await readTables(sql);
+  const read = async (client: pg.Client) => {
+    const tables = await readTables(client);
     return run({
       tables,
-      copyOut: (table) => sql.unsafe(`copy ${targetOf(table)} to stdout`).readable(),
-      read: (query) => sql.unsafe(query) as Promise<never>,
-      batches: (query) => sql.unsafe(query).cursor(batchRows) as AsyncIterable<never>,
+      async copyOut(table, write) {
+        const rows = client.query(copyTo(`copy ${targetOf(table)} to stdout`));
+        const written = await write(rows);
+        // The count arrives behind the last row; the answer to a further statement arrives behind the count.
+        await client.query("select");
+        return { written, rows: rows.rowCount };
+      },
+      read: async (query) => (await client.query(query)).rows,
+      batches: (query) => readBatches(client, query),
     });
   };
   return withTransaction({ url, signal, run: read }, "isolation level repeatable read read only");
 }
 
+async function* readBatches<Row extends object>(
+  client: pg.Client,
+  query: string,
+): AsyncGenerator<readonly Row[]> {
+  await client.query(`declare batches no scroll cursor for ${query}`);
+  for (;;) {
+    const { rows } = await client.query(`fetch ${batchRows} from batches`);
+    if (rows.length === 0) break;
+    yield rows;
+  }
+  await client.query("close batches");
+}
+
 /** Fills tables in one transaction: all of it is there after it, or nothing. */
 export function withLoad<T>({ url, signal, run }: Work<T, Load>): Promise<T> {
-  const load = async (sql: postgres.TransactionSql) => {
+  const load = async (client: pg.Client) => {
     // Triggers that write further rows know by it that these are among those that come.
-    await sql.unsafe("set local atelier.is_loading = 'on'");
+    await client.query("set local atelier.is_loading = 'on'");
     return run({
       async copyIn(table, rows) {
-        const query = sql.unsafe(`copy ${targetOf(table)} from stdin`);
-        await pipeline(rows, await query.writable(), { signal });
-        const [counted] = await sql.unsafe(`select count(*) as count from ${quoted(table.name)}`);
-        return Number(counted?.["count"]);
+        const target = client.query(copyFrom(`copy ${targetOf(table)} from stdin`));
+        await pipeline(rows, target, { signal });
+        return target.rowCount;
       },
-      run: (statement, values = []) => sql.unsafe(statement, [...values]),
+      run: async (statement, values = []) => (await client.query(statement, [...values])).rows,
     });
   };
   return withTransaction({ url, signal, run: load }, "");
@@ -133,11 +151,11 @@ interface FoundTable extends TableShape {
   readonly parents: readonly string[];
 }
 
-async function readTables(sql: postgres.TransactionSql): Promise<TableShape[]> {
+async function readTables(client: pg.Client): Promise<TableShape[]> {
   const known = Object.values(schema).flatMap((each) =>
     is(each, PgTable) ? [String(getTableName(each))] : [],
   );
-  const found = await sql.unsafe<FoundTable[]>(`
+  const { rows: found } = await client.query<FoundTable>(`
     select t.relname::text as name,
       (select json_agg(a.attname order by a.attnum) from pg_attribute a
         where a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns,
