@@ -1,6 +1,7 @@
 import { Server, ServerResponse, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 // Not by the package's door: this file is loaded before Next, and into each of its helper processes.
+import { answerRaw, isUpgrade } from "../../server/platform/upgrades.ts";
 import { clientAddress, isInRanges, isKnownHost, parseRanges } from "../../server/platform/addresses.ts";
 
 /** The part of the environment that decides who may reach the studio. */
@@ -50,7 +51,7 @@ function refuse(answer: unknown): void {
     answer.writeHead(421, { "content-type": "text/plain; charset=utf-8", connection: "close" });
     answer.end(misdirected);
   } else if (answer instanceof Duplex) {
-    answer.end("HTTP/1.1 421 Misdirected Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    answerRaw(answer, { status: 421 });
   }
 }
 
@@ -83,6 +84,7 @@ export function installFrontDoor(env: FrontDoorEnv, takeUpgrade: TakeUpgrade): v
   const emit: unknown = Reflect.get(Server.prototype, "emit");
   if (typeof emit !== "function") throw new TypeError("An HTTP server without emit.");
   Server.prototype.emit = function (this: Server, event: string, ...args: unknown[]): boolean {
+    if (event === "listening") Object.assign(this, { shouldUpgradeCallback: isUpgrade });
     if (judged.has(event) && !admit(args[0] as IncomingMessage, args[1])) return true;
     if (event === "upgrade" && takeUpgrade(...(args as Parameters<TakeUpgrade>))) return true;
     return Boolean(Reflect.apply(emit, this, [event, ...args]));

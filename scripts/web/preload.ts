@@ -1,10 +1,25 @@
+import { answerRaw, pathOfTarget, pushPath } from "../../server/platform/upgrades.ts";
 import { installFrontDoor, type TakeUpgrade } from "./front-door.ts";
 
-/** WebSockets of the assistant's clients; what serves them is loaded with the first one. */
+/** Where the development tools of Next tell an open page of changes. */
+const toolsPath = "/_next/hmr";
+const isDevelopment = process.env["NODE_ENV"] === "development";
+
+/**
+ * WebSockets of the assistant's clients; what serves them is loaded with the first one. Any other is answered here: Next
+ * leaves a socket that it does not know open.
+ */
 const takeUpgrade: TakeUpgrade = (request, socket, head) => {
-  if (request.url?.split("?", 1)[0] !== "/api/ws") return false;
+  const path = pathOfTarget(request);
+  if (isDevelopment && path === toolsPath) return false;
+  if (path !== pushPath) {
+    answerRaw(socket, { status: 404 });
+    return true;
+  }
   socket.on("error", () => socket.destroy());
-  void import("./push.ts").then(({ upgrade }) => upgrade(request, socket, head));
+  import("./push.ts")
+    .then(({ upgrade }) => upgrade(request, socket, head))
+    .catch(() => answerRaw(socket, { status: 503 }));
   return true;
 };
 

@@ -1,18 +1,27 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { request } from "node:http";
+import { readdir } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
 import path from "node:path";
 import { createApiKey } from "@atelier/server/accounts";
 import { addSpeaker, ask } from "@atelier/server/assistant";
+import { killAtExit } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { processEnv } from "@atelier/testing/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { waitUntil } from "../process/tools.ts";
 
-/** Stands for Next: a server of its own that takes every upgrade, as the development tools do. */
+/** Stands for Next: its tools take the upgrades that are theirs, and it leaves all other sockets alone. */
 const standIn = `
   import { createServer } from "node:http";
-  const server = createServer((_, response) => response.end("page"));
-  server.on("upgrade", (_, socket) => socket.end("HTTP/1.1 418 Taken by Next\\r\\nConnection: close\\r\\n\\r\\n"));
+  const server = createServer((request, response) => {
+    response.statusCode = request.url === "/" ? 200 : 404;
+    response.end("page");
+  });
+  server.on("upgrade", ({ url }, socket) => {
+    if (url.startsWith("/_next/hmr"))
+      socket.end("HTTP/1.1 418 Taken by Next\\r\\nConnection: close\\r\\n\\r\\n");
+  });
   server.listen(0, "127.0.0.1", () => console.log(JSON.stringify(server.address())));
   process.once("SIGTERM", () => server.close(() => process.exit(0)));`;
 
@@ -20,15 +29,20 @@ let fixture: TestServices;
 let web: ChildProcess;
 let host = "";
 
-beforeAll(async () => {
-  fixture = await createTestServices();
+async function startWeb(env: Record<string, string> = {}): Promise<{ child: ChildProcess; at: string }> {
   const preload = path.join(import.meta.dirname, "preload.ts");
-  web = spawn(process.execPath, [`--import=${preload}`, "--input-type=module", "-e", standIn], {
-    env: processEnv(fixture.services),
+  const child = spawn(process.execPath, [`--import=${preload}`, "--input-type=module", "-e", standIn], {
+    env: { ...processEnv(fixture.services), ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const [line]: unknown[] = web.stdout ? await once(web.stdout, "data") : [];
-  host = `127.0.0.1:${Object(JSON.parse(String(line))).port}`;
+  killAtExit(child);
+  const [line]: unknown[] = await once(child.stdout, "data");
+  return { child, at: `127.0.0.1:${Object(JSON.parse(String(line))).port}` };
+}
+
+beforeAll(async () => {
+  fixture = await createTestServices();
+  ({ child: web, at: host } = await startWeb());
 });
 afterAll(async () => {
   web.kill("SIGKILL");
@@ -47,6 +61,91 @@ async function openSocket(key: string) {
   return { message, closed };
 }
 
+interface Knock {
+  readonly line: string;
+  readonly headers?: string;
+  /** The client ends its side at once, or never does. */
+  readonly ends?: boolean;
+  readonly status: RegExp;
+}
+
+const webSocket = "Connection: Upgrade\r\nUpgrade: websocket";
+const withKey = `${webSocket}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==`;
+const knocks: Knock[] = [
+  ...[
+    "/x",
+    "/",
+    "/api/ws/",
+    "//api/ws",
+    "/API/ws",
+    "/api/ws%2f",
+    "/api/ws/..",
+    "/api/wsx",
+    "*",
+    "/api/health",
+  ].map((path) => ({ line: `GET ${path}`, status: /^404/ })),
+  ...["/_next/hmr", "/_next/webpack-hmr", "/_next/hmr?id=1"].map((path) => ({
+    line: `GET ${path}`,
+    status: /^404/,
+  })),
+  { line: "GET http://127.0.0.1/x", status: /^404/ },
+  { line: "GET http://127.0.0.1/api/ws", headers: withKey, status: /^401/ },
+  { line: "GET /api/ws", headers: withKey, status: /^401/ },
+  { line: "GET /api/ws", headers: withKey, ends: true, status: /^401|^$/ },
+  { line: "GET /api/ws", status: /^(400|401|426)/ },
+  { line: "POST /x", headers: `${webSocket}\r\nContent-Length: 5`, status: /^404/ },
+  { line: "GET /x", headers: "Connection: Upgrade\r\nUpgrade: WebSocket, foo", status: /^404/ },
+  { line: "GET /x", headers: "Connection: Upgrade, close\r\nUpgrade: h2c", status: /^404/ },
+  { line: "GET /", headers: "Connection: Upgrade, close\r\nUpgrade: h2c", status: /^200/ },
+  { line: "GET /x", headers: "Connection: Upgrade, close\r\nUpgrade: TLS/1.0", status: /^404/ },
+  { line: "GET /x", ends: true, status: /^404/ },
+  { line: "GET /x", headers: `${webSocket}\r\nHost: evil.example`, status: /^4(21|00)/ },
+  { line: "CONNECT 127.0.0.1:80", headers: "X: y", status: /^$/ },
+  { line: "CONNECT /api/ws", headers: webSocket, status: /^$|^400/ },
+];
+
+/** Sends a request and returns the status that was answered, once the server has closed its side. */
+async function knock(at: string, { line, headers = webSocket, ends = false }: Knock): Promise<string> {
+  const [address, port] = at.split(":");
+  // A client that never closes its own side.
+  const socket = connect({ host: address ?? "", port: Number(port), allowHalfOpen: true });
+  socket.on("error", () => undefined);
+  const host = headers.includes("Host:") ? "" : "Host: 127.0.0.1\r\n";
+  const text = `${line} HTTP/1.1\r\n${host}${headers}\r\n\r\n`;
+  if (ends) socket.end(text);
+  else socket.write(text);
+  let answer = "";
+  socket.on("data", (part) => (answer += String(part)));
+  await Promise.race([once(socket, "end"), once(socket, "close")]);
+  left.push(socket);
+  return answer.slice("HTTP/1.1 ".length).split("\r\n", 1)[0] ?? "";
+}
+
+const left: Socket[] = [];
+const openFiles = async ({ pid }: ChildProcess) => (await readdir(`/proc/${pid}/fd`)).length;
+
+test("every upgrade that is not the assistant's is answered and closed, and leaves no socket behind", async () => {
+  // What serves the sockets is loaded with the first one, and keeps connections of its own.
+  await knock(host, { line: "GET /api/ws", headers: withKey, status: /^401/ });
+  const before = await openFiles(web);
+  const all = knocks.flatMap((each) => Array.from({ length: 10 }, () => each));
+  const answers = await Promise.all(all.map((each) => knock(host, each)));
+  expect(answers).toEqual(all.map(({ status }) => expect.stringMatching(status)));
+  expect(await waitUntil(async () => (await openFiles(web)) <= before + 2, 10_000)).toBe(true);
+  for (const socket of left) socket.destroy();
+});
+
+test("under development the tools of Next alone take upgrades of their own", async () => {
+  const { child, at } = await startWeb({ NODE_ENV: "development" });
+  expect(await knock(at, { line: "GET /_next/hmr?id=1", status: /^418/ })).toMatch(/^418/);
+  for (const path of ["/_next/webpack-hmr", "/_next/static/x", "/x", "/_next/hmrx"])
+    expect([path, await knock(at, { line: `GET ${path}`, status: /^404/ })]).toEqual([
+      path,
+      expect.stringMatching(/^404/),
+    ]);
+  child.kill("SIGKILL");
+});
+
 test("B7 the web port serves sockets beside Next, which keeps all others, and closes them when it stops", async () => {
   const { services } = fixture;
   const ownerId = await addSpeaker(services.db, "Ann");
@@ -60,12 +159,6 @@ test("B7 the web port serves sockets beside Next, which keeps all others, and cl
   const refused = await openSocket("nonsense");
   await expect(refused.message).rejects.toThrow("the socket failed");
   expect(await (await fetch(`http://${host}/`)).text()).toBe("page");
-  const upgrade = { connection: "upgrade", upgrade: "websocket" };
-  const [hmr] = await once(
-    request(`http://${host}/_next/webpack-hmr`, { headers: upgrade, agent: false }).end(),
-    "response",
-  );
-  expect(hmr.statusCode).toBe(418);
   web.kill("SIGTERM");
   expect(await closed).toBe(1001);
   expect(await once(web, "exit")).toEqual([0, null]);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { openPush, type Push } from "@atelier/server/assistant/push";
-import { loadConfigOr, parseEnv } from "@atelier/server/platform";
+import { answerRaw, loadConfigOr, parseEnv } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
 import builtInConfig from "../../atelier.config.ts";
 
@@ -39,6 +39,6 @@ export async function upgrade(request: IncomingMessage, socket: Duplex, head: Bu
     process.stderr.write(
       `WebSockets cannot be served: ${error instanceof Error ? error.message : "unknown"}\n`,
     );
-    socket.end("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    answerRaw(socket, { status: 503 });
   }
 }

@@ -17,6 +17,7 @@ export {
   type ErrorCode,
   issuesOf,
 } from "./errors.ts";
+export { answerRaw, isUpgrade, pathOfTarget, pushPath } from "./upgrades.ts";
 export { isLoopback, namesLoopback, originOf } from "./addresses.ts";
 export {
   isId,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { Push } from "@atelier/server/assistant/push";
-import { AppError } from "@atelier/server/platform";
+import { answerRaw, AppError, isUpgrade } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { LiveOffer } from "../live-offer.ts";
 import type { Incarnation } from "../presence.ts";
@@ -43,7 +43,9 @@ export async function openWorkerHttp(services: Services): Promise<WorkerHttp | n
   // Imported late: the accounts take a fifth of a worker's start, and most workers open no port.
   const { answerRequest } = await import("./answer.ts");
   let worker: WorkerView | null = null;
-  const server = createServer(limits, (request, response) => {
+  // Safe: an option of this version of Node that the types lack.
+  const options = { ...limits, shouldUpgradeCallback: isUpgrade };
+  const server = createServer(options, (request, response) => {
     void answerRequest({ services, token, worker }, request, response);
   });
   const push = await servePush(services, server);
@@ -68,7 +70,7 @@ async function servePush(services: Services, server: Server): Promise<Push> {
   const push = openPush(services, { credentials: "key" });
   server.on("upgrade", (request, socket, head) => {
     if (isPushRequest(request)) push.upgrade(request, socket, head);
-    else socket.destroy();
+    else answerRaw(socket, { status: 404 });
   });
   return push;
 }

@@ -9,19 +9,25 @@
  * The port belongs to whoever calls `upgrade`: the HTTP port of a worker, or the web server's. Loaded with the first
  * upgrade. Keys stand in headers alone, since addresses are logged by proxies.
  */
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Caller, findClient, resolveCaller, trustedOrigins } from "../../accounts/index.ts";
 import { isDatabaseAway } from "../../db/index.ts";
-import { AppError, ruleOf, toAppError, toProblem } from "../../platform/index.ts";
+import {
+  answerRaw,
+  AppError,
+  pathOfTarget,
+  pushPath,
+  ruleOf,
+  toAppError,
+  toProblem,
+} from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import type { RunView } from "../read.ts";
 import { isEnded } from "../run.ts";
 import { watchRuns } from "../watch.ts";
 
-/** Where it is served. */
-const pushPath = "/api/ws";
 /** The subprotocol; beside it a browser can offer `bearer.<key>`, since it cannot set headers. */
 const protocol = "atelier";
 /** Clients have nothing to say. */
@@ -97,8 +103,8 @@ export function openPush(services: Services, { credentials }: PushInput): Push {
 }
 
 /** Whether an upgrade asks for it. */
-export function isPushRequest({ url = "" }: Pick<IncomingMessage, "url">): boolean {
-  return url.split("?", 1)[0] === pushPath;
+export function isPushRequest(request: Pick<IncomingMessage, "url">): boolean {
+  return pathOfTarget(request) === pushPath;
 }
 
 /** The headers that tell who asks. Throws `forbidden` for a page of another site, or one that hides behind a cookie. */
@@ -142,15 +148,11 @@ function refuse({ log }: Services, socket: Duplex, thrown: unknown): void {
   if (ruleOf(error.code).httpStatus >= 500)
     log.error({ code: error.code, err: error.cause ?? error }, "a socket could not be opened");
   const { status, headers, body } = toProblem(error);
-  const text = JSON.stringify(body);
-  const lines = Object.entries({
-    ...headers,
-    ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
-    connection: "close",
-    "content-length": String(Buffer.byteLength(text)),
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.once("finish", () => socket.destroy());
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${text}`);
+  answerRaw(socket, {
+    status,
+    headers: { ...headers, ...(status === 401 ? { "www-authenticate": "Bearer" } : {}) },
+    body: JSON.stringify(body),
+  });
 }
 
 interface Serving {
