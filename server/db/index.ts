@@ -34,6 +34,7 @@ export {
   type NodeProblem,
   type NodeSettings,
   type NodeState,
+  type Agreed,
   type Asked,
   type AttemptState,
   cloudPolicies,

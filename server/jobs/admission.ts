@@ -113,9 +113,12 @@ export function answerKnown({ id, status, isSame }: KnownJob): { id: string; sta
   return { id, status };
 }
 
-/** Hash of a request, for comparing a repeated one. */
+/** Hash of a request, for comparing a repeated one: of what is to be made, not of the bounds of its price. */
 export function sha256Of(request: SubmitRequest): string {
-  return createHash("sha256").update(canonical(request)).digest("hex");
+  // `undefined` leaves the member out of the JSON.
+  return createHash("sha256")
+    .update(canonical({ ...request, agreed: undefined }))
+    .digest("hex");
 }
 
 /** JSON with sorted keys: the order of the members in a body must not change the hash. */

@@ -5,7 +5,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { findModel, modelsOf, ProviderError, readProviders, readSpend } from "../providers/index.ts";
-import { noteRefusal, waitForProvider } from "./cloud.ts";
+import { chainError, noteRefusal, waitForProvider } from "./cloud.ts";
 import { nextHop } from "./cloud-choice.ts";
 import type { Job, Lease } from "./job.ts";
 
@@ -177,4 +177,63 @@ test("E5 a job that one provider has failed waits longer each time for the one t
   const waits: number[] = [];
   for (let time = 0; time < 8; time += 1) waits.push(await wait());
   expect(waits).toEqual([busyMs, busyMs, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+});
+
+const bounds = (maxPriceUsd: number, unknownPrice = false) => ({ maxPriceUsd, ownOnly: false, unknownPrice });
+const priced = (provider: (typeof names)[number], usd: number | null) => ({
+  provider,
+  endpoint: "e",
+  input: {},
+  priceUsd: usd,
+});
+
+test("E8 a provider that costs more than was agreed is passed over, on the first try and after a failure", async () => {
+  const { services } = opened;
+  const keys = names.map(keyOf);
+  const own = findModel(modelsOf(services.config), model.id);
+  if (!own) throw new Error("the model is gone");
+  const held = async (agreed: ReturnType<typeof bounds>) => {
+    const one = await holdJob();
+    await services.db.execute(
+      sql`update jobs set agreed = ${JSON.stringify(agreed)}::jsonb where id = ${one.job.id}`,
+    );
+    return { ...one, job: { ...one.job, agreed } };
+  };
+  const chain = { ...own, offers: [priced("google", 0.2), priced("replicate", 0.1), priced("fal", null)] };
+  const cheap = await held(bounds(0.1));
+  const first = await nextHop(services, { ...cheap, model: chain, keys });
+  if (first.kind !== "call") throw new Error(first.kind);
+  expect(first.attempt).toMatchObject({ provider: "replicate", priceUsd: 0.1 });
+  const error = new ProviderError("auth", "refused");
+  await noteRefusal(services, { lease: cheap.lease, attempt: first.attempt }, error);
+  const next = await nextHop(services, { ...cheap, model: chain, keys });
+  expect(next).toMatchObject({ kind: "exhausted", dearer: ["google", "fal"] });
+  if (next.kind !== "exhausted") throw new Error(next.kind);
+  const reason = chainError(next.failed, next.dearer);
+  expect(reason).toMatchObject({ code: "providers_failed" });
+  expect(reason.message).toMatch(/Replicate: refused the key; Google: costs more than was agreed/);
+
+  const free = await nextHop(services, { ...(await held(bounds(0))), model: chain, keys });
+  expect(free).toMatchObject({ kind: "exhausted", failed: [], dearer: [...names] });
+  expect(chainError([], names)).toMatchObject({ code: "not_agreed" });
+
+  // A person's own maximum counts as the price, but never less than what is assumed.
+  const unknown = { ...own, offers: [priced("fal", null)] };
+  for (const [max, counted] of [
+    [0.3, 0.3],
+    [0.001, services.config.cloud.assumedPriceUsd],
+  ] as const) {
+    const hopped = await nextHop(services, { ...(await held(bounds(max, true))), model: unknown, keys });
+    expect(hopped).toMatchObject({ kind: "call", attempt: { priceUsd: counted } });
+  }
+});
+
+test("E8 a worker that knows no agreement cannot buy against it: the statement that stores its intent refuses", async () => {
+  const { services } = opened;
+  const { job, lease } = await holdJob();
+  await services.db.execute(
+    sql`update jobs set agreed = ${JSON.stringify(bounds(0.05))}::jsonb where id = ${job.id}`,
+  );
+  expect(await hop({ job, lease }, ["google"])).toBe("fenced");
+  expect(await services.db.$count(schema.providerAttempts)).toBe(0);
 });

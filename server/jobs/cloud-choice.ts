@@ -7,6 +7,7 @@ import {
   type Facts,
   type Intent,
   isOpenState,
+  isWithin,
   type ModelOffer,
   type ProviderKey,
   readFacts,
@@ -36,8 +37,8 @@ export type NextHop =
     }
   /** Each provider that is left is at a limit or cools down. */
   | { readonly kind: "wait"; readonly waitMs: number; readonly skipped: readonly Skipped[] }
-  /** Each provider has failed. */
-  | { readonly kind: "exhausted"; readonly failed: readonly Attempt[] }
+  /** Each provider has failed, or would cost more than was agreed. */
+  | { readonly kind: "exhausted"; readonly failed: readonly Attempt[]; readonly dearer: readonly string[] }
   /** The lease is no longer current. */
   | { readonly kind: "fenced" };
 
@@ -62,16 +63,21 @@ export async function nextHop(services: Services, run: CloudRun): Promise<NextHo
   const failed = facts.attempts.filter(({ state }) => state === "failed");
   const waits: number[] = [];
   const skipped: Skipped[] = [];
+  const dearer: string[] = [];
   for (const offer of chainOf(facts, model)) {
     const own = keys.filter(({ provider }) => provider === offer.provider);
     if (own.length === 0 || hasFailed(failed, offer.provider)) continue;
+    if (!isWithin(job.agreed, offer.priceUsd)) {
+      dearer.push(offer.provider);
+      continue;
+    }
     const reserved = await reserveFor(services, { ...run, keys: own }, { offer, skipped, facts });
     if (reserved === null) return { kind: "fenced" };
     if ("attempt" in reserved) return { kind: "call", offer, ...reserved };
     waits.push(reserved.busy.waitMs);
     skipped.push({ provider: offer.provider, why: reserved.busy.why });
   }
-  if (waits.length === 0) return { kind: "exhausted", failed };
+  if (waits.length === 0) return { kind: "exhausted", failed, dearer };
   const pauseMs = failed.length > 0 ? await readPauseMs(services, job.id) : 0;
   return { kind: "wait", waitMs: Math.max(pauseMs, Math.min(...waits)), skipped };
 }
@@ -129,8 +135,8 @@ async function reserveFor(
   { job, lease, model, keys }: CloudRun,
   { offer, skipped, facts }: Hop,
 ) {
-  const { id: jobId, ownerId } = job;
-  const reservation = { jobId, ownerId, nodeId: lease.nodeId, model: model.id, offer, keys, facts };
+  const { id: jobId, ownerId, agreed } = job;
+  const reservation = { jobId, ownerId, nodeId: lease.nodeId, model: model.id, offer, agreed, keys, facts };
   const data = { provider: offer.provider, ...(skipped.length > 0 ? { skipped } : {}) };
   try {
     return await reserve(services.db, services.config, reservation, (intent) =>

@@ -158,9 +158,20 @@ export async function readJobAttempts(
   return (await attemptsOf(services.db, id)).map(toAttemptView);
 }
 
-/** The error of a job whose whole chain failed, with the reason of each provider. */
-export function chainError(failed: readonly Attempt[]): AppError {
-  const reasons = failed.map(({ provider, errorClass }) => ({ provider, reason: errorClass ?? "internal" }));
+/** The error of a job whose whole chain failed, with the reason of each provider; `dearer` cost more than was agreed. */
+export function chainError(failed: readonly Attempt[], dearer: readonly string[] = []): AppError {
+  if (failed.length === 0 && dearer.length > 0) {
+    const names = dearer.map(titleOfProvider).join(", ");
+    return new AppError(
+      "not_agreed",
+      `It would cost more now than was agreed (${names}), so nothing was made or charged. Try again to see the new price.`,
+      { details: { providers: dearer } },
+    );
+  }
+  const reasons = [
+    ...failed.map(({ provider, errorClass }) => ({ provider, reason: errorClass ?? "internal" })),
+    ...dearer.map((provider) => ({ provider, reason: "dearer" })),
+  ];
   if (reasons.length === 0) {
     return new AppError("providers_failed", "No provider of this model is switched on and has a key.");
   }
@@ -183,5 +194,6 @@ const reasonTexts: Readonly<Record<string, string>> = {
   auth: "refused the key",
   credit: "the account has no credit left",
   timeout: "took too long",
+  dearer: "costs more than was agreed",
   internal: "failed",
 };

@@ -1,17 +1,10 @@
 import { sql } from "drizzle-orm";
-import { type Db, type Estimate, schema } from "../db/index.ts";
+import { type Agreed, type Estimate, schema } from "../db/index.ts";
 import type { EngineName } from "../engines.ts";
 import { toAppError } from "../platform/index.ts";
-import { type CloudModel, readChain } from "../providers/index.ts";
-import {
-  liveProviders,
-  type Quote,
-  readQuote,
-  readWaits,
-  toEstimate,
-  type Wait,
-} from "../scheduling/index.ts";
+import { type Quote, readQuote, readWaits, toEstimate, type Wait } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
+import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
 import { parseSubmit, resolveParams, sizeClassOfRun } from "./request.ts";
@@ -29,6 +22,10 @@ export type EstimateAnswer =
       readonly queue: string;
       /** Where a provider would get the pictures; null for own machines. */
       readonly cloud: CloudQuote | null;
+      /** US dollars, 0 on own machines; null when no source states it. */
+      readonly priceUsd: number | null;
+      /** What a submit sends back to get this and nothing dearer; null where the person has to name a maximum. */
+      readonly agreed: Agreed | null;
     })
   | { readonly isPossible: false; readonly reason: string };
 
@@ -44,7 +41,8 @@ export async function estimate(
   if ("isPossible" in quote) return quote;
   const { wait } = quote;
   const { candidate, queue } = quote.placed;
-  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow).params, inputs);
+  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);
+  const cloud = candidate.model ? await readCloudQuote(services.db, candidate.model) : null;
   return {
     isPossible: true,
     reason: awayReason(wait),
@@ -52,25 +50,11 @@ export async function estimate(
     engine: candidate.engine,
     workflow: candidate.workflow?.name ?? null,
     queue,
-    cloud: candidate.model ? await readCloudQuote(services.db, candidate.model) : null,
+    cloud,
+    priceUsd: cloud === null ? 0 : cloud.priceUsd,
+    agreed: agreementTo(cloud),
     ...toEstimate(wait, sizeClass),
   };
-}
-
-/** The provider that is tried first now, and its price. */
-interface CloudQuote {
-  readonly model: string;
-  readonly title: string;
-  readonly provider: string;
-  /** US dollars; null when no source states it. */
-  readonly priceUsd: number | null;
-}
-
-async function readCloudQuote(db: Db, model: CloudModel): Promise<CloudQuote | null> {
-  const [chain, held] = await Promise.all([readChain(db, model), liveProviders(db)]);
-  const offer = chain.find(({ provider }) => held.has(provider)) ?? chain[0];
-  if (!offer) return null;
-  return { model: model.id, title: model.title, provider: offer.provider, priceUsd: offer.priceUsd };
 }
 
 /** Turns `no_engine` and a reached cap into an answer; rethrows every other error. */

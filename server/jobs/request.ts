@@ -5,6 +5,7 @@ import { AppError, isStorable, issuesOf, jsonObject, lineOfText } from "../platf
 import { requireConsent } from "../safety.ts";
 import { sizeClassOf } from "../scheduling/index.ts";
 import { type Workflow, workflowParams } from "../workflows/index.ts";
+import { agreedSchema } from "./agreement.ts";
 import type { Inputs } from "./pictures.ts";
 
 const imageId = z.uuid();
@@ -90,6 +91,11 @@ const common = {
     .boolean()
     .default(false)
     .describe("Only the studio's own machines may run it: the pictures do not leave them."),
+  agreed: agreedSchema
+    .optional()
+    .describe(
+      "What you agreed to, as `agreed` of an estimate. What would cost more or leave the studio's own machines against it is refused with `not_agreed` (409), now and as long as the job lives. Without it the settings and the caps alone decide. It does not count for an `Idempotency-Key`: a repeated request may name other bounds.",
+    ),
   maxRetries: z
     .number()
     .int()
@@ -155,84 +161,33 @@ export function parseSubmit(input: unknown, schema: typeof submitSchema = submit
   });
 }
 
+type Params = Readonly<Record<string, unknown>>;
+
 /** Params of the kind itself; a workflow receives them only if it maps them. */
 const ofTheKind = new Set(["consent", "category", "scale"]);
 const maxRandom = 2 ** 48 - 1;
-
-/** A request as a run takes it. */
-export interface FittedRequest {
-  /** The complete params of a run. */
-  readonly params: Record<string, unknown>;
-  readonly metadata: SubmitRequest["metadata"];
-}
 
 /**
  * The complete params of a run: checked against the workflow, with its defaults and a seed, so that the same params
  * give the same picture again. Params that an unnamed workflow does not take are dropped. Throws `workflow_params`.
  */
-export function resolveParams(request: SubmitRequest, workflow: Workflow | null): FittedRequest {
-  const { params, metadata } = request;
-  if (!workflow) return { params: { ...params }, metadata };
-  const fitted = fit(request, workflow, none);
-  if ("params" in fitted) return { params: fitted.params, metadata };
-  throw new AppError("workflow_params", `"${workflow.title}": ${z.prettifyError(fitted)}`, {
-    details: { issues: issuesOf(fitted) },
-  });
-}
-
-/**
- * The same for a client that does not know the workflows: a value out of range costs itself alone, its default applies,
- * and what the run does not take is kept in the metadata.
- */
-export function resolveTolerantly(request: SubmitRequest, workflow: Workflow | null): FittedRequest {
-  const first = workflow && fit(request, workflow, none);
-  if (!first) return resolveParams(request, workflow);
-  const fitted =
-    "params" in first ? first : fit(request, workflow, new Set(first.issues.map(({ path: [name] }) => name)));
-  if (!("params" in fitted)) return resolveParams(request, workflow);
-  const { params, unused } = fitted;
-  const isUsed = Object.keys(unused).length === 0;
-  return { params, metadata: isUsed ? request.metadata : { ...unused, ...request.metadata } };
-}
-
-const none: ReadonlySet<unknown> = new Set();
-
-interface Fitted {
-  readonly params: Record<string, unknown>;
-  /** What the client gave and the run does not take. */
-  readonly unused: Record<string, unknown>;
-}
-
-function fit(
-  { params: given, workflow: named }: SubmitRequest,
-  workflow: Workflow,
-  wrong: ReadonlySet<unknown>,
-): Fitted | z.ZodError {
-  const all: [string, unknown][] = Object.entries(given);
-  const isOfKind = (name: string) => ofTheKind.has(name) && !(name in workflow.params);
-  // A named workflow refuses what it does not take.
-  const isOfWorkflow = (name: string) =>
-    !wrong.has(name) && !isOfKind(name) && (name in workflow.params || named !== undefined);
-  const own = Object.fromEntries(all.filter(([name]) => isOfWorkflow(name)));
-  const result = workflowParams(workflow).safeParse(own);
-  if (!result.success) return result.error;
-  const kept = all.filter(([name]) => isOfKind(name));
+export function resolveParams(request: SubmitRequest, workflow: Workflow | null): Record<string, unknown> {
+  const given: Params = request.params;
+  if (!workflow) return { ...given };
+  const kept = Object.entries(given).filter(([name]) => ofTheKind.has(name) && !(name in workflow.params));
+  const own = Object.entries(given).filter(
+    ([name]) => name in workflow.params || (request.workflow !== undefined && !ofTheKind.has(name)),
+  );
+  const result = workflowParams(workflow).safeParse(Object.fromEntries(own));
+  if (!result.success) {
+    throw new AppError("workflow_params", `"${workflow.title}": ${z.prettifyError(result.error)}`, {
+      details: { issues: issuesOf(result.error) },
+    });
+  }
   const seed = "seed" in workflow.params ? { seed: result.data.seed ?? randomInt(maxRandom) } : {};
   // Drop empty defaults, or they would count as a prompt that the user typed.
   const filled = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
-  const unused = all.filter(([name]) => !isOfWorkflow(name) && !isOfKind(name));
-  return {
-    params: { ...Object.fromEntries(kept), ...Object.fromEntries(filled), ...seed },
-    unused: Object.fromEntries(unused),
-  };
-}
-
-/** The request without the settings that a workflow may refuse. */
-export function withoutSettings(request: SubmitRequest): SubmitRequest {
-  const all: [string, unknown][] = Object.entries(request.params);
-  const kept = all.filter(([name]) => name === "prompt" || ofTheKind.has(name));
-  // Safe: every setting is optional.
-  return { ...request, params: Object.fromEntries(kept) } as SubmitRequest;
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(filled), ...seed };
 }
 
 /** Assumed when neither the params nor a picture give a size. */

@@ -3,17 +3,29 @@ import { type Asked, schema, type Tier, tiers } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isFinal, type Job } from "./job.ts";
-import { kindParams } from "./request.ts";
+import { kindParams, type SubmitInput } from "./request.ts";
 import { submit, type Submitted, type Submitter } from "./submit.ts";
+
+interface RetryInput extends Bounds {
+  readonly submitter: Submitter;
+  readonly id: string;
+}
+
+interface Bounds {
+  /** Keeps the new job on own machines; a job that was kept there stays there in any case. */
+  readonly ownOnly?: boolean | undefined;
+  /** By default what was agreed for the failed job. */
+  readonly agreed?: SubmitInput["agreed"];
+}
 
 /**
  * Runs a failed or cancelled job again as a new job with the same request. Two clicks make one job: a call while the
  * new job is open, or at the same moment, returns that job. Throws `not_found`, `conflict` when the job is neither
- * failed nor cancelled, and `input_missing` when an input picture was removed.
+ * failed nor cancelled, `input_missing` when an input picture was removed, and what `submit` throws.
  */
 export async function retry(
   services: Services,
-  { submitter, id }: { submitter: Submitter; id: string },
+  { submitter, id, ...bounds }: RetryInput,
 ): Promise<Submitted> {
   if (!isId(id)) throw new AppError("not_found");
   const { jobs } = schema;
@@ -31,15 +43,9 @@ export async function retry(
   if (last && !isFinal(last.status)) return { id: last.id, status: last.status };
   const number = Math.max(last?.retryNumber ?? 0, lastNumber) + 1;
   const request = {
-    kind: job.kind,
-    params: readParams(job),
-    inputs: await readInputIds(services, job),
-    retention: job.retention,
+    ...(await readRequest(services, job)),
     tier: readTier(job, submitter),
-    ownOnly: job.ownOnly,
-    ...ownMarks(job),
-    ...(await readWebhook(services, job)),
-    ...requestedEngine(job),
+    ...boundsOf(job, bounds),
   };
   const options = { submitter, idempotencyKey: `${keyPrefix(id)}${number}`, retry: { of: id, number } };
   return submit(services, request, options).catch(async (error: unknown) => {
@@ -47,6 +53,23 @@ export async function retry(
     if (!first) throw error;
     return { id: first.id, status: first.status };
   });
+}
+
+function boundsOf(job: Job, { ownOnly = false, agreed }: Bounds): Bounds {
+  return { ownOnly: job.ownOnly || ownOnly, agreed: agreed ?? job.agreed ?? undefined };
+}
+
+/** What the job was asked for, but for who may run it. */
+async function readRequest(services: Services, job: Job) {
+  return {
+    kind: job.kind,
+    params: readParams(job),
+    inputs: await readInputIds(services, job),
+    retention: job.retention,
+    ...ownMarks(job),
+    ...(await readWebhook(services, job)),
+    ...requestedEngine(job),
+  };
 }
 
 /** The owner and an admin retried at the same moment with different tiers; the first request wins. */

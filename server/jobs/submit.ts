@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Asked, type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
-import { AppError, currentRequestId, isAppError, newId } from "../platform/index.ts";
+import { AppError, currentRequestId, newId } from "../platform/index.ts";
 import { quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted, type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
@@ -17,18 +17,11 @@ import {
   rulesFor,
   sha256Of,
 } from "./admission.ts";
+import { requireAgreed } from "./agreement.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Inputs, type NewInput, readInputs, recallInputs, rememberInputs } from "./pictures.ts";
 import { hint, type Job } from "./job.ts";
-import {
-  type FittedRequest,
-  parseSubmit,
-  resolveParams,
-  resolveTolerantly,
-  sizeClassOfRun,
-  type SubmitRequest,
-  withoutSettings,
-} from "./request.ts";
+import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 
 export interface Submitter {
   readonly userId: string;
@@ -45,8 +38,6 @@ export interface SubmitOptions {
   readonly once?: boolean;
   /** The request as the client sent it, where that is what a repeated one is compared with. */
   readonly asked?: SubmitRequest;
-  /** What the run does not take, or not with that value, goes into `metadata`: for clients that know no workflows. */
-  readonly keepsUnused?: boolean;
   /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
   readonly newInputs?: NewInputs;
 }
@@ -64,7 +55,7 @@ export interface Submitted {
 /**
  * Accepts a job: checks and stores it in one statement, then rings for it or schedules a dispatch. On an error nothing
  * is stored. Throws `bad_request`, `consent_required`, `not_found`, `no_engine`, `workflow_unknown`, `workflow_params`,
- * `model_unknown`, `budget_exceeded`, `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `url_refused`, `forbidden` (a tier above `normal`),
+ * `model_unknown`, `budget_exceeded`, `not_agreed`, `mask_size`, `output_too_large`, `quota_exceeded`, `storage_quota`, `queue_full`, `url_refused`, `forbidden` (a tier above `normal`),
  * `idempotency_mismatch` and `conflict` (the job of the key was removed).
  */
 export async function submit(services: Services, input: unknown, options: SubmitOptions): Promise<Submitted> {
@@ -104,31 +95,16 @@ interface NewJob extends Draft {
 async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { request, options } = draft;
   const { userId: ownerId } = options.submitter;
-  const quote = await readOwnQuote(services, draft);
+  const quote = await readQuote(services, {
+    request,
+    asker: options.submitter,
+    maxAgeMs: services.config.timing.placesMs,
+  });
+  await requireAgreed(services.db, request.agreed, quote.placed);
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, ownerId, request);
   const { maxCharged } = services.config.limits;
-  const { workflow } = quote.placed.candidate;
-  const { params, metadata } = (options.keepsUnused ? resolveTolerantly : resolveParams)(request, workflow);
-  const mark = markOf({ ...request, metadata }, maxCharged);
-  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, { inputs, params }), ...mark } };
-}
-
-/** A client that knows no workflows gets one that is live now, if need be without its settings. */
-async function readOwnQuote(services: Services, { request, options }: Draft): Promise<Quote> {
-  const { submitter: asker, keepsUnused } = options;
-  const { placesMs: maxAgeMs } = services.config.timing;
-  const read = (asked: SubmitRequest) => readQuote(services, { request: asked, asker, maxAgeMs });
-  if (!keepsUnused) return read(request);
-  const exact = await read(request).catch(noQuote);
-  if (exact?.placed.placement.isLive) return exact;
-  const bare = await read(withoutSettings(request));
-  return exact && !bare.placed.placement.isLive ? exact : bare;
-}
-
-function noQuote(error: unknown): null {
-  if (isAppError(error) && error.code === "no_engine") return null;
-  throw error;
+  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, inputs), ...markOf(request, maxCharged) } };
 }
 
 async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
@@ -246,16 +222,12 @@ function announce(services: Services, { id, request, options, quote }: NewJob, a
   if (needsDispatch) services.later(scheduleDispatch(services, queue));
 }
 
-interface Fitted {
-  readonly inputs: Inputs;
-  readonly params: FittedRequest["params"];
-}
-
-function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }: Fitted) {
+function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
   const { placed, wait } = quote;
   const { queue, placement, candidate } = placed;
   const { engine, workflow, model } = candidate;
   const { kind, retention } = request;
+  const params = resolveParams(request, workflow);
   const sizeClass = sizeClassOfRun(kind, params, inputs);
   return {
     id,
@@ -268,6 +240,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }
     workflow: workflow?.name ?? null,
     model: model?.id ?? null,
     ownOnly: request.ownOnly,
+    agreed: request.agreed,
     need: candidate.need,
     placement: { ...placement, asked: askedIn(request) },
     estimate: toEstimate(wait, sizeClass),

@@ -96,6 +96,7 @@ export const errorRules = {
     502,
     "The provider's answer was lost: it may have made and charged the picture. Retry only if you accept that.",
   ),
+  not_agreed: validation(409, "It would cost more, or go elsewhere, than was agreed. Nothing was started."),
   budget_exceeded: validation(402, "The limit of spending is reached."),
   displaced: {
     strategy: "fail",

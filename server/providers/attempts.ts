@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { getTableColumns, sql } from "drizzle-orm";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { type Agreed, type Db, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { ProviderKey } from "./access.ts";
+import { countedPriceUsd } from "./agreed.ts";
 import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
 import {
   judge,
@@ -94,6 +95,8 @@ export interface Reservation extends Subject {
   readonly nodeId: string;
   readonly model: string;
   readonly offer: ModelOffer;
+  /** What the person who sent the job agreed to. */
+  readonly agreed?: Agreed | null;
   /** Where they were read already. */
   readonly facts?: Facts;
 }
@@ -116,13 +119,14 @@ export async function reserve(
   reservation: Reservation,
   store: StoreIntent = (intent) => storeIntent(db, intent),
 ): Promise<Reserved> {
-  const { offer, keys } = reservation;
+  const { offer, keys, agreed = null } = reservation;
+  const counted = countedPriceUsd(config, agreed, offer.priceUsd);
   let facts = reservation.facts ?? (await readFacts(db, config, reservation));
   for (;;) {
     const picked = pickKey(facts.loads, config, keys);
     if ("busy" in picked) return picked;
-    checkBudget(config, facts, offer.priceUsd);
-    const intent = { attempt: intentOf(reservation, picked.key, config), seen: facts.seen };
+    checkBudget(config, facts, counted);
+    const intent = { attempt: intentOf(reservation, picked.key, { config, counted }), seen: facts.seen };
     const attempt = await store(intent);
     if (attempt) return { attempt, key: picked.key };
     facts = await readFacts(db, config, reservation);
@@ -179,7 +183,7 @@ const submitLimitS = 200;
 function intentOf(
   { jobId, ownerId, nodeId, model, offer }: Reservation,
   { keyId }: ProviderKey,
-  { cloud }: Config,
+  { config: { cloud }, counted }: { readonly config: Config; readonly counted: number | null },
 ): object {
   const { provider, endpoint, priceUsd } = offer;
   const token = randomBytes(24).toString("base64url");
@@ -192,7 +196,8 @@ function intentOf(
     model,
     provider,
     endpoint,
-    priceUsd,
+    priceUsd: counted,
+    isPriceKnown: priceUsd !== null,
     keyId,
     token,
     ...limits,

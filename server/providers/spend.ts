@@ -186,7 +186,8 @@ function refusalOf(
   return null;
 }
 
-function dollars(usd: number): string {
+/** A sum as text; below a dollar with tenths of a cent. */
+export function dollars(usd: number): string {
   return `$${usd.toFixed(usd < 1 && usd > 0 ? 3 : 2)}`;
 }
 

@@ -98,7 +98,7 @@ async function walk(services: Services, input: CloudRunInput, workDir: string): 
         input.onBusy(model.id, hop.waitMs);
         return (await waitForProvider(services, lease, hop)) ? waitsFor(services, hop.waitMs) : "fenced";
       case "exhausted":
-        return (await fail(services, lease, chainError(hop.failed))) ? "failed" : "fenced";
+        return (await fail(services, lease, chainError(hop.failed, hop.dearer))) ? "failed" : "fenced";
       case "call": {
         const outcome = await call(services, input, { hop, inputs, workDir });
         if (outcome !== "next") return outcome;

@@ -8,6 +8,7 @@ export * from "./job-logs.ts";
 export * from "./jobs.ts";
 export * from "./memories.ts";
 export * from "./nodes.ts";
+export * from "./placement.ts";
 export * from "./providers.ts";
 export * from "./safety.ts";
 export * from "./studio.ts";

@@ -19,6 +19,7 @@ import type { EngineName, InputRole, JobKind, Need } from "../../engines.ts";
 import type { ErrorCode } from "../../platform/index.ts";
 import { users } from "./accounts.ts";
 import { images } from "./images.ts";
+import type { Agreed, Estimate, Placement } from "./placement.ts";
 
 const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
@@ -37,59 +38,6 @@ export type JobStatus = (typeof jobStatuses)[number];
 export const tiers = { low: 0, normal: 1, high: 2, urgent: 3 } as const;
 export type Tier = keyof typeof tiers;
 export type Retention = "keep" | "ephemeral";
-
-/** A place (queue and need) that was considered for a job, and why it was refused; null: it was chosen. */
-export interface WeighedPlace {
-  readonly queue: string | null;
-  readonly need: Need;
-  /** Expected wait in seconds; null when no live node can run the job. */
-  readonly waitS: number | null;
-  readonly refused:
-    | "busier"
-    | "slower"
-    | "full"
-    | "no_server"
-    | "never_seen"
-    | "less_suited"
-    /** An own machine does it, which costs nothing. */
-    | "own_first"
-    | "dearer"
-    | null;
-  /** Price of a provider's model in US dollars; null when unknown. */
-  readonly priceUsd?: number | null;
-}
-
-/** Engine and workflow as requested. A retry uses these, not the values of the chosen place. */
-export interface Asked {
-  readonly engine: EngineName | null;
-  readonly workflow: string | null;
-  readonly model?: string | null;
-  /** Names of the params in the request; the others are defaults of the chosen place. */
-  readonly params: readonly string[];
-}
-
-/** The chosen place of a job, and the places that were considered. */
-export interface Placement {
-  readonly asked?: Asked;
-  readonly chosen: { readonly queue: string; readonly need: Need };
-  /** False when no live node can run the job: it waits for one. */
-  readonly isLive: boolean;
-  readonly weighed: readonly WeighedPlace[];
-  /** Set when the place is slower or simpler than requested; the user sees it. */
-  readonly downgrade?: { readonly from: Need; readonly queue: string; readonly reason: ErrorCode };
-}
-
-/** The estimate of a job before its start. Times in ms. */
-export interface Estimate {
-  /** Number of jobs before it in the line. */
-  readonly position: number;
-  /** False while no active node can run it: `waitMs` then has no meaning. */
-  readonly isLive: boolean;
-  readonly waitMs: readonly [low: number, high: number];
-  readonly runMs: readonly [low: number, high: number];
-  /** Number of past runs behind the estimate. */
-  readonly runs: number;
-}
 
 /** A job is a row; see docs/architecture.md for its statuses. server/jobs/index.ts says who writes `status`. */
 export const jobs = pgTable(
@@ -110,6 +58,8 @@ export const jobs = pgTable(
     model: text("model"),
     /** The pictures must not leave the studio's own machines. */
     ownOnly: boolean("own_only").notNull().default(false),
+    /** Null where the request named no bounds: the policy and the caps alone decide. */
+    agreed: jsonb("agreed").$type<Agreed>(),
     /** The request to a provider that has the job; then no node holds it, and no sweep takes it back. */
     providerAttemptId: uuid("provider_attempt_id"),
     /** What a node must offer to run it; follows from engine, kind and workflow. */

@@ -1,0 +1,95 @@
+import { z } from "zod";
+import type { Agreed, Db } from "../db/index.ts";
+import { AppError } from "../platform/index.ts";
+import { type CloudModel, dollars, isWithin, readChain, titleOfProvider } from "../providers/index.ts";
+import { liveProviders, type Quote } from "../scheduling/index.ts";
+
+/** No picture of any provider costs so much; a slip of the keyboard may. */
+const highestUsd = 1_000;
+
+/** The bounds that a request names: what would cost more, or leave the house, is refused and never bought. */
+export const agreedSchema = z
+  .strictObject({
+    maxPriceUsd: z
+      .number()
+      .min(0)
+      .max(highestUsd)
+      .describe("The most that one picture may cost, US dollars; 0: only what is free."),
+    ownOnly: z
+      .boolean()
+      .default(false)
+      .describe("It was shown that the studio's own machines make it, so the pictures must not leave them."),
+    unknownPrice: z
+      .boolean()
+      .default(false)
+      .describe(
+        "The model may be one whose price no source states. `maxPriceUsd` is then your own maximum, above 0, and counts against the caps; the studio cannot hold the provider to it.",
+      ),
+  })
+  .refine(({ maxPriceUsd, unknownPrice }) => !unknownPrice || maxPriceUsd > 0, {
+    path: ["maxPriceUsd"],
+    error: "must be above 0 where the price is unknown",
+  });
+
+/** What a provider would charge for a request now. */
+export interface CloudQuote {
+  readonly model: string;
+  readonly title: string;
+  /** The provider that is tried first. */
+  readonly provider: string;
+  /** Its price, US dollars; null when no source states it. */
+  readonly priceUsd: number | null;
+  /** The highest price of the providers that may be tried after it; null where the first one's is unknown. */
+  readonly maxPriceUsd: number | null;
+}
+
+export async function readCloudQuote(db: Db, model: CloudModel): Promise<CloudQuote | null> {
+  const [chain, held] = await Promise.all([readChain(db, model), liveProviders(db)]);
+  const live = chain.filter(({ provider }) => held.has(provider));
+  const offers = live.length > 0 ? live : chain;
+  const [first] = offers;
+  if (!first) return null;
+  const prices = offers.flatMap(({ priceUsd }) => (priceUsd === null ? [] : [priceUsd]));
+  const maxPriceUsd = first.priceUsd === null ? null : Math.max(...prices);
+  const { provider, priceUsd } = first;
+  return { model: model.id, title: model.title, provider, priceUsd, maxPriceUsd };
+}
+
+/** What a submit sends back to get what was shown and nothing dearer; null where the person has to name a maximum. */
+export function agreementTo(cloud: CloudQuote | null): Agreed | null {
+  if (cloud === null) return { maxPriceUsd: 0, ownOnly: true, unknownPrice: false };
+  const { maxPriceUsd } = cloud;
+  return maxPriceUsd === null ? null : { maxPriceUsd, ownOnly: false, unknownPrice: false };
+}
+
+/** Throws `not_agreed` when the chosen place is not within what the request agreed to. */
+export async function requireAgreed(
+  db: Db,
+  agreed: Agreed | undefined,
+  { candidate: { model } }: Quote["placed"],
+): Promise<void> {
+  if (!agreed || !model) return;
+  const cloud = await readCloudQuote(db, model);
+  if (!cloud || isWithin(agreed, cloud.priceUsd)) return;
+  throw new AppError("not_agreed", refusalOf(cloud, agreed), {
+    details: { agreed, cloud, wouldAgree: agreementTo(cloud) },
+  });
+}
+
+function refusalOf({ title, provider, priceUsd }: CloudQuote, agreed: Agreed): string {
+  const price = priceUsd === null ? "at a price that is not known" : `for ${dollars(priceUsd)}`;
+  const now = `It would be made by ${title} at ${titleOfProvider(provider)} ${price} now`;
+  return `${now}, but ${termsOf(agreed)}. Nothing was started. ${adviceOf(priceUsd)}`;
+}
+
+function termsOf({ ownOnly, maxPriceUsd }: Agreed): string {
+  if (ownOnly) return "it was agreed that it stays on the studio's own machines";
+  if (maxPriceUsd === 0) return "it was agreed that it costs nothing";
+  return `it was agreed that it costs at most ${dollars(maxPriceUsd)}`;
+}
+
+function adviceOf(priceUsd: number | null): string {
+  return priceUsd === null
+    ? "Name the most that you would pay, or keep it on the studio's own machines."
+    : "Agree to the new price, or keep it on the studio's own machines.";
+}

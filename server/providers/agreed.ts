@@ -1,0 +1,26 @@
+import type { Agreed } from "../db/index.ts";
+import type { Config } from "../platform/index.ts";
+
+/**
+ * Whether a provider may be called at this price (US dollars, null: unknown) for a job with these bounds; null: without
+ * any. The database checks the same where it stores the intent of a call (`is_agreed`), for workers of an older version.
+ */
+export function isWithin(agreed: Agreed | null, priceUsd: number | null): boolean {
+  if (agreed === null) return true;
+  if (agreed.ownOnly) return false;
+  // Prices are binary fractions: a ten-thousandth of a cent is no excess.
+  return priceUsd === null ? agreed.unknownPrice : priceUsd <= agreed.maxPriceUsd + 1e-6;
+}
+
+/**
+ * What a call counts against the caps before its cost is known; null: as any unknown price does. A person's own maximum
+ * for an unknown price counts, but never less than what is assumed of all such prices: a small one must not pass the caps.
+ */
+export function countedPriceUsd(
+  { cloud }: Pick<Config, "cloud">,
+  agreed: Agreed | null,
+  priceUsd: number | null,
+): number | null {
+  if (priceUsd !== null || !agreed?.unknownPrice) return priceUsd;
+  return Math.max(agreed.maxPriceUsd, cloud.assumedPriceUsd);
+}
