@@ -11,15 +11,19 @@ import {
   testQueue,
 } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
-import { AppError } from "../platform/index.ts";
+import { AppError, type ErrorCode, newId } from "../platform/index.ts";
+import { type Attempt, ProviderError } from "../providers/index.ts";
 import type { HintMessage } from "../queue/index.ts";
 import { cancel, confirmCancel, findStops } from "./cancel.ts";
 import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
 import type { Lease } from "./job.ts";
-import { claim, complete, handBack, start } from "./run.ts";
-import { recover } from "./sweep.ts";
+import { failFromProvider, walkOn } from "./cloud-end.ts";
+import { waitForProvider } from "./cloud.ts";
+import { claim, complete, handBack, handBackUnknown, start } from "./run.ts";
+import { recover, requeueRestored } from "./sweep.ts";
 
 describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   let opened: TestServices;
@@ -120,9 +124,92 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect((await readJob(opened.services, lease.jobId)).revision).toBe(revision + 1);
   });
 
+  /** The running job as a provider has it: no node holds it any more. */
+  async function atProvider({ jobId }: Lease): Promise<Attempt> {
+    const { db } = opened.services;
+    const attempt: typeof schema.providerAttempts.$inferInsert = {
+      ...{ id: newId(), jobId, ownerId: owner.userId, token: newId(), keyId: "a", endpoint: "a/b" },
+      ...{ provider: "fal", model: "a", state: "accepted", priceUsd: 0.1 },
+    };
+    const [row] = await db.insert(schema.providerAttempts).values(attempt).returning();
+    if (!row) throw new Error("no attempt");
+    const set = { providerAttemptId: row.id, nodeId: null };
+    await db.update(schema.jobs).set(set).where(eq(schema.jobs.id, jobId));
+    return row;
+  }
+
+  const failWith = (code: ErrorCode) => (lease: Lease) => fail(opened.services, lease, new AppError(code));
+  const limited = (lease: Lease, set: Partial<typeof schema.jobs.$inferInsert>) =>
+    opened.services.db.update(schema.jobs).set(set).where(eq(schema.jobs.id, lease.jobId));
+  const providerFails =
+    (errorClass: ProviderError["class"], wish: "fail" | "next") => async (lease: Lease) => {
+      const { services } = opened;
+      const cloud = { ...services.config.cloud, onLateFailure: wish, onLostReply: wish };
+      const failure = { error: new ProviderError(errorClass, "no"), costUsd: 0.1 };
+      await failFromProvider(
+        { ...services, config: { ...services.config, cloud } },
+        { attempt: await atProvider(lease), ...failure },
+      );
+    };
+
   test.each([
     ["a hand-back", (lease: Lease) => handBack(opened.services, lease)],
-    ["a failed try", (lease: Lease) => fail(opened.services, lease, new AppError("engine_failed"))],
+    ["a failed try", failWith("engine_failed")],
+    ["a fault of the input", failWith("mask_empty")],
+    ["a refusal of the server", failWith("graph_invalid")],
+    [
+      "the last failed try",
+      async (lease: Lease) => {
+        await limited(lease, { maxRetries: 0 });
+        await failWith("engine_failed")(lease);
+      },
+    ],
+    [
+      "the failure of a job that runs once",
+      async (lease: Lease) => {
+        await limited(lease, { once: true });
+        await failWith("engine_crashed")(lease);
+      },
+    ],
+    [
+      "a row that its node does not know",
+      ({ nodeId }: Lease) => handBackUnknown(opened.services, { nodeId, running: [] }),
+    ],
+    [
+      "the last claim of such a row",
+      async (lease: Lease) => {
+        await limited(lease, { attempt: opened.services.config.limits.maxAttempts });
+        await handBackUnknown(opened.services, { nodeId: lease.nodeId, running: [] });
+      },
+    ],
+    ["busy providers", (lease: Lease) => waitForProvider(opened.services, lease, { waitMs: 1, skipped: [] })],
+    ["a provider's failure", providerFails("internal", "fail")],
+    ["a provider's failure before the next one", providerFails("internal", "next")],
+    ["a provider's refusal", providerFails("moderation", "next")],
+    ["a lost answer", providerFails("lost", "fail")],
+    ["a run that takes too long", providerFails("timeout", "fail")],
+    [
+      "a request that was never sent",
+      async (lease: Lease) => {
+        await walkOn(opened.services, await atProvider(lease), new ProviderError("unsent", "no"));
+      },
+    ],
+    ["a restore", () => requeueRestored(opened.services)],
+    [
+      "a restore of a job that runs once",
+      async (lease: Lease) => {
+        await limited(lease, { once: true });
+        await requeueRestored(opened.services);
+      },
+    ],
+    [
+      "the death of the worker of a job that runs once",
+      async (lease: Lease) => {
+        await limited(lease, { once: true });
+        await opened.services.db.update(schema.nodes).set({ state: "lost" });
+        await recover(opened.services);
+      },
+    ],
     [
       "the death of its worker",
       async () => {
@@ -132,9 +219,17 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     ],
   ] as const)("F36 a request survives %s: the job is cancelled, not started again", async (_end, end) => {
     const lease = await running();
+    const { db } = opened.services;
+    const hook = { jobId: lease.jobId, url: "https://hooks.example.org/" };
+    await db.insert(schema.jobWebhooks).values(hook);
     await cancelOwn(lease.jobId);
     await end(lease);
-    expect((await readJob(opened.services, lease.jobId)).status).toBe("cancelled");
+    expect(await readJob(opened.services, lease.jobId)).toMatchObject({
+      ...{ status: "cancelled", errorCode: null, errorMessage: null, errorDetails: null },
+      endedAt: expect.any(Date),
+    });
+    expect((await readStory(opened.services, lease.jobId)).at(-1)).toMatchObject({ type: "cancelled" });
+    expect(await db.$count(schema.deliveries)).toBe(0);
   });
 
   /** The ends in the story of a job, and where it stands at last. */

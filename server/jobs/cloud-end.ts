@@ -165,7 +165,6 @@ async function end(
         to: "pending",
         where: ownedBy(attempt),
         set: { providerAttemptId: null, nodeId: null, progress: 0, stage: null },
-        honourCancel: true,
         event: "provider_failed",
         data,
       });

@@ -138,7 +138,6 @@ export async function waitForProvider(
       ownerOrder: sql`extract(epoch from clock_timestamp()) * 1000`,
       notBefore: sql`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
     },
-    honourCancel: true,
     event: "providers_busy",
     data: { skipped },
   });

@@ -80,7 +80,6 @@ async function requeue(
       notBefore: nextAttempt.waits ? nextAttemptAt(services.config) : null,
       ...nextAttempt.set,
     },
-    honourCancel: true,
     event: "requeued",
     data: { code: error.code, charged: rule.charged, ...exceptionOf(error), ...nextAttempt.data },
   });

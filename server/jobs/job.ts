@@ -76,16 +76,15 @@ export interface Transition {
   /** Selects the rows; `from` and `where` together are the guard. */
   readonly where: SQL;
   readonly set?: Changes;
-  /**
-   * When true, a row with a cancel request goes to `cancelled` in the same statement, so that no request is lost
-   * between the end of an attempt and the next claim.
-   */
-  readonly honourCancel?: boolean;
   readonly event: JobEventType;
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** With `transitionAll` the only writer of `status`. Null when no row matched: another process changed the job first. */
+/**
+ * With `transitionAll` the only writer of `status`. Null when no row matched: another process changed the job first.
+ * A row with a cancel request that would wait again or fail goes to `cancelled` in the same statement, whatever ended
+ * its run; a result that came in spite of it is kept.
+ */
 export async function transition(db: Db | Tx, input: Transition): Promise<Job | null> {
   const [job] = await change(db, changeOf(input));
   return job ?? null;
@@ -133,7 +132,8 @@ interface Change {
 }
 
 function changeOf(transition: Transition): Change {
-  const { from, to, andThen, where, honourCancel, set, event, data, also } = transition;
+  const { from, to, andThen, where, set = {}, event, data, also } = transition;
+  const honours = to === "pending" || to === "failed";
   const steps = [
     ...from.map((status) => [status, to] as const),
     ...(andThen ? [[to, andThen.to] as const] : []),
@@ -141,13 +141,11 @@ function changeOf(transition: Transition): Change {
   const wrong = steps.find(([status, next]) => !canFollow(status, next));
   if (wrong) throw new AppError("internal", `No job goes from ${wrong.join(" to ")}.`);
   return {
-    status: honourCancel
-      ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end`
-      : sql`${to}`,
+    status: honours ? sql`case when cancel_requested_at is null then ${to} else 'cancelled' end` : sql`${to}`,
     andThen,
     also: sql`${also ?? sql``}${owedBy(to)}`,
     where: sql`${jobsTable.status} in ${[...from]} and (${where})`,
-    set: { ...endingSet(to, honourCancel ?? false), ...set },
+    set: { ...endingSet(to), ...(to === "failed" ? unlessCancelled(set) : set) },
     event,
     data: data ?? {},
   };
@@ -159,12 +157,25 @@ function owedBy(to: JobStatus): SQL {
   return to === "failed" ? owe("job.failed") : sql``;
 }
 
-function endingSet(to: JobStatus, honourCancel: boolean): Changes {
-  if (to === "completed" || to === "failed" || to === "cancelled") return { endedAt: sql`clock_timestamp()` };
-  if (honourCancel) {
-    return { endedAt: sql`case when cancel_requested_at is null then null else clock_timestamp() end` };
-  }
-  return {};
+function endingSet(to: JobStatus): Changes {
+  if (isFinal(to)) return { endedAt: sql`clock_timestamp()` };
+  if (to !== "pending") return {};
+  return { endedAt: sql`case when cancel_requested_at is null then null else clock_timestamp() end` };
+}
+
+const ofFailure = ["errorCode", "errorMessage", "errorDetails"] as const;
+
+/** A cancelled job has no error, although its run failed. */
+function unlessCancelled(set: Changes): Changes {
+  const kept = ofFailure.flatMap((name) => {
+    const value = set[name];
+    if (value === undefined) return [];
+    const column = returnedColumns[name];
+    const given = is(value, SQL) ? value : sql.param(value, column);
+    const type = sql.raw(column.getSQLType());
+    return [[name, sql`case when cancel_requested_at is null then (${given})::${type} end`] as const];
+  });
+  return { ...set, ...Object.fromEntries(kept) };
 }
 
 /** One statement for the guarded update, which raises `revision`, and the event with that revision. */

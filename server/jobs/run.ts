@@ -241,7 +241,6 @@ export async function handBack(services: Services, lease: Lease): Promise<Job | 
     where: heldBy(lease),
     // `externalId` stays: the prompt continues on its server, and the next attempt adopts it.
     set: { nodeId: null, progress: 0, stage: null },
-    honourCancel: true,
     event: "handed_back",
   });
   if (!job) return null;
@@ -278,7 +277,6 @@ export async function handBackUnknown(
     to: "pending",
     where: sql`${unknown} and not (${spent})`,
     set: { nodeId: null, progress: 0, stage: null },
-    honourCancel: true,
     event: "handed_back",
   });
   const jobs = [...failed, ...handedBack];

@@ -54,7 +54,6 @@ export async function recover(services: Services): Promise<Job[]> {
     // The limit is checked again: a node may have been declared lost since the statement above.
     where: sql`${orphaned} and ((not once and charged + 1 < ${maxCharged}) or cancel_requested_at is not null)`,
     set: { charged: sql`charged + 1`, runAlone: true, nodeId: null, progress: 0, stage: null },
-    honourCancel: true,
     event: "worker_lost",
   });
   const all = [...failed, ...requeued];
@@ -88,7 +87,6 @@ export async function requeueRestored(services: Services): Promise<{ requeued: n
     to: "pending",
     where: sql`provider_attempt_id is null`,
     set: { nodeId: null, progress: 0, stage: null },
-    honourCancel: true,
     event: "restored",
   });
   return { requeued: requeued.length, failed: failed.length };
