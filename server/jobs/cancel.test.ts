@@ -128,8 +128,16 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
   async function atProvider({ jobId }: Lease): Promise<Attempt> {
     const { db } = opened.services;
     const attempt: typeof schema.providerAttempts.$inferInsert = {
-      ...{ id: newId(), jobId, ownerId: owner.userId, token: newId(), keyId: "a", endpoint: "a/b" },
-      ...{ provider: "fal", model: "a", state: "accepted", priceUsd: 0.1 },
+      id: newId(),
+      jobId,
+      ownerId: owner.userId,
+      token: newId(),
+      keyId: "a",
+      endpoint: "a/b",
+      provider: "fal",
+      model: "a",
+      state: "accepted",
+      priceUsd: 0.1,
     };
     const [row] = await db.insert(schema.providerAttempts).values(attempt).returning();
     if (!row) throw new Error("no attempt");
@@ -225,7 +233,10 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     await cancelOwn(lease.jobId);
     await end(lease);
     expect(await readJob(opened.services, lease.jobId)).toMatchObject({
-      ...{ status: "cancelled", errorCode: null, errorMessage: null, errorDetails: null },
+      status: "cancelled",
+      errorCode: null,
+      errorMessage: null,
+      errorDetails: null,
       endedAt: expect.any(Date),
     });
     expect((await readStory(opened.services, lease.jobId)).at(-1)).toMatchObject({ type: "cancelled" });
