@@ -56,6 +56,17 @@ const finalCodes: ReadonlySet<string> = new Set([
   "workflow_unknown",
   "graph_invalid",
   "engine_blocked",
+  "model_params",
+  "provider_input",
+]);
+
+/** Codes whose message says more than the fixed text: which provider, why, and in its own words. */
+const toldCodes: ReadonlySet<string> = new Set([
+  "engine_blocked",
+  "provider_failed",
+  "provider_input",
+  "provider_setup",
+  "providers_failed",
 ]);
 
 /** Whether a retry of the same request may succeed. */
@@ -127,10 +138,13 @@ export function useJobFailureText(): (failure: Failure) => FailureText {
   const t = useTranslations("jobs");
   const textOf = useFailureText();
   return useCallback(
-    (failure) =>
-      failure.code === "bad_request" && failure.message !== ""
-        ? { title: t("refused"), advice: failure.message }
-        : textOf(failure),
+    (failure) => {
+      if (failure.message === "") return textOf(failure);
+      if (failure.code === "bad_request") return { title: t("refused"), advice: failure.message };
+      return toldCodes.has(failure.code)
+        ? { title: textOf(failure).title, advice: failure.message }
+        : textOf(failure);
+    },
     [t, textOf],
   );
 }

@@ -7,7 +7,7 @@ import { OwnOnlyChoice } from "../frame/own-only.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { Checkbox, Segmented } from "../ui/fields.tsx";
 import { Select } from "../ui/select.tsx";
-import { categoriesOf, outfitRequest, studio, usePersonMask, useStudio } from "./state.ts";
+import { categoriesOf, categoryFor, outfitRequest, studio, usePersonMask, useStudio } from "./state.ts";
 
 export const localChoice = "local";
 
@@ -79,7 +79,7 @@ export function CategoryChoice({ personId }: { readonly personId: string | null 
     <div className="flex min-h-9 items-center">
       <Segmented
         label={t("category")}
-        value={categories.includes(category) ? category : "auto"}
+        value={categoryFor(chosen, category)}
         onChange={(next) => studio.set({ category: next })}
         options={categories.map((value) => ({ value, label: t(`categories.${value}`) }))}
       />

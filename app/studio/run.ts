@@ -6,7 +6,7 @@ import { failureOf, useFailureToast } from "../client/failures.ts";
 import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
 import { choiceNameOf, useSubmit } from "../client/submit.ts";
 import { useOutfitEngine } from "./engine.tsx";
-import { categoriesOf, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
+import { categoryFor, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
 
 export interface StudioInputs {
   readonly personId: string | null;
@@ -26,7 +26,7 @@ type JobInputs = Pick<JobView, "inputs" | "params" | "workflow" | "model" | "eng
 /** Whether a job used exactly these inputs and settings. */
 export function usedInputs({ inputs, params, engine, ...job }: JobInputs, current: StudioInputs): boolean {
   const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId;
-  const category = categoriesOf(current.chosen).includes(current.category) ? current.category : "auto";
+  const category = categoryFor(current.chosen, current.category);
   return (
     inputOf("person") === current.personId &&
     inputOf("garment") === current.garmentId &&

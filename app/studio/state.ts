@@ -171,9 +171,20 @@ interface OutfitInput {
   readonly workflow: OfferedWorkflow | null;
 }
 
-/** The garment categories that an engine can fit. The local engine fits the upper body only, so no trousers. */
+/**
+ * The garment categories that an engine can fit. The local engine fits the upper body only, so no trousers; a model of a
+ * provider names its own, and one that finds out by itself has none but `auto`.
+ */
 export function categoriesOf(workflow: OfferedWorkflow | null): readonly Category[] {
-  return workflow === null ? ["auto", "top", "dress"] : ["auto", "top", "bottom", "dress"];
+  if (workflow === null) return ["auto", "top", "dress"];
+  const choices = workflow.cloud === null ? undefined : workflow.params.category?.choices;
+  return choices === undefined ? categories : categories.filter((category) => category in choices);
+}
+
+/** The chosen category, or the first one of the engine where that has no such choice. */
+export function categoryFor(workflow: OfferedWorkflow | null, chosen: Category): Category {
+  const known = categoriesOf(workflow);
+  return known.includes(chosen) ? chosen : (known[0] ?? "auto");
 }
 
 export function outfitRequest({
@@ -184,12 +195,11 @@ export function outfitRequest({
   prompt,
   workflow,
 }: OutfitInput): OutfitRequest {
-  const isKnown = categoriesOf(workflow).includes(category);
   return {
     kind: "outfit_change",
     ...(workflow === null ? { engine: "local" as const } : choiceOf(workflow)),
     params: {
-      category: isKnown ? category : "auto",
+      category: categoryFor(workflow, category),
       consent: true,
       ...(prompt === "" ? {} : { prompt }),
     },

@@ -5,7 +5,8 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { findModel, modelsOf, ProviderError, readProviders, readSpend } from "../providers/index.ts";
-import { chainError, noteRefusal, waitForProvider } from "./cloud.ts";
+import { noteRefusal, waitForProvider } from "./cloud.ts";
+import { chainError } from "./provider-texts.ts";
 import { nextHop } from "./cloud-choice.ts";
 import type { Job, Lease } from "./job.ts";
 
@@ -211,7 +212,7 @@ test("E8 a provider that costs more than was agreed is passed over, on the first
   if (next.kind !== "exhausted") throw new Error(next.kind);
   const reason = chainError(next.failed, next.dearer);
   expect(reason).toMatchObject({ code: "providers_failed" });
-  expect(reason.message).toMatch(/Replicate: refused the key; Google: costs more than was agreed/);
+  expect(reason.message).toMatch(/Replicate: refused the studio's key; Google: costs more than was agreed/);
 
   const free = await nextHop(services, { ...(await held(bounds(0))), model: chain, keys });
   expect(free).toMatchObject({ kind: "exhausted", failed: [], dearer: [...names] });

@@ -9,6 +9,7 @@ import {
   isOpenState,
   isWithin,
   type ModelOffer,
+  offersFor,
   type ProviderKey,
   readFacts,
   reserve,
@@ -64,7 +65,7 @@ export async function nextHop(services: Services, run: CloudRun): Promise<NextHo
   const waits: number[] = [];
   const skipped: Skipped[] = [];
   const dearer: string[] = [];
-  for (const offer of chainOf(facts, model)) {
+  for (const offer of offersFor(chainOf(facts, model), job.params)) {
     const own = keys.filter(({ provider }) => provider === offer.provider);
     if (own.length === 0 || hasFailed(failed, offer.provider)) continue;
     if (!isWithin(job.agreed, offer.priceUsd)) {

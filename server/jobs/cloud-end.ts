@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { AppError, type ErrorCode } from "../platform/index.ts";
 import {
   type Attempt,
   attemptFromRow,
@@ -11,9 +10,10 @@ import {
   type ProviderError,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
-import { ownedBy } from "./cloud.ts";
+import { chargedUsd, ownedBy } from "./cloud.ts";
 import { scheduleDispatch } from "./dispatch.ts";
 import { amend, hint, type Job, transition } from "./job.ts";
+import { providerError } from "./provider-texts.ts";
 import { insertOutputs, type StoredResult } from "./pictures.ts";
 
 /** An attempt that has to be asked about; the times are judged by the database's clock. */
@@ -95,6 +95,8 @@ export interface ProviderResult {
   readonly attempt: Attempt;
   readonly outputs: readonly StoredResult[];
   readonly costUsd: number | null;
+  /** Sizes as texts, where a picture has another shape than the job asked for. */
+  readonly shape: { readonly asked: string; readonly made: string } | null;
 }
 
 /**
@@ -103,7 +105,7 @@ export interface ProviderResult {
  */
 export async function completeFromProvider(
   services: Services,
-  { attempt, outputs, costUsd }: ProviderResult,
+  { attempt, outputs, costUsd, shape }: ProviderResult,
 ): Promise<Job | null> {
   const job = await services.db.transaction(async (tx) => {
     const completed = await transition(tx, {
@@ -112,7 +114,11 @@ export async function completeFromProvider(
       where: ownedBy(attempt),
       set: { nodeId: null, server: attempt.provider, progress: 1, stage: null },
       event: "completed",
-      data: { imageIds: outputs.map((output) => output.id), provider: attempt.provider },
+      data: {
+        imageIds: outputs.map((output) => output.id),
+        provider: attempt.provider,
+        ...(shape === null ? {} : { shape }),
+      },
       also: insertOutputs(outputs),
     });
     await endAttempt(tx, attempt.id, { state: "succeeded", costUsd });
@@ -155,10 +161,14 @@ async function end(
   services: Services,
   { attempt, error, costUsd, goesOn }: ProviderFailure & { readonly goesOn: boolean },
 ): Promise<Job | null> {
-  const failure = errorOf(error, attempt.provider);
+  const { words } = error;
+  const failure = providerError({ provider: attempt.provider, reason: error.class, words });
   const data = { provider: attempt.provider, class: error.class, code: failure.code };
   const job = await services.db.transaction(async (tx) => {
-    await failAttempt(tx, attempt.id, { error, costUsd });
+    await failAttempt(tx, attempt.id, {
+      error,
+      costUsd: costUsd ?? chargedUsd(services, { attempt, error }),
+    });
     if (goesOn) {
       return transition(tx, {
         from: ["processing"],
@@ -178,7 +188,7 @@ async function end(
         charged: sql`charged + 1`,
         errorCode: failure.code,
         errorMessage: failure.message,
-        errorDetails: { provider: attempt.provider, reason: error.class },
+        errorDetails: failure.details,
       },
       event: "failed",
       data,
@@ -188,14 +198,6 @@ async function end(
   hint(services, [job]);
   if (job.status === "pending") await scheduleDispatch(services, job.queue);
   return job;
-}
-
-function errorOf(error: ProviderError, provider: string): AppError {
-  const of = (code: ErrorCode, message?: string) => new AppError(code, message);
-  if (error.class === "moderation")
-    return of("engine_blocked", `${provider} refused the content of this picture.`);
-  if (error.class === "lost") return of("provider_unknown");
-  return of("provider_failed", `${provider} could not make the picture.`);
 }
 
 /** Cancels the job of an attempt, whose run is followed to its end, for its cost alone. */

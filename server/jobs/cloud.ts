@@ -8,7 +8,7 @@ import {
   changeAttempt,
   failedIn,
   isFollowed,
-  titleOfProvider,
+  paidUsd,
   ProviderError,
   type RunHandle,
   toAttemptView,
@@ -81,12 +81,20 @@ export async function noteRefusal(
   const job = await amend(services.db, {
     where: sql`${heldBy(lease)} and ${ownedBy(attempt)}`,
     set: { providerAttemptId: null },
-    also: failedIn(services.db, id, { error, costUsd: null }),
+    also: failedIn(services.db, id, { error, costUsd: chargedUsd(services, { attempt, error }) }),
     event: "provider_failed",
     data: { provider, class: error.class },
   });
   if (job) hint(services, [job]);
   return job !== null;
+}
+
+/** The price of a call that was refused after the provider had made something; null for others, which cost nothing. */
+export function chargedUsd(
+  { config }: Pick<Services, "config">,
+  { attempt, error }: { readonly attempt: Attempt; readonly error: ProviderError },
+): number | null {
+  return error.isCharged ? paidUsd(config, attempt) : null;
 }
 
 /** How long after a lost answer the provider is asked first. */
@@ -156,43 +164,3 @@ export async function readJobAttempts(
   if (job?.ownerId !== ownerId) throw new AppError("not_found");
   return (await attemptsOf(services.db, id)).map(toAttemptView);
 }
-
-/** The error of a job whose whole chain failed, with the reason of each provider; `dearer` cost more than was agreed. */
-export function chainError(failed: readonly Attempt[], dearer: readonly string[] = []): AppError {
-  if (failed.length === 0 && dearer.length > 0) {
-    const names = dearer.map(titleOfProvider).join(", ");
-    return new AppError(
-      "not_agreed",
-      `It would cost more now than was agreed (${names}), so nothing was made or charged. Try again to see the new price.`,
-      { details: { providers: dearer } },
-    );
-  }
-  const reasons = [
-    ...failed.map(({ provider, errorClass }) => ({ provider, reason: errorClass ?? "internal" })),
-    ...dearer.map((provider) => ({ provider, reason: "dearer" })),
-  ];
-  if (reasons.length === 0) {
-    return new AppError("providers_failed", "No provider of this model is switched on and has a key.");
-  }
-  const text = reasons
-    .map(({ provider, reason }) => `${titleOfProvider(provider)}: ${reasonTexts[reason] ?? reason}`)
-    .join("; ");
-  return new AppError("providers_failed", `None of the providers could make the picture (${text}).`, {
-    details: { providers: reasons },
-  });
-}
-
-const reasonTexts: Readonly<Record<string, string>> = {
-  capacity: "no room for more runs",
-  rate: "too many requests",
-  transient: "could not be reached or failed",
-  lost: "its answer was lost",
-  unsent: "did not get the request",
-  input: "refused the input",
-  moderation: "refused the content",
-  auth: "refused the key",
-  credit: "the account has no credit left",
-  timeout: "took too long",
-  dearer: "costs more than was agreed",
-  internal: "failed",
-};

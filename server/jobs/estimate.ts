@@ -41,7 +41,7 @@ export async function estimate(
   if ("isPossible" in quote) return quote;
   const { wait } = quote;
   const { candidate, queue } = quote.placed;
-  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate.workflow), inputs);
+  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate), inputs);
   const cloud = candidate.model ? await readCloudQuote(services.db, candidate.model) : null;
   return {
     isPossible: true,

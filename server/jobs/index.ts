@@ -31,7 +31,6 @@
 export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
 export { collect } from "./collect.ts";
 export {
-  chainError,
   checkIntent,
   handOver,
   noteLostReply,
@@ -39,6 +38,7 @@ export {
   readJobAttempts,
   waitForProvider,
 } from "./cloud.ts";
+export { chainError, providerError } from "./provider-texts.ts";
 export { nextHop, type NextHop } from "./cloud-choice.ts";
 export {
   cancelFromProvider,

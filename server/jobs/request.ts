@@ -2,9 +2,10 @@ import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { engineNames, type InputRole, type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText } from "../platform/index.ts";
+import { paramsTaken } from "../providers/index.ts";
 import { requireConsent } from "../safety.ts";
-import { sizeClassOf } from "../scheduling/index.ts";
-import { type Workflow, workflowParams } from "../workflows/index.ts";
+import { type Candidate, sizeClassOf } from "../scheduling/index.ts";
+import { workflowParams } from "../workflows/index.ts";
 import { agreedSchema } from "./agreement.ts";
 import type { Inputs } from "./pictures.ts";
 
@@ -169,10 +170,14 @@ const maxRandom = 2 ** 48 - 1;
 
 /**
  * The complete params of a run: checked against the workflow, with its defaults and a seed, so that the same params
- * give the same picture again. Params that an unnamed workflow does not take are dropped. Throws `workflow_params`.
+ * give the same picture again. Params that an unnamed workflow or model does not take are dropped. Throws `workflow_params`.
  */
-export function resolveParams(request: SubmitRequest, workflow: Workflow | null): Record<string, unknown> {
+export function resolveParams(
+  request: SubmitRequest,
+  { workflow, model }: Pick<Candidate, "workflow" | "model">,
+): Record<string, unknown> {
   const given: Params = request.params;
+  if (model) return paramsTaken(model, given);
   if (!workflow) return { ...given };
   const kept = Object.entries(given).filter(([name]) => ofTheKind.has(name) && !(name in workflow.params));
   const own = Object.entries(given).filter(

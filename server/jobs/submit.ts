@@ -227,7 +227,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
   const { queue, placement, candidate } = placed;
   const { engine, workflow, model } = candidate;
   const { kind, retention } = request;
-  const params = resolveParams(request, workflow);
+  const params = resolveParams(request, candidate);
   const sizeClass = sizeClassOfRun(kind, params, inputs);
   return {
     id,

@@ -88,10 +88,16 @@ export const errorRules = {
   input_missing: validation(422, "A picture that the job needs is gone."),
   workflow_unknown: validation(422, "There is no workflow of that name for this."),
   model_unknown: validation(422, "There is no model of that name for this."),
+  model_params: validation(422, "The model does not take these settings."),
   workflow_params: validation(422, "The workflow does not take these settings."),
   graph_invalid: validation(422, "The server refused the workflow."),
   provider_failed: validation(502, "The provider could not make the picture."),
   providers_failed: validation(502, "None of the providers could make the picture."),
+  provider_input: validation(422, "The provider cannot work with these pictures or settings."),
+  provider_setup: validation(
+    502,
+    "The studio's access to the provider does not work. An admin has to correct it; this is not your fault.",
+  ),
   provider_unknown: validation(
     502,
     "The provider's answer was lost: it may have made and charged the picture. Retry only if you accept that.",

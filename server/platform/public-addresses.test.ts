@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { checkRedirect, checkUrl, isHostEntry } from "./public-addresses.ts";
+import { checkRedirect, checkUrl, isHostEntry, resultHosts } from "./public-addresses.ts";
 import { isAppError } from "./errors.ts";
 import { safeFetch, type SafeFetchOptions } from "./safe-fetch.ts";
 
@@ -240,4 +240,50 @@ describe("S4 private addresses", () => {
     for (const form of forms.filter((text) => text.startsWith("http://")))
       expect(() => checkRedirect(form, from, { allowHttp: true })).toThrow(/not allowed/);
   });
+});
+
+test("M6 results of a public API come from public hosts, those of an own server from its own port", () => {
+  const named = ["cdn.lan:9000"];
+  const mayFetch = (base: string, url: string) => {
+    try {
+      return Boolean(checkUrl(url, { allowPrivate: resultHosts(base, named) }));
+    } catch {
+      return false;
+    }
+  };
+  const publicApi = "https://api.replicate.com/v1";
+  expect(mayFetch(publicApi, "https://replicate.delivery/a.png")).toBe(true);
+  const refused = [
+    "http://replicate.delivery/a.png",
+    "http://api.replicate.com/a.png",
+    "https://10.0.0.1/a.png",
+    "https://127.0.0.1/a.png",
+    "https://cdn.lan:9000/a.png",
+    "http://cdn.lan:9000/a.png",
+    "https://api.replicate.com:5432/a.png",
+    "https://[::1]/a.png",
+  ];
+  for (const url of refused) expect([url, mayFetch(publicApi, url)]).toEqual([url, false]);
+  const own = [
+    ["http://127.0.0.1:4550/v1", "http://127.0.0.1:4550/a.png"],
+    ["http://localai.lan/v1", "http://localai.lan/a.png"],
+    ["https://localai.lan/v1", "https://localai.lan/a.png"],
+    ["http://[::1]:8080", "http://[::1]:8080/a.png"],
+    ["http://127.0.0.1:4550/v1", "http://cdn.lan:9000/a.png"],
+    ["http://127.0.0.1:4550/v1", "https://replicate.delivery/a.png"],
+  ] as const;
+  for (const [base, url] of own) expect([url, mayFetch(base, url)]).toEqual([url, true]);
+  const others = [
+    ["http://127.0.0.1:4550/v1", "http://127.0.0.1:4590/a.png"],
+    ["http://127.0.0.1:4550/v1", "http://2130706433:4590/a.png"],
+    ["http://127.0.0.1:4550/v1", "http://127.0.0.1/a.png"],
+    ["http://localai.lan/v1", "http://localai.lan:5432/a.png"],
+    ["https://localai.lan/v1", "https://localai.lan:6379/a.png"],
+    ["https://localai.lan/v1", "http://localai.lan/a.png"],
+    ["http://127.0.0.1:4550/v1", "http://localhost:4550/a.png"],
+    ["http://127.0.0.1:4550/v1", "http://replicate.delivery/a.png"],
+  ] as const;
+  for (const [base, url] of others) expect([url, mayFetch(base, url)]).toEqual([url, false]);
+  // A name that the operator's own name server leads into the house: it has to be named.
+  expect(resultHosts("https://cdn.lan:9000", named)).toContain("cdn.lan:9000");
 });

@@ -76,12 +76,37 @@ export function isHostEntry(text: string): boolean {
 }
 
 /** Whether the operator allows the host of a URL although it is private. */
-export function isAllowedHost({ hostname, port, protocol }: URL, { allowPrivate = [] }: UrlRules): boolean {
-  const withPort = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+export function isAllowedHost(url: URL, { allowPrivate = [] }: UrlRules): boolean {
+  const { hostname } = url;
+  const withPort = hostEntryOf(url);
   return allowPrivate.some((entry) => {
     const host = entry.toLowerCase();
     return host === hostname || host === withPort || `[${host}]` === hostname;
   });
+}
+
+/** The entry of `allowPrivate` for one service of a host: its own port alone. */
+function hostEntryOf({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+/**
+ * Private hosts from which the results of an API may be fetched: none for a public API. One in a private network, or
+ * without TLS, has its results at its own host and port, or at hosts that the operator names.
+ */
+export function resultHosts(baseUrl: string, named: readonly string[]): readonly string[] {
+  const base = new URL(baseUrl);
+  const isPrivate = isAllowedHost(base, { allowPrivate: named }) || !isPublicUrl(base);
+  return isPrivate ? [hostEntryOf(base), ...named] : [];
+}
+
+function isPublicUrl(url: URL): boolean {
+  try {
+    checkPublic(url, {});
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Other ports belong to other services, whose firewall may trust this machine. */

@@ -2,6 +2,13 @@ import type { CloudModel, InputTemplate } from "./port.ts";
 
 const onePrompt: InputTemplate = { prompt: "$prompt" };
 const withRatio: InputTemplate = { ...onePrompt, aspect_ratio: "$aspect_ratio" };
+/** fal's own form of a size. */
+const withSize: InputTemplate = {
+  ...onePrompt,
+  image_size: { width: "$image_width", height: "$image_height" },
+};
+const askedRatio: InputTemplate = { ...onePrompt, aspect_ratio: "$asked_ratio" };
+const fluxRatios = ["1:1", "16:9", "3:2", "2:3", "4:5", "5:4", "9:16", "3:4", "4:3"];
 const text = { kind: "text_to_image", inputs: { required: [], optional: [] } } as const;
 const edit = { kind: "edit", inputs: { required: ["image"], optional: ["reference"] } } as const;
 const inpaint = { kind: "inpaint", inputs: { required: ["image", "mask"], optional: [] } } as const;
@@ -41,12 +48,13 @@ export const builtInModels: readonly CloudModel[] = [
         provider: "replicate",
         endpoint: "black-forest-labs/flux-2-pro",
         input: { ...withRatio, seed: "$seed" },
+        ratios: fluxRatios,
         priceUsd: null,
       },
       {
         provider: "fal",
         endpoint: "fal-ai/flux-2-pro",
-        input: { ...onePrompt, seed: "$seed" },
+        input: { ...withSize, seed: "$seed" },
         priceUsd: null,
       },
     ],
@@ -60,10 +68,16 @@ export const builtInModels: readonly CloudModel[] = [
       {
         provider: "fal",
         endpoint: "fal-ai/z-image/turbo",
-        input: { ...onePrompt, seed: "$seed" },
+        input: { ...withSize, seed: "$seed" },
         priceUsd: null,
       },
-      { provider: "kie", endpoint: "z-image", input: withRatio, priceUsd: null },
+      {
+        provider: "kie",
+        endpoint: "z-image",
+        input: withRatio,
+        ratios: ["1:1", "4:3", "3:4", "16:9", "9:16"],
+        priceUsd: null,
+      },
     ],
   },
   {
@@ -76,6 +90,7 @@ export const builtInModels: readonly CloudModel[] = [
         provider: "higgsfield",
         endpoint: "higgsfield-ai/soul/standard",
         input: { ...withRatio, resolution: "1080p" },
+        ratios: ["9:16", "16:9", "4:3", "3:4", "1:1", "2:3", "3:2"],
         priceUsd: null,
       },
     ],
@@ -84,37 +99,52 @@ export const builtInModels: readonly CloudModel[] = [
     id: "gpt-image",
     title: "GPT Image",
     ...text,
-    params: ["prompt"],
-    offers: [{ provider: "openai", endpoint: "gpt-image-2.6-flare", input: onePrompt, priceUsd: null }],
+    params: ["prompt", "size"],
+    offers: [
+      {
+        provider: "openai",
+        endpoint: "gpt-image-2.6-flare",
+        input: { ...onePrompt, size: "$size" },
+        priceUsd: null,
+      },
+    ],
   },
   {
     id: "nano-banana-edit",
     title: "Nano Banana edit",
     ...edit,
-    params: ["prompt"],
+    params: ["prompt", "asked_ratio"],
     offers: [
       {
         provider: "google",
         endpoint: "gemini-3.1-flash-image",
-        input: { parts: ["$prompt", "$image", "$reference"] },
+        input: {
+          parts: ["$prompt", "$image", "$reference"],
+          imageConfig: { aspectRatio: "$asked_ratio" },
+        },
         priceUsd: 0.067,
       },
       {
         provider: "fal",
         endpoint: "fal-ai/nano-banana/edit",
-        input: { ...onePrompt, image_urls: ["$image", "$reference"] },
+        input: { ...askedRatio, image_urls: ["$image", "$reference"] },
         priceUsd: null,
       },
       {
         provider: "replicate",
         endpoint: "google/nano-banana",
-        input: { ...onePrompt, image_input: ["$image", "$reference"] },
+        input: { ...askedRatio, image_input: ["$image", "$reference"] },
         priceUsd: null,
       },
       {
         provider: "kie",
         endpoint: "google/nano-banana-edit",
-        input: { ...onePrompt, image_urls: ["$image", "$reference"] },
+        input: {
+          ...onePrompt,
+          image_urls: ["$image", "$reference"],
+          // Its own default is a square.
+          image_size: { $or: ["$asked_ratio", "auto"] },
+        },
         priceUsd: null,
       },
     ],
@@ -123,12 +153,13 @@ export const builtInModels: readonly CloudModel[] = [
     id: "flux-2-pro-edit",
     title: "FLUX.2 pro edit",
     ...edit,
-    params: ["prompt", "seed"],
+    params: ["prompt", "asked_ratio", "seed"],
     offers: [
       {
         provider: "replicate",
         endpoint: "black-forest-labs/flux-2-pro",
-        input: { ...onePrompt, seed: "$seed", input_images: ["$image", "$reference"] },
+        input: { ...askedRatio, seed: "$seed", input_images: ["$image", "$reference"] },
+        ratios: fluxRatios,
         priceUsd: null,
       },
       {
@@ -144,12 +175,12 @@ export const builtInModels: readonly CloudModel[] = [
     title: "Qwen Image Edit",
     kind: "edit",
     inputs: { required: ["image"], optional: [] },
-    params: ["prompt", "seed"],
+    params: ["prompt", "image_width", "image_height", "seed"],
     offers: [
       {
         provider: "fal",
         endpoint: "fal-ai/qwen-image-edit-2511",
-        input: { ...onePrompt, seed: "$seed", image_urls: ["$image"] },
+        input: { ...withSize, seed: "$seed", image_urls: ["$image"] },
         priceUsd: null,
       },
     ],
@@ -158,12 +189,12 @@ export const builtInModels: readonly CloudModel[] = [
     id: "gpt-image-edit",
     title: "GPT Image edit",
     ...edit,
-    params: ["prompt"],
+    params: ["prompt", "size"],
     offers: [
       {
         provider: "openai",
         endpoint: "gpt-image-2.6-sunburst",
-        input: { ...onePrompt, image: ["$image", "$reference"] },
+        input: { ...onePrompt, image: ["$image", "$reference"], size: "$size" },
         priceUsd: null,
       },
     ],
@@ -172,7 +203,7 @@ export const builtInModels: readonly CloudModel[] = [
     id: "flux-fill",
     title: "FLUX Fill",
     ...inpaint,
-    params: ["prompt", "seed"],
+    params: ["prompt", "seed", "strength"],
     offers: [
       {
         provider: "replicate",
@@ -183,7 +214,13 @@ export const builtInModels: readonly CloudModel[] = [
       {
         provider: "fal",
         endpoint: "fal-ai/flux-lora/inpainting",
-        input: { ...onePrompt, seed: "$seed", image_url: "$image", mask_url: "$mask" },
+        input: {
+          ...onePrompt,
+          seed: "$seed",
+          strength: "$strength",
+          image_url: "$image",
+          mask_url: "$mask",
+        },
         priceUsd: null,
       },
     ],

@@ -105,7 +105,7 @@ function holdLimits() {
 const isSilent = (fault: keyof typeof breakdowns) => fault === "hang" || fault === "mute";
 
 /** An ended run of the simulator, as a submit or a get shows it. */
-async function endedAs(end: "succeeded" | "failed" | "moderated") {
+async function endedAs(end: "succeeded" | "failed" | "moderated" | "flagged" | "refused") {
   const { access, client, row, simulator } = tested;
   simulator.end = end;
   const submitted = await submit().catch((error: unknown) => error);
@@ -138,6 +138,8 @@ describe.each(providerNames)("A submit to %s", (name) => {
   it.each([
     ["failed", row.failed],
     ["moderated", "moderation"],
+    ["flagged", "moderation"],
+    ["refused", "moderation"],
   ] as const)("E6 tells a run that %s as %s", async (end, errorClass) => {
     expect(await endedAs(end)).toMatchObject({ state: "failed", error: { class: errorClass } });
     expect(tested.simulator.submits).toHaveLength(1);

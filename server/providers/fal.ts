@@ -1,17 +1,17 @@
 import { createHash, createPublicKey, verify } from "node:crypto";
-import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { callProvider, maxPictureBytes, type ProviderAnswer, retryAfterOf } from "./http.ts";
 import { encodePictures, toDataUri } from "./pictures.ts";
 import {
   type ProviderAccess,
   type ProviderClient,
   ProviderError,
   type ProviderErrorClass,
-  type ProviderOutput,
   type RunHandle,
   type RunState,
   type WebhookRequest,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
+import { failedRun, isContentRefusal, madeRun, statusError } from "./refusals.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
@@ -60,9 +60,12 @@ export const fal: ProviderClient = {
     if (body["status"] !== "COMPLETED") throw statusError(status, false);
     const message = readText(body["error"]);
     if (message !== null) return endedAs(readText(body["error_type"]), message);
-    const result = await callProvider({ ...call, url: addressOf(access, handle, "response") });
+    const url = addressOf(access, handle, "response");
+    const result = await callProvider({ ...call, url, maxBytes: maxPictureBytes });
+    if (result.status === 200 && result.picture)
+      return { state: "succeeded", outputs: [{ bytes: result.picture }], costUsd: null };
     if (result.json === undefined) throw statusError(result, false);
-    return result.status === 200 ? succeeded(result.json) : endedBadly(result);
+    return result.status === 200 ? madeRun(result.json) : endedBadly(result);
   },
 
   async cancel(access, handle, signal) {
@@ -93,19 +96,9 @@ function addressOf(
   return what === "response" ? run : `${run}/${what}`;
 }
 
-function succeeded(json: unknown): RunState {
-  const body = readRecord(json);
-  const pictures = Array.isArray(body["images"]) ? body["images"] : [body["image"]];
-  const outputs = pictures.flatMap((picture): ProviderOutput[] => {
-    const url = readText(readRecord(picture)["url"]);
-    return url === null ? [] : [{ url }];
-  });
-  return { state: "succeeded", outputs, costUsd: null };
-}
-
 function endedAs(type: string | null, message: string): RunState {
   if (type === cancelledType) return { state: "cancelled", costUsd: null };
-  return { state: "failed", error: new ProviderError(classOfType(type), message), costUsd: null };
+  return failedRun(message, { otherwise: classOfType(type) });
 }
 
 /** Refusals of the queue and of what stands before it: they say nothing about the run. */
@@ -125,6 +118,8 @@ const cancelledType = "client_cancelled";
 
 const classes: Readonly<Record<string, ProviderErrorClass>> = {
   content_policy_violation: "moderation",
+  // The model answered without a picture, as it does when it refuses.
+  no_media_generated: "moderation",
   image_too_large: "input",
   image_too_small: "input",
   file_download_error: "input",
@@ -132,6 +127,7 @@ const classes: Readonly<Record<string, ProviderErrorClass>> = {
   request_timeout: "timeout",
   startup_timeout: "timeout",
   downstream_service_error: "transient",
+  downstream_service_unavailable: "transient",
   internal_error: "internal",
   bad_request: "input",
 };
@@ -143,7 +139,11 @@ function classOfType(type: string | null): ProviderErrorClass {
 
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const { type, message } = readFailure(answer);
-  if (answer.status === 422) return new ProviderError(classes[type ?? ""] ?? "input", message);
+  const known = classes[type ?? ""];
+  if (answer.status === 422 || (answer.status === 400 && known !== undefined))
+    return new ProviderError(known ?? (isContentRefusal(message) ? "moderation" : "input"), message, {
+      words: message,
+    });
   if (answer.status === 403 && /balance|locked/i.test(message)) return new ProviderError("credit", message);
   if (type !== null && answer.status >= 500 && !isSubmit)
     return new ProviderError(classOfType(type), message, { retryAfterMs: retryAfterOf(answer.headers) });

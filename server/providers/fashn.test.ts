@@ -58,7 +58,7 @@ describe("A submit to FASHN", () => {
     ["a 429 of somebody else", { status: 429, body: "<html>" }, "rate", null],
     ["a wrong request", refusal(400, "BadRequest"), "input", null],
     ["a wrong key", refusal(401, "UnauthorizedAccess"), "auth", null],
-    ["an unknown model", refusal(404, "NotFound"), "input", null],
+    ["an unknown model", refusal(404, "NotFound"), "model", null],
     ["an inner fault", refusal(500, "InternalServerError"), "transient", null],
     ["an answer without a run", json({ error: null }), "lost", null],
     ["a gateway", { status: 504, body: "<html>" }, "lost", null],

@@ -1,4 +1,4 @@
-import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { callProvider, maxPictureBytes, type ProviderAnswer, retryAfterOf } from "./http.ts";
 import { encodePictures, toDataUri } from "./pictures.ts";
 import {
   type ProviderAccess,
@@ -8,6 +8,7 @@ import {
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
+import { isContentRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
 
@@ -36,7 +37,13 @@ export const fashn: ProviderClient = {
 
   async get(access, { externalId }, signal) {
     const url = `${access.baseUrl}/status/${encodeURIComponent(externalId)}`;
-    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    const answer = await callProvider({
+      method: "GET",
+      url,
+      headers: auth(access),
+      signal,
+      maxBytes: maxPictureBytes,
+    });
     if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
     return toRun(readRecord(answer.json));
   },
@@ -50,17 +57,16 @@ export const fashn: ProviderClient = {
 
 function toRun(body: Readonly<Record<string, unknown>>): RunState {
   switch (body["status"]) {
-    case "completed": {
-      const output = Array.isArray(body["output"]) ? body["output"] : [];
-      return { state: "succeeded", outputs: output.flatMap((url) => toOutput(url)), costUsd: null };
-    }
+    case "completed":
+      return madeRun(body["output"], body);
     case "failed":
     case "time_out": {
-      const { name, message } = readRecord(body["error"]);
-      const text = `${readText(name) ?? String(body["status"])}: ${readText(message) ?? ""}`;
-      const errorClass = body["status"] === "time_out" ? "timeout" : classOf(readText(name));
+      const words = sentenceOf(readRecord(body["error"])["message"]);
+      const name = readText(readRecord(body["error"])["name"]);
+      const errorClass = body["status"] === "time_out" ? "timeout" : classOf(name, words ?? "");
+      const text = `${name ?? String(body["status"])}: ${words ?? ""}`;
       // Failures are not charged.
-      return { state: "failed", error: new ProviderError(errorClass, text), costUsd: 0 };
+      return { state: "failed", error: new ProviderError(errorClass, text, { words }), costUsd: 0 };
     }
     case "canceled":
       return { state: "cancelled", costUsd: 0 };
@@ -69,11 +75,6 @@ function toRun(body: Readonly<Record<string, unknown>>): RunState {
     default:
       return { state: "queued", progress: null };
   }
-}
-
-function toOutput(url: unknown): { url: string }[] {
-  const text = readText(url);
-  return text === null ? [] : [{ url: text }];
 }
 
 const classes: Readonly<Record<string, ProviderErrorClass>> = {
@@ -88,7 +89,9 @@ const classes: Readonly<Record<string, ProviderErrorClass>> = {
   InternalServerError: "transient",
 };
 
-const classOf = (name: string | null): ProviderErrorClass => classes[name ?? ""] ?? "internal";
+function classOf(name: string | null, words: string): ProviderErrorClass {
+  return classes[name ?? ""] ?? (isContentRefusal(`${name} ${words}`) ? "moderation" : "internal");
+}
 
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const name = readText(readRecord(answer.json)["error"]);

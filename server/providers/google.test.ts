@@ -55,10 +55,11 @@ describe("A submit to Google", () => {
     ["IMAGE_RECITATION", "moderation"],
     ["BLOCKLIST", "moderation"],
     ["SPII", "moderation"],
-    ["NO_IMAGE", "transient"],
-    ["MAX_TOKENS", "transient"],
-    ["OTHER", "transient"],
-    ["IMAGE_OTHER", "transient"],
+    ["NO_IMAGE", "moderation"],
+    ["MAX_TOKENS", "input"],
+    ["OTHER", "moderation"],
+    ["IMAGE_OTHER", "moderation"],
+    ["STOP", "moderation"],
   ])("without a picture fails as its finish reason says: %s", async (reason, errorClass) => {
     google.answer = candidates([{ text: "Sorry." }], reason);
     expect(await google.submit()).toMatchObject({ run: { state: "failed", error: { class: errorClass } } });

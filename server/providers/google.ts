@@ -1,17 +1,23 @@
-import { callProvider, maxRetryAfterMs, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import {
+  callProvider,
+  maxPictureBytes as maxBytes,
+  maxRetryAfterMs,
+  type ProviderAnswer,
+  retryAfterOf,
+} from "./http.ts";
+import { bytesOfText, outputsOf } from "./outputs.ts";
 import { isPicture, toBase64 } from "./pictures.ts";
 import {
   type InputValue,
   type ProviderClient,
   ProviderError,
-  type ProviderErrorClass,
   type ProviderOutput,
   type RunState,
 } from "./port.ts";
 import { readRecord, readText } from "./read.ts";
+import { statusError } from "./refusals.ts";
 
 const timeoutMs = 150_000;
-const maxBytes = 60 * 1024 ** 2;
 
 /**
  * Google Gemini images: one request, which answers with the picture. In the input, `parts` is the list of texts and
@@ -41,9 +47,12 @@ export const google: ProviderClient = {
       maxBytes,
     });
     if (answer.status !== 200) throw refusal(answer);
+    const handle = { endpoint, externalId: idempotencyKey, urls: {} };
+    if (answer.picture)
+      return { handle, run: { state: "succeeded", outputs: [{ bytes: answer.picture }], costUsd: null } };
     // A page of a proxy says nothing about the picture behind it, which may be paid.
     if (answer.json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
-    return { handle: { endpoint, externalId: idempotencyKey, urls: {} }, run: toRun(answer.json) };
+    return { handle, run: toRun(answer.json) };
   },
 
   get: () => Promise.reject(new ProviderError("lost", "The provider keeps no runs.")),
@@ -59,48 +68,95 @@ function toParts(parts: InputValue | undefined) {
   });
 }
 
-/** An answer without a picture is a normal failure; its reason says whether another try helps. */
+/**
+ * An answer without a picture is a normal failure. Whatever the reason that Google names, it is about this content, so
+ * that it says nothing about other requests; without any reason the answer is broken.
+ */
 function toRun(json: unknown): RunState {
   const body = readRecord(json);
-  const blockReason = readText(readRecord(body["promptFeedback"])["blockReason"]);
-  const candidates = Array.isArray(body["candidates"]) ? body["candidates"] : [];
-  const candidate = readRecord(candidates[0]);
-  const parts = readRecord(candidate["content"])["parts"];
-  const outputs = (Array.isArray(parts) ? parts : []).flatMap((part): ProviderOutput[] => {
-    const { inlineData, inline_data: snake, thought } = readRecord(part);
-    const data = readText(readRecord(inlineData ?? snake)["data"]);
-    return data === null || thought === true ? [] : [{ bytes: Buffer.from(data, "base64") }];
-  });
-  if (outputs.length > 0) return { state: "succeeded", outputs: outputs.slice(-1), costUsd: null };
-  const reason = blockReason ?? readText(candidate["finishReason"]) ?? "no picture";
-  return {
-    state: "failed",
-    error: new ProviderError(classOf(reason), `No picture: ${reason}`),
-    costUsd: null,
-  };
+  const feedback = readRecord(body["promptFeedback"]);
+  const candidates = Array.isArray(body["candidates"]) ? body["candidates"].map(readRecord) : [];
+  const parts = candidates.flatMap((candidate) => partsOf(candidate));
+  const outputs = parts.flatMap((part) => toOutput(part));
+  const blockReason = readText(feedback["blockReason"]);
+  const finishReason = candidates.map((one) => readText(one["finishReason"])).find((text) => text !== null);
+  const reason = blockReason ?? finishReason ?? null;
+  const isRefused = isSafetyReason(reason ?? "") || candidates.some(isBlocked);
+  if (outputs.length > 0 && !isRefused)
+    return { state: "succeeded", outputs: outputs.slice(-1), costUsd: null };
+  const said = parts
+    .flatMap(({ text, thought }) => (thought === true ? [] : (readText(text) ?? [])))
+    .join(" ");
+  const words =
+    readText(said) ??
+    candidates.map((one) => readText(one["finishMessage"])).find((text) => text !== null) ??
+    readText(feedback["blockReasonMessage"]);
+  return { state: "failed", error: withoutPicture({ reason, words, isRefused }), costUsd: null };
 }
 
-function classOf(reason: string): ProviderErrorClass {
-  return /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|JAILBREAK/.test(reason) ? "moderation" : "transient";
+function partsOf(candidate: Readonly<Record<string, unknown>>) {
+  const { parts } = readRecord(candidate["content"]);
+  return Array.isArray(parts) ? parts.map(readRecord) : [];
+}
+
+/** A picture inside the answer or at an address; drafts of the model's thinking are none. */
+function toOutput(part: Readonly<Record<string, unknown>>): ProviderOutput[] {
+  const { inlineData, inline_data: snake, fileData, file_data: snakeFile, thought } = part;
+  if (thought === true) return [];
+  const data = readText(readRecord(inlineData ?? snake)["data"]);
+  const bytes = data === null ? null : bytesOfText(data);
+  return bytes ? [{ bytes }] : outputsOf(fileData ?? snakeFile ?? null);
+}
+
+const isBlocked = ({ safetyRatings }: Readonly<Record<string, unknown>>) =>
+  Array.isArray(safetyRatings) && safetyRatings.some((rating) => readRecord(rating)["blocked"] === true);
+
+const isSafetyReason = (reason: string) =>
+  /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|JAILBREAK/.test(reason);
+
+interface Missing {
+  readonly reason: string | null;
+  readonly words: string | null;
+  readonly isRefused: boolean;
+}
+
+/** `STOP` without a word is a fault of Google; too long an answer is about the request, and no refusal. */
+function withoutPicture({ reason, words, isRefused }: Missing): ProviderError {
+  const message = `No picture: ${reason ?? "no reason"}`;
+  const isSilent = words === null && (reason === null || reason === "STOP");
+  if (isSilent && !isRefused) return new ProviderError("transient", message);
+  const isTooLong = reason === "MAX_TOKENS" && !isRefused;
+  return new ProviderError(isTooLong ? "input" : "moderation", message, { words });
 }
 
 function refusal(answer: ProviderAnswer): ProviderError {
   const error = readRecord(readRecord(answer.json)["error"]);
-  const message = `HTTP ${answer.status}: ${readText(error["message"]) ?? answer.excerpt}`;
+  const text = readText(error["message"]);
+  const message = `HTTP ${answer.status}: ${text ?? answer.excerpt}`;
   const details = Array.isArray(error["details"]) ? error["details"].map(readRecord) : [];
-  if (answer.status === 429) {
-    // The delay beside the quota of a day is that of another one.
-    const isOfDay = JSON.stringify(details).includes("PerDay");
-    const delay = details.map((detail) => readText(detail["retryDelay"])).find((text) => text !== null);
-    const delayMs = delay ? retryAfterOf({ "retry-after": delay.replace(/s$/, "") }) : null;
-    const retryAfterMs = isOfDay ? maxRetryAfterMs : (delayMs ?? retryAfterOf(answer.headers));
-    return new ProviderError("rate", message, { retryAfterMs });
-  }
+  const isOperators = (pattern: RegExp) => answer.status < 500 && pattern.test(text ?? "");
+  // A quota of nothing, such as that of pictures without billing, is never filled again.
+  if (isOperators(/\bbilling\b|credits? (?:is|are) depleted|limit: 0\b/i))
+    return new ProviderError("credit", message);
+  if (answer.status === 429)
+    return new ProviderError("rate", message, { retryAfterMs: waitOf(answer, details) });
   if (answer.status === 503)
     return new ProviderError("capacity", message, { retryAfterMs: retryAfterOf(answer.headers) });
   // A wrong key is answered with 400 INVALID_ARGUMENT, as a wrong field is.
-  if (details.some(({ reason }) => reason === "API_KEY_INVALID")) return new ProviderError("auth", message);
+  if (details.some(({ reason }) => reason === "API_KEY_INVALID") || isOperators(/\bAPI[ _]key\b/i))
+    return new ProviderError("auth", message);
   if (answer.status === 400 && error["status"] === "FAILED_PRECONDITION")
     return new ProviderError("auth", message);
   return statusError(answer, true);
+}
+
+/** The delay beside the quota of a day is that of another one. */
+function waitOf(
+  answer: ProviderAnswer,
+  details: readonly Readonly<Record<string, unknown>>[],
+): number | null {
+  if (JSON.stringify(details).includes("PerDay")) return maxRetryAfterMs;
+  const delay = details.map((detail) => readText(detail["retryDelay"])).find((given) => given !== null);
+  const delayMs = delay ? retryAfterOf({ "retry-after": delay.replace(/s$/, "") }) : null;
+  return delayMs ?? retryAfterOf(answer.headers);
 }

@@ -1,13 +1,8 @@
-import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { callProvider, maxPictureBytes, type ProviderAnswer, retryAfterOf } from "./http.ts";
 import { encodePictures, toDataUri } from "./pictures.ts";
-import {
-  type ProviderAccess,
-  type ProviderClient,
-  ProviderError,
-  type ProviderOutput,
-  type RunState,
-} from "./port.ts";
+import { type ProviderAccess, type ProviderClient, ProviderError, type RunState } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
+import { failedRun, madeRun, sentenceOf, statusError } from "./refusals.ts";
 import { verifyStandardWebhook } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Key ${apiKey}` });
@@ -43,7 +38,13 @@ export const higgsfield: ProviderClient = {
 
   async get(access, { externalId }, signal) {
     const url = `${access.baseUrl}/requests/${encodeURIComponent(externalId)}/status`;
-    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    const answer = await callProvider({
+      method: "GET",
+      url,
+      headers: auth(access),
+      signal,
+      maxBytes: maxPictureBytes,
+    });
     if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
     return toRun(readRecord(answer.json));
   },
@@ -66,21 +67,15 @@ export const higgsfield: ProviderClient = {
 
 function toRun(body: Readonly<Record<string, unknown>>): RunState {
   switch (body["status"]) {
-    case "completed": {
-      const images = Array.isArray(body["images"]) ? body["images"] : [];
-      const outputs = images.flatMap((image): ProviderOutput[] => {
-        const url = readText(readRecord(image)["url"]);
-        return url === null ? [] : [{ url }];
-      });
-      return { state: "succeeded", outputs, costUsd: null };
+    case "completed":
+      return madeRun(resultOf(body), body);
+    // Neither these nor refused contents are charged.
+    case "failed":
+      return failedRun(sentenceOf(body["error"]) ?? "The run failed.", { costUsd: 0 });
+    case "nsfw": {
+      const words = sentenceOf(body["error"] ?? body["detail"]);
+      return { state: "failed", error: new ProviderError("moderation", "nsfw", { words }), costUsd: 0 };
     }
-    case "failed": {
-      const text = readText(body["error"]) ?? "The run failed.";
-      // Neither these nor refused contents are charged.
-      return { state: "failed", error: new ProviderError("internal", text), costUsd: 0 };
-    }
-    case "nsfw":
-      return { state: "failed", error: new ProviderError("moderation", "nsfw"), costUsd: 0 };
     case "canceled":
       return { state: "cancelled", costUsd: 0 };
     case "in_progress":
@@ -88,6 +83,19 @@ function toRun(body: Readonly<Record<string, unknown>>): RunState {
     default:
       return { state: "queued", progress: null };
   }
+}
+
+/** Its pictures; its other members are addresses of the run itself. */
+function resultOf({
+  images,
+  image,
+  jobs,
+  results,
+  result,
+  output,
+  message,
+}: Readonly<Record<string, unknown>>) {
+  return { images, image, jobs, results, result, output, message };
 }
 
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {

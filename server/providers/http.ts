@@ -1,3 +1,4 @@
+import { isPictureStart } from "./outputs.ts";
 import { ProviderError } from "./port.ts";
 
 /** A call of a provider's API. */
@@ -20,12 +21,16 @@ export interface ProviderAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as JSON; undefined when it is none. */
   readonly json: unknown;
+  /** The body itself where the server answers with the picture; null for others. */
+  readonly picture: Uint8Array | null;
   /** The first part of the body, for messages. */
   readonly excerpt: string;
 }
 
 const usualTimeoutMs = 20_000;
 const usualMaxBytes = 4 * 1024 ** 2;
+/** Of an answer that may hold pictures as text. */
+export const maxPictureBytes = 60 * 1024 ** 2;
 const excerptLength = 300;
 
 /** Codes of errors before anything was sent. */
@@ -64,13 +69,10 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
       signal: AbortSignal.any([signal, timeout]),
     });
     const bytes = await readBounded(response, call.maxBytes ?? usualMaxBytes);
+    const head = { status: response.status, headers: Object.fromEntries(response.headers) };
+    if (isPictureStart(bytes)) return { ...head, json: undefined, picture: bytes, excerpt: "(a picture)" };
     const text = withoutSecrets(new TextDecoder().decode(bytes), headers);
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      json: parseJson(text),
-      excerpt: text.slice(0, excerptLength),
-    };
+    return { ...head, json: parseJson(text), picture: null, excerpt: text.slice(0, excerptLength) };
   } catch (error) {
     throw failureOf(error, { isSubmit, isTimeout: timeout.aborted });
   }
@@ -142,24 +144,4 @@ export function retryAfterOf(headers: Readonly<Record<string, string>>): number 
   if (!value) return null;
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
   return Number.isFinite(ms) ? Math.min(maxRetryAfterMs, Math.max(0, Math.round(ms))) : null;
-}
-
-/**
- * The usual meaning of an answer that the client cannot read by the provider's own rules. A status of success then means a
- * page of a proxy. A submit that a gateway or such a page answers is `lost`: the provider behind it may have accepted.
- */
-export function statusError(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
-  const { status, excerpt } = answer;
-  const retryAfterMs = retryAfterOf(answer.headers);
-  const message = `HTTP ${status}: ${excerpt}`;
-  const make = (errorClass: ProviderError["class"]) =>
-    new ProviderError(errorClass, message, { retryAfterMs });
-  if (status === 401 || status === 403) return make("auth");
-  if (status === 402) return make("credit");
-  if (status === 429) return make("rate");
-  if (status === 408) return make("timeout");
-  if (status === 502 || status === 504) return make(isSubmit ? "lost" : "transient");
-  if (status >= 500) return make("transient");
-  if (status >= 400) return make("input");
-  return make(isSubmit ? "lost" : "transient");
 }

@@ -38,11 +38,15 @@ export {
   isOpenState,
   knowsToken,
   noteWebhook,
+  paidUsd,
   pruneAttempts,
+  wordsOf,
 } from "./life.ts";
 export { fillTemplate, type TemplateValues } from "./mapping.ts";
 export { findModel, modelsFor, modelsOf } from "./models.ts";
+export { bytesOfText, isPictureStart } from "./outputs.ts";
 export {
+  blameOf,
   type CloudModel,
   type ModelOffer,
   type ProviderAccess,
@@ -78,3 +82,4 @@ export {
   setCaps,
   sumPastDays,
 } from "./spend.ts";
+export { lackOf, lacksOf, mayTake, offersFor, paramsTaken } from "./takes.ts";

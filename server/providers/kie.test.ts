@@ -68,7 +68,7 @@ describe("A submit to Kie", () => {
     ["a wrong request", refusal(400), "input", null],
     ["a wrong key", refusal(401), "auth", null],
     ["spent money", refusal(402), "credit", null],
-    ["an unknown model", refusal(404), "input", null],
+    ["an unknown model", refusal(404), "model", null],
     ["a rate without a time", refusal(429), "rate", 10_000],
     ["a rate with a time", refusal(429, { "retry-after": "3" }), "rate", 3_000],
     ["the limit of a part key", refusal(433), "rate", null],

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { callProvider, type ProviderAnswer, retryAfterOf, statusError } from "./http.ts";
+import { callProvider, maxPictureBytes, type ProviderAnswer, retryAfterOf } from "./http.ts";
+import { outputsOf } from "./outputs.ts";
 import { encodePictures, toDataUri } from "./pictures.ts";
 import {
   type ProviderAccess,
@@ -10,6 +11,7 @@ import {
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
+import { failedRun, isContentRefusal, isModelRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 import { checkTimestamp } from "./standard-webhooks.ts";
 
 const auth = ({ apiKey }: ProviderAccess) => ({ authorization: `Bearer ${apiKey}` });
@@ -41,7 +43,13 @@ export const kie: ProviderClient = {
 
   async get(access, { externalId }, signal) {
     const url = `${access.baseUrl}/api/v1/jobs/recordInfo?taskId=${encodeURIComponent(externalId)}`;
-    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    const answer = await callProvider({
+      method: "GET",
+      url,
+      headers: auth(access),
+      signal,
+      maxBytes: maxPictureBytes,
+    });
     return toRun(readData(answer, false));
   },
 
@@ -113,23 +121,31 @@ function readData(answer: ProviderAnswer, isSubmit: boolean): Readonly<Record<st
   const code = body["code"];
   if (answer.status !== 200 || typeof code !== "number") throw statusError(answer, isSubmit);
   if (code === 200) return readRecord(body["data"]);
-  const message = `code ${code}: ${readText(body["msg"]) ?? ""}`;
+  const words = sentenceOf(body["msg"]);
   const retryAfterMs = retryAfterOf(answer.headers) ?? (code === 429 ? rateWindowMs : null);
-  throw new ProviderError(codes[code] ?? "internal", message, { retryAfterMs });
+  const errorClass = classOf(code, { isSubmit, words: words ?? "" });
+  throw new ProviderError(errorClass, `code ${code}: ${words ?? ""}`, { retryAfterMs, words });
+}
+
+function classOf(
+  code: number,
+  { isSubmit, words }: { readonly isSubmit: boolean; readonly words: string },
+): ProviderErrorClass {
+  const known = codes[code] ?? "internal";
+  const isAboutInput = known === "input" || known === "internal";
+  if (isAboutInput && isContentRefusal(words)) return "moderation";
+  if (isSubmit && (code === 404 || (known === "input" && isModelRefusal(words)))) return "model";
+  return known;
 }
 
 function toRun(data: Readonly<Record<string, unknown>>): RunState {
   switch (data["state"]) {
     case "success":
-      return { state: "succeeded", outputs: toOutputs(readText(data["resultJson"])), costUsd: null };
+      return madeRun(resultOf(data), { ...readRecord(resultOf(data)), ...data });
     case "fail": {
-      const text = readText(data["failMsg"]) ?? "The task failed.";
-      const isRefused = /sensitive|nsfw|policy|prohibited/i.test(text);
-      return {
-        state: "failed",
-        error: new ProviderError(isRefused ? "moderation" : "internal", text),
-        costUsd: null,
-      };
+      const text = sentenceOf(data["failMsg"]) ?? "The task failed.";
+      const isOfInput = ["400", "422"].includes(String(data["failCode"]));
+      return failedRun(text, { otherwise: isOfInput ? "input" : "internal" });
     }
     case "generating":
       return { state: "running", progress: null };
@@ -138,12 +154,12 @@ function toRun(data: Readonly<Record<string, unknown>>): RunState {
   }
 }
 
-/** The result is JSON inside of a text. */
-function toOutputs(resultJson: string | null): { url: string }[] {
+/** The result is JSON inside of a text, or what it would be. */
+function resultOf({ resultJson }: Readonly<Record<string, unknown>>): unknown {
+  if (typeof resultJson !== "string") return resultJson;
   try {
-    const { resultUrls: urls } = readRecord(JSON.parse(resultJson ?? ""));
-    return (Array.isArray(urls) ? urls : []).flatMap((url) => (readText(url) ? [{ url: String(url) }] : []));
+    return JSON.parse(resultJson);
   } catch {
-    return [];
+    return outputsOf(resultJson).length > 0 ? resultJson : null;
   }
 }

@@ -2,7 +2,7 @@ import { sql, type SQL } from "drizzle-orm";
 import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Attempt } from "./attempts.ts";
-import type { ProviderError, RunHandle } from "./port.ts";
+import { blameOf, type ProviderError, type RunHandle } from "./port.ts";
 
 type Changes = {
   readonly [Column in keyof Attempt]?: Attempt[Column] | SQL;
@@ -82,11 +82,27 @@ interface Failure {
   readonly costUsd: number | null;
 }
 
+const isUsers = (errorClass: string) => ["content", "request"].includes(blameOf(errorClass));
+
+/** The provider's own sentence about a failure that is the user's to mend; null without one. */
+export function wordsOf({
+  errorClass,
+  errorMessage,
+}: Pick<Attempt, "errorClass" | "errorMessage">): string | null {
+  if (errorClass === null || errorMessage === null || !isUsers(errorClass)) return null;
+  return errorMessage.startsWith("HTTP ") ? null : errorMessage;
+}
+
+/** What a run costs that made something, where the provider does not say it. */
+export function paidUsd({ cloud }: Pick<Config, "cloud">, { priceUsd }: Pick<Attempt, "priceUsd">): number {
+  return priceUsd ?? cloud.assumedPriceUsd;
+}
+
 function failureOf(id: string, { error, costUsd }: Failure): Change {
   const set = {
     ...ended("failed", costUsd),
     errorClass: error.class,
-    errorMessage: error.message.slice(0, 1_000),
+    errorMessage: isUsers(error.class) ? (error.words ?? error.message) : error.message,
     retryAfterMs: error.retryAfterMs,
   };
   return { id, from: openStates, set };

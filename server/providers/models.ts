@@ -12,6 +12,10 @@ const offerSchema = z.strictObject({
   provider: z.enum(providerNames),
   endpoint: z.string().min(1).max(200),
   input: z.record(z.string(), z.json()),
+  ratios: z
+    .array(z.string().regex(/^\d{1,2}:\d{1,2}$/, "must be a ratio like 16:9"))
+    .min(1)
+    .optional(),
   priceUsd: z.number().min(0).nullable(),
 });
 

@@ -1,18 +1,19 @@
 import sharp from "sharp";
-import { callProvider, type ProviderAnswer, statusError } from "./http.ts";
+import { callProvider, maxPictureBytes as maxBytes, type ProviderAnswer } from "./http.ts";
 import { isPicture } from "./pictures.ts";
 import {
   type InputValue,
   type ProviderClient,
   ProviderError,
-  type ProviderOutput,
+  type ProviderErrorClass,
   type ProviderPicture,
+  type RunState,
   type Submission,
 } from "./port.ts";
 import { readRecord, readText } from "./read.ts";
+import { isContentRefusal, isModelRefusal, madeRun, sentenceOf, statusError } from "./refusals.ts";
 
 const timeoutMs = 170_000;
-const maxBytes = 60 * 1024 ** 2;
 
 /**
  * Any server with the images API of OpenAI: a submission without pictures goes to `/images/generations`, one with
@@ -38,13 +39,12 @@ export const openai: ProviderClient = {
       maxBytes,
     });
     if (answer.status !== 200) throw refusal(answer);
+    const handle = { endpoint, externalId: idempotencyKey, urls: {} };
+    if (answer.picture)
+      return { handle, run: { state: "succeeded", outputs: [{ bytes: answer.picture }], costUsd: null } };
     // A page of a proxy says nothing about the picture behind it, which may be paid.
     if (answer.json === undefined) throw new ProviderError("lost", "The answer is no JSON.");
-    const { data } = readRecord(answer.json);
-    const outputs = (Array.isArray(data) ? data : []).flatMap(toOutput);
-    if (outputs.length === 0) throw new ProviderError("internal", "The answer has no picture.");
-    const handle = { endpoint, externalId: idempotencyKey, urls: {} };
-    return { handle, run: { state: "succeeded", outputs, costUsd: null } };
+    return { handle, run: toRun(answer) };
   },
 
   get: () => Promise.reject(new ProviderError("lost", "The provider keeps no runs.")),
@@ -57,10 +57,27 @@ function picturesOf(value: InputValue): ProviderPicture[] {
   return Array.isArray(value) ? value.flatMap(picturesOf) : [];
 }
 
-function toOutput(item: unknown): ProviderOutput[] {
-  const { b64_json: base64, url } = readRecord(item);
-  if (typeof base64 === "string") return [{ bytes: Buffer.from(base64, "base64") }];
-  return typeof url === "string" ? [{ url }] : [];
+/** Servers of this interface differ in where the pictures are; some answer 200 with an error in the body. */
+function toRun(answer: ProviderAnswer): RunState {
+  const body = readRecord(answer.json);
+  const { data, choices } = body;
+  const read = madeRun(Array.isArray(data) && data.length > 0 ? data : answer.json, body);
+  if (read.state !== "succeeded" || read.outputs.length > 0) return isFailed(body) ? refused(answer) : read;
+  if (isFailed(body)) return refused(answer);
+  const words = sentenceOf(choices);
+  if (words === null) throw new ProviderError("internal", "The answer has no picture.");
+  return {
+    state: "failed",
+    error: new ProviderError("moderation", `No picture: ${words}`, { words }),
+    costUsd: null,
+  };
+}
+
+const isFailed = ({ error }: Readonly<Record<string, unknown>>) =>
+  typeof error === "object" && error !== null;
+
+function refused(answer: ProviderAnswer): RunState {
+  return { state: "failed", error: refusal({ ...answer, status: 400 }), costUsd: null };
 }
 
 async function toForm({ endpoint, input }: Submission): Promise<FormData> {
@@ -109,11 +126,27 @@ async function toAlphaMask({ bytes }: ProviderPicture): Promise<ProviderPicture>
   return { bytes: made, mime: "image/png" };
 }
 
+/** Classes of the codes and types of errors. */
+const classesByCode: readonly (readonly [RegExp, ProviderErrorClass])[] = [
+  [/content_policy|content_?filter|moderation|ResponsibleAI/i, "moderation"],
+  [/insufficient_quota|billing/, "credit"],
+  [/model_not_found/, "model"],
+  [/invalid_api_key|deactivated|unsupported_country/, "auth"],
+];
+
 function refusal(answer: ProviderAnswer): ProviderError {
   const error = readRecord(readRecord(answer.json)["error"]);
-  const code = `${readText(error["code"]) ?? ""} ${readText(error["type"]) ?? ""}`;
-  const message = `HTTP ${answer.status}: ${readText(error["message"]) ?? answer.excerpt}`;
-  if (/content_policy|content_filter|moderation/.test(code)) return new ProviderError("moderation", message);
-  if (/insufficient_quota|billing/.test(code)) return new ProviderError("credit", message);
-  return statusError(answer, true);
+  const inner = readRecord(error["inner_error"] ?? error["innererror"]);
+  const codes = [error["code"], error["type"], inner["code"]].map((code) => readText(code) ?? "").join(" ");
+  const words = readText(error["message"]) ?? sentenceOf(answer.json);
+  const known =
+    classesByCode.find(([pattern]) => pattern.test(codes))?.[1] ?? classOfWords(answer.status, words ?? "");
+  if (known === null) return statusError(answer, true);
+  return new ProviderError(known, `HTTP ${answer.status}: ${words ?? answer.excerpt}`, { words });
+}
+
+function classOfWords(status: number, words: string): ProviderErrorClass | null {
+  if (status !== 400 && status !== 403 && status !== 422) return null;
+  if (isContentRefusal(words)) return "moderation";
+  return isModelRefusal(words) ? "model" : null;
 }

@@ -1,5 +1,6 @@
 import type { InputRole, JobKind } from "../engines.ts";
 import { type ProviderName, providerNames } from "../platform/names.ts";
+import { foreignText } from "../platform/index.ts";
 
 export { type ProviderName, providerNames };
 
@@ -21,9 +22,12 @@ export function titleOfProvider(name: string): string {
 /**
  * Why a call or a run failed. `capacity`: the account runs as much as it may; `rate`: too many requests; `lost`: the
  * request may have been accepted, but its answer did not come; `unsent`: the request never arrived, since the worker died
- * or the line was cut; `credit`: the account has no money left.
+ * or the line was cut; `credit`: the account has no money left; `model`: the provider does not have the model, or the
+ * account may not use it; `moderation`: it would not make this content; `input`: it cannot work with the pictures or
+ * settings of this request.
  */
 export type ProviderErrorClass =
+  | "model"
   | "capacity"
   | "rate"
   | "transient"
@@ -36,22 +40,48 @@ export type ProviderErrorClass =
   | "timeout"
   | "internal";
 
-/** The one error of the clients. `message` is for admins and holds no secret. */
+/** Who has to act: the user, the operator of the studio, or neither, since the provider is away or busy. */
+export type Blame = "content" | "request" | "operator" | "outage";
+
+/** The kind of fault of an error class, also of one that an older version stored. */
+export function blameOf(errorClass: string): Blame {
+  if (errorClass === "moderation") return "content";
+  if (errorClass === "input") return "request";
+  return ["auth", "credit", "model"].includes(errorClass) ? "operator" : "outage";
+}
+
+interface ProviderErrorOptions {
+  readonly retryAfterMs?: number | null;
+  /** The provider's own sentence, for people. */
+  readonly words?: string | null;
+  /** The provider made something all the same, so that its price counts. */
+  readonly isCharged?: boolean;
+  readonly cause?: unknown;
+}
+
+const maxMessageLength = 1_000;
+
+/** The one error of the clients. `message` is for admins and holds no secret; both texts are clean and bounded. */
 export class ProviderError extends Error {
   readonly class: ProviderErrorClass;
   /** How long the provider asks to be left alone, ms. */
   readonly retryAfterMs: number | null;
+  readonly words: string | null;
+  readonly isCharged: boolean;
 
-  constructor(
-    errorClass: ProviderErrorClass,
-    message: string,
-    options: { retryAfterMs?: number | null; cause?: unknown } = {},
-  ) {
-    super(message, { cause: options.cause });
+  constructor(errorClass: ProviderErrorClass, message: string, options: ProviderErrorOptions = {}) {
+    super(cleaned(message).slice(0, maxMessageLength).toWellFormed(), { cause: options.cause });
     this.name = "ProviderError";
     this.class = errorClass;
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.words = foreignText.parse(cleaned(options.words ?? "").trim()) || null;
+    this.isCharged = options.isCharged ?? false;
   }
+}
+
+/** Without control characters, signs that turn the direction of writing, and runs of blanks. */
+function cleaned(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\s]+/gu, " ");
 }
 
 /** Where and as whom a provider is called. */
@@ -168,9 +198,9 @@ export interface ProviderClient {
 }
 
 /**
- * Input of an endpoint with placeholders: a string `$prompt`, `$negative_prompt`, `$seed`, `$width`, `$height`,
- * `$aspect_ratio`, `$scale`, `$category`, or a role (`$person`, `$garment`, `$image`, `$reference`, `$mask`). A member
- * whose placeholder has no value is left out, also from a list.
+ * Input of an endpoint with placeholders: a string such as `$prompt` or `$seed` (`paramPlaceholders` has all), or a role
+ * (`$person`, `$garment`, `$image`, `$reference`, `$mask`). A member whose placeholder has no value is left out, also from
+ * a list. `{ "$category": { "top": "upper_body" } }` translates values, and takes no others.
  */
 export type InputTemplate = { readonly [name: string]: TemplateValue };
 type TemplateValue =
@@ -185,6 +215,8 @@ export interface ModelOffer {
   readonly provider: ProviderName;
   readonly endpoint: string;
   readonly input: InputTemplate;
+  /** The aspect ratios that it knows, such as `16:9`; the nearest one is sent. Without a list those that most know. */
+  readonly ratios?: readonly string[];
   /** Price of one picture in US dollars; null when no source states it. */
   readonly priceUsd: number | null;
 }

@@ -1,15 +1,15 @@
-import { callProvider, type ProviderAnswer, statusError } from "./http.ts";
+import { callProvider, maxPictureBytes, type ProviderAnswer } from "./http.ts";
 import { encodePictures, toDataUri } from "./pictures.ts";
 import {
   type ProviderAccess,
   type ProviderClient,
   ProviderError,
-  type ProviderOutput,
   type ProviderPicture,
   type RunHandle,
   type RunState,
 } from "./port.ts";
 import { namedId, readBody, readRecord, readText } from "./read.ts";
+import { failedRun, madeRun, sentenceOf, statusError } from "./refusals.ts";
 import { verifyStandardWebhook } from "./standard-webhooks.ts";
 
 /** Above this Replicate advises against data URIs. */
@@ -53,7 +53,13 @@ export const replicate: ProviderClient = {
 
   async get(access, { externalId }, signal) {
     const url = `${access.baseUrl}/predictions/${encodeURIComponent(externalId)}`;
-    const answer = await callProvider({ method: "GET", url, headers: auth(access), signal });
+    const answer = await callProvider({
+      method: "GET",
+      url,
+      headers: auth(access),
+      signal,
+      maxBytes: maxPictureBytes,
+    });
     if (answer.status !== 200 || answer.json === undefined) throw refusal(answer, false);
     return toRun(readRecord(answer.json));
   },
@@ -138,36 +144,34 @@ function toRun(prediction: Readonly<Record<string, unknown>>): RunState {
     case "aborted":
       return { state: "cancelled", costUsd: null };
     case "failed":
-      return { state: "failed", error: failure(readText(prediction["error"]) ?? ""), costUsd: null };
+      return failed(sentenceOf(prediction["error"]) ?? "The prediction failed.");
     default:
       return { state: "running", progress: null };
   }
 }
 
 /** Input and output of a prediction are removed after an hour. */
-function succeeded({ output, data_removed: isRemoved }: Readonly<Record<string, unknown>>): RunState {
-  const outputs = toOutputs(output);
-  if (isRemoved !== true || outputs.length > 0) return { state: "succeeded", outputs, costUsd: null };
+function succeeded(prediction: Readonly<Record<string, unknown>>): RunState {
+  const made = madeRun(prediction["output"], prediction);
+  const isEmpty = made.state === "succeeded" && made.outputs.length === 0;
+  if (prediction["data_removed"] !== true || !isEmpty) return made;
   const error = new ProviderError("lost", "Replicate has removed the result.");
   return { state: "failed", error, costUsd: null };
 }
 
-/** The output is an address, a list of them, or an object with them. */
-function toOutputs(output: unknown): ProviderOutput[] {
-  if (typeof output === "string") return [{ url: output }];
-  if (Array.isArray(output)) return output.flatMap(toOutputs);
-  return typeof output === "object" && output !== null ? Object.values(output).flatMap(toOutputs) : [];
+function failed(text: string): RunState {
+  return failedRun(text, { otherwise: interrupted.test(text) ? "transient" : "internal" });
 }
 
-function failure(text: string): ProviderError {
-  if (/nsfw|sensitive|safety/i.test(text)) return new ProviderError("moderation", text);
-  if (/code: PA|interrupted/i.test(text)) return new ProviderError("transient", text);
-  return new ProviderError("internal", text);
-}
+const interrupted = /code: PA\b|interrupted|CUDA out of memory/i;
 
 /** The time until the reset stands in the text when no header gives it. */
 function refusal(answer: ProviderAnswer, isSubmit: boolean): ProviderError {
   const error = statusError(answer, isSubmit);
+  const { words } = error;
+  // A version that is gone, or belongs to somebody else.
+  if (isSubmit && answer.status === 422 && /version/i.test(words ?? ""))
+    return new ProviderError("model", error.message, { words });
   const detail = readText(readRecord(answer.json)["detail"]) ?? "";
   const seconds = /resets in ~?(\d+)s/.exec(detail)?.[1];
   if (error.class !== "rate" || error.retryAfterMs !== null || seconds === undefined) return error;

@@ -5,8 +5,10 @@ import type { Config } from "../platform/index.ts";
 import type { Attempt } from "./attempts.ts";
 import { readChains } from "./chain.ts";
 import { cooldownLeftMs, type KeyLimits, type KeyLoad, limitsOf, loadsOf } from "./load.ts";
+import type { Setting } from "./mapping.ts";
 import { modelsOf } from "./models.ts";
 import { type CloudModel, type ProviderName, providerNames } from "./port.ts";
+import { categoriesTaken, settingsTaken } from "./takes.ts";
 import { isOfThisMonth, type Spend, spentOf, sumOfAttempts } from "./spend.ts";
 
 interface Reading {
@@ -20,7 +22,9 @@ export interface OfferedModel {
   readonly title: string;
   readonly kind: JobKind;
   readonly inputs: CloudModel["inputs"];
-  readonly params: CloudModel["params"];
+  /** What the providers of it that have a key can be told. */
+  readonly settings: ReadonlySet<Setting>;
+  readonly categories: readonly string[];
   /** The first one of its chain with a key. */
   readonly provider: ProviderName;
   /** US dollars; null when no source states it. */
@@ -35,11 +39,14 @@ export async function readOfferedModels(
 ): Promise<OfferedModel[]> {
   const chainOf = await readChains(db);
   return modelsOf(config).flatMap((model): OfferedModel[] => {
-    const offer = chainOf(model).find(({ provider }) => held.has(provider));
+    const offers = chainOf(model).filter(({ provider }) => held.has(provider));
+    const [offer] = offers;
     if (!offer) return [];
-    const { id, title, kind, params, inputs, isNonCommercial = false } = model;
+    const { id, title, kind, inputs, isNonCommercial = false } = model;
     const { provider, priceUsd } = offer;
-    return [{ id, title, kind, inputs, params, provider, priceUsd, isNonCommercial }];
+    const settings = settingsTaken(offers);
+    const categories = [...new Set(offers.flatMap((one) => categoriesTaken(one)))];
+    return [{ id, title, kind, inputs, settings, categories, provider, priceUsd, isNonCommercial }];
   });
 }
 

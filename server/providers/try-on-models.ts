@@ -1,9 +1,17 @@
-import type { CloudModel } from "./port.ts";
+import type { CloudModel, InputTemplate } from "./port.ts";
 
 const tryOn = { kind: "outfit_change", inputs: { required: ["person", "garment"], optional: [] } } as const;
 
 const instruction =
-  "Dress the person of the first picture in the garment of the second picture. Keep the person, the pose, the light and the background as they are. ${prompt}";
+  "Dress the person of the first picture in the ${category_text} of the second picture. Keep the person, the pose, the light and the background as they are. ${prompt}";
+
+const fashn: InputTemplate = {
+  model_image: "$person",
+  garment_image: "$garment",
+  category: { $category: { auto: "auto", top: "tops", bottom: "bottoms", dress: "one-pieces" } },
+  seed: "$seed",
+  output_format: "png",
+};
 
 /** Models of virtual try-on, the dedicated ones first; those whose licence forbids commercial use come last. */
 export const tryOnModels: readonly CloudModel[] = [
@@ -11,18 +19,18 @@ export const tryOnModels: readonly CloudModel[] = [
     id: "fashn-tryon",
     title: "FASHN try-on 1.6",
     ...tryOn,
-    params: ["seed"],
+    params: ["category", "seed"],
     offers: [
       {
         provider: "fashn",
         endpoint: "tryon-v1.6",
-        input: { model_image: "$person", garment_image: "$garment", seed: "$seed", output_format: "png" },
+        input: fashn,
         priceUsd: null,
       },
       {
         provider: "fal",
         endpoint: "fal-ai/fashn/tryon/v1.6",
-        input: { model_image: "$person", garment_image: "$garment", seed: "$seed", output_format: "png" },
+        input: fashn,
         priceUsd: 0.075,
       },
     ],
@@ -45,7 +53,7 @@ export const tryOnModels: readonly CloudModel[] = [
     id: "nano-banana-tryon",
     title: "Nano Banana try-on",
     ...tryOn,
-    params: ["prompt"],
+    params: ["prompt", "category_text"],
     offers: [
       {
         provider: "google",
@@ -71,12 +79,18 @@ export const tryOnModels: readonly CloudModel[] = [
     id: "leffa-tryon",
     title: "Leffa try-on",
     ...tryOn,
-    params: ["seed"],
+    params: ["category", "seed"],
     offers: [
       {
         provider: "fal",
         endpoint: "fal-ai/leffa/virtual-tryon",
-        input: { human_image_url: "$person", garment_image_url: "$garment", garment_type: "upper_body" },
+        input: {
+          human_image_url: "$person",
+          garment_image_url: "$garment",
+          // It has no value for an unknown garment.
+          garment_type: { $category: { top: "upper_body", bottom: "lower_body", dress: "dresses" } },
+          seed: "$seed",
+        },
         priceUsd: null,
       },
     ],
@@ -85,7 +99,7 @@ export const tryOnModels: readonly CloudModel[] = [
     id: "cat-vton",
     title: "CatVTON",
     ...tryOn,
-    params: ["seed"],
+    params: ["category", "seed"],
     isNonCommercial: true,
     offers: [
       {
@@ -94,7 +108,7 @@ export const tryOnModels: readonly CloudModel[] = [
         input: {
           human_image_url: "$person",
           garment_image_url: "$garment",
-          cloth_type: "overall",
+          cloth_type: { $category: { auto: "overall", top: "upper", bottom: "lower", dress: "overall" } },
           seed: "$seed",
         },
         priceUsd: null,
@@ -105,13 +119,20 @@ export const tryOnModels: readonly CloudModel[] = [
     id: "idm-vton",
     title: "IDM-VTON",
     ...tryOn,
-    params: ["seed"],
+    params: ["category", "seed"],
     isNonCommercial: true,
     offers: [
       {
         provider: "replicate",
         endpoint: "cuuupid/idm-vton:0513734a",
-        input: { human_img: "$person", garm_img: "$garment", garment_des: "a garment", seed: "$seed" },
+        input: {
+          human_img: "$person",
+          garm_img: "$garment",
+          garment_des: "$category_text",
+          // It has no value for an unknown garment.
+          category: { $category: { top: "upper_body", bottom: "lower_body", dress: "dresses" } },
+          seed: "$seed",
+        },
         priceUsd: null,
       },
     ],

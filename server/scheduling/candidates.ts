@@ -1,6 +1,6 @@
 import { type EngineName, enginesFor, type InputRole, type JobKind, type Need, needOf } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
-import { type CloudModel, findModel, modelsFor } from "../providers/index.ts";
+import { type CloudModel, findModel, lackOf, mayTake, modelsFor } from "../providers/index.ts";
 import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
 
 /** The parts of a request that decide where it may run. */
@@ -38,13 +38,13 @@ export function priceOf({ model }: Candidate): number | null {
 /**
  * All ways to run a request, best first and own ones before providers; a named engine, workflow or model narrows them.
  * Throws `workflow_unknown` when the named workflow does not exist or has another kind, `workflow_params` when it takes
- * other pictures, and `model_unknown` alike for a model.
+ * other pictures, and `model_unknown` alike for a model; `model_params` when a named model takes other settings.
  */
 export function findCandidates({ workflows, models }: Known, request: PlaceRequest): Candidate[] {
   if (request.workflow !== undefined) return [namedCandidate(workflows, request, request.workflow)];
   if (request.model !== undefined) return [namedModel(models, request, request.model)];
   const ofModels = modelsFor(models, request)
-    .filter((model) => takesPrompt(model, request))
+    .filter((model) => takesPrompt(model, request) && mayTake(model, request.params))
     .map(modelCandidate);
   if (request.engine === "cloud") return ofModels;
   const own = ownCandidates(workflows, request);
@@ -68,6 +68,8 @@ function namedModel(models: readonly CloudModel[], request: PlaceRequest, id: st
       "bad_request",
       `The model "${id}" ${needsPrompt(model) ? "needs a" : "takes no"} prompt.`,
     );
+  const lack = lackOf(model, request.params);
+  if (lack !== null) throw new AppError("model_params", lack);
   return modelCandidate(model);
 }
 

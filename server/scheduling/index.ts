@@ -12,7 +12,7 @@
  */
 
 export { readQuote, type Quote } from "./quote.ts";
-export { missingEngineReason } from "./candidates.ts";
+export { type Candidate, missingEngineReason } from "./candidates.ts";
 export {
   findWorkflow,
   knownWorkflows,

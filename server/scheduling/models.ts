@@ -36,16 +36,17 @@ function describe({ provider, priceUsd, isNonCommercial }: OfferedModel): string
   return `Sent to ${titleOfProvider(provider)}, ${price}.${licence}`;
 }
 
-/** The settings of the form that a model takes; a size counts by its ratio. */
-function paramsOf({ kind, params }: OfferedModel): OfferedWorkflow["params"] {
+/** The settings of the form that a model takes. */
+function paramsOf({ kind, settings, categories }: OfferedModel): OfferedWorkflow["params"] {
   const isPromptNeeded = kind === "text_to_image" || kind === "edit" || kind === "inpaint";
+  const choices = Object.fromEntries(categories.map((category) => [category, category]));
   return {
-    ...(params.includes("prompt") ? { prompt: { type: "text", required: isPromptNeeded } } : {}),
-    ...(params.includes("negative_prompt") ? { negativePrompt: { type: "text" } } : {}),
-    ...(params.includes("seed") ? { seed: { type: "seed" } } : {}),
-    ...(kind === "text_to_image" && params.includes("aspect_ratio") ? { width: side, height: side } : {}),
-    ...(params.includes("scale")
-      ? { scale: { type: "integer", choices: { "2": 2, "4": 4 }, default: 2 } }
-      : {}),
+    ...(kind === "outfit_change" ? { category: { type: "text", choices } } : {}),
+    ...(settings.has("prompt") ? { prompt: { type: "text", required: isPromptNeeded } } : {}),
+    ...(settings.has("negativePrompt") ? { negativePrompt: { type: "text" } } : {}),
+    ...(settings.has("seed") ? { seed: { type: "seed" } } : {}),
+    ...(settings.has("strength") ? { strength: { type: "number", min: 0, max: 1 } } : {}),
+    ...(kind === "text_to_image" && settings.has("size") ? { width: side, height: side } : {}),
+    ...(settings.has("scale") ? { scale: { type: "integer", choices: { "2": 2, "4": 4 }, default: 2 } } : {}),
   };
 }

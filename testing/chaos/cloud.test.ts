@@ -71,8 +71,10 @@ test.concurrent(
     await scene.startCloudWorker();
     const id = await scene.generate("nothing", { model: "nano-banana" });
     expect(await until(scene.services, id, "failed")).toMatchObject({
-      errorCode: "providers_failed",
-      errorMessage: expect.stringMatching(/fal: the account has no credit.*Replicate: refused the key/),
+      errorCode: "provider_setup",
+      errorMessage: expect.stringMatching(
+        /fal: the studio's account has no credit.*Replicate: refused the studio's key.*not your fault/,
+      ),
     });
   },
 );

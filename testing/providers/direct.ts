@@ -1,3 +1,4 @@
+import { refusalText } from "./port.ts";
 import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./port.ts";
 
 /** Waits for the end of a run, as a provider does that answers with the picture. */
@@ -37,14 +38,19 @@ export const google: Vendor = {
     const run = await ended(simulator, request);
     if (run.state === "moderated")
       return { status: 200, json: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" } } };
-    if (run.state !== "succeeded")
-      return {
-        status: 200,
-        json: { candidates: [{ finishReason: "NO_IMAGE", content: { parts: [{ text: "No." }] } }] },
-      };
-    const data = (await simulator.picture()).toString("base64");
-    const parts = [{ text: "Here it is." }, { inlineData: { mimeType: "image/png", data } }];
-    return { status: 200, json: { candidates: [{ finishReason: "STOP", content: { parts } }] } };
+    const candidate = (parts: readonly object[], more = {}) => ({
+      status: 200,
+      json: { candidates: [{ finishReason: "STOP", content: { parts }, ...more }] },
+    });
+    if (run.state === "refused") return candidate([{ text: refusalText }]);
+    if (run.state !== "succeeded" && run.state !== "flagged") return candidate([]);
+    const text = simulator.pictureText(run);
+    const isAddress = simulator.pictureForm === "address";
+    const data = isAddress ? (await simulator.picture()).toString("base64") : text;
+    const isBlocked = run.state === "flagged";
+    return candidate([{ text: "Here it is." }, { inlineData: { mimeType: "image/png", data } }], {
+      safetyRatings: [{ category: "HARM_CATEGORY_SEXUALLY_EXPLICIT", blocked: isBlocked }],
+    });
   },
   refusal(fault) {
     const error = (code: number, status: string, details: unknown[] = []) => ({
@@ -78,11 +84,21 @@ export const openai: Vendor = {
       json: { error: { code, type: "invalid_request_error", message: code } },
     });
     if (run.state === "moderated") return error("moderation_blocked");
-    if (run.state !== "succeeded") return { status: 500, json: { error: { message: "failed" } } };
-    return {
-      status: 200,
-      json: { created: 1, data: [{ b64_json: (await simulator.picture()).toString("base64") }] },
-    };
+    if (run.state === "failed" || run.state === "cancelled")
+      return { status: 500, json: { error: { message: "failed" } } };
+    const answer = (item: object) => ({ status: 200, json: { created: 1, data: [item] } });
+    if (run.state === "refused")
+      return { status: 200, json: { data: [], choices: [{ message: { content: refusalText } }] } };
+    if (run.state === "flagged")
+      return answer({
+        url: simulator.pictureText(run),
+        content_filter_results: { sexual: { filtered: true, severity: "high" } },
+      });
+    return answer(
+      simulator.pictureForm === "address"
+        ? { b64_json: (await simulator.picture()).toString("base64") }
+        : { url: simulator.pictureText(run) },
+    );
   },
   refusal(fault) {
     const error = (status: number, code: string) => ({

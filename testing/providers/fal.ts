@@ -1,3 +1,4 @@
+import { refusalText } from "./port.ts";
 import type { SimAnswer, Simulator, SimRun, Vendor } from "./port.ts";
 import { runOf } from "./requests.ts";
 import { falHeaders, falKeys } from "./signatures.ts";
@@ -83,7 +84,14 @@ function cancelled(simulator: Simulator, run: SimRun): SimAnswer {
 function falResult(simulator: Simulator, run: SimRun): SimAnswer {
   if (simulator.isResultGone) return { status: 404, json: { detail: "Request result not found" } };
   if (run.state === "succeeded")
-    return { status: 200, json: { images: [{ url: simulator.pictureUrl(run) }] } };
+    return { status: 200, json: { images: [{ url: simulator.pictureText(run) }], prompt: "p" } };
+  // A black picture, which some models make instead of an error.
+  if (run.state === "flagged")
+    return {
+      status: 200,
+      json: { images: [{ url: simulator.pictureText(run) }], has_nsfw_concepts: [true], prompt: "p" },
+    };
+  if (run.state === "refused") return { status: 200, json: { images: [], description: refusalText } };
   if (run.state === "moderated")
     return {
       status: 422,

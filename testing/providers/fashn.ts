@@ -1,3 +1,4 @@
+import { refusalText } from "./port.ts";
 import type { SimAnswer, Simulator, SimRun, Vendor } from "./port.ts";
 import { isPost, notFound, runOf } from "./requests.ts";
 
@@ -8,7 +9,14 @@ const fashnStatus = {
   queued: "in_queue",
   succeeded: "completed",
   moderated: "failed",
+  flagged: "completed",
+  refused: "completed",
 } as const;
+
+function outputOf(simulator: Simulator, run: SimRun) {
+  if (run.state === "refused") return [refusalText];
+  return run.state === "succeeded" || run.state === "flagged" ? [simulator.pictureText(run)] : null;
+}
 
 function fashnBody(simulator: Simulator, run: SimRun) {
   const names = { failed: "PipelineError", moderated: "ContentModerationError" } as const;
@@ -16,7 +24,8 @@ function fashnBody(simulator: Simulator, run: SimRun) {
   return {
     id: run.id,
     status: fashnStatus[run.state],
-    output: run.state === "succeeded" ? [simulator.pictureUrl(run)] : null,
+    output: outputOf(simulator, run),
+    ...(run.state === "flagged" ? { has_nsfw_concepts: true } : {}),
     error: name === null ? null : { name, message: "It did not work." },
   };
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import sharp from "sharp";
 import type {
   PictureFault,
+  PictureForm,
   ProviderFault,
   Refusal,
   SimAnswer,
@@ -17,7 +18,7 @@ import type {
 const maxBodyBytes = 32 * 1024 ** 2;
 
 export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulator> {
-  const made = sharp({ create: { width: 96, height: 128, channels: 3, background: "#7a5c8e" } })
+  const made = await sharp({ create: { width: 96, height: 128, channels: 3, background: "#7a5c8e" } })
     .png()
     .toBuffer();
   const timers = new Set<NodeJS.Timeout>();
@@ -79,8 +80,10 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       for (let count = 0; count < simulator.webhooks; count += 1) void simulator.report(run).catch(() => 0);
     },
     pictureOrigin: origin,
-    pictureUrl: (run) => `${simulator.pictureOrigin}/sim-pictures/${run.id}.png`,
-    picture: () => made,
+    pictureForm: "address",
+    pictureText: (run) =>
+      textOf(simulator.pictureForm, made, `${simulator.pictureOrigin}/sim-pictures/${run.id}.png`),
+    picture: () => Promise.resolve(made),
     async report(run) {
       const { webhookUrl } = run;
       if (webhookUrl === null) return;
@@ -95,7 +98,8 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       }
     },
     reported: [],
-    charged: () => [...simulator.runs.values()].filter(({ state }) => state === "succeeded"),
+    charged: () =>
+      [...simulator.runs.values()].filter(({ state }) => state === "succeeded" || state === "flagged"),
     async close() {
       for (const timer of timers) clearTimeout(timer);
       await new Promise<void>((resolve) => {
@@ -136,7 +140,7 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
   async function answerPicture(response: ServerResponse): Promise<void> {
     simulator.fetches += 1;
     await sleep(simulator.delayMs);
-    sendPicture(response, await made, simulator.pictureFault);
+    sendPicture(response, made, simulator.pictureFault);
   }
 
   function noteLeaving(response: ServerResponse, fault: ProviderFault | null): void {
@@ -156,6 +160,21 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
   }
 
   return simulator;
+}
+
+function textOf(form: PictureForm, bytes: Buffer, address: string): string {
+  switch (form) {
+    case "address":
+      return address;
+    case "data uri":
+      return `data:image/png;base64,${bytes.toString("base64")}`;
+    case "percent-encoded":
+      return `data:image/png,${[...bytes].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("")}`;
+    case "base64":
+      return bytes.toString("base64");
+    case "base64 with a prefix":
+      return `image/png;base64,${bytes.toString("base64")}`;
+  }
 }
 
 function isRefusal(fault: ProviderFault): fault is Refusal {

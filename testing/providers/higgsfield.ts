@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { refusalText } from "./port.ts";
 import type { SimAnswer, Simulator, SimRequest, SimRun, Vendor } from "./port.ts";
 import { notFound, runOf } from "./requests.ts";
 import { replicateSecret, standardHeaders } from "./signatures.ts";
@@ -10,11 +11,18 @@ const higgsfieldStatus = {
   running: "in_progress",
   succeeded: "completed",
   moderated: "nsfw",
+  flagged: "completed",
+  refused: "completed",
 } as const;
 
+function resultOf(simulator: Simulator, run: SimRun) {
+  if (run.state === "refused") return { images: [], message: refusalText };
+  const isMade = run.state === "succeeded" || run.state === "flagged";
+  return isMade ? { images: [{ url: simulator.pictureText(run), nsfw: run.state === "flagged" }] } : {};
+}
+
 function higgsfieldBody(simulator: Simulator, run: SimRun) {
-  const images = run.state === "succeeded" ? { images: [{ url: simulator.pictureUrl(run) }] } : {};
-  return { request_id: run.id, status: higgsfieldStatus[run.state], ...images };
+  return { request_id: run.id, status: higgsfieldStatus[run.state], ...resultOf(simulator, run) };
 }
 
 /** The newer interface refuses another submit under a key that it knows; the older one knows no keys. */

@@ -17,7 +17,8 @@ export {
   webhookCases,
   webhookVerdicts,
 } from "./expected.ts";
-export type { PictureFault, ProviderFault, SimRun, Simulator } from "./port.ts";
+export { errorShapes } from "./error-shapes.ts";
+export type { PictureFault, PictureForm, ProviderFault, SimRun, Simulator } from "./port.ts";
 export { falKeys } from "./signatures.ts";
 export { startWebhookDoor } from "./webhooks.ts";
 export { failureOf, json, onlyRequest, type Scripted, startScripted } from "./scripted.ts";

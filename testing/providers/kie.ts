@@ -1,3 +1,4 @@
+import { refusalText } from "./port.ts";
 import type { SimAnswer, Simulator, SimRun, Vendor } from "./port.ts";
 import { isPost, runOf, uploaded } from "./requests.ts";
 import { kieHeaders } from "./signatures.ts";
@@ -8,12 +9,19 @@ const kieStatus = {
   succeeded: "success",
   failed: "fail",
   moderated: "fail",
+  flagged: "success",
+  refused: "success",
   cancelled: "fail",
 } as const;
 
 function kieBody(simulator: Simulator, run: SimRun) {
-  const resultJson =
-    run.state === "succeeded" ? JSON.stringify({ resultUrls: [simulator.pictureUrl(run)] }) : "";
+  const results = {
+    succeeded: { resultUrls: [simulator.pictureText(run)] },
+    flagged: { resultUrls: [simulator.pictureText(run)], nsfw: true },
+    refused: { resultUrls: [], text: refusalText },
+  } as const;
+  const { state } = run;
+  const resultJson = state in results ? JSON.stringify(results[state as keyof typeof results]) : "";
   const failMsg = run.state === "moderated" ? "The content is sensitive" : "It did not work";
   return {
     code: 200,

@@ -23,8 +23,17 @@ export type Refusal = "rate" | "quota" | "auth" | "credit" | "busy" | "input";
 /** Of the address of a result: as above; `half` sends half of the picture and then nothing more. */
 export type PictureFault = "refuse" | "hang" | "garbage" | "half";
 
-/** How runs end. */
-type RunEnd = "succeeded" | "failed" | "moderated" | "never";
+/** What a model says that does not want to. */
+export const refusalText = "I cannot make this picture, since it shows a real person.";
+
+/**
+ * How runs end. `flagged`: with a picture beside a flag which says that it is not to be shown; `refused`: with a sentence
+ * instead of a picture, and no code.
+ */
+type RunEnd = "succeeded" | "failed" | "moderated" | "flagged" | "refused" | "never";
+
+/** How a picture is named in a result: by its address, or as text with its bytes. */
+export type PictureForm = "address" | "data uri" | "percent-encoded" | "base64" | "base64 with a prefix";
 
 export interface SimRun {
   readonly id: string;
@@ -36,7 +45,7 @@ export interface SimRun {
   /** Kinds of reports that the submit asked for; null: all (Replicate). */
   readonly events: readonly string[] | null;
   readonly createdAt: Date;
-  state: "queued" | "running" | "succeeded" | "failed" | "moderated" | "cancelled";
+  state: "queued" | "running" | "succeeded" | "failed" | "moderated" | "flagged" | "refused" | "cancelled";
 }
 
 /** What a submit says of its run. */
@@ -120,13 +129,15 @@ export interface Simulator {
   finish(run: SimRun, state: SimRun["state"]): void;
   /** Where its results are fetched; its own address by default. */
   pictureOrigin: string;
-  pictureUrl(run: SimRun): string;
+  pictureForm: PictureForm;
+  /** Its result as text, in the form above. */
+  pictureText(run: SimRun): string;
   picture(): Promise<Buffer>;
   /** Sends what is reported of a run. */
   report(run: SimRun): Promise<void>;
   /** Statuses with which its reports were answered. */
   readonly reported: number[];
-  /** Runs that a bill would name: those that made a picture. */
+  /** Runs that a bill would name: those that made a picture, to be shown or not. */
   charged(): SimRun[];
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { refusalText } from "./port.ts";
 import type { SimAnswer, Simulator, SimRequest, SimRun, SimWebhook, Vendor } from "./port.ts";
 import { isPost, notFound, runOf, uploaded } from "./requests.ts";
 import { replicateSecret, standardHeaders } from "./signatures.ts";
@@ -8,6 +9,8 @@ const replicateStatus = {
   succeeded: "succeeded",
   failed: "failed",
   moderated: "failed",
+  flagged: "succeeded",
+  refused: "succeeded",
   cancelled: "canceled",
 } as const;
 
@@ -18,12 +21,19 @@ function prediction(simulator: Simulator, run: SimRun) {
     id: run.id,
     model: run.endpoint,
     status: replicateStatus[run.state],
-    output: run.state === "succeeded" && !simulator.isResultGone ? simulator.pictureUrl(run) : null,
+    output: simulator.isResultGone ? null : outputOf(simulator, run),
     data_removed: run.state === "succeeded" && simulator.isResultGone,
     error,
     webhook: run.webhookUrl,
     created_at: run.createdAt.toISOString(),
   };
+}
+
+/** Some models have flags beside their pictures, some answer with a text. */
+function outputOf(simulator: Simulator, run: SimRun): unknown {
+  if (run.state === "refused") return refusalText;
+  if (run.state === "flagged") return { images: [simulator.pictureText(run)], has_nsfw_concepts: [true] };
+  return run.state === "succeeded" ? simulator.pictureText(run) : null;
 }
 
 function submitted(simulator: Simulator, { url, json }: SimRequest): SimAnswer {

@@ -15,6 +15,7 @@ import {
   endAttempt,
   findModel,
   modelsOf,
+  paidUsd,
   type ProviderClient,
   ProviderError,
   type ProviderKey,
@@ -191,13 +192,19 @@ async function takeResults(
     const outcome = await withTempFolder(services.env, async (workDir) => {
       const { files } =
         job.kind === "inpaint" ? await readCloudInputs(services, job, workDir) : { files: {} };
-      return finish(services, { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal });
+      const isLastTry = attempt.isOverdue;
+      const run = { job, attempt, access: key.access, outputs, costUsd, files, workDir, signal, isLastTry };
+      return finish(services, run);
     });
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");
   } catch (error) {
     if (!(error instanceof ProviderError) || (error.class !== "internal" && !attempt.isOverdue)) throw error;
     // The provider made something, so it is paid for.
-    await failFromProvider(services, { attempt, error, costUsd: costUsd ?? attempt.priceUsd });
+    await failFromProvider(services, {
+      attempt,
+      error,
+      costUsd: costUsd ?? paidUsd(services.config, attempt),
+    });
   }
 }
 

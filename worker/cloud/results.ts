@@ -5,15 +5,18 @@ import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { completeFromProvider, type Job } from "@atelier/server/jobs";
-import { pictureLimits, safeFetch } from "@atelier/server/platform";
+import { isAppError, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
 import {
   type Attempt,
+  bytesOfText,
+  isPictureStart,
   type ProviderAccess,
   ProviderError,
   type ProviderOutput,
 } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import { type EngineOutput, pasteWhole } from "../engines/index.ts";
+import { otherShapeOf } from "./sizes.ts";
 
 /** Pictures of one run that are kept at most. */
 const maxOutputs = 8;
@@ -30,27 +33,66 @@ export interface Finished {
   readonly files: Partial<Record<InputRole, string>>;
   readonly workDir: string;
   readonly signal: AbortSignal;
+  /** What cannot be fetched now is left out, if there are other results. */
+  readonly isLastTry: boolean;
 }
 
 /**
  * Fetches the results of a run, checks that they are pictures, stores them and completes the job. False when the job no
- * longer waits for them. Throws `ProviderError` (`transient`: fetch again; `internal`: what came is no picture) and
- * `storage_unavailable`.
+ * longer waits for them. Throws `ProviderError` (`transient`: fetch again; `internal`: what came is no picture, or may not
+ * be fetched) and `storage_unavailable`. Several results, of which some are of no use, are stored without those.
  */
 export async function finish(services: Services, finished: Finished): Promise<boolean> {
   const { attempt, costUsd, outputs } = finished;
   if (outputs.length === 0) throw new ProviderError("internal", "The run has no picture.");
   const made: EngineOutput[] = [];
+  const faults: ProviderError[] = [];
   for (const [at, output] of outputs.slice(0, maxOutputs).entries()) {
-    const bytes = "bytes" in output ? output.bytes : await download(services, finished, output.url);
-    made.push(await toOutput(finished, bytes, `result-${at}`));
+    const taken = await take(services, finished, { output, name: `result-${at}` });
+    if (taken instanceof ProviderError) faults.push(taken);
+    else made.push(taken);
   }
+  const again = faults.find(
+    (fault) => fault.class === "transient" && (made.length === 0 || !finished.isLastTry),
+  );
+  if (again) throw again;
+  if (made.length === 0) throw faults[0] ?? new ProviderError("internal", "The run has no picture.");
   const stored = await storeAll(services, finished, made);
-  const job = await completeFromProvider(services, { attempt, outputs: stored, costUsd });
+  const shape = otherShapeOf(finished.job, stored);
+  const job = await completeFromProvider(services, { attempt, outputs: stored, costUsd, shape });
   if (job) return true;
   for (const { storageKey } of stored) await discardOutput(services, storageKey);
   return false;
 }
+
+interface Taken {
+  readonly output: ProviderOutput;
+  readonly name: string;
+}
+
+/** One result as a file, or what is wrong with it. */
+async function take(
+  services: Services,
+  finished: Finished,
+  { output, name }: Taken,
+): Promise<EngineOutput | ProviderError> {
+  try {
+    const bytes =
+      "bytes" in output ? withinLimit(output.bytes) : await download(services, finished, output.url);
+    return await toOutput(finished, bytes, name);
+  } catch (error) {
+    if (error instanceof ProviderError) return error;
+    throw error;
+  }
+}
+
+function withinLimit(bytes: Uint8Array): Uint8Array {
+  if (bytes.length <= maxResultBytes) return bytes;
+  throw new ProviderError("internal", `The result has more than ${maxResultBytes} bytes.`);
+}
+
+/** Answers after which the same address is never fetched again. */
+const final: readonly string[] = ["url_refused", "url_too_large"];
 
 async function download({ env }: Services, { access, signal }: Finished, url: string): Promise<Uint8Array> {
   try {
@@ -58,14 +100,17 @@ async function download({ env }: Services, { access, signal }: Finished, url: st
       signal,
       timeoutMs: fetchTimeoutMs,
       maxBytes: maxResultBytes,
-      // A server of one's own, or a simulator, has its pictures beside its interface.
-      allowPrivate: [new URL(access.baseUrl).hostname, ...env.ALLOWED_PRIVATE_HOSTS],
+      allowPrivate: resultHosts(access.baseUrl, env.ALLOWED_PRIVATE_HOSTS),
     });
     if (answer.status === 200 && !isPage(answer.body)) return answer.body;
     throw new ProviderError("transient", `The result answered HTTP ${answer.status} without a picture.`);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
-    throw new ProviderError("transient", "The result could not be fetched.", { cause: error });
+    const isFinal = isAppError(error) && final.includes(error.code);
+    const message = isFinal
+      ? `The result was not fetched. ${error.message}`
+      : "The result could not be fetched.";
+    throw new ProviderError(isFinal ? "internal" : "transient", message, { cause: error });
   }
 }
 
@@ -75,25 +120,45 @@ function isPage(body: Uint8Array): boolean {
   return start.startsWith("<") || start.startsWith("{");
 }
 
+/** Formats of the gallery; what a provider makes in another one becomes PNG. */
+const kept: Readonly<Record<string, EngineOutput["mime"]>> = {
+  png: "image/png",
+  webp: "image/webp",
+  jpeg: "image/jpeg",
+};
+const converted: readonly string[] = ["gif", "tiff", "heif"];
+
 async function toOutput(
   { job, files, workDir }: Finished,
-  bytes: Uint8Array,
+  given: Uint8Array,
   name: string,
 ): Promise<EngineOutput> {
+  // Some servers answer an address with the picture as text.
+  const bytes = isPictureStart(given)
+    ? given
+    : (bytesOfText(Buffer.from(given).toString("latin1").trim()) ?? given);
   const format = await sharp(bytes)
     .metadata()
     .then((read) => read.format)
-    .catch(() => null);
-  const mime =
-    format === "png" || format === "webp" || format === "jpeg" ? (`image/${format}` as const) : null;
-  if (!mime) throw new ProviderError("internal", "What the provider made is no picture.");
+    .catch(() => "none");
   const file = path.join(workDir, name);
-  await writeFile(file, bytes);
+  const mime = kept[format] ?? (converted.includes(format) ? "image/png" : null);
+  if (mime === null) throw new ProviderError("internal", "What the provider made is no picture.");
+  await writeFile(file, kept[format] ? bytes : await toPng(bytes));
   const [picture, mask] = [files.image ?? files.person, files.mask];
   if (job.kind !== "inpaint" || picture === undefined || mask === undefined) return { path: file, mime };
   const target = path.join(workDir, `${name}-pasted.png`);
   await pasteWhole({ picture, mask, result: file, target });
   return { path: target, mime: "image/png" };
+}
+
+async function toPng(bytes: Uint8Array): Promise<Buffer> {
+  const limitInputPixels = pictureLimits.outputMegapixels * 1_000_000;
+  try {
+    return await sharp(bytes, { limitInputPixels }).png().toBuffer();
+  } catch (error) {
+    throw new ProviderError("internal", "What the provider made is no picture.", { cause: error });
+  }
 }
 
 async function storeAll(

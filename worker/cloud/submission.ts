@@ -15,11 +15,14 @@ import {
   type TemplateValues,
 } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
+import { askedSize, type Size, sizeValues } from "./sizes.ts";
 
 /** Files of the input pictures by role, and what a template may ask for. */
 export interface CloudInputs {
   readonly files: Partial<Record<InputRole, string>>;
   readonly values: TemplateValues;
+  /** Of the picture that is changed; null without one. */
+  readonly shape: Size | null;
 }
 
 /** Longest side and most bytes of a picture that is sent; larger ones are scaled down. */
@@ -29,27 +32,45 @@ const maxBytes = 6 * 1024 ** 2;
 /** Fetches the pictures of a job into the folder and reads its params. Throws `input_missing`. */
 export async function readCloudInputs(services: Services, job: Job, workDir: string): Promise<CloudInputs> {
   const files: Partial<Record<InputRole, string>> = {};
-  const values: Record<string, TemplateValues[string]> = paramsOf(job);
+  const values: Record<string, TemplateValues[string]> = valuesOf(job);
   const images = await loadInputImages(services, job.id);
   if (images.size < job.inputCount) throw new AppError("input_missing");
+  const base = images.get("image") ?? images.get("person");
+  const shape = base ? { width: base.widthPx, height: base.heightPx } : null;
   for (const [role, image] of images) {
     const file = path.join(workDir, role);
     await readOriginalTo(services, image, file);
     files[role] = file;
-    values[role] = await toPicture(file, role);
+    values[role] = role === "mask" ? await toMask(file, shape) : await toPicture(file);
   }
-  const base = images.get("image") ?? images.get("person");
-  const [width, height] = [values["width"], values["height"]];
-  if (typeof width === "number" && typeof height === "number")
-    values["aspect_ratio"] = nearestRatio(width, height);
-  else if (base) values["aspect_ratio"] = nearestRatio(base.widthPx, base.heightPx);
-  return { files, values };
+  return { files, values, shape };
 }
 
+/** How the instructions of a model name a garment. */
+const categoryTexts: Readonly<Record<string, string>> = {
+  auto: "garment",
+  top: "top",
+  bottom: "trousers or skirt",
+  dress: "dress",
+};
+
+/** The largest seed that every provider takes; a larger one is folded into the range, always to the same seed. */
+const seeds = 2 ** 31;
+
 /** The params under the names of the placeholders. */
-function paramsOf({ params }: Job): Record<string, TemplateValues[string]> {
-  const { prompt, negativePrompt, seed, width, height, scale, category } = params;
-  const named = { prompt, negative_prompt: negativePrompt, seed, width, height, scale, category };
+export function valuesOf({ params }: Pick<Job, "params">): Record<string, TemplateValues[string]> {
+  const { prompt, negativePrompt, seed, steps, guidance, strength, scale, category = "auto" } = params;
+  const named = {
+    prompt,
+    negative_prompt: negativePrompt,
+    seed: typeof seed === "number" ? seed % seeds : undefined,
+    steps,
+    guidance,
+    strength,
+    scale,
+    category,
+    category_text: categoryTexts[String(category)],
+  };
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, value]) =>
       (typeof value === "string" && value !== "") || typeof value === "number" ? [[name, value]] : [],
@@ -57,32 +78,37 @@ function paramsOf({ params }: Job): Record<string, TemplateValues[string]> {
   );
 }
 
-/** As stored where a provider reads it, else as JPEG, or PNG where it has transparency. A mask stays as it is. */
-async function toPicture(file: string, role: InputRole): Promise<ProviderPicture> {
+/** As stored where a provider reads it, else as JPEG, or WebP where it has transparency. */
+export async function toPicture(file: string): Promise<ProviderPicture> {
   const bytes = await readFile(file);
   const picture = sharp(bytes, { limitInputPixels: false });
   const { format, width, height, hasAlpha } = await picture.metadata();
   const mime = { png: "image/png", jpeg: "image/jpeg", webp: "image/webp" } as const;
   const known = format === "png" || format === "jpeg" || format === "webp" ? mime[format] : null;
-  if (role === "mask") return { bytes, mime: "image/png" };
-  const isSmall = bytes.length <= maxBytes && Math.max(width, height) <= maxSidePx;
-  if (known && isSmall) return { bytes, mime: known };
-  const smaller = picture.resize(maxSidePx, maxSidePx, { fit: "inside", withoutEnlargement: true });
+  const sent = sentSize({ width, height });
+  if (known && bytes.length <= maxBytes && sent.width === width) return { bytes, mime: known };
+  const smaller = picture.resize(sent.width, sent.height, { fit: "fill" });
   return hasAlpha
     ? { bytes: await smaller.webp({ quality: 92 }).toBuffer(), mime: "image/webp" }
     : { bytes: await smaller.jpeg({ quality: 92 }).toBuffer(), mime: "image/jpeg" };
 }
 
-const ratios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
+/** The size in which a picture is sent. */
+function sentSize({ width, height }: Size): Size {
+  const scale = Math.min(1, maxSidePx / Math.max(width, height));
+  const side = (px: number) => Math.max(1, Math.round(px * scale));
+  return { width: side(width), height: side(height) };
+}
 
-/** The ratio that most providers know and that is nearest to the size. */
-function nearestRatio(width: number, height: number): string {
-  const wanted = Math.log(width / height);
-  const distance = (ratio: string) => {
-    const [across = 1, down = 1] = ratio.split(":").map(Number);
-    return Math.abs(Math.log(across / down) - wanted);
-  };
-  return ratios.toSorted((a, b) => distance(a) - distance(b))[0] ?? "1:1";
+/** A mask as it is, or in the size in which its picture is sent. */
+export async function toMask(file: string, shape: Size | null): Promise<ProviderPicture> {
+  const bytes = await readFile(file);
+  const mask = sharp(bytes, { limitInputPixels: false });
+  const own = await mask.metadata();
+  const sent = sentSize(shape ?? own);
+  if (own.width === sent.width && own.height === sent.height) return { bytes, mime: "image/png" };
+  const scaled = mask.resize(sent.width, sent.height, { fit: "fill", kernel: "linear" });
+  return { bytes: await scaled.png().toBuffer(), mime: "image/png" };
 }
 
 /** What is sent for an attempt; the same each time, so that a provider that knows the key repeats nothing. */
@@ -94,12 +120,18 @@ export function submissionFor(
     inputs,
     webhookUrl,
     beforePaid,
-  }: { readonly job: Job; readonly inputs: CloudInputs } & Pick<Submission, "webhookUrl" | "beforePaid">,
+  }: { readonly job: Pick<Job, "kind" | "params">; readonly inputs: CloudInputs } & Pick<
+    Submission,
+    "webhookUrl" | "beforePaid"
+  >,
 ): Submission {
   return {
     endpoint: offer.endpoint,
     kind: job.kind,
-    input: fillTemplate(offer.input, inputs.values),
+    input: fillTemplate(offer.input, {
+      ...inputs.values,
+      ...sizeValues(offer, { asked: askedSize(job), shape: inputs.shape }),
+    }),
     idempotencyKey: attempt.id,
     webhookUrl,
     beforePaid,

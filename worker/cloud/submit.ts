@@ -12,17 +12,18 @@ import {
   type NextHop,
   noteLostReply,
   noteRefusal,
+  providerError,
   waitForProvider,
   walkOn,
 } from "@atelier/server/jobs";
 import {
   findModel,
   modelsOf,
+  paidUsd,
   type ProviderClient,
   ProviderError,
   type ProviderKey,
   type ProviderName,
-  titleOfProvider,
   type Submitted,
 } from "@atelier/server/providers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -189,11 +190,11 @@ const storeTries = 15;
  * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store, or a result, that is
  * away for a while is waited for; when that does not help the run has failed late, at its price.
  */
-async function takeResult(services: Services, finished: Finished): Promise<Outcome> {
+async function takeResult(services: Services, finished: Omit<Finished, "isLastTry">): Promise<Outcome> {
   const { attempt, costUsd } = finished;
   for (let left = storeTries; ; left -= 1) {
     try {
-      return (await finish(services, finished)) ? "completed" : "fenced";
+      return (await finish(services, { ...finished, isLastTry: left === 0 })) ? "completed" : "fenced";
     } catch (error) {
       const isFinal = error instanceof ProviderError && error.class !== "transient";
       if (isFinal || left === 0) {
@@ -202,8 +203,8 @@ async function takeResult(services: Services, finished: Finished): Promise<Outco
           error instanceof ProviderError
             ? error
             : new ProviderError("lost", "The result could not be stored.");
-        const paidUsd = costUsd ?? attempt.priceUsd;
-        return (await failFromProvider(services, { attempt, error: failure, costUsd: paidUsd }))
+        const paid = costUsd ?? paidUsd(services.config, attempt);
+        return (await failFromProvider(services, { attempt, error: failure, costUsd: paid }))
           ? "failed"
           : "fenced";
       }
@@ -233,10 +234,7 @@ async function refused(
     return "fenced";
   }
   if (error.class !== "moderation") return "next";
-  const refusal = new AppError(
-    "engine_blocked",
-    `${titleOfProvider(attempt.provider)} refused the content of this picture.`,
-  );
+  const refusal = providerError({ provider: attempt.provider, reason: error.class, words: error.words });
   return (await fail(services, lease, refusal)) ? "failed" : "fenced";
 }
 

@@ -1,7 +1,7 @@
 import { type InputRole, optionalInputs, requiredInputs } from "../../engines.ts";
 import { get, type JobView, submitWithUrls } from "../../jobs/index.ts";
 import { AppError, isId, lineOfText } from "../../platform/index.ts";
-import { type CloudModel, findModel, modelsOf } from "../../providers/index.ts";
+import { type CloudModel, findModel, lackOf, modelsOf } from "../../providers/index.ts";
 import { problemResponse } from "../http/route.ts";
 import { asOneOfFew } from "../requests.ts";
 import { type Fields, readFields, renamed, settingsOf } from "./job-server.ts";
@@ -43,7 +43,7 @@ function requestOf(model: CloudModel, input: Fields): Record<string, unknown> {
   const { prompt, aspect_ratio: ratio, ...fields } = others;
   const sized =
     model.kind === "text_to_image" || model.kind === "edit" ? { ...sizeOf(ratio), ...fields } : fields;
-  const settings = settingsOf(kind, sized);
+  const settings = settingsFor(model, settingsOf(kind, sized), sized);
   const unused = Object.entries(others).filter(([name]) => name !== "prompt" && !(name in settings));
   return {
     kind,
@@ -53,6 +53,36 @@ function requestOf(model: CloudModel, input: Fields): Record<string, unknown> {
     ...(unused.length > 0 ? { metadata: Object.fromEntries(unused) } : {}),
   };
 }
+
+/**
+ * The settings that the model takes: another one costs itself alone. A category in a provider's own words is understood; a
+ * model that has to be told one gets what such clients sent before there was a choice.
+ */
+function settingsFor(model: CloudModel, settings: Fields, input: Fields): Record<string, unknown> {
+  const own = input["garment_type"] ?? input["cloth_type"] ?? input["category"];
+  const category = typeof own === "string" ? categoryWords[own.toLowerCase()] : undefined;
+  const told = category === undefined ? settings : { ...settings, category };
+  const needed =
+    model.kind === "outfit_change" && lackOf(model, { category: told["category"] }) !== null
+      ? { ...told, category: lackOf(model, { category: "top" }) === null ? "top" : "auto" }
+      : told;
+  const taken = Object.entries(needed).filter(
+    ([name, value]) => name === "category" || lackOf(model, { [name]: value }) === null,
+  );
+  return Object.fromEntries(taken);
+}
+
+const categoryWords: Readonly<Record<string, string>> = {
+  upper_body: "top",
+  upper: "top",
+  tops: "top",
+  lower_body: "bottom",
+  lower: "bottom",
+  bottoms: "bottom",
+  dresses: "dress",
+  overall: "dress",
+  "one-pieces": "dress",
+};
 
 const sizePx = 1_024;
 
