@@ -39,6 +39,7 @@ export {
   type AttemptState,
   cloudPolicies,
   type CloudPolicy,
+  type PlacedBecause,
   type Placement,
   type WeighedPlace,
   type AnswerPart,

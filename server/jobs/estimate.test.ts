@@ -12,7 +12,9 @@ import { submit } from "./submit.ts";
 const scene = openJobScene({ isEmptied: true });
 
 const newcomer = (change: Partial<LineTarget> = {}): LineTarget => ({
+  queue: testQueue,
   need: "local/upscale",
+  sizeClass: 0,
   ownerId: scene.owner.userId,
   tier: 1,
   ownerOrder: null,
@@ -21,7 +23,7 @@ const newcomer = (change: Partial<LineTarget> = {}): LineTarget => ({
 });
 
 async function waitOf(target: LineTarget) {
-  const [wait] = await readWaits(scene.services.db, testQueue, [target]);
+  const [wait] = await readWaits(scene.services.db, [target]);
   return wait;
 }
 

@@ -2,12 +2,12 @@ import { sql } from "drizzle-orm";
 import { type Agreed, type Estimate, schema } from "../db/index.ts";
 import type { EngineName } from "../engines.ts";
 import { toAppError } from "../platform/index.ts";
-import { type Quote, readQuote, readWaits, toEstimate, type Wait } from "../scheduling/index.ts";
+import { noteOf, type Quote, readQuote, readWaits, toEstimate, type Wait } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
-import { parseSubmit, resolveParams, sizeClassOfRun } from "./request.ts";
+import { parseSubmit, resolveParams, sizeClassesOf } from "./request.ts";
 import type { Submitter } from "./submit.ts";
 
 /** The outcome that a request would have now. */
@@ -17,6 +17,8 @@ export type EstimateAnswer =
       /** Why it cannot start now; null when it can. */
       readonly reason: string | null;
       readonly awaits: Wait["awaits"];
+      /** Why a provider makes it although there are own machines, or why none does; null where nothing has to be said. */
+      readonly note: string | null;
       readonly engine: EngineName;
       readonly workflow: string | null;
       readonly queue: string;
@@ -37,23 +39,28 @@ export async function estimate(
 ): Promise<EstimateAnswer> {
   const request = parseSubmit(input);
   const inputs = await readInputs(services.db, submitter.userId, request);
-  const quote = await readQuote(services, { request, asker: submitter, maxAgeMs: 0 }).catch(refusal);
+  const sizeClassOf = sizeClassesOf(request, inputs);
+  const quote = await readQuote(services, { request, asker: submitter, maxAgeMs: 0, sizeClassOf }).catch(
+    refusal,
+  );
   if ("isPossible" in quote) return quote;
   const { wait } = quote;
   const { candidate, queue } = quote.placed;
-  const sizeClass = sizeClassOfRun(request.kind, resolveParams(request, candidate), inputs);
+  // Throws where the workflow refuses the settings.
+  resolveParams(request, candidate);
   const cloud = candidate.model ? await readCloudQuote(services.db, candidate.model) : null;
   return {
     isPossible: true,
     reason: awayReason(wait),
     awaits: wait.awaits,
+    note: noteOf(services.config, quote.placed),
     engine: candidate.engine,
     workflow: candidate.workflow?.name ?? null,
     queue,
     cloud,
     priceUsd: cloud === null ? 0 : cloud.priceUsd,
     agreed: agreementTo(cloud),
-    ...toEstimate(wait, sizeClass),
+    ...toEstimate(wait),
   };
 }
 
@@ -93,32 +100,22 @@ export async function readWaiting(services: Services, ownerId: string): Promise<
     order by status desc, tier desc, owner_order, id limit ${shownJobs}`);
   if (result.length === 0) return { items: [], total: 0 };
   const own = result.map(jobFromRow);
-  const waits = await readAll(services, own);
-  const items = own.flatMap((job) => {
-    const wait = waits.get(job.id);
+  const waits = await readWaits(services.db, own.map(targetOf));
+  const items = own.flatMap((job, at) => {
+    const wait = waits[at];
     return wait ? [toWaiting(job, wait)] : [];
   });
   return { items, total: Number(result[0]?.total) };
 }
 
-/** Reads the line of each queue once for all jobs in it. */
-async function readAll({ db }: Services, own: readonly Job[]): Promise<Map<string, Wait>> {
-  const waits = new Map<string, Wait>();
-  for (const [queue, jobs] of Map.groupBy(own, (job) => job.queue)) {
-    const found = await readWaits(db, queue, jobs.map(targetOf));
-    for (const [at, wait] of found.entries()) waits.set(jobs[at]?.id ?? "", wait);
-  }
-  return waits;
-}
-
 function toWaiting(job: Job, wait: Wait): WaitingJob {
-  const { position, isLive, waitMs, runMs } = toEstimate(wait, job.sizeClass);
+  const { position, isLive, waitMs, runMs } = toEstimate(wait);
   return { id: job.id, position, waitMs, runMs, isLive, awaits: wait.awaits, reason: awayReason(wait) };
 }
 
 function targetOf(job: Job) {
-  const { need, ownerId, tier, ownerOrder } = job;
-  return { need, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
+  const { queue, need, sizeClass, ownerId, tier, ownerOrder } = job;
+  return { queue, need, sizeClass, ownerId, tier, ownerOrder, isQueued: job.status === "queued" };
 }
 
 const awayReasons = {

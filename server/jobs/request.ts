@@ -168,14 +168,13 @@ type Params = Readonly<Record<string, unknown>>;
 const ofTheKind = new Set(["consent", "category", "scale"]);
 const maxRandom = 2 ** 48 - 1;
 
+type Fitting = Pick<Candidate, "workflow" | "model">;
+
 /**
  * The complete params of a run: checked against the workflow, with its defaults and a seed, so that the same params
  * give the same picture again. Params that an unnamed workflow or model does not take are dropped. Throws `workflow_params`.
  */
-export function resolveParams(
-  request: SubmitRequest,
-  { workflow, model }: Pick<Candidate, "workflow" | "model">,
-): Record<string, unknown> {
+export function resolveParams(request: SubmitRequest, { workflow, model }: Fitting): Record<string, unknown> {
   const given: Params = request.params;
   if (model) return paramsTaken(model, given);
   if (!workflow) return { ...given };
@@ -193,6 +192,21 @@ export function resolveParams(
   // Drop empty defaults, or they would count as a prompt that the user typed.
   const filled = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
   return { ...Object.fromEntries(kept), ...Object.fromEntries(filled), ...seed };
+}
+
+/** The size class of a run with each candidate that could run the request. */
+export function sizeClassesOf(request: SubmitRequest, inputs: Inputs): (candidate: Fitting) => number {
+  return (candidate) => sizeClassOfRun(request.kind, paramsIn(request, candidate), inputs);
+}
+
+/** Settings that the workflow refuses are reported by the submit; for comparing runs they count as given. */
+function paramsIn(request: SubmitRequest, candidate: Fitting): Params {
+  try {
+    return resolveParams(request, candidate);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return request.params;
+  }
 }
 
 /** Assumed when neither the params nor a picture give a size. */

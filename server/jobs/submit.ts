@@ -21,7 +21,7 @@ import { requireAgreed } from "./agreement.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Inputs, type NewInput, readInputs, recallInputs, rememberInputs } from "./pictures.ts";
 import { hint, type Job } from "./job.ts";
-import { parseSubmit, resolveParams, sizeClassOfRun, type SubmitRequest } from "./request.ts";
+import { parseSubmit, resolveParams, sizeClassesOf, sizeClassOfRun, type SubmitRequest } from "./request.ts";
 
 export interface Submitter {
   readonly userId: string;
@@ -95,14 +95,15 @@ interface NewJob extends Draft {
 async function prepare(services: Services, draft: Draft): Promise<NewJob> {
   const { request, options } = draft;
   const { userId: ownerId } = options.submitter;
+  if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
+  const inputs = await recallInputs(services.db, ownerId, request);
   const quote = await readQuote(services, {
     request,
     asker: options.submitter,
     maxAgeMs: services.config.timing.placesMs,
+    sizeClassOf: sizeClassesOf(request, inputs),
   });
   await requireAgreed(services.db, request.agreed, quote.placed);
-  if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
-  const inputs = await recallInputs(services.db, ownerId, request);
   const { maxCharged } = services.config.limits;
   return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, inputs), ...markOf(request, maxCharged) } };
 }
@@ -215,7 +216,8 @@ function announce(services: Services, { id, request, options, quote }: NewJob, a
   const ownerId = options.submitter.userId;
   hint(services, [{ id, ownerId, revision: isQueued ? 2 : 1 }, ...displaced]);
   services.log.info({ jobId: id, kind: request.kind, queue }, "job accepted");
-  noteAccepted(services.db, { queue, target: quote.target, isQueued });
+  const { share, wait } = quote;
+  noteAccepted(services.db, { queue, need: candidate.need, cost: wait.cost, share, isQueued });
   // Not awaited: the job is accepted, and a failed bell or dispatch does not change that.
   if (isQueued)
     services.later(ringFor(services, queue, [{ id, need: candidate.need, attempt: 0, ring: 1, idle }]));
@@ -243,7 +245,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
     agreed: request.agreed,
     need: candidate.need,
     placement: { ...placement, asked: askedIn(request) },
-    estimate: toEstimate(wait, sizeClass),
+    estimate: toEstimate(wait),
     sizeClass,
     inputCount: inputs.size,
     retention,

@@ -159,7 +159,7 @@ describe("sweep", () => {
         // Nobody claims here: the rows stay in the line.
         await services.db
           .update(schema.jobs)
-          .set({ notBefore: sql`now() + interval '1 hour'` })
+          .set({ status: "pending", notBefore: sql`now() + interval '1 hour'` })
           .where(eq(schema.jobs.id, id));
         queues.push((await readJob(services, id)).queue);
       }

@@ -5,7 +5,7 @@ import { expireUploads, purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import { pruneAttempts, sumPastDays } from "../providers/index.ts";
-import { isGpuQueue, readPlaces, servingServers } from "../scheduling/index.ts";
+import { isGpuQueue, type Place, readPlaces, readWaits, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
 import { takeOverLostCalls } from "./cloud-end.ts";
@@ -113,7 +113,14 @@ async function move(services: Services, { from, need }: { from: string; need: Ne
   const places = (await readPlaces(db, [need])).filter(
     (place) => place.slots > 0 && isGpuQueue(config, place.queue) === isGpu,
   );
-  const to = places.toSorted((a, b) => a.workMs / a.slots - b.workMs / b.slots)[0]?.queue;
+  // Below every tier: behind all that waits there.
+  const last = { ownerId: "", tier: -1, ownerOrder: null, isQueued: false, sizeClass: 0 };
+  const waits = await readWaits(
+    db,
+    places.map(({ queue }) => ({ ...last, queue, need })),
+  );
+  const meanMs = (place: Place) => waits[places.indexOf(place)]?.meanMs ?? 0;
+  const to = places.toSorted((a, b) => meanMs(a) - meanMs(b))[0]?.queue;
   if (to === undefined) return;
   const { jobs } = schema;
   const here = sql`queue = ${from} and need = ${need}`;

@@ -43,6 +43,7 @@ export {
   wordsOf,
 } from "./life.ts";
 export { fillTemplate, type TemplateValues } from "./mapping.ts";
+export { type Hindrance, readMarket, type Ware } from "./market.ts";
 export { findModel, modelsFor, modelsOf } from "./models.ts";
 export { bytesOfText, isPictureStart } from "./outputs.ts";
 export {

@@ -30,11 +30,6 @@ export interface Candidate {
   readonly need: Need;
 }
 
-/** Price of one picture at the first provider of a model, US dollars; null when unknown, 0 for own engines. */
-export function priceOf({ model }: Candidate): number | null {
-  return model ? (model.offers[0]?.priceUsd ?? null) : 0;
-}
-
 /**
  * All ways to run a request, best first and own ones before providers; a named engine, workflow or model narrows them.
  * Throws `workflow_unknown` when the named workflow does not exist or has another kind, `workflow_params` when it takes

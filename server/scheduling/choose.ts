@@ -1,133 +1,106 @@
-import type { CloudPolicy, Placement, WeighedPlace } from "../db/index.ts";
-import { cloudQueue, localEngine } from "../engines.ts";
+import type { CloudPolicy, PlacedBecause, WeighedPlace } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
-import { type Candidate, priceOf } from "./candidates.ts";
-import { isGpuQueue, type Place } from "./places.ts";
+import type { Ware } from "../providers/index.ts";
+import type { Candidate } from "./candidates.ts";
+import { isLiveOption, type Option } from "./options.ts";
 
-interface Choice {
-  /** Best first; own ones before those of providers. */
-  readonly candidates: readonly Candidate[];
-  readonly places: readonly Place[];
+/** What decides between the own machines and the providers. */
+interface Facts {
   readonly policy: CloudPolicy;
-  readonly config: Config;
+  /** The best own option, live where one is. */
+  readonly home: Option | undefined;
+  /** The live options of providers, in the order of the list. */
+  readonly shops: readonly Option[];
+  readonly overflowAfterMs: number;
 }
 
-/** The candidate that the policy prefers; undefined when none was ever seen. */
-export function chooseCandidate(choice: Choice): Candidate | undefined {
-  const { candidates, places } = choice;
-  const isLive = ({ need }: Candidate) => places.some((place) => place.need === need && place.slots > 0);
-  const isKnown = ({ engine, need }: Candidate) =>
-    engine === localEngine.name || places.some((place) => place.need === need);
-  const live = candidates.filter(isLive);
-  const own = live.find(({ engine }) => engine !== "cloud");
-  const ofProviders = live.filter(({ engine }) => engine === "cloud");
-  return preferred(choice, own, ofProviders) ?? candidates.find(isKnown);
+export interface Verdict {
+  readonly takes: "home" | "shop";
+  readonly because: PlacedBecause;
 }
 
-function preferred(
-  { places, policy, config }: Choice,
-  own: Candidate | undefined,
-  ofProviders: readonly Candidate[],
-): Candidate | undefined {
-  const placeOf = ({ need }: Candidate) =>
-    chooseQueue(
-      places.filter((place) => place.need === need && place.slots > 0),
-      config,
-    );
-  switch (policy) {
-    case "own_only":
-      return own;
-    case "own_first": {
-      const place = own && placeOf(own);
-      const isSoon = place !== undefined && waitOf(place) <= config.cloud.overflowAfterS;
-      return isSoon ? own : (ofProviders[0] ?? own);
-    }
-    case "cheapest":
-      return own ?? ofProviders.toSorted((a, b) => priceOr(a) - priceOr(b))[0];
-    case "fastest": {
-      const doneAt = (candidate: Candidate) => {
-        const place = placeOf(candidate);
-        return place ? doneIn(place, config) : Infinity;
-      };
-      return [...(own ? [own] : []), ...ofProviders].toSorted((a, b) => doneAt(a) - doneAt(b))[0];
-    }
+const atHome = (because: PlacedBecause): Verdict => ({ takes: "home", because });
+const atShop = (because: PlacedBecause): Verdict => ({ takes: "shop", because });
+
+/**
+ * Own machines or a provider: the one decision about money. A guess never buys: an own place is left only when the low end
+ * of its wait, which counts nothing but past runs, is too long, or when it has been away for that long.
+ */
+export function judge(facts: Facts): Verdict {
+  const { policy, home, shops, overflowAfterMs } = facts;
+  if (home === undefined) return atShop("no_own");
+  const isLive = isLiveOption(home);
+  if (policy === "own_only" || shops.length === 0) return atHome(isLive ? "own" : "own_away");
+  if (!isLive) {
+    // A restart takes seconds; only the policy that asks for speed does not wait for it.
+    const isGone = policy === "fastest" || home.awayMs > overflowAfterMs;
+    return isGone ? atShop("away") : atHome("own_away");
   }
+  return policy === "cheapest" ? atHome("own") : judgeLine(facts, home);
 }
 
-/** An unknown price comes last. */
-const priceOr = (candidate: Candidate) => priceOf(candidate) ?? Infinity;
-
-const waitOf = ({ workMs, slots }: Place) => workMs / Math.max(1, slots) / 1_000;
-
-/** Seconds until a new job would be done. The CPU factor makes a card with one waiting job better than an idle CPU server. */
-function doneIn(place: Place, config: Config): number {
-  const isSlow = place.queue !== cloudQueue && !isGpuQueue(config, place.queue);
-  const factor = isSlow ? config.timing.cpuRunFactor : 1;
-  return waitOf(place) + (place.runMs * factor) / 1_000;
+/** Whether the line of a live own place is worth leaving. */
+function judgeLine({ policy, shops, overflowAfterMs }: Facts, home: Option): Verdict {
+  const { waitMs, quality } = home.wait;
+  if (waitMs[0] > overflowAfterMs) return atShop("overflow");
+  if (policy === "fastest" && shops.some((shop) => isSurelySooner(shop, home))) return atShop("faster");
+  return atHome(quality === "assumed" && waitMs[1] > overflowAfterMs ? "own_unmeasured" : "own");
 }
 
-/** The place where the job is done first, on a tie the more demanding queue; full lines only when no line has room. */
-export function chooseQueue(live: readonly Place[], config: Config): Place | undefined {
-  const { limits, queues } = config;
-  const rank = Object.keys(queues);
-  const sorted = live.toSorted(
-    (a, b) => doneIn(a, config) - doneIn(b, config) || rank.indexOf(a.queue) - rank.indexOf(b.queue),
-  );
-  return sorted.find((place) => place.waiting < limits.maxWaiting) ?? sorted[0];
+/** All times are measured, and the provider's longest is shorter than the own machine's shortest. */
+function isSurelySooner({ wait: shop }: Option, { wait: home }: Option): boolean {
+  const isMeasured = shop.quality === "measured" && shop.cost.isMeasured && home.cost.isMeasured;
+  return isMeasured && shop.waitMs[1] + shop.cost.meanMs < home.waitMs[0] + home.cost.meanMs;
 }
 
-interface Weighing extends Choice {
-  readonly chosen: Placement["chosen"];
+interface Weighing {
+  readonly config: Config;
+  readonly policy: CloudPolicy;
+  readonly candidates: readonly Candidate[];
+  readonly options: readonly Option[];
+  readonly chosen: Option;
+  readonly because: PlacedBecause;
+  readonly wares: readonly Ware[];
 }
 
-/** All places of the candidates with their waits and prices, and why each was not chosen. */
+/** All options with their waits and prices, and why each was not chosen. */
 export function weigh(weighing: Weighing): WeighedPlace[] {
-  const { candidates, places, chosen } = weighing;
-  const taken = places.find(({ need, queue }) => need === chosen.need && queue === chosen.queue);
+  const { candidates, options, chosen } = weighing;
   return candidates.flatMap((candidate): WeighedPlace[] => {
-    const { need } = candidate;
-    const price = candidate.model ? { priceUsd: priceOf(candidate) } : {};
-    const own = places.filter((place) => place.need === need);
-    if (own.length === 0) {
-      const isChosen = need === chosen.need;
-      return [
-        {
-          queue: isChosen ? chosen.queue : null,
-          need,
-          waitS: null,
-          refused: isChosen ? null : "never_seen",
-          ...price,
-        },
-      ];
-    }
-    return own.map((place) => ({
-      queue: place.queue,
+    const { need, model } = candidate;
+    const ware = weighing.wares.find((one) => one.model === model);
+    const price = model ? { priceUsd: (ware?.offer ?? model.offers[0])?.priceUsd ?? null } : {};
+    const own = options.filter((option) => option.candidate === candidate);
+    if (own.length === 0) return [{ queue: null, need, waitS: null, refused: "never_seen", ...price }];
+    return own.map((option) => ({
+      queue: option.queue,
       need,
-      waitS: place.slots > 0 ? Math.round(waitOf(place)) : null,
-      refused: refusalOf(place, { ...weighing, taken }),
+      waitS: isLiveOption(option) ? Math.round(option.wait.meanMs / 1_000) : null,
+      refused: option === chosen ? null : refusalOf(option, weighing),
       ...price,
     }));
   });
 }
 
-type Taking = Pick<Weighing, "chosen" | "config" | "policy"> & { readonly taken: Place | undefined };
-
-function refusalOf(place: Place, taking: Taking): WeighedPlace["refused"] {
-  const { chosen, taken, config } = taking;
-  if (place.need === chosen.need && place.queue === chosen.queue) return null;
-  if (place.slots === 0) return "no_server";
-  const ofPolicy = refusalByPolicy(place, taking);
-  if (ofPolicy !== null) return ofPolicy;
-  if (place.need !== chosen.need) return "less_suited";
-  if (place.waiting >= config.limits.maxWaiting) return "full";
-  return taken && waitOf(place) < waitOf(taken) ? "slower" : "busier";
+function refusalOf(option: Option, weighing: Weighing): WeighedPlace["refused"] {
+  const { chosen, config } = weighing;
+  if (!isLiveOption(option)) return option.awayMs === Infinity ? "never_seen" : "no_server";
+  const ofMoney = refusalByMoney(option, weighing);
+  if (ofMoney !== null) return ofMoney;
+  if (option.candidate !== chosen.candidate) return "less_suited";
+  if (option.waiting >= config.limits.maxWaiting) return "full";
+  return option.wait.meanMs < chosen.wait.meanMs ? "slower" : "busier";
 }
 
-/** Between own machines and providers, and among providers, the policy decides. */
-function refusalByPolicy(place: Place, { chosen, policy }: Taking): WeighedPlace["refused"] {
-  const [isCloud, isChosenCloud] = [place.queue === cloudQueue, chosen.queue === cloudQueue];
-  if (isCloud && isChosenCloud) return policy === "cheapest" ? "dearer" : null;
-  if (isCloud === isChosenCloud) return null;
-  if (isChosenCloud || policy === "fastest") return "busier";
-  return policy === "cheapest" ? "dearer" : "own_first";
+/** Between own machines and providers, and among providers, policy, caps and prices decide. */
+function refusalByMoney(option: Option, weighing: Weighing): WeighedPlace["refused"] {
+  const { chosen, policy, because, wares } = weighing;
+  const isShop = option.candidate.engine === "cloud";
+  const isChosenShop = chosen.candidate.engine === "cloud";
+  if (!isShop) return isChosenShop ? "busier" : null;
+  const hindrance = wares.find(({ model }) => model === option.candidate.model)?.hindrance;
+  if (hindrance) return hindrance.why;
+  if (isChosenShop) return policy === "cheapest" ? "dearer" : null;
+  if (because === "own_unmeasured") return "unmeasured";
+  return policy === "cheapest" ? "dearer" : policy === "fastest" ? "busier" : "own_first";
 }

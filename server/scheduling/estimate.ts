@@ -1,168 +1,192 @@
-import { sql } from "drizzle-orm";
-import { schema, type Db, type Estimate } from "../db/index.ts";
+import type { Db, Estimate } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
-import { isLiveNode } from "../nodes/index.ts";
-import { readRunCosts, type RunCost, type RunCosts } from "./places.ts";
+import { leftOf, readRunCosts, type RunCost, type RunCosts } from "./costs.ts";
+import { type LineOf, type Lines, readLines } from "./line.ts";
 
-/** A waiting job, or a new one that would be the last of its owner's share. */
-export interface LineTarget {
+/** A waiting job, or a new one, with what it is. */
+export interface LineTarget extends LineOf {
   readonly need: Need;
-  readonly ownerId: string;
-  readonly tier: number;
-  /** Order within the owner's share; null for a job that is not in the line yet. */
-  readonly ownerOrder: number | null;
-  /** True for a row of the window, which is before all pending rows. */
-  readonly isQueued: boolean;
+  readonly sizeClass: number;
 }
 
-/** What is served before a job. Times in ms. */
+/** How sure a time is: from past runs, or assumed. */
+type Quality = "measured" | "assumed";
+
+/** The answer to "when would this start here, and how sure is that": the same for placing, telling and buying. Times in ms. */
 export interface Wait {
   /** How many jobs are served before it. */
   readonly position: number;
-  /** False while no live node can run it; `waitMs` then has no meaning. */
+  /** False while no live node can run it; the times then have no meaning. */
   readonly isLive: boolean;
   /** What the job waits for: `worker` when no live worker could run its need, `server` when a live worker lacks the server; null when it is live. */
   readonly awaits: "worker" | "server" | null;
+  /** The low end counts only what past runs vouch for: the wait is hardly shorter, whatever the rest takes. */
   readonly waitMs: readonly [low: number, high: number];
-  /** Live slots for its need, and those that neither run a job nor have one before it. */
-  readonly slots: number;
-  readonly freeSlots: number;
-  /** Past runs of the job's own need. */
+  readonly meanMs: number;
+  readonly quality: Quality;
+  /** Its own run there. */
   readonly cost: RunCost;
 }
 
-interface Count {
-  readonly need: string;
-  readonly n: number;
+/** One slot of a live node, with the work that it does before the target. Times in ms. */
+interface Lane {
+  readonly needs: ReadonlySet<string>;
+  readonly meanMs: number;
+  readonly varianceMs2: number;
+  /** The part of it that past runs vouch for. */
+  readonly sureMs: number;
+  readonly sureVarianceMs2: number;
+  readonly isMeasured: boolean;
 }
 
-interface Line {
-  /** By target; `isRival` when a node that can run the target can run these jobs too. */
-  readonly ahead: readonly (Count & { readonly target: number; readonly isRival: boolean })[];
-  /** On the nodes that can run the need `of`. */
-  readonly running: readonly (Count & { readonly of: string })[];
-  readonly slots: readonly { readonly of: string; readonly slots: number }[];
+/** What a job in a queue, whatever its need, has before it. */
+export interface Outlook {
+  readonly queue: string;
+  readonly position: number;
+  readonly lanes: readonly Lane[];
   /** Needs without a slot that a live node could serve in the last 24 hours. */
-  readonly missed: readonly string[];
+  readonly missed: ReadonlySet<string>;
 }
 
 /** Half the width of the range in standard deviations: about 80 % of the waits should fall inside. */
 const spread = 1.28;
-const enoughRuns = 5;
 const assumedRunMs: readonly [number, number] = [5_000, 120_000];
 
 /**
- * For each target the number of jobs that are served before it under fair shares, and its expected wait, from past runs
- * of the needs. Reads the line once. Do not call it inside a transaction: it takes a connection of its own.
+ * For each target the number of jobs that are served before it under fair shares, and its expected wait. Reads the lines
+ * once. Do not call it inside a transaction: it takes a connection of its own.
  */
-export async function readWaits(
+export async function readWaits(db: Db, targets: readonly LineTarget[]): Promise<readonly Wait[]> {
+  if (targets.length === 0) return [];
+  const needs = targets.map(({ need }) => need);
+  const { outlooks, costs } = await readOutlooks(db, targets, needs);
+  return targets.flatMap((target, at) => {
+    const outlook = outlooks[at];
+    return outlook ? [waitIn(outlook, target.need, costs(target))] : [];
+  });
+}
+
+/** The outlook of each target for jobs of these needs, and the costs of all that is involved. */
+export async function readOutlooks(
   db: Db,
-  queue: string,
-  targets: readonly LineTarget[],
-): Promise<readonly Wait[]> {
-  const line = await readLine(db, queue, targets);
-  const costs = await readRunCosts(
-    db,
-    [...targets, ...line.ahead, ...line.running].map(({ need }) => need),
-  );
-  return targets.map(({ need }, target) => waitOf({ need, target, line, costs }));
+  targets: readonly LineOf[],
+  needs: readonly Need[],
+): Promise<{ readonly outlooks: readonly Outlook[]; readonly costs: RunCosts }> {
+  const lines = await readLines(db, targets, needs);
+  const involved = [...lines.ahead, ...lines.running].map(({ need }) => need);
+  const costs = await readRunCosts(db, [...needs, ...involved]);
+  const outlooks = targets.map(({ queue }, at) => outlookOf(lines, { queue, at }, costs));
+  return { outlooks, costs };
 }
 
-interface Expected {
-  readonly need: Need;
-  readonly target: number;
-  readonly line: Line;
-  readonly costs: RunCosts;
+function outlookOf(
+  { ahead, nodes, running }: Lines,
+  { queue, at }: { readonly queue: string; readonly at: number },
+  costs: RunCosts,
+): Outlook {
+  const own = nodes.filter((node) => node.queue === queue);
+  const free = own.flatMap((node): Lane[] => {
+    const held = running.filter((job) => job.queue === queue && job.nodeId === node.nodeId);
+    const busy = held.slice(0, node.slots).map((job) => busyLane(node.needs, costs(job), job.elapsedMs));
+    const idle = Array.from({ length: Math.max(0, node.slots - busy.length) }, () => idleLane(node.needs));
+    return [...busy, ...idle];
+  });
+  const before = ahead.filter(({ target }) => target === at);
+  // Jobs that few slots can serve first: the others then take what is left.
+  const served = before
+    .map((group) => ({ ...group, able: free.filter(({ needs }) => needs.has(group.need)).length }))
+    .toSorted((a, b) => a.able - b.able);
+  let lanes: readonly Lane[] = free;
+  for (const { need, sizeClass, n } of served)
+    lanes = withJobs(lanes, { need, n, cost: costs({ need, queue, sizeClass }) });
+  const live = new Set(own.flatMap(({ needs, slots }) => (slots > 0 ? needs : [])));
+  const missed = new Set(own.flatMap(({ seen }) => seen).filter((need) => !live.has(need)));
+  return { queue, position: before.reduce((sum, { n }) => sum + n, 0), lanes, missed };
 }
 
-function waitOf({ need, target, line, costs }: Expected): Wait {
-  const ahead = line.ahead.filter((one) => one.target === target);
-  const running = line.running.filter(({ of }) => of === need);
-  const slots = line.slots.find(({ of }) => of === need)?.slots ?? 0;
-  const isLive = slots > 0;
-  const awaits = isLive ? null : awaitedFor(need, line);
-  const rivals = isLive ? ahead.filter(({ isRival }) => isRival) : ahead;
-  const busy = sum(running, ({ n }) => n);
-  const freeSlots = Math.max(0, slots - busy - sum(rivals, ({ n }) => n));
-  const known = { position: sum(ahead, ({ n }) => n), isLive, awaits, slots, freeSlots, cost: costs(need) };
-  if (rivals.length === 0 && busy < slots) return { ...known, waitMs: [0, 0] };
-  const lanes = Math.max(1, slots);
-  const aheadMs = sum(rivals, (one) => one.n * costs(one.need).meanMs);
-  const runningMs = sum(running, (one) => one.n * costs(one.need).meanMs);
-  const variance = sum(rivals, (one) => one.n * costs(one.need).varianceMs2);
-  // A running job is on average half done.
-  const mean = (aheadMs + runningMs / 2) / lanes;
-  const deviation = Math.sqrt(variance + runningMs ** 2 / 12) / lanes;
-  const bound = (ms: number) => Math.max(0, Math.round(ms));
-  return { ...known, waitMs: [bound(mean - spread * deviation), bound(mean + spread * deviation)] };
+function idleLane(needs: readonly string[]): Lane {
+  const none = { meanMs: 0, varianceMs2: 0, sureMs: 0, sureVarianceMs2: 0 };
+  return { needs: new Set(needs), ...none, isMeasured: true };
+}
+
+function busyLane(needs: readonly string[], cost: RunCost, elapsedMs: number): Lane {
+  const { meanMs, sureMs } = leftOf(cost, elapsedMs);
+  const varianceMs2 = Math.min(cost.varianceMs2, meanMs ** 2);
+  const { isMeasured } = cost;
+  return { needs: new Set(needs), meanMs, varianceMs2, sureMs, sureVarianceMs2: 0, isMeasured };
+}
+
+interface Jobs {
+  readonly need: string;
+  readonly n: number;
+  readonly cost: RunCost;
+}
+
+/** Gives each job to the able slot that is free first; without one it waits for another node and takes no slot. */
+function withJobs(lanes: readonly Lane[], { need, n, cost }: Jobs): readonly Lane[] {
+  const able = lanes.filter(({ needs }) => needs.has(need)).map((lane) => ({ lane, given: 0 }));
+  if (able.length === 0) return lanes;
+  const freeAt = ({ lane, given }: (typeof able)[number]) => lane.meanMs + given * cost.meanMs;
+  for (let left = n; left > 0; left -= 1) {
+    let first = able[0];
+    for (const one of able) if (first === undefined || freeAt(one) < freeAt(first)) first = one;
+    if (first) first.given += 1;
+  }
+  const given = new Map(able.map((one) => [one.lane, one.given]));
+  return lanes.map((lane) => loaded(lane, cost, given.get(lane) ?? 0));
+}
+
+function loaded(lane: Lane, { meanMs, varianceMs2, isMeasured }: RunCost, jobs: number): Lane {
+  if (jobs === 0) return lane;
+  const sure = isMeasured ? jobs : 0;
+  return {
+    needs: lane.needs,
+    meanMs: lane.meanMs + jobs * meanMs,
+    varianceMs2: lane.varianceMs2 + jobs * varianceMs2,
+    sureMs: lane.sureMs + sure * meanMs,
+    sureVarianceMs2: lane.sureVarianceMs2 + sure * varianceMs2,
+    isMeasured: lane.isMeasured && isMeasured,
+  };
+}
+
+/** The wait of a job with this need: until the first able slot is free. */
+export function waitIn({ position, lanes, missed }: Outlook, need: Need, cost: RunCost): Wait {
+  const able = lanes.filter(({ needs }) => needs.has(need));
+  const isLive = able.length > 0;
+  const known = { position, isLive, awaits: isLive ? null : awaitedFor(need, missed), cost };
+  const least = (of: (lane: Lane) => number) => able.reduce((min, lane) => Math.min(min, of(lane)), Infinity);
+  const meanMs = isLive ? Math.round(least((lane) => lane.meanMs)) : 0;
+  if (meanMs === 0) return { ...known, waitMs: [0, 0], meanMs, quality: isLive ? "measured" : "assumed" };
+  // The slots share what comes before, so their chances balance out.
+  const deviation = (of: (lane: Lane) => number) =>
+    (spread * Math.sqrt(able.reduce((sum, lane) => sum + of(lane), 0))) / able.length;
+  const low = least((lane) => lane.sureMs) - deviation((lane) => lane.sureVarianceMs2);
+  const high = meanMs + deviation((lane) => lane.varianceMs2);
+  return {
+    ...known,
+    waitMs: [Math.max(0, Math.round(low)), Math.round(high)],
+    meanMs,
+    quality: able.every(({ isMeasured }) => isMeasured) ? "measured" : "assumed",
+  };
+}
+
+/** The outlook of the next job of the same owner, after one of this need was accepted. */
+export function behindOneMore(outlook: Outlook, need: Need, cost: RunCost): Outlook {
+  const lanes = withJobs(outlook.lanes, { need, n: 1, cost });
+  return { ...outlook, position: outlook.position + 1, lanes };
 }
 
 /** The local engine has no server: without a slot it is the worker that is missing. */
-function awaitedFor(need: Need, { missed }: Line): "worker" | "server" {
-  return missed.includes(need) && !need.startsWith(`${localEngine.name}/`) ? "server" : "worker";
+function awaitedFor(need: Need, missed: ReadonlySet<string>): "worker" | "server" {
+  return missed.has(need) && !need.startsWith(`${localEngine.name}/`) ? "server" : "worker";
 }
 
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0);
-}
-
-/** The estimate of a job: its wait, and its run time from past runs, of the same size class when there are enough. */
-export function toEstimate({ position, isLive, waitMs, cost }: Wait, sizeClass: number): Estimate {
-  const same = cost.runs.filter((run) => run.sizeClass === sizeClass);
-  const runs = (same.length >= enoughRuns ? same : cost.runs).map(({ ms }) => ms).toSorted((a, b) => a - b);
-  const wait = { position, isLive, waitMs };
+/** The estimate of a job: its wait, and its run time from the nearest past runs. */
+export function toEstimate({ position, isLive, waitMs, quality, cost }: Wait): Estimate {
+  const runs = cost.runsMs.toSorted((a, b) => a - b);
+  const wait = { position, isLive, waitMs, quality };
   if (runs.length === 0) return { ...wait, runMs: assumedRunMs, runs: 0 };
   const at = (part: number) => Math.round(runs[Math.round(part * (runs.length - 1))] ?? 0);
   // The middle 80 %.
   return { ...wait, runMs: [at(0.1), at(0.9)], runs: runs.length };
-}
-
-/**
- * Rows before a target: the window, higher tiers, earlier rows of its owner, and of each other owner as many rows as its
- * owner has up to the target, since the fair pick takes the owners in turn; one less if that owner was served later.
- */
-async function readLine(db: Db, queue: string, targets: readonly LineTarget[]): Promise<Line> {
-  const { jobs, nodes, nodeQueues, queueTurns } = schema;
-  const list = JSON.stringify(targets.map((target, i) => ({ i, ...target })));
-  const isBefore = sql`l.owner_id = t."ownerId" and (t."ownerOrder" is null or l.owner_order < t."ownerOrder")`;
-  // Materialized, or the planner may count positions for each row again: 2 s at 2,000 rows instead of 20 ms.
-  const result = await db.execute<Line & Record<string, unknown>>(sql`
-    with targets as materialized (
-      select * from jsonb_to_recordset(${list}::jsonb) as t(i int, need text, "ownerId" text, tier int, "ownerOrder" float8, "isQueued" boolean)
-    ), turns as materialized (
-      select owner_id, served_at from ${queueTurns} where queue = ${queue}
-    ), line as materialized (
-      select need, tier, owner_id, owner_order, coalesce(served_at, '-infinity') as served_at,
-        row_number() over (partition by owner_id, tier order by owner_order, id) as position
-      from ${jobs} left join turns using (owner_id)
-      where queue = ${queue} and status = 'pending' and exists (select 1 from targets where not "isQueued")
-    ), mine as materialized (
-      select t.*, (select count(*) + 1 from line l where l.tier = t.tier and ${isBefore}) as position,
-        coalesce((select served_at from turns where owner_id = t."ownerId"), '-infinity') as served_at
-      from targets t where not t."isQueued"
-    ), able as materialized (
-      select w.need as of, q.node_id, q.slots, q.needs
-      from (select distinct need from targets) w join ${nodeQueues} q on q.queue = ${queue} and w.need = any(q.needs)
-      join ${nodes} n on n.id = q.node_id and ${isLiveNode}
-    ), before as (
-      select t.i, t.need as of, l.need, count(*)::int as n from mine t
-      join line l on l.tier > t.tier or (l.tier = t.tier and ((${isBefore}) or (l.owner_id <> t."ownerId" and l.position <= t.position - (l.served_at > t.served_at)::int)))
-      group by t.i, t.need, l.need
-      union all
-      select t.i, t.need, j.need, count(*)::int from mine t, ${jobs} j
-      where j.queue = ${queue} and j.status = 'queued' group by t.i, t.need, j.need
-    ), ahead as (
-      select b.i as target, b.need, b.n, exists (select 1 from able a where a.of = b.of and b.need = any(a.needs)) as "isRival"
-      from before b
-    ), running as (
-      select a.of, j.need, count(*)::int as n from able a join ${jobs} j on j.node_id = a.node_id
-      where j.queue = ${queue} and j.status in ('waiting_for_engine', 'processing') group by a.of, j.need
-    ), able_slots as (select of, sum(slots)::int as slots from able group by of)
-    select (select coalesce(json_agg(ahead), '[]') from ahead) as ahead, (select coalesce(json_agg(running), '[]') from running) as running,
-      (select coalesce(json_agg(able_slots), '[]') from able_slots) as slots,
-      (select coalesce(json_agg(distinct t.need), '[]') from targets t
-        where not exists (select 1 from able_slots where of = t.need and slots > 0)
-          and exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id and ${isLiveNode}
-            where t.need = any(q.seen_needs))) as missed`);
-  return result[0] ?? { ahead: [], running: [], slots: [], missed: [] };
 }

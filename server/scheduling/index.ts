@@ -11,6 +11,7 @@
  * Nothing here imports `server/jobs` or writes rows. Costs and workflows may be two seconds old.
  */
 
+export { noteOf } from "./notes.ts";
 export { readQuote, type Quote } from "./quote.ts";
 export { type Candidate, missingEngineReason } from "./candidates.ts";
 export {
@@ -20,24 +21,20 @@ export {
   type OfferedParam,
   type OfferedWorkflow,
 } from "./workflows.ts";
+export { type Downgrade, findDowngrade, leastDemandingQueue } from "./downgrade.ts";
+export { readUserPolicy, setUserPolicy } from "./policy.ts";
 export {
-  leastDemandingQueue,
-  findDowngrade,
-  type Downgrade,
-  readUserPolicy,
-  setUserPolicy,
-} from "./place.ts";
-export {
+  isGpuQueue,
   livePlaces,
+  type Place,
   liveProviders,
+  type LiveServer,
+  liveServers,
   readPlaces,
   seenNeeds,
-  sizeClassOf,
-  isGpuQueue,
-  liveServers,
   servingServers,
-  type LiveServer,
 } from "./places.ts";
+export { sizeClassOf } from "./costs.ts";
 export { offeredModels } from "./models.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
 export { noteAccepted } from "./snapshot.ts";

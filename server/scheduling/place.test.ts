@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../db/index.ts";
 import { parseConfig, type ConfigInput } from "../platform/index.ts";
-import { leastDemandingQueue } from "./place.ts";
-import { noteAccepted, recallPlaces, recallWait } from "./snapshot.ts";
+import { leastDemandingQueue } from "./downgrade.ts";
+import { noteAccepted, recallPlaces, recallOutlooks } from "./snapshot.ts";
 
 const least = (queues: ConfigInput["queues"]) => leastDemandingQueue(parseConfig({ queues }).queues);
 
@@ -25,14 +25,16 @@ test("D3 places that could not be read are read again, and an accepted job meanw
   onTestFinished(() => void process.off("unhandledRejection", note));
   const database = openDatabase({ url: "postgres://127.0.0.1:1/absent", applicationName: "places" });
   onTestFinished(() => database.close());
-  const target = { need: "local/upscale", ownerId: "one", tier: 1 } as const;
+  const need = "local/upscale";
+  const share = { ownerId: "one", tier: 1 };
+  const cost = { meanMs: 1, varianceMs2: 0, runsMs: [], isMeasured: false, isOfQueue: false };
   const read = () =>
     Promise.allSettled([
-      recallPlaces(database.db, [target.need], 60_000),
-      recallWait(database.db, "gpu-high", { target, maxAgeMs: 60_000 }),
+      recallPlaces(database.db, [need], 60_000),
+      recallOutlooks(database.db, { share, queues: ["gpu-high"], needs: [need], maxAgeMs: 60_000 }),
     ]);
   const first = await read();
-  noteAccepted(database.db, { queue: "gpu-high", target, isQueued: true });
+  noteAccepted(database.db, { queue: "gpu-high", need, cost, share, isQueued: true });
   await setImmediate();
   const second = await read();
   const reasons = [...first, ...second].map((read) => (read.status === "rejected" ? read.reason : null));

@@ -1,132 +1,110 @@
-import { eq } from "drizzle-orm";
-import { type CloudPolicy, type Db, type Placement, schema, type Tx } from "../db/index.ts";
-import { cloudQueue, type EngineName, enginesFor, type JobKind, type Need, needOf } from "../engines.ts";
-import { AppError, type Config, type QueueNeeds } from "../platform/index.ts";
+import type { Agreed, CloudPolicy, Db, PlacedBecause, Placement } from "../db/index.ts";
+import type { JobKind } from "../engines.ts";
+import { AppError, type Config } from "../platform/index.ts";
+import { type Hindrance, readMarket, type Ware } from "../providers/index.ts";
 import { type Candidate, missingEngineReason } from "./candidates.ts";
-import { chooseCandidate, chooseQueue, weigh } from "./choose.ts";
-import { type LivePlace, livePlaces } from "./places.ts";
-import { recallPlaces } from "./snapshot.ts";
+import { judge, type Verdict, weigh } from "./choose.ts";
+import type { Wait } from "./estimate.ts";
+import { doneInMs, homeOf, isLiveOption, type Option, type OptionInput, readOptions } from "./options.ts";
+import { liveProviders } from "./places.ts";
 
-/** The chosen queue and candidate of a request. */
+/** The chosen queue and candidate of a request, with its wait there. */
 export interface Placed {
   readonly candidate: Candidate;
   readonly queue: string;
   readonly placement: Placement;
+  readonly wait: Wait;
+  /** What is in the way of buying; null where nothing is, or nothing was to be bought. */
+  readonly hindrance: Hindrance | null;
 }
 
-export interface PlaceInput {
+export interface PlaceInput extends OptionInput {
   readonly kind: JobKind;
-  readonly candidates: readonly Candidate[];
-  /** How old the places may be. */
-  readonly maxAgeMs: number;
   /** The policy for this user and kind; asked for only where a provider could do the request. */
   readonly policy: () => Promise<CloudPolicy>;
+  /** What the person agreed to; null: the settings and the caps alone decide. */
+  readonly agreed: Agreed | null;
+}
+
+/** All options of a request at one moment, and the decision between them. */
+interface Scene extends Omit<PlaceInput, "policy"> {
+  readonly config: Config;
+  readonly policy: CloudPolicy;
+  readonly options: readonly Option[];
+  readonly home: Option | undefined;
+  readonly shops: readonly Option[];
+  readonly verdict: Verdict;
 }
 
 /**
- * Places a request by the policy: the best live candidate, in the queue with room where it should be done first. Without a live one
- * the best candidate of a node of the last 24 hours or of the local engine, and the job waits there. Throws `no_engine`
- * when there is none.
+ * Places a request by the policy: own machines or a provider (`judge`), and there the best live candidate in the queue
+ * with room where it should be done first. Without a live one the best candidate of a node of the last 24 hours or of the
+ * local engine, and the job waits there. What a cap, a price or the state of the providers does not allow waits at home
+ * where it can. Throws `no_engine` when nothing was seen, and `budget_exceeded` where only a provider could run it.
  */
-export async function place(
-  db: Db,
-  config: Config,
-  { kind, candidates: all, maxAgeMs, policy: readPolicy }: PlaceInput,
-): Promise<Placed> {
-  const needs = all.map((candidate) => candidate.need);
-  const places = await recallPlaces(db, needs, maxAgeMs);
-  const hasCloud = places.some(({ queue, slots }) => queue === cloudQueue && slots > 0);
-  const policy = hasCloud ? await readPolicy() : "own_first";
-  const candidates = policy === "own_only" ? all.filter(({ engine }) => engine !== "cloud") : all;
-  const candidate = chooseCandidate({ candidates, places, policy, config });
-  if (!candidate) throw new AppError("no_engine", missingEngineReason(kind, candidates));
-  const own = places.filter((place) => place.need === candidate.need);
-  const live = own.filter((place) => place.slots > 0);
-  const queue =
-    (live.length > 0 ? chooseQueue(live, config) : own[0])?.queue ??
-    (candidate.engine === "cloud" ? cloudQueue : leastDemandingQueue(config.queues));
-  if (queue === null) throw new AppError("internal", "The configuration names no queue.");
-  const chosen = { queue, need: candidate.need };
-  const weighed = weigh({ candidates, places, chosen, config, policy });
-  return { candidate, queue, placement: { chosen, isLive: live.length > 0, weighed } };
+export async function place(db: Db, config: Config, input: PlaceInput): Promise<Placed> {
+  const scene = await readScene(db, config, input);
+  const { home, shops, verdict } = scene;
+  if (verdict.takes === "home" && home)
+    return placedAt(scene, home, { because: verdict.because, wares: [], hindrance: null });
+  const wares = await readWares(db, scene);
+  const bought = firstFree(scene, wares);
+  if (bought) return placedAt(scene, bought, { because: verdict.because, wares, hindrance: null });
+  const hindrance = wares.find((ware) => ware.hindrance !== null)?.hindrance ?? null;
+  if (home && hindrance) return placedAt(scene, home, { because: hindrance.why, wares, hindrance });
+  if (hindrance?.why === "cap") throw hindrance.error;
+  const waiting = shops[0] ?? scene.options[0];
+  if (!waiting) throw new AppError("no_engine", missingEngineReason(input.kind, scene.candidates));
+  return placedAt(scene, waiting, { because: "no_own", wares, hindrance });
 }
 
-/**
- * When a user's job of a kind may go to a provider: as the user chose, else as the configuration says. A studio that uses
- * no provider for the kind does so for nobody.
- */
-export async function readCloudPolicy(
-  db: Db,
-  { cloud }: Pick<Config, "cloud">,
-  { userId, kind }: { readonly userId: string; readonly kind: JobKind },
-): Promise<CloudPolicy> {
-  const studio = cloud.policies[kind] ?? cloud.policy;
-  if (studio === "own_only") return studio;
-  return (await readUserPolicy(db, userId)) ?? studio;
+async function readScene(db: Db, config: Config, input: PlaceInput): Promise<Scene> {
+  const all = await readOptions(db, config, input);
+  const isShop = ({ candidate }: { readonly candidate: Candidate }) => candidate.engine === "cloud";
+  const hasShops = all.some((option) => isShop(option) && isLiveOption(option));
+  const policy = hasShops ? await input.policy() : "own_first";
+  const isOwnOnly = policy === "own_only";
+  const options = isOwnOnly ? all.filter((option) => !isShop(option)) : all;
+  const candidates = isOwnOnly
+    ? input.candidates.filter(({ engine }) => engine !== "cloud")
+    : input.candidates;
+  const home = homeOf(options, config);
+  const shops = options.filter((option) => isShop(option) && isLiveOption(option));
+  const overflowAfterMs = config.cloud.overflowAfterS * 1_000;
+  const staysHome = home !== undefined && input.agreed?.ownOnly === true;
+  const verdict = judge({ policy: staysHome ? "own_only" : policy, home, shops, overflowAfterMs });
+  return { ...input, candidates, config, policy, options, home, shops, verdict };
 }
 
-/** What the user chose; null where the studio's policy applies. */
-export async function readUserPolicy(db: Db, userId: string): Promise<CloudPolicy | null> {
-  const { id, cloudPolicy } = schema.users;
-  const [row] = await db.select({ cloudPolicy }).from(schema.users).where(eq(id, userId));
-  return row?.cloudPolicy ?? null;
+async function readWares(db: Db, { config, share, shops, agreed }: Scene): Promise<readonly Ware[]> {
+  const models = shops.flatMap(({ candidate: { model } }) => (model ? [model] : []));
+  if (models.length === 0) return [];
+  return readMarket(db, config, { ownerId: share.ownerId, models, held: await liveProviders(db), agreed });
 }
 
-export async function setUserPolicy(db: Db, userId: string, policy: CloudPolicy | null): Promise<void> {
-  await db.update(schema.users).set({ cloudPolicy: policy }).where(eq(schema.users.id, userId));
+/** The model that the policy prefers of those that can be bought now. */
+function firstFree({ shops, policy, config }: Scene, wares: readonly Ware[]): Option | undefined {
+  const wareOf = ({ candidate }: Option) => wares.find(({ model }) => model === candidate.model);
+  const free = shops.filter((shop) => wareOf(shop)?.hindrance === null);
+  const priceOf = (shop: Option) => wareOf(shop)?.offer?.priceUsd ?? Infinity;
+  if (policy === "cheapest") return free.toSorted((a, b) => priceOf(a) - priceOf(b))[0];
+  if (policy === "fastest") return free.toSorted((a, b) => doneInMs(a, config) - doneInMs(b, config))[0];
+  return free[0];
 }
 
-export interface DowngradeRequest {
-  readonly kind: JobKind;
-  readonly engine: EngineName;
-  readonly workflow: string | null;
-  readonly need: Need;
-  readonly queue: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly roles: ReadonlySet<string>;
+interface Reasons {
+  readonly because: PlacedBecause;
+  readonly wares: readonly Ware[];
+  readonly hindrance: Hindrance | null;
 }
 
-/** A place of lower speed or quality. */
-export interface Downgrade {
-  readonly queue: string;
-  readonly need: Need;
-  readonly engine: EngineName;
-  readonly workflow: string | null;
-}
-
-/**
- * The place for a job that needs more memory than any graphics card has: the same workflow on a CPU queue, else another
- * engine for the kind on a CPU queue. Null when none is live.
- */
-export async function findDowngrade(
-  db: Db | Tx,
-  config: Config,
-  request: DowngradeRequest,
-): Promise<Downgrade | null> {
-  const { kind, engine, workflow, need, queue } = request;
-  const isCpu = ({ queue: name }: LivePlace) => (config.queues[name]?.minVramGib ?? 0) === 0;
-  const live = (await livePlaces(db)).filter(isCpu);
-  const same = live.find((place) => place.need === need && place.queue !== queue);
-  if (same) return { queue: same.queue, need, engine, workflow };
-  for (const other of enginesFor(request).filter((name) => name !== "comfyui" && name !== engine)) {
-    const otherNeed = needOf({ engine: other, kind, workflow: null });
-    const place = live.find((candidate) => candidate.need === otherNeed);
-    if (place) return { queue: place.queue, need: otherNeed, engine: other, workflow: null };
-  }
-  return null;
-}
-
-/**
- * The queue with the lowest requirements; on a tie the later one in the configuration, which lists the most demanding
- * queue first. Null without queues.
- */
-export function leastDemandingQueue(queues: Config["queues"]): string | null {
-  const sorted = Object.entries(queues)
-    .toReversed()
-    .toSorted(([, a], [, b]) => compareNeeds(a, b));
-  return sorted[0]?.[0] ?? null;
-}
-
-function compareNeeds(a: QueueNeeds, b: QueueNeeds): number {
-  return a.minVramGib - b.minVramGib || a.minCores - b.minCores || a.minMemoryGib - b.minMemoryGib;
+function placedAt(scene: Scene, chosen: Option, { because, wares, hindrance }: Reasons): Placed {
+  const { candidate, queue, wait } = chosen;
+  const placement: Placement = {
+    chosen: { queue, need: candidate.need },
+    isLive: isLiveOption(chosen),
+    because,
+    weighed: weigh({ ...scene, chosen, because, wares }),
+  };
+  return { candidate, queue, placement, wait, hindrance };
 }

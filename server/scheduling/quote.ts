@@ -1,11 +1,12 @@
-import { type Db, tiers } from "../db/index.ts";
+import { type Agreed, type Db, tiers } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { AppError, type Config } from "../platform/index.ts";
-import { checkCaps, modelsOf } from "../providers/index.ts";
-import { type Candidate, findCandidates, type Known, type PlaceRequest, priceOf } from "./candidates.ts";
+import { modelsOf } from "../providers/index.ts";
+import { type Candidate, findCandidates, type Known, type PlaceRequest } from "./candidates.ts";
 import type { Wait } from "./estimate.ts";
-import { place, type Placed, readCloudPolicy } from "./place.ts";
-import { type NewTarget, recallWait } from "./snapshot.ts";
+import { place, type Placed } from "./place.ts";
+import { readCloudPolicy } from "./policy.ts";
+import type { Share } from "./snapshot.ts";
 import { knownWorkflows } from "./workflows.ts";
 
 /** What a quote depends on of a request; a request of a submit fits as it is. */
@@ -15,6 +16,8 @@ interface QuoteRequest extends Omit<PlaceRequest, "roles"> {
   readonly tier: keyof typeof tiers;
   /** No provider may run it. */
   readonly ownOnly: boolean;
+  /** What the person agreed to. */
+  readonly agreed?: Agreed | undefined;
 }
 
 /** The account whose line, settings and caps count. */
@@ -23,11 +26,11 @@ interface Asker {
   readonly isGuest: boolean;
 }
 
-/** Where a request would go now, and how long it would wait there. */
+/** Where a request would go now, when it would start there, and why there. */
 export interface Quote {
   readonly placed: Placed;
-  readonly target: NewTarget;
   readonly wait: Wait;
+  readonly share: Share;
 }
 
 export interface QuoteInput {
@@ -35,6 +38,8 @@ export interface QuoteInput {
   readonly asker: Asker;
   /** How old the places and the wait may be. */
   readonly maxAgeMs: number;
+  /** Of a run of the candidate. */
+  readonly sizeClassOf: (candidate: Candidate) => number;
 }
 
 interface Reading {
@@ -48,7 +53,7 @@ interface Reading {
  */
 export async function readQuote(
   { db, config }: Reading,
-  { request, asker, maxAgeMs }: QuoteInput,
+  { request, asker, maxAgeMs, sizeClassOf }: QuoteInput,
 ): Promise<Quote> {
   const { userId: ownerId, isGuest } = asker;
   const { kind } = request;
@@ -66,11 +71,17 @@ export async function readQuote(
   const policy = () => (known ??= readCloudPolicy(db, config, { userId: ownerId, kind }));
   if (isOfProvider && (await policy()) === "own_only")
     throw new AppError("forbidden", "The settings keep these pictures on the studio's own machines.");
-  const placed = await place(db, config, { kind, candidates, maxAgeMs, policy });
-  if (placed.candidate.engine === "cloud")
-    await checkCaps(db, config, { ownerId, priceUsd: priceOf(placed.candidate) });
-  const target = { need: placed.candidate.need, ownerId, tier: tiers[request.tier] };
-  return { placed, target, wait: await recallWait(db, placed.queue, { target, maxAgeMs }) };
+  const share = { ownerId, tier: tiers[request.tier] };
+  const placed = await place(db, config, {
+    kind,
+    candidates,
+    share,
+    maxAgeMs,
+    policy,
+    agreed: request.agreed ?? null,
+    sizeClassOf,
+  });
+  return { placed, wait: placed.wait, share };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Db } from "../db/index.ts";
 import type { Need } from "../engines.ts";
-import { type LineTarget, readWaits, type Wait } from "./estimate.ts";
+import { readRunCosts, type RunCost, type RunCosts } from "./costs.ts";
+import { behindOneMore, type Outlook, readOutlooks } from "./estimate.ts";
 import { type Place, readPlaces } from "./places.ts";
 
 /**
@@ -9,7 +10,13 @@ import { type Place, readPlaces } from "./places.ts";
  */
 interface Snapshot {
   readonly places: Map<string, Kept<Place[]>>;
-  readonly waits: Map<string, Kept<Wait>>;
+  readonly outlooks: Map<string, Kept<Outlooks>>;
+}
+
+/** The outlook of one share in some queues. */
+interface Outlooks {
+  readonly share: Share;
+  readonly outlooks: readonly Outlook[];
 }
 
 interface Kept<Value> {
@@ -24,7 +31,7 @@ const keptEntries = 500;
 const snapshots = new WeakMap<Db, Snapshot>();
 
 function snapshotOf(db: Db): Snapshot {
-  const known = snapshots.get(db) ?? { places: new Map(), waits: new Map() };
+  const known = snapshots.get(db) ?? { places: new Map(), outlooks: new Map() };
   snapshots.set(db, known);
   return known;
 }
@@ -64,58 +71,67 @@ export async function recallPlaces(db: Db, needs: readonly Need[], maxAgeMs: num
   });
 }
 
-/** A new job that would be the last of its owner's share. */
-export type NewTarget = Pick<LineTarget, "need" | "ownerId" | "tier">;
+/** Whose share of the lines a new job would be the last of. */
+export interface Share {
+  readonly ownerId: string;
+  readonly tier: number;
+}
 
-const waitKey = (queue: string, { need, ownerId, tier }: NewTarget) => `${tier} ${queue} ${need} ${ownerId}`;
+export interface OutlookInput {
+  readonly share: Share;
+  readonly queues: readonly string[];
+  readonly needs: readonly Need[];
+  readonly maxAgeMs: number;
+}
 
-/** `readWaits` for a new job, at most `maxAgeMs` old. */
-export async function recallWait(
+/** The outlook of a new job in each of these queues, at most `maxAgeMs` old, and the run costs of all that is involved. */
+export async function recallOutlooks(
   db: Db,
-  queue: string,
-  { target, maxAgeMs }: { target: NewTarget; maxAgeMs: number },
-): Promise<Wait> {
-  return recall(snapshotOf(db).waits, waitKey(queue, target), {
-    maxAgeMs,
-    isGood: ({ isLive }) => isLive,
-    async read() {
-      const [wait] = await readWaits(db, queue, [{ ...target, ownerOrder: null, isQueued: false }]);
-      if (!wait) throw new Error("no wait for the one target");
-      return wait;
+  { share, queues, needs, maxAgeMs }: OutlookInput,
+): Promise<{ readonly outlooks: readonly Outlook[]; readonly costs: RunCosts }> {
+  const { ownerId, tier } = share;
+  const targets = queues.map((queue) => ({ queue, ownerId, tier, ownerOrder: null, isQueued: false }));
+  const known = await recall(
+    snapshotOf(db).outlooks,
+    [tier, ownerId, queues.join(" "), needs.join(" ")].join("|"),
+    {
+      maxAgeMs,
+      isGood: ({ outlooks }) => outlooks.some(({ lanes }) => lanes.length > 0),
+      read: async () => ({ share, outlooks: (await readOutlooks(db, targets, needs)).outlooks }),
     },
-  });
+  );
+  return { outlooks: known.outlooks, costs: await readRunCosts(db, needs) };
 }
 
 /** A job that this process accepted. */
 export interface AcceptedJob {
   readonly queue: string;
-  readonly target: NewTarget;
+  readonly need: Need;
+  readonly cost: RunCost;
+  readonly share: Share;
   /** It went straight into the window. */
   readonly isQueued: boolean;
 }
 
 /** Adds an accepted job to what the process remembers; a read under way may count it already. */
 export function noteAccepted(db: Db, job: AcceptedJob): void {
-  const { places, waits } = snapshotOf(db);
+  const { places, outlooks } = snapshotOf(db);
   for (const entry of places.values()) {
-    const { value } = entry;
-    if (value) entry.value = value.map((place) => withJob(place, job, value));
+    if (entry.value && !job.isQueued) entry.value = entry.value.map((place) => withWaiting(place, job));
   }
-  const wait = waits.get(waitKey(job.queue, job.target));
-  if (wait?.value) wait.value = behindOneMore(wait.value);
+  for (const entry of outlooks.values()) {
+    const { value } = entry;
+    // Other owners have their turn between, so only the job's own share surely waits behind it.
+    if (value?.share.ownerId !== job.share.ownerId || value.share.tier > job.share.tier) continue;
+    entry.value = {
+      ...value,
+      outlooks: value.outlooks.map((outlook) =>
+        outlook.queue === job.queue ? behindOneMore(outlook, job.need, job.cost) : outlook,
+      ),
+    };
+  }
 }
 
-function withJob(place: Place, { queue, target, isQueued }: AcceptedJob, known: readonly Place[]): Place {
-  if (place.queue !== queue) return place;
-  const runMs = known.find(({ need }) => need === target.need)?.runMs ?? place.runMs;
-  return { ...place, workMs: place.workMs + runMs, waiting: place.waiting + (isQueued ? 0 : 1) };
-}
-
-/** The wait of the next job of the same owner: for a free slot none, else one more run before it, shared by the slots. */
-function behindOneMore(wait: Wait): Wait {
-  const { position, waitMs, cost, slots, freeSlots } = wait;
-  const next = { ...wait, position: position + 1, freeSlots: Math.max(0, freeSlots - 1) };
-  if (next.freeSlots > 0) return next;
-  const ms = Math.round(cost.meanMs / Math.max(1, slots));
-  return { ...next, waitMs: [waitMs[0] + ms, waitMs[1] + ms] };
+function withWaiting(place: Place, { queue }: AcceptedJob): Place {
+  return place.queue === queue ? { ...place, waiting: place.waiting + 1 } : place;
 }

@@ -17,6 +17,14 @@ export interface WeighedPlace {
     /** An own machine does it, which costs nothing. */
     | "own_first"
     | "dearer"
+    /** Only a guess says that the own line is long. */
+    | "unmeasured"
+    | "cap"
+    | "price_unknown"
+    | "too_dear"
+    | "cooling"
+    | "busy"
+    | "off"
     | null;
   /** Price of a provider's model in US dollars; null when unknown. */
   readonly priceUsd?: number | null;
@@ -41,12 +49,41 @@ export interface Agreed {
   readonly unknownPrice: boolean;
 }
 
+/** What decided between the own machines and the providers. */
+export type PlacedBecause =
+  /** An own machine runs it. */
+  | "own"
+  /** Its line may be long, but that is only a guess. */
+  | "own_unmeasured"
+  /** The own machine is away, but not for long yet. */
+  | "own_away"
+  /** The own line is longer than the studio waits; from past runs, or since the job has waited that long. */
+  | "overflow"
+  | "waited"
+  /** The own machine has been away for longer than that. */
+  | "away"
+  | "faster"
+  /** No own machine can run it. */
+  | "no_own"
+  /** A provider was wanted, but a cap, the price or the state of the providers does not allow it: an own machine runs it. */
+  | "cap"
+  | "price_unknown"
+  | "too_dear"
+  | "cooling"
+  | "busy"
+  | "off"
+  /** The providers refused or failed it. */
+  | "refused"
+  | "failed";
+
 /** The chosen place of a job, and the places that were considered. */
 export interface Placement {
   readonly asked?: Asked;
   readonly chosen: { readonly queue: string; readonly need: Need };
   /** False when no live node can run the job: it waits for one. */
   readonly isLive: boolean;
+  /** Missing for jobs of older versions. */
+  readonly because?: PlacedBecause;
   readonly weighed: readonly WeighedPlace[];
   /** Set when the place is slower or simpler than requested; the user sees it. */
   readonly downgrade?: { readonly from: Need; readonly queue: string; readonly reason: ErrorCode };
@@ -59,6 +96,8 @@ export interface Estimate {
   /** False while no active node can run it: `waitMs` then has no meaning. */
   readonly isLive: boolean;
   readonly waitMs: readonly [low: number, high: number];
+  /** Whether past runs stand behind the wait; missing in estimates of older versions. */
+  readonly quality?: "measured" | "assumed";
   readonly runMs: readonly [low: number, high: number];
   /** Number of past runs behind the estimate. */
   readonly runs: number;

@@ -1,0 +1,97 @@
+import { sql } from "drizzle-orm";
+import { type Agreed, type Db, schema, type Tx } from "../db/index.ts";
+import { AppError, type Config } from "../platform/index.ts";
+import { countedPriceUsd, isWithin } from "./agreed.ts";
+import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
+import { judge, type KeyLoadRow, limitsOf, loadsOf } from "./load.ts";
+import { type CloudModel, type ModelOffer, type ProviderName, titleOfProvider } from "./port.ts";
+import { type Budget, budgetColumns, checkBudget } from "./spend.ts";
+
+/** Why nothing can be bought of a model now. */
+export interface Hindrance {
+  readonly why: "cap" | "price_unknown" | "too_dear" | "cooling" | "busy" | "off";
+  readonly error: AppError;
+}
+
+/** A model as it can be bought now: the offer that would be called first, and what is in the way. */
+export interface Ware {
+  readonly model: CloudModel;
+  /** Null when no provider of the model is switched on and has a key. */
+  readonly offer: ModelOffer | null;
+  readonly hindrance: Hindrance | null;
+}
+
+export interface Shopping {
+  readonly ownerId: string;
+  readonly models: readonly CloudModel[];
+  /** Providers that a live node holds a key of. */
+  readonly held: ReadonlySet<string>;
+  readonly agreed: Agreed | null;
+}
+
+interface Facts extends ChainChanges, Budget {
+  readonly loads: readonly KeyLoadRow[];
+}
+
+/** Longer than any pause of a provider; a key without a call since then is rested. */
+const lately = sql`interval '2 hours'`;
+
+/** What each of these models would cost the owner now, and what is in the way. One statement. */
+export async function readMarket(db: Db | Tx, config: Config, shopping: Shopping): Promise<Ware[]> {
+  const { providerAttempts } = schema;
+  const usedKeys = sql`select distinct provider, key_id from ${providerAttempts}
+    where created_at > statement_timestamp() - ${lately} or state in ('submitting', 'unknown', 'accepted')`;
+  const [facts] = await db.execute<Facts & Record<string, unknown>>(sql`
+    select ${chainColumns()}, ${budgetColumns(config, shopping.ownerId)},
+      (select coalesce(json_agg(l), '[]') from (${loadsOf(usedKeys, config)}) l) as loads`);
+  if (!facts) throw new Error("the read of the market gave no row");
+  return shopping.models.map((model) => wareOf(config, { ...shopping, facts }, model));
+}
+
+type Market = Shopping & { readonly facts: Facts };
+
+function wareOf(config: Config, market: Market, model: CloudModel): Ware {
+  const offers = chainOf(market.facts, model).filter(({ provider }) => market.held.has(provider));
+  const wares = offers.map((offer) => ({ model, offer, hindrance: hindranceOf(config, market, offer) }));
+  const [first] = wares;
+  if (!first) return { model, offer: null, hindrance: { why: "off", error: offError(model) } };
+  return wares.find(({ hindrance }) => hindrance === null) ?? first;
+}
+
+function offError({ title }: CloudModel): AppError {
+  return new AppError("no_engine", `No provider of ${title} is switched on and has a key.`);
+}
+
+function hindranceOf(config: Config, { facts, agreed }: Market, offer: ModelOffer): Hindrance | null {
+  const { priceUsd, provider } = offer;
+  if (priceUsd === null && agreed === null) return unknownPrice(provider);
+  if (!isWithin(agreed, priceUsd)) return tooDear(provider);
+  try {
+    checkBudget(config, facts, countedPriceUsd(config, agreed, priceUsd));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { why: "cap", error };
+  }
+  return stateOf(config, facts.loads, provider);
+}
+
+function unknownPrice(provider: ProviderName): Hindrance {
+  const text = `What ${titleOfProvider(provider)} asks for this is not known. Say what it may cost at most, or ask an admin to set its price.`;
+  return { why: "price_unknown", error: new AppError("not_agreed", text) };
+}
+
+function tooDear(provider: ProviderName): Hindrance {
+  const text = `${titleOfProvider(provider)} asks for more than was agreed.`;
+  return { why: "too_dear", error: new AppError("not_agreed", text) };
+}
+
+/** A provider whose keys were all used lately and are at a limit or cool down. */
+function stateOf(config: Config, loads: readonly KeyLoadRow[], provider: ProviderName): Hindrance | null {
+  const own = loads.filter((load) => load.provider === provider);
+  const states = own.map((load) => judge(load, limitsOf(config, provider), config.cloud));
+  if (states.length === 0 || states.some(({ isFree }) => isFree)) return null;
+  const isCooling = states.every((state) => !state.isFree && state.why === "cooldown");
+  const text = isCooling ? "failed lately and is left alone for a while" : "has as many runs as it takes";
+  const error = new AppError("providers_failed", `${titleOfProvider(provider)} ${text}.`);
+  return { why: isCooling ? "cooling" : "busy", error };
+}
