@@ -70,7 +70,7 @@ describe("offer", () => {
       workflows: builtInWorkflows,
       servers: [],
       settings: {},
-      cloud: { models: [], providers: [] },
+      cloud: { models: [], providers: [], keys: [] },
       only: parseOnly(env, engines),
       ...change,
     });

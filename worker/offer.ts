@@ -44,6 +44,7 @@ export interface OfferInput {
 export interface CloudOffer {
   readonly models: readonly CloudModel[];
   readonly providers: readonly ProviderName[];
+  readonly keys: readonly Pick<ProviderKey, "provider" | "keyId">[];
 }
 
 /** The models that the keys can run. */
@@ -52,7 +53,7 @@ export function cloudOfferOf(config: Config, keys: readonly ProviderKey[]): Clou
   const models = modelsOf(config).filter(({ offers }) =>
     offers.some(({ provider }) => providers.includes(provider)),
   );
-  return { models, providers };
+  return { models, providers, keys: keys.map(({ provider, keyId }) => ({ provider, keyId })) };
 }
 
 /** The hardware of the worker's own machine; its servers may run on other machines. */
@@ -100,7 +101,7 @@ export function computeOffer(input: OfferInput): NodeOffer {
     ...usable.map(({ engine }) => engine),
     ...(hasCloud ? [cloudEngine.name] : []),
   ]);
-  const ofProviders = hasCloud ? { providers: cloud.providers } : {};
+  const ofProviders = hasCloud ? { providers: cloud.providers, providerKeys: cloud.keys } : {};
   return { capability: { ...machine, kinds, engines: [...names], ...ofProviders }, queues, localSlots };
 }
 

@@ -72,7 +72,7 @@ async function openLightOffer(
   const needs = queue === null ? undefined : config.queues[queue];
   if (queue === null || !needs) throw new AppError("internal", "No CPU queue takes this machine.");
   return createLiveOffer({
-    cloud: { models: [], providers: [] },
+    cloud: { models: [], providers: [], keys: [] },
     hasRoom: () => true,
     env: { ...env, WORKER_CPU_SLOTS: 1 },
     config: { ...config, queues: { [queue]: needs } },

@@ -130,7 +130,7 @@ test("E5 a refusal ends the attempt, and the next hop passes the provider over; 
   expect(await noteRefusal(services, { lease, attempt }, error)).toBe(true);
   expect(await read()).toMatchObject([{ state: "failed", errorClass: "auth" }]);
   expect(await hop({ job, lease }, ["google", "replicate"])).toBe("replicate");
-  const reports = await readProviders(services, new Set(["google"]));
+  const reports = await readProviders(services, { providers: new Set(["google"]), keys: [] });
   const google = reports.find(({ provider }) => provider === "google");
   expect(google).toMatchObject({
     hasKey: true,
@@ -149,6 +149,42 @@ test("E5 a refusal ends the attempt, and the next hop passes the provider over; 
     lastErrorClass: null,
     dayUsd: priceUsd,
   });
+});
+
+test("E9 each key that a node holds has its own state, and one that was replaced has none", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const keyIds = ["first", "second"];
+  const replaced = "replaced";
+  const fail = (keyId: string, at: number) => ({
+    id: newId(),
+    provider: "google",
+    model: model.id,
+    endpoint: "e",
+    keyId,
+    ownerId: owner.userId,
+    state: "failed" as const,
+    errorClass: "auth",
+    token: `${keyId}-${at}`,
+    endedAt: new Date(),
+  });
+  await db
+    .insert(schema.providerAttempts)
+    .values([fail("first", 1), fail("first", 2), fail(replaced, 1), fail(replaced, 2), fail(replaced, 3)]);
+  const read = async (held: readonly string[]) => {
+    const keys = held.map((keyId) => ({ provider: "google" as const, keyId }));
+    const reports = await readProviders(services, { providers: new Set(["google"]), keys });
+    return reports.find(({ provider }) => provider === "google");
+  };
+  const both = await read(keyIds);
+  expect(both).toMatchObject({ keys: 2, cooldownLeftMs: 0, streak: 0, lastErrorClass: null });
+  expect(both?.keyReports).toMatchObject([
+    { keyId: "first", streak: 2, lastErrorClass: "auth", cooldownLeftMs: expect.closeTo(30_000, -4) },
+    { keyId: "second", streak: 0, lastErrorClass: null, cooldownLeftMs: 0 },
+  ]);
+  const one = await read(["first"]);
+  expect(one).toMatchObject({ keys: 1, streak: 2, lastErrorClass: "auth" });
+  expect(one?.cooldownLeftMs).toBeGreaterThan(0);
 });
 
 test("E5 a job that one provider has failed waits longer each time for the one that is full, up to a minute", async () => {

@@ -1,5 +1,5 @@
 import type { AssistantFigures } from "../assistant/index.ts";
-import type { ProviderReport } from "../providers/index.ts";
+import type { KeyReport, ProviderReport } from "../providers/index.ts";
 import { type Family, type Sample, seconds } from "./open-metrics.ts";
 
 export function providerFamilies(providers: readonly ProviderReport[]): Family[] {
@@ -7,6 +7,12 @@ export function providerFamilies(providers: readonly ProviderReport[]): Family[]
     providers
       .filter(({ hasKey, monthUsd }) => hasKey || monthUsd > 0)
       .map((provider) => ({ labels: { provider: provider.provider }, value: value(provider) }));
+  const eachKey = (value: (key: KeyReport) => number): Sample[] =>
+    providers
+      .filter(({ hasKey }) => hasKey)
+      .flatMap(({ provider, keyReports }) =>
+        keyReports.map((key) => ({ labels: { provider, key: key.keyId }, value: value(key) })),
+      );
   return [
     {
       name: "atelier_provider_runs",
@@ -21,8 +27,19 @@ export function providerFamilies(providers: readonly ProviderReport[]): Family[]
     {
       name: "atelier_provider_cooldown_seconds",
       unit: "seconds",
-      help: "What is left of the pause of a provider after failures.",
+      help: "What is left of the pause of a provider after failures; 0 while one of its keys works.",
       samples: each(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
+    },
+    {
+      name: "atelier_provider_key_cooldown_seconds",
+      unit: "seconds",
+      help: "What is left of the pause of one key of a provider.",
+      samples: eachKey(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
+    },
+    {
+      name: "atelier_provider_key_errors_in_a_row",
+      help: "Failures of one key of a provider since its last success.",
+      samples: eachKey(({ streak }) => streak),
     },
     {
       name: "atelier_provider_spend_today_usd",

@@ -65,7 +65,9 @@ export {
 } from "./port.ts";
 export {
   type AttemptView,
+  type HeldKeys,
   type OfferedModel,
+  type KeyReport,
   type ProviderReport,
   readChainViews,
   readOfferedModels,

@@ -4,7 +4,7 @@ import type { JobKind } from "../engines.ts";
 import type { Config } from "../platform/index.ts";
 import type { Attempt } from "./attempts.ts";
 import { readChains } from "./chain.ts";
-import { cooldownLeftMs, type KeyLimits, type KeyLoad, limitsOf, loadsOf } from "./load.ts";
+import { cooldownLeftMs, type KeyLimits, type KeyLoadRow, limitsOf, loadsOf, rowsOfKeys } from "./load.ts";
 import type { Setting } from "./mapping.ts";
 import { modelsOf } from "./models.ts";
 import { type CloudModel, type ProviderName, providerNames } from "./port.ts";
@@ -50,6 +50,23 @@ export async function readOfferedModels(
   });
 }
 
+/** The keys that live nodes hold. */
+export interface HeldKeys {
+  readonly providers: ReadonlySet<string>;
+  readonly keys: readonly { readonly provider: ProviderName; readonly keyId: string }[];
+}
+
+/** The live state of one key. */
+export interface KeyReport {
+  /** Hash of the key. */
+  readonly keyId: string;
+  readonly active: number;
+  readonly inLastMinute: number;
+  readonly cooldownLeftMs: number;
+  readonly streak: number;
+  readonly lastErrorClass: string | null;
+}
+
 /** The state of a provider over all of its keys. */
 export interface ProviderReport extends Spend {
   readonly provider: ProviderName;
@@ -58,11 +75,15 @@ export interface ProviderReport extends Spend {
   readonly hasKey: boolean;
   /** Of each key. */
   readonly limits: KeyLimits;
-  /** Keys that were used this month, at least 1. */
+  /** Keys that live nodes hold, at least 1. */
   readonly keys: number;
+  /** Each of them; a key that was replaced is none. Without any held one, those that were used this month. */
+  readonly keyReports: readonly KeyReport[];
   readonly active: number;
   readonly inLastMinute: number;
+  /** Until the first key may be used: 0 while one of them works. */
   readonly cooldownLeftMs: number;
+  /** Of the key with the fewest. */
   readonly streak: number;
   readonly lastErrorClass: string | null;
 }
@@ -72,46 +93,57 @@ interface ProviderRow extends Record<string, unknown> {
   /** Null without a request this month. */
   readonly spend: Spend | null;
   readonly isEnabled: boolean;
-  /** Of the keys that were used this month. */
-  readonly loads: readonly KeyLoad[];
+  readonly loads: readonly KeyLoadRow[];
 }
 
 /** All providers with their live state and spend; for admins. */
-export async function readProviders(
-  { db, config }: Reading,
-  held: ReadonlySet<string>,
-): Promise<ProviderReport[]> {
+export async function readProviders({ db, config }: Reading, held: HeldKeys): Promise<ProviderReport[]> {
   const { providerAttempts, providerSettings } = schema;
   const names = sql.join(
     providerNames.map((name) => sql`${name}`),
     sql`, `,
   );
-  const usedKeys = sql`select distinct provider, key_id from ${providerAttempts} where ${isOfThisMonth}`;
+  const usedKeys = sql`select provider, key_id from held union
+    select provider, key_id from ${providerAttempts} where ${isOfThisMonth} and provider not in (select provider from held)`;
   const rows = await db.execute<ProviderRow>(sql`
-    with month as (
+    with held as (${rowsOfKeys(held.keys)}), month as (
       select provider, ${sumOfAttempts(config)} as spend from ${providerAttempts} where ${isOfThisMonth} group by provider
     ), loads as (${loadsOf(usedKeys, config)})
     select p.provider, month.spend,
       coalesce((select is_enabled from ${providerSettings} s where s.provider = p.provider), true) as "isEnabled",
-      (select coalesce(json_agg(l), '[]') from loads l where l.provider = p.provider) as loads
+      (select coalesce(json_agg(l order by l."keyId"), '[]') from loads l where l.provider = p.provider) as loads
     from unnest(array[${names}]::text[]) p(provider) left join month using (provider)`);
   return rows.map(({ provider, spend, isEnabled, loads }) => {
-    const sum = (of: (load: KeyLoad) => number) => loads.reduce((total, load) => total + of(load), 0);
-    const most = (of: (load: KeyLoad) => number) => Math.max(0, ...loads.map(of));
+    const keyReports = loads.map((load) => toKeyReport(load, config));
+    const sum = (of: (key: KeyReport) => number) => keyReports.reduce((total, key) => total + of(key), 0);
+    const [best] = keyReports.toSorted((a, b) => a.cooldownLeftMs - b.cooldownLeftMs || a.streak - b.streak);
     return {
       provider,
       ...(spend ?? { dayUsd: 0, monthUsd: 0 }),
       isEnabled,
-      hasKey: held.has(provider),
+      hasKey: held.providers.has(provider),
       limits: limitsOf(config, provider),
-      keys: Math.max(1, loads.length),
+      keys: Math.max(1, keyReports.length),
+      keyReports,
       active: sum(({ active }) => active),
       inLastMinute: sum(({ inLastMinute }) => inLastMinute),
-      cooldownLeftMs: most((load) => cooldownLeftMs(load, config.cloud.cooldownS)),
-      streak: most(({ streak }) => streak),
-      lastErrorClass: loads.find(({ streak }) => streak > 0)?.lastErrorClass ?? null,
+      cooldownLeftMs: best?.cooldownLeftMs ?? 0,
+      streak: best?.streak ?? 0,
+      lastErrorClass: best?.lastErrorClass ?? null,
     };
   });
+}
+
+function toKeyReport(load: KeyLoadRow, { cloud }: Pick<Config, "cloud">): KeyReport {
+  const { keyId, active, inLastMinute, streak, lastErrorClass } = load;
+  return {
+    keyId,
+    active,
+    inLastMinute,
+    cooldownLeftMs: cooldownLeftMs(load, cloud.cooldownS),
+    streak,
+    lastErrorClass: streak > 0 ? lastErrorClass : null,
+  };
 }
 
 /** What one user spent at one provider on one day (UTC). */

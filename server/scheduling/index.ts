@@ -27,6 +27,7 @@ export {
   isGpuQueue,
   livePlaces,
   type Place,
+  liveKeys,
   liveProviders,
   type LiveServer,
   liveServers,

@@ -3,6 +3,7 @@ import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Need } from "../engines.ts";
 import { isLiveNode } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
+import type { HeldKeys } from "../providers/index.ts";
 
 /** A need on a queue. */
 export interface Place {
@@ -70,6 +71,16 @@ export async function liveProviders(db: Db | Tx): Promise<ReadonlySet<string>> {
     select distinct p.provider from ${nodes} n, jsonb_array_elements_text(n.capability -> 'providers') as p(provider)
     where ${isLiveNode}`);
   return new Set(rows.map(({ provider }) => provider));
+}
+
+/** The keys of providers that live nodes hold, each once. A worker of an older version names no keys. */
+export async function liveKeys(db: Db | Tx): Promise<HeldKeys> {
+  const { nodes } = schema;
+  const keys = await db.execute<HeldKeys["keys"][number] & Record<string, unknown>>(sql`
+    select distinct k.provider, k."keyId" from ${nodes} n,
+      jsonb_to_recordset(n.capability -> 'providerKeys') as k(provider text, "keyId" text)
+    where ${isLiveNode}`);
+  return { providers: await liveProviders(db), keys };
 }
 
 /** Needs that nodes of the last 24 hours could serve. */

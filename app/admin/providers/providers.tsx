@@ -18,9 +18,33 @@ type Provider = CloudReport["items"][number];
 
 type State = "ready" | "off" | "noKey" | "cooling" | "full";
 
-/** The limits of all keys of a provider together. */
-function limitsOf({ limits: { maxConcurrent, rpm }, keys }: Provider) {
-  return { maxConcurrent: maxConcurrent * keys, rpm: rpm * keys };
+/** The limits of all keys of a provider together; a key that rests adds nothing. */
+function limitsOf({ limits: { maxConcurrent, rpm }, keys, keyReports }: Provider) {
+  const resting = keyReports.filter(({ cooldownLeftMs }) => cooldownLeftMs > 0).length;
+  const working = Math.max(1, keys - resting);
+  return { maxConcurrent: maxConcurrent * working, rpm: rpm * working };
+}
+
+/** Where a provider has several keys: each that failed last, by the start of its hash. */
+function KeyList({ provider: { keyReports } }: { readonly provider: Provider }) {
+  const t = useTranslations("admin.providers");
+  const nameOf = useCloudNames();
+  const failing = keyReports.filter(({ streak }) => streak > 0);
+  if (keyReports.length < 2 || failing.length === 0) return null;
+  return (
+    <ul className="text-xs text-quiet">
+      {failing.map(({ keyId, streak, lastErrorClass, cooldownLeftMs }) => (
+        <li key={keyId}>
+          {t("key", {
+            key: keyId.slice(0, 6),
+            count: streak,
+            reason: nameOf("reasons", lastErrorClass ?? "internal"),
+            span: formatSpan(cooldownLeftMs),
+          })}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** What a provider can do for the next job. */
@@ -105,7 +129,10 @@ function ProviderRow({ provider }: { readonly provider: Provider }) {
       <Cell label={t("cooldown")} isNumeric>
         {cooldownLeftMs > 0 ? t("cooldownLeft", { span: formatSpan(cooldownLeftMs) }) : "–"}
       </Cell>
-      <Cell label={t("streak")}>{streak === 0 ? "–" : errors}</Cell>
+      <Cell label={t("streak")}>
+        {streak === 0 ? "–" : errors}
+        <KeyList provider={provider} />
+      </Cell>
       <Cell label={t("today")} isNumeric>
         {usd(provider.dayUsd)}
       </Cell>

@@ -2,7 +2,7 @@ import { readFigures } from "../../assistant/index.ts";
 import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
 import { readProviders } from "../../providers/index.ts";
-import { liveProviders } from "../../scheduling/index.ts";
+import { liveKeys } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
 import { classifyError, withRequestId } from "../requests.ts";
 import { problemResponse, requireCaller } from "./route.ts";
@@ -32,7 +32,7 @@ async function answer(services: Services, request: Request): Promise<Response> {
   const [overview, nodes, providers, assistant] = await Promise.all([
     readOverview(services, { window: "1h", nodes: reading }),
     reading,
-    liveProviders(services.db).then((held) => readProviders(services, held)),
+    liveKeys(services.db).then((held) => readProviders(services, held)),
     readFigures(services, { hours: 1 }),
   ]);
   return new Response(metricsText({ overview, nodes, providers, assistant }), {

@@ -14,7 +14,7 @@ import {
   readSpendLines,
   setCaps,
 } from "../../providers/index.ts";
-import { liveProviders, readUserPolicy, setUserPolicy } from "../../scheduling/index.ts";
+import { liveKeys, readUserPolicy, setUserPolicy } from "../../scheduling/index.ts";
 import { t } from "./init.ts";
 import { adminAction, adminProcedure, memberProcedure } from "./procedures.ts";
 
@@ -51,7 +51,7 @@ export const cloudRouter = t.router({
 export const adminCloudRouter = t.router({
   providers: adminProcedure.query(async ({ ctx }) => {
     const { services } = ctx;
-    const held = await liveProviders(services.db);
+    const held = await liveKeys(services.db);
     const [items, chains] = await Promise.all([readProviders(services, held), readChainViews(services)]);
     return {
       items,

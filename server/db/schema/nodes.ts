@@ -33,6 +33,8 @@ export interface NodeCapability {
   readonly engines: readonly EngineName[];
   /** Image providers that the node holds a key of. */
   readonly providers?: readonly string[];
+  /** Those keys, each by its hash. */
+  readonly providerKeys?: readonly { readonly provider: string; readonly keyId: string }[];
 }
 
 /** Settings of a node that an admin may change while it runs; a missing entry keeps the node's own value. */
