@@ -60,6 +60,9 @@ function createAuth(services: Services) {
     onAPIError: { throw: true },
     rateLimit,
     session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
+    user: {
+      additionalFields: { selfMade: { type: "boolean", input: false, returned: false, required: false } },
+    },
     emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
     advanced: {
       database: { generateId: () => newId() },
@@ -76,10 +79,11 @@ function createAuth(services: Services) {
       user: {
         create: {
           before: async (user, context) => {
-            const checked = checkUserData(user);
-            if (context?.path)
-              await spendInvitation(services, { path: context.path, headers: context.headers });
-            return checked;
+            const { data } = checkUserData(user);
+            // Without a path the account is made by an admin or the command line.
+            if (!context?.path) return { data };
+            const { path, headers } = context;
+            return { data: { ...data, selfMade: !(await spendInvitation(services, { path, headers })) } };
           },
         },
         update: { before: async (user) => checkUserData(user) },

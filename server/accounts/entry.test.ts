@@ -140,6 +140,27 @@ describe("SIGN_UP", () => {
     expect(await admins()).toEqual([]);
   });
 
+  test("an account without an invitation is noted as such; one that an invitation, an admin or the command line made is not", async () => {
+    const { token: invitation } = await invite();
+    expect(await signUp(services, "stranger@example.com")).toBe(200);
+    expect(await signUp(services, "guest@example.com", invitation)).toBe(200);
+    expect(await signUp(services, "late@example.com", invitation)).toBe(200);
+    expect(await signUp(services, "first@example.com", token)).toBe(200);
+    await createUser(services, newUser("made@example.com"));
+    const forged = { ...newAccount("forged@example.com"), selfMade: false };
+    const answer = await openTestBrowser(services).auth("/sign-up/email", forged);
+    const selfMade = await services.db
+      .select({ email: users.email })
+      .from(users)
+      .where(eq(users.selfMade, true));
+    const isRefused = answer.status !== 200;
+    expect(selfMade.map(({ email }) => email).toSorted()).toEqual([
+      ...(isRefused ? [] : ["forged@example.com"]),
+      "late@example.com",
+      "stranger@example.com",
+    ]);
+  });
+
   test("a taken address or a short password leaves the invitation unused", async () => {
     const studio = at("invite");
     const { token: invitation } = await invite();

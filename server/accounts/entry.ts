@@ -129,12 +129,17 @@ export async function admitEntry(services: Services, attempt: Attempt): Promise<
   if (!(await isOpenInvitation(services.db, token))) refuse("INVITATION_INVALID");
 }
 
-/** Just before the account is stored: marks its invitation as used. Throws APIError when another sign-up was first. */
-export async function spendInvitation(services: Services, attempt: Attempt): Promise<void> {
-  if (services.env.SIGN_UP !== "invite" || attempt.path !== "/sign-up/email") return;
+/**
+ * Just before the account is stored: marks its invitation as used. False for a sign-up without one, which SIGN_UP=open
+ * allows. Throws APIError when another sign-up was first.
+ */
+export async function spendInvitation(services: Services, attempt: Attempt): Promise<boolean> {
+  if (attempt.path !== "/sign-up/email") return false;
   const token = tokenOf(attempt);
-  if (await isFirstAdminToken(services, token)) return;
-  if (!(await takeInvitation(services.db, token))) refuse("INVITATION_INVALID");
+  if (await isFirstAdminToken(services, token)) return true;
+  const isInvited = token !== "" && (await takeInvitation(services.db, token));
+  if (!isInvited && services.env.SIGN_UP === "invite") refuse("INVITATION_INVALID");
+  return isInvited;
 }
 
 /** After a sign-in or sign-up with the printed token: the account is the first admin. */

@@ -3,7 +3,7 @@ import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
 import { ConfigError, type Env, findMisspelled, isLoopback, loadConfig } from "../platform/index.ts";
-import { modelsOf } from "../providers/index.ts";
+import { modelsOf, readKeys } from "../providers/index.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
 export interface CheckResult {
@@ -170,3 +170,14 @@ export function checkExposure({ HOST, APP_URL }: Env): CheckResult {
   const message = `${HOST} is open to the network over plain http; put a proxy with https before it and set APP_URL`;
   return { ...passed("HOST", message), isWarning: true };
 }
+
+/** Who may spend the operator's money in a studio where anybody may make an account. */
+export function checkSignUp(env: Env): CheckResult[] {
+  const hasKey = readKeys(env).length > 0 || paidModelKeys.some((name) => env[name] !== undefined);
+  if (env.SIGN_UP !== "open" || !hasKey) return [];
+  const message =
+    "open: an account without an invitation spends nothing at providers until an admin gives it limits on the page of users";
+  return [passed("SIGN_UP", message)];
+}
+
+const paidModelKeys = ["ANTHROPIC_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY"] as const;

@@ -12,6 +12,7 @@ import {
   checkNames,
   checkNode,
   checkRedis,
+  checkSignUp,
   type CheckResult,
   failed,
 } from "./checks.ts";
@@ -21,7 +22,14 @@ import { checkBucket, checkStoreMark } from "./storage.ts";
 async function checkHost(env: Env): Promise<CheckResult[]> {
   const folder = await checkDataDir(env.ATELIER_DATA_DIR);
   const space = folder.isOk ? [await checkDiskSpace(env.ATELIER_DATA_DIR)] : [];
-  return [checkNode(), checkExposure(env), folder, ...space, ...(await checkConfigFile(env.ATELIER_CONFIG))];
+  return [
+    checkNode(),
+    checkExposure(env),
+    ...checkSignUp(env),
+    folder,
+    ...space,
+    ...(await checkConfigFile(env.ATELIER_CONFIG)),
+  ];
 }
 
 function checkServices(env: Env): Promise<CheckResult>[] {

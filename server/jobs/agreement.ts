@@ -62,12 +62,13 @@ export function agreementTo(cloud: CloudQuote | null): Agreed | null {
   return maxPriceUsd === null ? null : { maxPriceUsd, ownOnly: false, unknownPrice: false };
 }
 
-/** Throws `not_agreed` when the chosen place is not within what the request agreed to. */
+/** Throws `not_agreed` when the chosen place is not within what the request agreed to, or its price is not known and no maximum was named. */
 export async function requireAgreed(
   db: Db,
   agreed: Agreed | undefined,
-  { candidate: { model } }: Quote["placed"],
+  { candidate: { model }, hindrance }: Quote["placed"],
 ): Promise<void> {
+  if (model && hindrance?.why === "price_unknown") throw hindrance.error;
   if (!agreed || !model) return;
   const cloud = await readCloudQuote(db, model);
   if (!cloud || isWithin(agreed, cloud.priceUsd)) return;

@@ -7,7 +7,7 @@ import {
   type Facts,
   type Intent,
   isOpenState,
-  isWithin,
+  mayBuy,
   type ModelOffer,
   offersFor,
   type ProviderKey,
@@ -61,14 +61,14 @@ export async function nextHop(services: Services, run: CloudRun): Promise<NextHo
   const facts = await readFacts(db, config, { jobId: job.id, ownerId: job.ownerId, keys });
   const open = facts.attempts.find(({ state }) => isOpenState(state));
   if (open) return adopt(services, lease, open);
-  const failed = facts.attempts.filter(({ state }) => state === "failed");
+  const failed = facts.attempts.filter((attempt) => attempt.state === "failed" && saysOf(attempt, model));
   const waits: number[] = [];
   const skipped: Skipped[] = [];
   const dearer: string[] = [];
   for (const offer of offersFor(chainOf(facts, model), job.params)) {
     const own = keys.filter(({ provider }) => provider === offer.provider);
     if (own.length === 0 || hasFailed(failed, offer.provider)) continue;
-    if (!isWithin(job.agreed, offer.priceUsd)) {
+    if (!mayBuy(job.agreed, offer.priceUsd)) {
       dearer.push(offer.provider);
       continue;
     }
@@ -108,6 +108,13 @@ async function adopt(services: Services, lease: Lease, attempt: Attempt): Promis
   });
   if (job) hint(services, [job]);
   return { kind: "fenced" };
+}
+
+/** What a failure with another model says of the provider with this one: nothing, when the model or the content was its cause. */
+const ofTheModel: readonly string[] = ["input", "moderation", "internal"];
+
+function saysOf({ model: tried, errorClass }: Attempt, { id }: CloudModel): boolean {
+  return tried === id || !ofTheModel.includes(errorClass ?? "internal");
 }
 
 /** Failures of these classes do not count against a provider, up to so many for one job. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import type { ErrorCode } from "../platform/index.ts";
 import {
   type Attempt,
   attemptFromRow,
@@ -12,9 +13,10 @@ import {
 import type { Services } from "../services.ts";
 import { chargedUsd, ownedBy } from "./cloud.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { amend, hint, type Job, transition } from "./job.ts";
+import { amend, hint, type Job, readJob, transition } from "./job.ts";
 import { providerError } from "./provider-texts.ts";
 import { insertOutputs, type StoredResult } from "./pictures.ts";
+import { atRest, findHome, homeReasonOf, type OtherPlace } from "./rehome.ts";
 
 /** An attempt that has to be asked about; the times are judged by the database's clock. */
 export interface DueAttempt extends Attempt {
@@ -164,11 +166,22 @@ async function end(
   const { words } = error;
   const failure = providerError({ provider: attempt.provider, reason: error.class, words });
   const data = { provider: attempt.provider, class: error.class, code: failure.code };
+  const home = goesOn ? null : await homeOf(services, attempt, failure.code);
   const job = await services.db.transaction(async (tx) => {
     await failAttempt(tx, attempt.id, {
       error,
       costUsd: costUsd ?? chargedUsd(services, { attempt, error }),
     });
+    if (home) {
+      return transition(tx, {
+        from: ["processing"],
+        to: "pending",
+        where: ownedBy(attempt),
+        set: { ...home.set, ...atRest },
+        event: "went_home",
+        data: { ...data, ...home.data },
+      });
+    }
     if (goesOn) {
       return transition(tx, {
         from: ["processing"],
@@ -198,6 +211,13 @@ async function end(
   hint(services, [job]);
   if (job.status === "pending") await scheduleDispatch(services, job.queue);
   return job;
+}
+
+/** The own machines that take the job of an attempt over; null where none can, or its first failure ends it. */
+async function homeOf(services: Services, { jobId }: Attempt, code: ErrorCode): Promise<OtherPlace | null> {
+  const because = homeReasonOf(code);
+  const job = because === null || jobId === null ? null : await readJob(services, jobId);
+  return because === null || !job || job.once ? null : findHome(services, job, because);
 }
 
 /** Cancels the job of an attempt, whose run is followed to its end, for its cost alone. */

@@ -10,6 +10,7 @@ import {
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
+import { goHome, homeReasonOf } from "./rehome.ts";
 import {
   claimedStatuses,
   heldBy,
@@ -27,6 +28,8 @@ import {
  * longer current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
+  const home = await atHomeAfter(services, lease, error);
+  if (home) return home;
   const nextAttempt = await chooseNextAttempt(services, lease, error);
   const failed = nextAttempt === null ? await end(services, lease, error) : null;
   if (failed) return finish(services, failed);
@@ -34,6 +37,15 @@ export async function fail(services: Services, lease: Lease, error: AppError): P
   if (again) return finish(services, again);
   const ended = await end(services, lease, error);
   return ended ? finish(services, ended) : null;
+}
+
+/** What a provider could not do goes back to the own machines that can; null when none can, or nothing of the kind happened. */
+async function atHomeAfter(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
+  const because = homeReasonOf(error.code);
+  if (because === null) return null;
+  const job = await readJob(services, lease.jobId);
+  if (!job || (job.once && wasTried(error))) return null;
+  return goHome(services, { job, lease }, because);
 }
 
 /** How the job continues; null when it ends. */
@@ -51,7 +63,7 @@ async function chooseNextAttempt(
 
 /** When no server was free, nothing was tried and the job keeps waiting. */
 function wasTried({ code }: AppError): boolean {
-  return code !== "server_busy";
+  return code !== "server_busy" && code !== "budget_exceeded" && code !== "not_agreed";
 }
 
 async function finish(services: Services, job: Job): Promise<Job> {

@@ -75,6 +75,8 @@ export {
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";
+export { goHome } from "./rehome.ts";
+export { changeModel, otherModels } from "./kind-chain.ts";
 export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {
   get,

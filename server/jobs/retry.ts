@@ -60,7 +60,7 @@ function boundsOf(job: Job, { ownOnly = false, agreed }: Bounds): Bounds {
 }
 
 /** What the job was asked for, but for who may run it. */
-async function readRequest(services: Services, job: Job) {
+export async function readRequest(services: Services, job: Job) {
   return {
     kind: job.kind,
     params: readParams(job),

@@ -13,6 +13,7 @@ import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } f
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
 import { pruneLogs } from "./logs.ts";
+import { placeWaiting } from "./rehome.ts";
 
 /** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
 export async function sweep(services: Services): Promise<void> {
@@ -22,6 +23,7 @@ export async function sweep(services: Services): Promise<void> {
   await moveStranded(services);
   await clearAvoidedServers(services);
   await failUnservable(services);
+  await placeWaiting(services);
   for (const queue of await queuesInLine(services)) await dispatch(services, queue);
   await rering(services);
 }

@@ -35,7 +35,14 @@ export const cloudSchema = z.strictObject({
       studioMonthlyUsd: usd.default(200),
     })
     .prefault({}),
-  /** What a picture without a known price counts in the caps. */
+  /** What a picture costs in US dollars, by model, at all of its providers or by provider; it wins over the model list. */
+  prices: z
+    .record(
+      z.string(),
+      z.union([z.number().min(0), z.partialRecord(z.enum(providerNames), z.number().min(0))]),
+    )
+    .default({}),
+  /** What a picture counts in the caps that was bought without a known price. */
   assumedPriceUsd: z.number().min(0).default(0.1),
   /** Pauses of a provider after the first, second, ... failure in a row; a streak ends after `streakS`. */
   cooldownS: z.array(seconds).min(1).default([10, 30, 60, 120]),

@@ -12,6 +12,11 @@ export function isWithin(agreed: Agreed | null, priceUsd: number | null): boolea
   return priceUsd === null ? agreed.unknownPrice : priceUsd <= agreed.maxPriceUsd + 1e-6;
 }
 
+/** Whether an offer may be bought: within the bounds, and at an unknown price only with the person's own maximum. */
+export function mayBuy(agreed: Agreed | null, priceUsd: number | null): boolean {
+  return (agreed !== null || priceUsd !== null) && isWithin(agreed, priceUsd);
+}
+
 /**
  * What a call counts against the caps before its cost is known; null: as any unknown price does. A person's own maximum
  * for an unknown price counts, but never less than what is assumed of all such prices: a small one must not pass the caps.

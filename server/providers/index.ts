@@ -14,7 +14,7 @@
  * Rules. No client repeats a call. Whether a job may be submitted again is decided by the state of its attempts alone:
  * never while one of them may have been accepted. Nothing here writes rows of jobs; see `server/jobs/cloud.ts`.
  */
-export { isWithin } from "./agreed.ts";
+export { isWithin, mayBuy } from "./agreed.ts";
 export { readKeys, type ProviderKey, webhookAccess } from "./access.ts";
 export {
   type Attempt,

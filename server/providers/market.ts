@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Agreed, type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
-import { countedPriceUsd, isWithin } from "./agreed.ts";
+import { countedPriceUsd, mayBuy } from "./agreed.ts";
 import { type ChainChanges, chainColumns, chainOf } from "./chain.ts";
 import { judge, type KeyLoadRow, limitsOf, loadsOf } from "./load.ts";
 import { type CloudModel, type ModelOffer, type ProviderName, titleOfProvider } from "./port.ts";
@@ -64,8 +64,7 @@ function offError({ title }: CloudModel): AppError {
 
 function hindranceOf(config: Config, { facts, agreed }: Market, offer: ModelOffer): Hindrance | null {
   const { priceUsd, provider } = offer;
-  if (priceUsd === null && agreed === null) return unknownPrice(provider);
-  if (!isWithin(agreed, priceUsd)) return tooDear(provider);
+  if (!mayBuy(agreed, priceUsd)) return priceUsd === null ? unknownPrice(provider) : tooDear(provider);
   try {
     checkBudget(config, facts, countedPriceUsd(config, agreed, priceUsd));
   } catch (error) {

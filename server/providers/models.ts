@@ -79,9 +79,36 @@ export function modelsOf({ cloud }: Pick<Config, "cloud">): readonly CloudModel[
   const ids = own.map(({ id }) => id);
   const twice = ids.find((id, at) => ids.indexOf(id) !== at);
   if (twice !== undefined) throw new ConfigError([{ name: at.join("."), message: `names "${twice}" twice` }]);
-  const models = [...own, ...builtIn.filter(({ id }) => !ids.includes(id))];
+  const models = priced(cloud.prices, [...own, ...builtIn.filter(({ id }) => !ids.includes(id))]);
   modelsByConfig.set(cloud, models);
   return models;
+}
+
+/** The models with the operator's own prices. Throws `ConfigError` for a price of a model, or of a provider of it, that is not there. */
+function priced(prices: Config["cloud"]["prices"], models: readonly CloudModel[]): readonly CloudModel[] {
+  const faults = Object.entries(prices).flatMap(([id, price]) => {
+    const model = findModel(models, id);
+    if (!model) return [{ name: `cloud.prices.${id}`, message: "names a model that is not there" }];
+    const sellers = model.offers.map(({ provider }) => provider);
+    const strange =
+      typeof price === "number"
+        ? []
+        : Object.keys(price).filter((name) => !sellers.some((own) => own === name));
+    return strange.map((name) => ({
+      name: `cloud.prices.${id}.${name}`,
+      message: "does not offer this model",
+    }));
+  });
+  if (faults.length > 0) throw new ConfigError(faults);
+  return models.map((model) => {
+    const price = prices[model.id];
+    if (price === undefined) return model;
+    const offers = model.offers.map((offer) => {
+      const own = typeof price === "number" ? price : price[offer.provider];
+      return own === undefined ? offer : { ...offer, priceUsd: own };
+    });
+    return { ...model, offers };
+  });
 }
 
 export function findModel(models: readonly CloudModel[], id: string): CloudModel | null {

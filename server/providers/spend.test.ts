@@ -1,11 +1,11 @@
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addOwner, type TestOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { AttemptState } from "../db/index.ts";
-import { checkCaps, readSpend, sumPastDays } from "./spend.ts";
+import { checkCaps, readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
 
 const { dailySpend, modelCalls, providerAttempts, studio } = schema;
 let opened: TestServices;
@@ -20,6 +20,32 @@ beforeEach(async () => {
   const { db } = opened.services;
   for (const table of [dailySpend, providerAttempts, modelCalls]) await db.delete(table);
   await db.update(studio).set({ spendSummedUntil: null });
+});
+
+test("an account without an invitation spends nothing until an admin gives it limits; an admin is no such account", async () => {
+  const { db, config } = opened.services;
+  const stranger = await addOwner(opened.services);
+  const buy = (priceUsd: number) => checkCaps(db, config, { ownerId: stranger.userId, priceUsd });
+  const mark = (change: object) =>
+    db.update(schema.users).set(change).where(eq(schema.users.id, stranger.userId));
+  await buy(1);
+  await mark({ selfMade: true });
+  await expect(buy(0.001)).rejects.toMatchObject({
+    code: "budget_exceeded",
+    message: expect.stringContaining("made without an invitation"),
+  });
+  // What costs nothing is no matter of limits.
+  await buy(0);
+  expect(await readOwnCaps(db, stranger.userId)).toMatchObject({ dailyUsd: 0, isUninvited: true });
+  await mark({ role: "admin" });
+  await buy(1);
+  await mark({ role: "user" });
+  await setCaps(db, stranger.userId, { dailyUsd: 0.5, monthlyUsd: null });
+  await buy(0.4);
+  await expect(buy(0.6)).rejects.toMatchObject({ message: expect.stringMatching(/^Your daily limit/) });
+  // Empty limits of an admin's hand are the studio's.
+  await setCaps(db, stranger.userId, { dailyUsd: null, monthlyUsd: null });
+  await buy(1);
 });
 
 const hourMs = 3_600_000;

@@ -71,18 +71,29 @@ export async function readSpend(
   return row?.spend ?? { dayUsd: 0, monthUsd: 0 };
 }
 
-/** SQL query for the `Caps` that an admin gave a user; no row without any. */
+/**
+ * SQL query for the `OwnCaps` of a user: those that an admin gave, or none at all for an account that came without an
+ * invitation. No row where the studio's count.
+ */
 function ownCapsOf(userId: string): SQL {
-  const { spendingCaps } = schema;
-  return sql`select ${spendingCaps.dailyUsd} as "dailyUsd", ${spendingCaps.monthlyUsd} as "monthlyUsd"
-    from ${spendingCaps} where ${spendingCaps.userId} = ${userId}`;
+  const { spendingCaps, users } = schema;
+  return sql`select ${spendingCaps.dailyUsd} as "dailyUsd", ${spendingCaps.monthlyUsd} as "monthlyUsd", false as "isUninvited"
+      from ${spendingCaps} where ${spendingCaps.userId} = ${userId}
+    union all select 0, 0, true from ${users} u where u.id = ${userId} and u.self_made and u.role is distinct from 'admin'
+      and not exists (select from ${spendingCaps} c where c.user_id = u.id)`;
 }
 
-const noCaps: Caps = { dailyUsd: null, monthlyUsd: null };
+/** The caps of one user. */
+export interface OwnCaps extends Caps {
+  /** An account without an invitation, to which no admin has given caps: it spends nothing. */
+  readonly isUninvited: boolean;
+}
 
-/** The caps that an admin gave a user; null where the studio's count. */
-export async function readOwnCaps(db: Db | Tx, userId: string): Promise<Caps> {
-  const [row] = await db.execute<Caps & Record<string, unknown>>(ownCapsOf(userId));
+const noCaps: OwnCaps = { dailyUsd: null, monthlyUsd: null, isUninvited: false };
+
+/** The user's own caps; null where the studio's count. */
+export async function readOwnCaps(db: Db | Tx, userId: string): Promise<OwnCaps> {
+  const [row] = await db.execute<OwnCaps & Record<string, unknown>>(ownCapsOf(userId));
   return row ?? noCaps;
 }
 
@@ -121,8 +132,8 @@ export interface Purchase {
 
 /** What the caps of a user's purchase are checked against, of one moment. */
 export interface Budget {
-  /** The caps that an admin gave the user. */
-  readonly ownCaps: Caps | null;
+  /** The user's own caps; null where the studio's count. */
+  readonly ownCaps: OwnCaps | null;
   readonly spend: { readonly own: Spend; readonly studio: Spend };
 }
 
@@ -151,12 +162,14 @@ function isCounted(
  */
 export function checkBudget(config: Pick<Config, "cloud">, budget: Budget, priceUsd: number | null): void {
   const { caps, assumedPriceUsd } = config.cloud;
-  const price = priceUsd ?? assumedPriceUsd;
+  const price = { countedUsd: priceUsd ?? assumedPriceUsd, isKnown: priceUsd !== null };
   const own = capsOf(config, budget.ownCaps ?? noCaps);
   const studio = { dailyUsd: caps.studioDailyUsd, monthlyUsd: caps.studioMonthlyUsd };
+  const isPaid = price.countedUsd > 0;
   const message =
-    refusalOf(own, budget.spend.own, { price, whose: "Your" }) ??
-    refusalOf(studio, budget.spend.studio, { price, whose: "The studio's" });
+    (budget.ownCaps?.isUninvited && isPaid ? uninvitedText : null) ??
+    refusalOf(own, budget.spend.own, { ...price, whose: "Your" }) ??
+    refusalOf(studio, budget.spend.studio, { ...price, whose: "The studio's" });
   if (message !== null) throw new AppError("budget_exceeded", message);
 }
 
@@ -172,15 +185,22 @@ export async function checkCaps(
   if (budget) checkBudget(config, budget, priceUsd);
 }
 
+const uninvitedText =
+  "An account that was made without an invitation cannot use what costs money until an admin gives it a limit. Ask an admin of this studio.";
+
 function refusalOf(
   caps: Caps,
   spend: Spend,
-  { price, whose }: { readonly price: number; readonly whose: string },
+  {
+    countedUsd,
+    isKnown,
+    whose,
+  }: { readonly countedUsd: number; readonly isKnown: boolean; readonly whose: string },
 ): string | null {
   // Sums of prices in binary fractions: a ten-thousandth of a cent is no excess.
-  const exceeds = (spent: number, cap: number | null) => cap !== null && spent + price > cap + 1e-6;
+  const exceeds = (spent: number, cap: number | null) => cap !== null && spent + countedUsd > cap + 1e-6;
   const text = (period: string, spent: number, cap: number | null) =>
-    `${whose} ${period} limit of ${dollars(cap ?? 0)} for cloud models does not allow this: ${dollars(spent)} are spent, and it costs ${dollars(price)}.`;
+    `${whose} ${period} limit of ${dollars(cap ?? 0)} for cloud models does not allow this: ${dollars(spent)} are spent, and ${isKnown ? `it costs ${dollars(countedUsd)}` : "its price is not known"}.`;
   if (exceeds(spend.dayUsd, caps.dailyUsd)) return text("daily", spend.dayUsd, caps.dailyUsd);
   if (exceeds(spend.monthUsd, caps.monthlyUsd)) return text("monthly", spend.monthUsd, caps.monthlyUsd);
   return null;

@@ -12,6 +12,8 @@ interface Facts {
   /** The live options of providers, in the order of the list. */
   readonly shops: readonly Option[];
   readonly overflowAfterMs: number;
+  /** The job has waited in the own line for so long. */
+  readonly hasWaited: boolean;
 }
 
 export interface Verdict {
@@ -27,20 +29,21 @@ const atShop = (because: PlacedBecause): Verdict => ({ takes: "shop", because })
  * of its wait, which counts nothing but past runs, is too long, or when it has been away for that long.
  */
 export function judge(facts: Facts): Verdict {
-  const { policy, home, shops, overflowAfterMs } = facts;
+  const { policy, home, shops, overflowAfterMs, hasWaited } = facts;
   if (home === undefined) return atShop("no_own");
   const isLive = isLiveOption(home);
   if (policy === "own_only" || shops.length === 0) return atHome(isLive ? "own" : "own_away");
   if (!isLive) {
     // A restart takes seconds; only the policy that asks for speed does not wait for it.
-    const isGone = policy === "fastest" || home.awayMs > overflowAfterMs;
+    const isGone = policy === "fastest" || hasWaited || home.awayMs > overflowAfterMs;
     return isGone ? atShop("away") : atHome("own_away");
   }
   return policy === "cheapest" ? atHome("own") : judgeLine(facts, home);
 }
 
 /** Whether the line of a live own place is worth leaving. */
-function judgeLine({ policy, shops, overflowAfterMs }: Facts, home: Option): Verdict {
+function judgeLine({ policy, shops, overflowAfterMs, hasWaited }: Facts, home: Option): Verdict {
+  if (hasWaited) return atShop("waited");
   const { waitMs, quality } = home.wait;
   if (waitMs[0] > overflowAfterMs) return atShop("overflow");
   if (policy === "fastest" && shops.some((shop) => isSurelySooner(shop, home))) return atShop("faster");

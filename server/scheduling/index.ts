@@ -12,7 +12,7 @@
  */
 
 export { noteOf } from "./notes.ts";
-export { readQuote, type Quote } from "./quote.ts";
+export { cloudCandidates, readQuote, type Quote } from "./quote.ts";
 export { type Candidate, missingEngineReason } from "./candidates.ts";
 export {
   findWorkflow,

@@ -14,6 +14,8 @@ export interface Placed {
   readonly queue: string;
   readonly placement: Placement;
   readonly wait: Wait;
+  /** A node of the last 24 hours could run it there. */
+  readonly isSeen: boolean;
   /** What is in the way of buying; null where nothing is, or nothing was to be bought. */
   readonly hindrance: Hindrance | null;
 }
@@ -24,6 +26,7 @@ export interface PlaceInput extends OptionInput {
   readonly policy: () => Promise<CloudPolicy>;
   /** What the person agreed to; null: the settings and the caps alone decide. */
   readonly agreed: Agreed | null;
+  readonly hasWaited: boolean;
 }
 
 /** All options of a request at one moment, and the decision between them. */
@@ -72,7 +75,13 @@ async function readScene(db: Db, config: Config, input: PlaceInput): Promise<Sce
   const shops = options.filter((option) => isShop(option) && isLiveOption(option));
   const overflowAfterMs = config.cloud.overflowAfterS * 1_000;
   const staysHome = home !== undefined && input.agreed?.ownOnly === true;
-  const verdict = judge({ policy: staysHome ? "own_only" : policy, home, shops, overflowAfterMs });
+  const verdict = judge({
+    policy: staysHome ? "own_only" : policy,
+    home,
+    shops,
+    overflowAfterMs,
+    hasWaited: input.hasWaited,
+  });
   return { ...input, candidates, config, policy, options, home, shops, verdict };
 }
 
@@ -106,5 +115,5 @@ function placedAt(scene: Scene, chosen: Option, { because, wares, hindrance }: R
     because,
     weighed: weigh({ ...scene, chosen, because, wares }),
   };
-  return { candidate, queue, placement, wait, hindrance };
+  return { candidate, queue, placement, wait, hindrance, isSeen: chosen.awayMs < Infinity };
 }

@@ -40,6 +40,10 @@ export interface QuoteInput {
   readonly maxAgeMs: number;
   /** Of a run of the candidate. */
   readonly sizeClassOf: (candidate: Candidate) => number;
+  /** The job has waited in the own line for as long as the studio waits; false by default. */
+  readonly hasWaited?: boolean | undefined;
+  /** Of a stored job; by default that of the request. */
+  readonly tier?: number;
 }
 
 interface Reading {
@@ -53,7 +57,7 @@ interface Reading {
  */
 export async function readQuote(
   { db, config }: Reading,
-  { request, asker, maxAgeMs, sizeClassOf }: QuoteInput,
+  { request, asker, maxAgeMs, sizeClassOf, hasWaited = false, tier }: QuoteInput,
 ): Promise<Quote> {
   const { userId: ownerId, isGuest } = asker;
   const { kind } = request;
@@ -71,7 +75,7 @@ export async function readQuote(
   const policy = () => (known ??= readCloudPolicy(db, config, { userId: ownerId, kind }));
   if (isOfProvider && (await policy()) === "own_only")
     throw new AppError("forbidden", "The settings keep these pictures on the studio's own machines.");
-  const share = { ownerId, tier: tiers[request.tier] };
+  const share = { ownerId, tier: tier ?? tiers[request.tier] };
   const placed = await place(db, config, {
     kind,
     candidates,
@@ -80,8 +84,14 @@ export async function readQuote(
     policy,
     agreed: request.agreed ?? null,
     sizeClassOf,
+    hasWaited,
   });
   return { placed, wait: placed.wait, share };
+}
+
+/** The models of providers that can do a request, in the order of the list. */
+export function cloudCandidates(models: Known["models"], request: QuoteRequest): Candidate[] {
+  return candidatesOf({ ...request, engine: "cloud" }, { workflows: [], models });
 }
 
 /**

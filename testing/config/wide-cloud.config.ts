@@ -1,9 +1,11 @@
 import { defineConfig } from "@atelier/server/platform";
 import { providerNames } from "@atelier/server/providers";
+import { prices } from "./prices.ts";
 
 /** As `cloud.config.ts`, but neither limits of providers nor caps of spending slow anything down. */
 export default defineConfig({
   cloud: {
+    prices,
     pollS: 0.1,
     maxPollS: 0.5,
     reconcileS: 20,

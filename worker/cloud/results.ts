@@ -1,15 +1,17 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
-import { completeFromProvider, type Job } from "@atelier/server/jobs";
+import { completeFromProvider, failFromProvider, type Job } from "@atelier/server/jobs";
 import { isAppError, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
 import {
   type Attempt,
   bytesOfText,
   isPictureStart,
+  paidUsd,
   type ProviderAccess,
   ProviderError,
   type ProviderOutput,
@@ -177,5 +179,38 @@ async function storeAll(
   } catch (error) {
     for (const { storageKey } of stored) await discardOutput(services, storageKey);
     throw error;
+  }
+}
+
+const storePauseMs = 2_000;
+const storeTries = 15;
+
+/**
+ * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store, or a result, that is
+ * away for a while is waited for; when that does not help the run has failed late, at its price.
+ */
+export async function takeResult(
+  services: Services,
+  finished: Omit<Finished, "isLastTry">,
+): Promise<"completed" | "failed" | "fenced"> {
+  const { attempt, costUsd } = finished;
+  for (let left = storeTries; ; left -= 1) {
+    try {
+      return (await finish(services, { ...finished, isLastTry: left === 0 })) ? "completed" : "fenced";
+    } catch (error) {
+      const isFinal = error instanceof ProviderError && error.class !== "transient";
+      if (isFinal || left === 0) {
+        services.log.warn({ err: error }, "the result of a provider could not be taken");
+        const failure =
+          error instanceof ProviderError
+            ? error
+            : new ProviderError("lost", "The result could not be stored.");
+        const paid = costUsd ?? paidUsd(services.config, attempt);
+        return (await failFromProvider(services, { attempt, error: failure, costUsd: paid }))
+          ? "failed"
+          : "fenced";
+      }
+    }
+    await sleep(storePauseMs);
   }
 }

@@ -1,10 +1,11 @@
 import { AppError, toAppError } from "@atelier/server/platform";
 import {
   chainError,
+  changeModel,
   checkIntent,
   dispatch,
   fail,
-  failFromProvider,
+  goHome,
   handOver,
   type Job,
   type Lease,
@@ -12,26 +13,26 @@ import {
   type NextHop,
   noteLostReply,
   noteRefusal,
+  otherModels,
   providerError,
   waitForProvider,
   walkOn,
 } from "@atelier/server/jobs";
 import {
+  type CloudModel,
   findModel,
   modelsOf,
-  paidUsd,
   type ProviderClient,
   ProviderError,
   type ProviderKey,
   type ProviderName,
   type Submitted,
 } from "@atelier/server/providers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { cloudQueue } from "@atelier/server/engines";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly, persist } from "../run-job.ts";
-import { finish, type Finished } from "./results.ts";
+import { takeResult } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
 /** How a worker reaches the providers. */
@@ -54,7 +55,7 @@ export interface CloudRunInput extends Providers {
  *   nextHop ─▶ the intent is stored ─▶ submit ─▶ accepted: `handOver`, the attempt owns the job from here on
  *      ▲                                 │  └──▶ made at once (synchronous providers): `finish`
  *      └──────── refused, next one ──────┤
- *   all busy: back to the line           └─────▶ answer lost: the attempt owns the job until it is found (follow.ts)
+ *   all busy: home, or back to the line  └─────▶ answer lost: the attempt owns the job until it is found (follow.ts)
  *   all failed: the job fails
  *
  * A submit is not stopped by a cancel or the stop of the worker, since its answer says whether it must be paid: it ends
@@ -82,30 +83,89 @@ export async function runCloudJob(services: Services, input: CloudRunInput): Pro
 /** Longer than any client waits for an answer. */
 const submitLimitMs = 180_000;
 
-type Outcome = "accepted" | "completed" | "waits" | "failed" | "lost_reply" | "fenced";
+type Outcome = "accepted" | "completed" | "waits" | "home" | "failed" | "lost_reply" | "fenced";
 
+/** Tries the model of the job, then, where the request named none, the others of its kind. */
 async function walk(services: Services, input: CloudRunInput, workDir: string): Promise<Outcome> {
-  const { job, lease, keys, signal } = input;
-  const model = findModel(modelsOf(services.config), job.model ?? "");
+  const { lease, keys } = input;
+  let job = input.job;
+  let model: CloudModel | null | undefined = findModel(modelsOf(services.config), job.model ?? "");
   if (!model) throw new AppError("model_unknown", `The model "${job.model}" is gone.`);
+  const others = await modelsWithKey(services, job, keys);
   const inputs = await readCloudInputs(services, job, workDir);
+  const stops: Stop[] = [];
+  for (;;) {
+    const outcome = await walkChain(services, { ...input, job }, { model, inputs, workDir });
+    if (typeof outcome === "string") return outcome;
+    stops.push({ model, hop: outcome });
+    if (outcome.kind === "wait") input.onBusy(model.id, outcome.waitMs);
+    model = others.shift();
+    if (!model) return stopAt(services, { ...input, job }, stops);
+    const changed = await changeModel(services, { job, lease }, model);
+    if (!changed) return "fenced";
+    job = changed;
+  }
+}
+
+/** The other models of the kind that a key of this process can run. */
+async function modelsWithKey(
+  services: Services,
+  job: Job,
+  keys: readonly ProviderKey[],
+): Promise<CloudModel[]> {
+  const held = new Set<string>(keys.map(({ provider }) => provider));
+  const others = await otherModels(services, job);
+  return others.filter(({ offers }) => offers.some(({ provider }) => held.has(provider)));
+}
+
+type Ended = Extract<NextHop, { kind: "wait" | "exhausted" }>;
+
+/** A model whose chain has no provider that takes the job now. */
+interface Stop {
+  readonly model: CloudModel;
+  readonly hop: Ended;
+}
+
+interface Chain {
+  readonly model: CloudModel;
+  readonly inputs: CloudInputs;
+  readonly workDir: string;
+}
+
+/** Hands the job to the first provider of one model that takes it; a hop when none does. */
+async function walkChain(
+  services: Services,
+  input: CloudRunInput,
+  { model, inputs, workDir }: Chain,
+): Promise<Outcome | Ended> {
+  const { job, lease, keys, signal } = input;
   for (;;) {
     signal.throwIfAborted();
     const hop = await nextHop(services, { job, lease, model, keys });
-    switch (hop.kind) {
-      case "fenced":
-        return "fenced";
-      case "wait":
-        input.onBusy(model.id, hop.waitMs);
-        return (await waitForProvider(services, lease, hop)) ? waitsFor(services, hop.waitMs) : "fenced";
-      case "exhausted":
-        return (await fail(services, lease, chainError(hop.failed, hop.dearer))) ? "failed" : "fenced";
-      case "call": {
-        const outcome = await call(services, input, { hop, inputs, workDir });
-        if (outcome !== "next") return outcome;
-      }
-    }
+    if (hop.kind === "fenced") return "fenced";
+    if (hop.kind !== "call") return hop;
+    const outcome = await call(services, input, { hop, inputs, workDir });
+    if (outcome !== "next") return outcome;
   }
+}
+
+/** No provider takes the job now: own machines do, or it waits for the one that is free first, or it fails. */
+async function stopAt(services: Services, input: CloudRunInput, stops: readonly Stop[]): Promise<Outcome> {
+  const { job, lease } = input;
+  const waits = stops.flatMap(({ model, hop }) => (hop.kind === "wait" ? [{ model, hop }] : []));
+  const [first] = waits.toSorted((a, b) => a.hop.waitMs - b.hop.waitMs);
+  if (!first) {
+    const ends = stops.flatMap(({ hop }) => (hop.kind === "exhausted" ? [hop] : []));
+    const failed = new Map(ends.flatMap((hop) => hop.failed).map((attempt) => [attempt.id, attempt]));
+    const dearer = [...new Set(ends.flatMap((hop) => hop.dearer))];
+    return (await fail(services, lease, chainError([...failed.values()], dearer))) ? "failed" : "fenced";
+  }
+  if (await goHome(services, { job, lease }, "busy")) return "home";
+  const isOther = first.model.id !== job.model;
+  if (isOther && !(await changeModel(services, { job, lease }, first.model))) return "fenced";
+  return (await waitForProvider(services, lease, first.hop))
+    ? waitsFor(services, first.hop.waitMs)
+    : "fenced";
 }
 
 const marginMs = 50;
@@ -181,36 +241,6 @@ async function callOnce(
     workDir,
     signal: limit,
   });
-}
-
-const storePauseMs = 2_000;
-const storeTries = 15;
-
-/**
- * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store, or a result, that is
- * away for a while is waited for; when that does not help the run has failed late, at its price.
- */
-async function takeResult(services: Services, finished: Omit<Finished, "isLastTry">): Promise<Outcome> {
-  const { attempt, costUsd } = finished;
-  for (let left = storeTries; ; left -= 1) {
-    try {
-      return (await finish(services, { ...finished, isLastTry: left === 0 })) ? "completed" : "fenced";
-    } catch (error) {
-      const isFinal = error instanceof ProviderError && error.class !== "transient";
-      if (isFinal || left === 0) {
-        services.log.warn({ err: error }, "the result of a provider could not be taken");
-        const failure =
-          error instanceof ProviderError
-            ? error
-            : new ProviderError("lost", "The result could not be stored.");
-        const paid = costUsd ?? paidUsd(services.config, attempt);
-        return (await failFromProvider(services, { attempt, error: failure, costUsd: paid }))
-          ? "failed"
-          : "fenced";
-      }
-    }
-    await sleep(storePauseMs);
-  }
 }
 
 type Refused = Parameters<typeof noteRefusal>[1];

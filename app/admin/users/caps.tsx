@@ -71,6 +71,7 @@ export function CapsPanel({ userId }: { readonly userId: string }) {
             {nearCaps(sums).map((cap) => (
               <CapNote key={cap.period} cap={cap} />
             ))}
+            {own.isUninvited ? <p className="text-sm text-warn">{t("capUninvited")}</p> : null}
             <Facts
               rows={[
                 [cloud("spentDay"), of(sums.dayUsd, sums.dailyUsd)],

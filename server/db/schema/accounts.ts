@@ -30,6 +30,8 @@ export const users = pgTable(
     emailVerified: boolean("email_verified").notNull().default(false),
     image: text("image"),
     isAnonymous: boolean("is_anonymous").default(false),
+    /** Made by a sign-up without an invitation: it spends no money until an admin gives it limits. */
+    selfMade: boolean("self_made").notNull().default(false),
     role: text("role").default("user"),
     banned: boolean("banned").default(false),
     banReason: text("ban_reason"),

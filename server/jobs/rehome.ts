@@ -1,0 +1,214 @@
+import { sql, type SQL } from "drizzle-orm";
+import { type PlacedBecause, schema } from "../db/index.ts";
+import { cloudEngine, cloudQueue } from "../engines.ts";
+import { type ErrorCode, isAppError } from "../platform/index.ts";
+import { type Quote, readQuote } from "../scheduling/index.ts";
+import type { Services } from "../services.ts";
+import { scheduleDispatch } from "./dispatch.ts";
+import { amend, claimedStatuses, heldBy, hint, type Job, jobFromRow, type Lease, transition } from "./job.ts";
+import { recallInputs } from "./pictures.ts";
+import { parseSubmit, resolveParams, sizeClassesOf } from "./request.ts";
+import { readRequest } from "./retry.ts";
+
+/** Another place for a job: the columns to set and the data of its event. */
+export interface OtherPlace {
+  readonly queue: string;
+  readonly set: Partial<
+    Pick<Job, "queue" | "need" | "engine" | "workflow" | "model" | "params" | "placement" | "sizeClass">
+  >;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The own place of a job that a provider got without being asked for by name; null when the request named one, or no own
+ * machine of the last 24 hours could run it.
+ */
+export async function findHome(
+  services: Services,
+  job: Job,
+  because: PlacedBecause,
+): Promise<OtherPlace | null> {
+  if (job.engine !== cloudEngine.name || !mayMove(job)) return null;
+  const quote = await placeAgain(services, job, { ownOnly: true });
+  return quote?.quote.placed.isSeen ? otherPlace(job, quote, because) : null;
+}
+
+const homeReasons: Partial<Record<ErrorCode, PlacedBecause>> = {
+  engine_blocked: "refused",
+  provider_input: "refused",
+  provider_failed: "failed",
+  provider_setup: "failed",
+  provider_unknown: "failed",
+  providers_failed: "failed",
+  model_unknown: "failed",
+  budget_exceeded: "cap",
+  not_agreed: "too_dear",
+};
+
+/** Why a job goes home after an error of its providers; null after any other error. */
+export function homeReasonOf(code: ErrorCode): PlacedBecause | null {
+  return homeReasons[code] ?? null;
+}
+
+/** A request that named no engine, workflow or model may run anywhere. */
+function mayMove({ placement }: Job): boolean {
+  const asked = placement?.asked;
+  return asked !== undefined && asked.engine === null && asked.workflow === null && !asked.model;
+}
+
+interface Again {
+  readonly quote: Quote;
+  readonly params: Record<string, unknown>;
+  readonly sizeClass: number;
+}
+
+interface Bounds {
+  readonly ownOnly: boolean;
+  /** It has waited in the own line for as long as the studio waits. */
+  readonly hasWaited?: boolean;
+}
+
+/** Where the job would go now; null when it could go nowhere. */
+async function placeAgain(
+  services: Services,
+  job: Job,
+  { ownOnly, hasWaited }: Bounds,
+): Promise<Again | null> {
+  const { db, config } = services;
+  try {
+    const request = parseSubmit({
+      ...(await readRequest(services, job)),
+      ownOnly: ownOnly || job.ownOnly,
+      ...(job.agreed ? { agreed: job.agreed } : {}),
+    });
+    const inputs = await recallInputs(db, job.ownerId, request);
+    const sizeClassOf = sizeClassesOf(request, inputs);
+    const asker = { userId: job.ownerId, isGuest: false };
+    const maxAgeMs = config.timing.placesMs;
+    const quote = await readQuote(services, {
+      request,
+      asker,
+      maxAgeMs,
+      sizeClassOf,
+      hasWaited,
+      tier: job.tier,
+    });
+    const { candidate } = quote.placed;
+    return { quote, params: resolveParams(request, candidate), sizeClass: sizeClassOf(candidate) };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    services.log.debug({ err: error, jobId: job.id }, "the job has no other place");
+    return null;
+  }
+}
+
+function otherPlace(job: Job, { quote, params, sizeClass }: Again, because?: PlacedBecause): OtherPlace {
+  const { candidate, queue, placement } = quote.placed;
+  const { engine, workflow, model, need } = candidate;
+  const asked = job.placement?.asked;
+  const why = because ?? placement.because;
+  return {
+    queue,
+    set: {
+      queue,
+      need,
+      engine,
+      workflow: workflow?.name ?? null,
+      model: model?.id ?? null,
+      params,
+      placement: { ...placement, ...(asked ? { asked } : {}), ...(why ? { because: why } : {}) },
+      sizeClass,
+    },
+    data: { from: job.need, to: need, because: why },
+  };
+}
+
+/**
+ * Gives a job that a worker holds for a provider back to the own line, uncharged. Null when own machines cannot run it, or the
+ * lease is no longer current.
+ */
+export async function goHome(
+  services: Services,
+  { job, lease }: { readonly job: Job; readonly lease: Lease },
+  because: PlacedBecause,
+): Promise<Job | null> {
+  const home = await findHome(services, job, because);
+  if (!home) return null;
+  const moved = await transition(services.db, {
+    from: claimedStatuses,
+    to: "pending",
+    where: heldBy(lease),
+    set: { ...home.set, ...atRest },
+    event: "went_home",
+    data: home.data,
+  });
+  if (!moved) return null;
+  hint(services, [moved]);
+  await scheduleDispatch(services, moved.queue);
+  return moved;
+}
+
+/** Columns of a job that neither a worker nor a provider holds. */
+export const atRest = {
+  nodeId: null,
+  providerAttemptId: null,
+  progress: 0,
+  stage: null,
+  notBefore: null,
+  server: null,
+  externalId: null,
+} as const satisfies Partial<Job>;
+
+/** Jobs that one sweep looks at; the next ones have their turn in the next. */
+const lookedAt = 20;
+
+/**
+ * Places waiting jobs again whose place a request left to the studio. A job that has waited in the own line for
+ * `overflowAfterS` goes to a provider, where policy, agreement, price and caps allow it, and none has tried it. One that waits for
+ * a provider goes home when a cap, or the state of the providers, holds it up, or the own line has become short.
+ */
+export async function placeWaiting(services: Services): Promise<void> {
+  const { jobs, nodes, nodeQueues, users } = schema;
+  const { db, config } = services;
+  const limit = sql`interval '1 second' * ${config.cloud.overflowAfterS}`;
+  const asked = sql`${jobs.placement} -> 'asked'`;
+  const rows = await db.execute<Record<string, unknown>>(sql`
+    select ${jobs}.*, ${jobs.createdAt} < now() - ${limit} as has_waited from ${jobs}
+    where ${jobs.status} in ('pending', 'queued') and ${asked} is not null and ${asked} ->> 'engine' is null
+      and ${asked} ->> 'workflow' is null and ${asked} ->> 'model' is null
+      and case when ${jobs.engine} = ${cloudEngine.name} then true else ${isStuckAtHome(limit)} end
+      and exists (select from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
+        where q.queue = ${cloudQueue} and q.slots > 0 and n.state = 'active')
+      and not exists (select from ${users} u where u.id = ${jobs.ownerId} and u.is_anonymous)
+    order by ${jobs.createdAt} limit ${lookedAt}`);
+  for (const row of rows) await moveWaiting(services, jobFromRow(row), row["has_waited"] === true);
+}
+
+/** SQL condition: the job has waited in the own line for long, and may leave it. */
+function isStuckAtHome(limit: SQL): SQL {
+  const { jobs, jobEvents, providerAttempts } = schema;
+  return sql`(${jobs.createdAt} < now() - ${limit} and ${jobs.attempt} = 0 and not ${jobs.ownOnly}
+    and coalesce(${jobs.agreed} ->> 'ownOnly', 'false') = 'false'
+    and not exists (select from ${providerAttempts} a where a.job_id = ${jobs.id})
+    and not exists (select from ${jobEvents} e where e.job_id = ${jobs.id} and e.type = 'went_home' and e.created_at > now() - ${limit}))`;
+}
+
+async function moveWaiting(services: Services, job: Job, hasWaited: boolean): Promise<void> {
+  const again = await placeAgain(services, job, { ownOnly: false, hasWaited });
+  if (!again) return;
+  const { candidate, isSeen } = again.quote.placed;
+  const wasCloud = job.engine === cloudEngine.name;
+  if ((candidate.engine === cloudEngine.name) === wasCloud || !isSeen) return;
+  const { set, data } = otherPlace(job, again);
+  const event = wasCloud ? "went_home" : "overflowed";
+  // A claim or a change meanwhile raised the revision.
+  const where = sql`id = ${job.id} and revision = ${job.revision}`;
+  const moved =
+    job.status === "pending"
+      ? await amend(services.db, { where: sql`${where} and status = 'pending'`, set, event, data })
+      : await transition(services.db, { from: ["queued"], to: "pending", where, set, event, data });
+  if (!moved) return;
+  hint(services, [moved]);
+  services.log.info({ jobId: job.id, ...data }, "a waiting job was placed again");
+  await scheduleDispatch(services, moved.queue);
+}
