@@ -220,6 +220,29 @@ describe("F28 the limits of a run on a server", () => {
     expect(job).toMatchObject({ charged: 0, avoid: [busy], externalId: null, notBefore: null });
   });
 
+  test("a slow card that makes progress is not stopped; one that stands still, or says the same again and again, is", async () => {
+    const limits = { serverRunBaseMs: 400, serverWaitLimitMs: 60_000 };
+    const walk = (fractionOf: (step: number) => number) => async (context: EngineContext) => {
+      context.onBegin();
+      for (let step = 1; step <= 10; step += 1) {
+        await Promise.race([sleep(100), aborted(context)]);
+        context.onProgress(fractionOf(step), "sampling");
+      }
+    };
+    expect(
+      await runWith(
+        limits,
+        walk((step) => step / 10),
+      ),
+    ).toMatchObject({ status: "completed", charged: 0 });
+    expect(
+      await runWith(
+        limits,
+        walk(() => 0.1),
+      ),
+    ).toMatchObject({ charged: 1, avoid: [busy] });
+  });
+
   test("who works for too long is charged for it", async () => {
     const job = await runWith({ serverRunBaseMs: 50, serverWaitLimitMs: 60_000 }, async (context) => {
       context.onBegin();

@@ -16,7 +16,7 @@ import {
 } from "@atelier/server/jobs";
 import { countRun } from "@atelier/server/nodes";
 import { AppError, toAppError } from "@atelier/server/platform";
-import { findWorkflow } from "@atelier/server/scheduling";
+import { findWorkflow, readRunCosts } from "@atelier/server/scheduling";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import type { Engine, EngineOutput, EngineTask } from "./engines/index.ts";
@@ -89,7 +89,7 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
   if (job.status !== "processing" && !(await start(services, lease))) return "fenced";
   const report = createReport(services, lease);
   const task = await engineTaskFor(services, input, { inputs, workDir });
-  const clock = createRunClock(services.config, job);
+  const clock = createRunClock(services.config, job, await readPastRuns(services, job));
   const outputs = await engine
     .run(task, {
       signal: AbortSignal.any([signal, clock.signal]),
@@ -97,7 +97,10 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
         clock.begin();
         input.onBegin();
       },
-      onProgress: (fraction, stage) => report.progress(fraction, stage),
+      onProgress(fraction, stage) {
+        clock.noteProgress(fraction, stage);
+        report.progress(fraction, stage);
+      },
       onPreview: (make) => report.preview(make),
       async onSubmitting(posting) {
         clock.noteServer(posting.server);
@@ -110,6 +113,17 @@ async function work(services: Services, input: RunInput, workDir: string): Promi
       report.end();
     });
   return store(services, input, outputs);
+}
+
+/** What past runs like this one took, ms; none where they are too few or cannot be read. */
+async function readPastRuns({ db, log }: Pick<Services, "db" | "log">, job: Job): Promise<readonly number[]> {
+  try {
+    const { runsMs, isMeasured } = (await readRunCosts(db, [job.need]))(job);
+    return isMeasured ? runsMs : [];
+  } catch (err) {
+    log.debug({ err }, "past runs could not be read");
+    return [];
+  }
 }
 
 /** The engine task of a claimed job. Throws `workflow_unknown` when no node publishes its workflow any more. */

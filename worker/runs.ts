@@ -100,6 +100,8 @@ export interface RunClock {
   readonly signal: AbortSignal;
   /** The work begins. Idempotent. */
   begin(): void;
+  /** The work goes on: its limit begins again when the progress is not the last one. */
+  noteProgress(fraction: number, stage: string): void;
   /** The server that the run waits for, so that the next attempt avoids it. */
   noteServer(url: string): void;
   stop(): void;
@@ -107,10 +109,13 @@ export interface RunClock {
 
 type ClockJob = Pick<Job, "engine" | "queue" | "sizeClass" | "server" | "externalId">;
 
-export function createRunClock(config: Config, job: ClockJob): RunClock {
+/** `pastMs`: what past runs like it took; empty without enough of them. */
+export function createRunClock(config: Config, job: ClockJob, pastMs: readonly number[]): RunClock {
   const controller = new AbortController();
   let server = job.externalId === null ? null : job.server;
+  const limitMs = Math.max(runLimitMs(config, job), slowness * Math.max(0, ...pastMs));
   let hasBegun = false;
+  let last = "";
   let timer = setTimeout(() => {
     const details = server === null ? {} : { server };
     controller.abort(
@@ -123,7 +128,7 @@ export function createRunClock(config: Config, job: ClockJob): RunClock {
     clearTimeout(timer);
     timer = setTimeout(
       () => controller.abort(new DOMException("The run took too long.", "TimeoutError")),
-      runLimitMs(config, job),
+      limitMs,
     );
   };
   // The local engine never waits for a server.
@@ -131,6 +136,11 @@ export function createRunClock(config: Config, job: ClockJob): RunClock {
   return {
     signal: controller.signal,
     begin,
+    noteProgress(fraction, stage) {
+      const now = `${fraction} ${stage}`;
+      if (hasBegun && job.engine !== "local" && now !== last) timer.refresh();
+      last = now;
+    },
     noteServer(url) {
       server = url;
     },
@@ -138,8 +148,11 @@ export function createRunClock(config: Config, job: ClockJob): RunClock {
   };
 }
 
+/** A run may take this many times as long as the longest one before it. */
+const slowness = 3;
+
 /**
- * How long the work may take, in ms. On a server the limit grows with megapixels times steps (the size class is 2 × log2 of
+ * How long the work may go on without progress, in ms; of the local engine, in all. On a server the limit grows with megapixels times steps (the size class is 2 × log2 of
  * them) and is multiplied by `cpuRunFactor` on queues without a graphics card.
  */
 function runLimitMs({ timing, queues }: Config, job: Pick<Job, "engine" | "queue" | "sizeClass">): number {

@@ -1,5 +1,5 @@
 import type { EmbeddingModel, LanguageModel } from "ai";
-import type { Config, Env } from "../platform/index.ts";
+import { type Config, type Env, isOwnNetwork } from "../platform/index.ts";
 
 /** The stages that call a model. */
 export type ModelStage = "analyzer" | "responder" | "archivist";
@@ -54,7 +54,7 @@ export function findStageModel({ env, config }: Settings, stage: ModelStage): St
     temperature: refuses || temperature === null ? undefined : temperature,
     maxOutputTokens,
     timeoutMs: timeoutS * 1_000,
-    price: priceOf(config, id),
+    price: priceOf({ env, config }, id),
   };
 }
 
@@ -79,7 +79,7 @@ export function findVectorModel({ env, config }: Settings): VectorModel | NoMode
     temperature: undefined,
     maxOutputTokens: 0,
     timeoutMs: timeoutS * 1_000,
-    price: priceOf(config, id),
+    price: priceOf({ env, config }, id),
   };
 }
 
@@ -126,8 +126,11 @@ function usualModelOf({ env, config }: Settings, stage: ModelStage): string | nu
 
 const free = { inputUsd: 0, outputUsd: 0, isKnown: true };
 
-function priceOf({ assistant }: Pick<Config, "assistant">, id: string): StageModel["price"] {
-  if (hostOf(id) === "local") return free;
+/** A server on the own network costs nothing; one elsewhere may, whatever its address is called here. */
+function priceOf({ env, config: { assistant } }: Settings, id: string): StageModel["price"] {
+  const url = env.LLM_BASE_URL;
+  if (hostOf(id) === "local" && (url === undefined || isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS)))
+    return free;
   const start = Object.keys(assistant.prices)
     .filter((prefix) => id.startsWith(prefix))
     .toSorted((a, b) => b.length - a.length)[0];

@@ -111,7 +111,7 @@ export const assistantSchema = z.strictObject({
   embedding: embeddingSchema,
   /** Beginnings of models that refuse sampling parameters. */
   withoutSampling: z.array(z.string()).default(["anthropic/", "openai/gpt-5", "openai/gpt-6", "openai/o"]),
-  /** US dollars per million tokens, by the beginning of a model; `local/` costs nothing. */
+  /** US dollars per million tokens, by the beginning of a model; `local/` costs nothing on the own network. */
   prices: z
     .record(z.string(), z.strictObject({ inputUsd: usdPerMillion, outputUsd: usdPerMillion }))
     .default({}),

@@ -38,8 +38,11 @@ const timingSchema = z.strictObject({
   progressPersistMs: ms.default(5_000),
   /** An engine of this computer that takes longer than this is stopped. */
   runLimitMs: ms.default(600_000),
-  /** A run that a server has begun is stopped after a base (models have to be loaded) and a part per megapixel and step. */
-  serverRunBaseMs: ms.default(180_000),
+  /**
+   * A run that a server has begun is stopped when it makes no progress for a base (models have to be loaded) and a part per
+   * megapixel and step, and for three times the longest of the past runs like it.
+   */
+  serverRunBaseMs: ms.default(600_000),
   serverRunPerMegapixelStepMs: ms.default(6_000),
   /** Times that for a server without a graphics card. */
   cpuRunFactor: z.number().min(1).default(30),

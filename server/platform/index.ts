@@ -41,7 +41,7 @@ export {
   type QueueNeeds,
 } from "./config.ts";
 export { safeFetch } from "./safe-fetch.ts";
-export { checkUrl, resultHosts } from "./public-addresses.ts";
+export { checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { checkRedirect, checkUrl, isHostEntry, resultHosts } from "./public-addresses.ts";
+import { checkRedirect, checkUrl, isHostEntry, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 import { isAppError } from "./errors.ts";
 import { safeFetch, type SafeFetchOptions } from "./safe-fetch.ts";
 
@@ -286,4 +286,33 @@ test("M6 results of a public API come from public hosts, those of an own server 
   for (const [base, url] of others) expect([url, mayFetch(base, url)]).toEqual([url, false]);
   // A name that the operator's own name server leads into the house: it has to be named.
   expect(resultHosts("https://cdn.lan:9000", named)).toContain("cdn.lan:9000");
+});
+
+test("own network: this computer, private addresses, names that only a network knows, and hosts of the operator", () => {
+  const named = ["gpu.example.com:8000", "203.0.113.7"];
+  const own = [
+    "http://127.0.0.1:11434/v1",
+    "http://localhost:11434/v1",
+    "http://LOCALHOST.:11434/v1",
+    "http://[::1]:8080",
+    "http://[fd12::5]:8080",
+    "http://192.168.1.20:1234/v1",
+    "http://0x7f000001/v1",
+    "http://ollama:11434/v1",
+    "http://host.docker.internal:11434/v1",
+    "http://tower.lan/v1",
+    "https://gpu.example.com:8000/v1",
+    "http://203.0.113.7/v1",
+  ];
+  const others = [
+    "https://api.openai.com/v1",
+    "https://openrouter.ai/api/v1",
+    "https://localhost.example.com/v1",
+    "https://gpu.example.com/v1",
+    "http://8.8.8.8/v1",
+    "http://[2606:4700::1111]/v1",
+    "https://127.0.0.1.nip.io/v1",
+  ];
+  for (const url of own) expect([url, isOwnNetwork(url, named)]).toEqual([url, true]);
+  for (const url of others) expect([url, isOwnNetwork(url, named)]).toEqual([url, false]);
 });

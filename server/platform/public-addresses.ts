@@ -100,6 +100,19 @@ export function resultHosts(baseUrl: string, named: readonly string[]): readonly
   return isPrivate ? [hostEntryOf(base), ...named] : [];
 }
 
+/**
+ * Whether a URL names a host of the own network: this computer, a private address, a name that only such a network knows, or
+ * one of the operator's own hosts.
+ */
+export function isOwnNetwork(url: string, allowPrivate: readonly string[]): boolean {
+  const target = new URL(url);
+  if (isAllowedHost(target, { allowPrivate })) return true;
+  const hostname = target.hostname.replace(/^\[|\]$|\.$/g, "");
+  if (isIP(hostname) !== 0) return !isPublicAddress(hostname);
+  // A name without a dot, such as that of a container, has no meaning outside.
+  return !hostname.includes(".") || localName.test(hostname);
+}
+
 function isPublicUrl(url: URL): boolean {
   try {
     checkPublic(url, {});

@@ -35,7 +35,7 @@ export {
   seenNeeds,
   servingServers,
 } from "./places.ts";
-export { sizeClassOf } from "./costs.ts";
+export { readRunCosts, sizeClassOf } from "./costs.ts";
 export { offeredModels } from "./models.ts";
 export { readWaits, toEstimate, type LineTarget, type Wait } from "./estimate.ts";
 export { noteAccepted } from "./snapshot.ts";

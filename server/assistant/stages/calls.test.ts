@@ -194,3 +194,17 @@ test("a model of a vendor without a key is no model", () => {
   const bare = withAssistant({}, { LLM_RESPONDER_MODEL: "llama3.2:latest" });
   expect(stageModel(bare, "responder")).toMatchObject({ id: "local/llama3.2:latest", temperature: 0.7 });
 });
+
+test("a server of models outside of the own network has an unknown price, unless the operator names one", () => {
+  const at = (url: string, assistant = {}) =>
+    stageModel(withAssistant(assistant, { LLM_BASE_URL: url, LLM_RESPONDER_MODEL: "local/big" }), "responder")
+      ?.price;
+  expect(at("http://127.0.0.1:11434/v1")).toMatchObject({ inputUsd: 0, isKnown: true });
+  expect(at("https://models.example.com/v1")).toMatchObject({ inputUsd: 10, isKnown: false });
+  const prices = { "local/": { inputUsd: 1, outputUsd: 2 } };
+  expect(at("https://models.example.com/v1", { prices })).toEqual({
+    inputUsd: 1,
+    outputUsd: 2,
+    isKnown: true,
+  });
+});
