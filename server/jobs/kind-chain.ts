@@ -3,7 +3,7 @@ import { type CloudModel, modelsOf } from "../providers/index.ts";
 import { cloudCandidates } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { amend, heldBy, hint, type Job, type Lease } from "./job.ts";
-import { parseSubmit, resolveParams } from "./request.ts";
+import { parseSubmit, resolveParams, unusedIn } from "./request.ts";
 import { readRequest } from "./retry.ts";
 
 /** The other models that can do a job whose request named none, in the order of the list; empty when it named one. */
@@ -22,12 +22,15 @@ export async function changeModel(
   model: CloudModel,
 ): Promise<Job | null> {
   const request = parseSubmit({ ...(await readRequest(services, job)), engine: "cloud" });
+  const params = resolveParams(request, { workflow: null, model });
+  const { unused } = unusedIn(request.params, params);
   const changed = await amend(services.db, {
     where: sql`${heldBy(lease)} and status = 'processing'`,
     set: {
       model: model.id,
       need: `cloud/${model.id}`,
-      params: resolveParams(request, { workflow: null, model }),
+      params,
+      placement: sql`jsonb_set(placement, '{asked,unused}', ${JSON.stringify(unused ?? {})}::jsonb)`,
     },
     event: "model_changed",
     data: { from: job.model, to: model.id },

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type PlacedBecause, schema } from "../db/index.ts";
+import { type Asked, type PlacedBecause, schema } from "../db/index.ts";
 import { cloudEngine, cloudQueue } from "../engines.ts";
 import { type ErrorCode, isAppError } from "../platform/index.ts";
 import { type Quote, readQuote } from "../scheduling/index.ts";
@@ -7,7 +7,7 @@ import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
 import { amend, claimedStatuses, heldBy, hint, type Job, jobFromRow, type Lease, transition } from "./job.ts";
 import { recallInputs } from "./pictures.ts";
-import { parseSubmit, resolveParams, sizeClassesOf } from "./request.ts";
+import { parseSubmit, resolveParams, sizeClassesOf, unusedIn } from "./request.ts";
 import { readRequest } from "./retry.ts";
 
 /** Another place for a job: the columns to set and the data of its event. */
@@ -58,7 +58,9 @@ function mayMove({ placement }: Job): boolean {
 
 interface Again {
   readonly quote: Quote;
+  /** What the place takes, and what the request gave beside it. */
   readonly params: Record<string, unknown>;
+  readonly unused: ReturnType<typeof unusedIn>;
   readonly sizeClass: number;
 }
 
@@ -94,7 +96,8 @@ async function placeAgain(
       tier: job.tier,
     });
     const { candidate } = quote.placed;
-    return { quote, params: resolveParams(request, candidate), sizeClass: sizeClassOf(candidate) };
+    const params = resolveParams(request, candidate);
+    return { quote, params, unused: unusedIn(request.params, params), sizeClass: sizeClassOf(candidate) };
   } catch (error) {
     if (!isAppError(error)) throw error;
     services.log.debug({ err: error, jobId: job.id }, "the job has no other place");
@@ -102,10 +105,17 @@ async function placeAgain(
   }
 }
 
-function otherPlace(job: Job, { quote, params, sizeClass }: Again, because?: PlacedBecause): OtherPlace {
+/** Jobs of older versions; none of them is placed again. */
+const noAsked: Asked = { engine: null, workflow: null, params: [] };
+
+function otherPlace(
+  job: Job,
+  { quote, params, unused, sizeClass }: Again,
+  because?: PlacedBecause,
+): OtherPlace {
   const { candidate, queue, placement } = quote.placed;
   const { engine, workflow, model, need } = candidate;
-  const asked = job.placement?.asked;
+  const { unused: _before, ...asked } = job.placement?.asked ?? noAsked;
   const why = because ?? placement.because;
   return {
     queue,
@@ -116,7 +126,7 @@ function otherPlace(job: Job, { quote, params, sizeClass }: Again, because?: Pla
       workflow: workflow?.name ?? null,
       model: model?.id ?? null,
       params,
-      placement: { ...placement, ...(asked ? { asked } : {}), ...(why ? { because: why } : {}) },
+      placement: { ...placement, asked: { ...asked, ...unused }, ...(why ? { because: why } : {}) },
       sizeClass,
     },
     data: { from: job.need, to: need, because: why },

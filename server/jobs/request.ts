@@ -194,6 +194,12 @@ export function resolveParams(request: SubmitRequest, { workflow, model }: Fitti
   return { ...Object.fromEntries(kept), ...Object.fromEntries(filled), ...seed };
 }
 
+/** The given params that a place does not take, which another one may; empty when it takes all. */
+export function unusedIn(given: Params, taken: object): { readonly unused?: Params } {
+  const unused = Object.entries(given).filter(([name]) => !(name in taken));
+  return unused.length === 0 ? {} : { unused: Object.fromEntries(unused) };
+}
+
 /** The size class of a run with each candidate that could run the request. */
 export function sizeClassesOf(request: SubmitRequest, inputs: Inputs): (candidate: Fitting) => number {
   return (candidate) => sizeClassOfRun(request.kind, paramsIn(request, candidate), inputs);

@@ -106,7 +106,7 @@ async function findLastNumber({ db }: Services, { id, ownerId }: Job): Promise<n
 /** The given params and the drawn seed, without defaults of the workflow: the kind may not know them. */
 function readParams({ kind, params, placement }: Job): Record<string, unknown> {
   const given = placement?.asked && new Set([...placement.asked.params, "seed"]);
-  const own = Object.entries(params).filter(
+  const own = Object.entries({ ...placement?.asked?.unused, ...params }).filter(
     ([name, value]) => name in kindParams[kind].shape && value !== "" && (!given || given.has(name)),
   );
   return Object.fromEntries(own);

@@ -21,7 +21,14 @@ import { requireAgreed } from "./agreement.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
 import { type Inputs, type NewInput, readInputs, recallInputs, rememberInputs } from "./pictures.ts";
 import { hint, type Job } from "./job.ts";
-import { parseSubmit, resolveParams, sizeClassesOf, sizeClassOfRun, type SubmitRequest } from "./request.ts";
+import {
+  parseSubmit,
+  resolveParams,
+  sizeClassesOf,
+  sizeClassOfRun,
+  type SubmitRequest,
+  unusedIn,
+} from "./request.ts";
 
 export interface Submitter {
   readonly userId: string;
@@ -244,7 +251,7 @@ function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
     ownOnly: request.ownOnly,
     agreed: request.agreed,
     need: candidate.need,
-    placement: { ...placement, asked: askedIn(request) },
+    placement: { ...placement, asked: askedIn(request, params) },
     estimate: toEstimate(wait),
     sizeClass,
     inputCount: inputs.size,
@@ -262,7 +269,7 @@ function markOf({ maxRetries, sessionId, metadata }: SubmitRequest, maxCharged: 
   return { maxRetries: retries, sessionId, metadata };
 }
 
-function askedIn({ engine, workflow, model, params }: SubmitRequest): Asked {
+function askedIn({ engine, workflow, model, params }: SubmitRequest, taken: object): Asked {
   const named = { engine: engine ?? null, workflow: workflow ?? null, model: model ?? null };
-  return { ...named, params: Object.keys(params) };
+  return { ...named, params: Object.keys(params), ...unusedIn(params, taken) };
 }

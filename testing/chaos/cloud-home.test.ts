@@ -1,8 +1,9 @@
 import { sql } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { submit } from "@atelier/server/jobs";
+import { readSpend } from "@atelier/server/providers";
 import { tiers } from "@atelier/server/db";
-import { insertJob, readStory, until } from "../jobs/index.ts";
+import { insertJob, readStory, until, untilAll } from "../jobs/index.ts";
 import { type CloudScene, openCloudScene, readAttempts } from "./cloud-scene.ts";
 import { realTimeMs } from "./scene.ts";
 
@@ -21,7 +22,7 @@ async function makeLongLine({ services, owner }: CloudScene): Promise<void> {
     where id in ${waiting}`);
 }
 
-async function upscaleAtProvider(scene: CloudScene): Promise<string> {
+async function upscale(scene: CloudScene): Promise<string> {
   const request = { kind: "upscale", inputs: { image: scene.owner.imageId } };
   return (await submit(scene.services, request, { submitter: scene.owner })).id;
 }
@@ -43,7 +44,7 @@ test.concurrent.for(Object.entries(ends))(
     await scene.startCloudWorker();
     await makeLongLine(scene);
     scene.providers.simulators.fal.fault = fault;
-    const id = await upscaleAtProvider(scene);
+    const id = await upscale(scene);
     const job = await until(scene.services, id, "completed");
     expect(job).toMatchObject({ engine: "local", model: null, charged: 0 });
     expect(await typesOf(scene, id)).toEqual(expect.arrayContaining(["claimed", "went_home", "completed"]));
@@ -64,5 +65,21 @@ test.concurrent(
     expect((await readAttempts(scene, id)).at(-1)).toMatchObject({ provider: "openai", state: "succeeded" });
     expect(await typesOf(scene, id)).toContain("model_changed");
     expect(scene.chargedFor("a green hat")).toBe(1);
+  },
+);
+
+test.concurrent(
+  "E2 the first eight jobs of a new studio all run on its own machine and cost nothing, whatever is assumed of it",
+  timeout,
+  async ({ onTestFinished }) => {
+    const scene = await openCloudScene(onTestFinished, { keys: ["fal", "replicate"] });
+    await scene.startCloudWorker();
+    const ids = await Promise.all(Array.from({ length: 8 }, () => upscale(scene)));
+    const jobs = await untilAll(scene.services, ids, { statuses: ["completed"] });
+    expect(jobs.map(({ engine }) => engine)).toEqual(Array(8).fill("local"));
+    expect(await readSpend(scene.services.db, scene.services.config, null)).toEqual({
+      dayUsd: 0,
+      monthUsd: 0,
+    });
   },
 );

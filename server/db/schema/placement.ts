@@ -37,6 +37,8 @@ export interface Asked {
   readonly model?: string | null;
   /** Names of the params in the request; the others are defaults of the chosen place. */
   readonly params: readonly string[];
+  /** Params in the request that the first place does not take; another may. */
+  readonly unused?: Readonly<Record<string, unknown>>;
 }
 
 /** What the person who sent a request agreed to; it binds for the whole life of the job. */
