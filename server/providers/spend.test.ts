@@ -3,8 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addOwner, type TestOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
-import { newId } from "../platform/index.ts";
+import { newId, parseConfig } from "../platform/index.ts";
 import type { AttemptState } from "../db/index.ts";
+import { findModel, modelsOf } from "./models.ts";
 import { checkCaps, readOwnCaps, readSpend, setCaps, sumPastDays } from "./spend.ts";
 
 const { dailySpend, modelCalls, providerAttempts, studio } = schema;
@@ -46,6 +47,31 @@ test("an account without an invitation spends nothing until an admin gives it li
   // Empty limits of an admin's hand are the studio's.
   await setCaps(db, stranger.userId, { dailyUsd: null, monthlyUsd: null });
   await buy(1);
+});
+
+test("the operator's own prices win over the list, for a model or one of its providers; a wrong name is a fault", () => {
+  const priceOf = (prices: object) => {
+    const model = findModel(modelsOf(parseConfig({ cloud: { prices } })), "nano-banana");
+    return model?.offers.map(({ provider, priceUsd }) => [provider, priceUsd]);
+  };
+  const list = priceOf({});
+  expect(list).toContainEqual(["fal", null]);
+  expect(priceOf({ "nano-banana": 0.02 })).toEqual(list?.map(([provider]) => [provider, 0.02]));
+  expect(priceOf({ "nano-banana": { fal: 0 } })).toEqual(
+    list?.map(([provider, priceUsd]) => [provider, provider === "fal" ? 0 : priceUsd]),
+  );
+  expect(() => priceOf({ "nano-bannana": 1 })).toThrow(/nano-bannana.*not there/s);
+  expect(() => priceOf({ "nano-banana": { kie: 1 } })).toThrow(/does not offer/);
+});
+
+test("a reached cap states no price that nobody knows", async () => {
+  const { db, config } = opened.services;
+  await setCaps(db, other.userId, { dailyUsd: 0.01, monthlyUsd: null });
+  const refusal = checkCaps(db, config, { ownerId: other.userId, priceUsd: null });
+  await expect(refusal).rejects.toMatchObject({
+    message: expect.stringMatching(/its price is not known\.$/),
+  });
+  await setCaps(db, other.userId, { dailyUsd: null, monthlyUsd: null });
 });
 
 const hourMs = 3_600_000;
