@@ -53,6 +53,11 @@ test("E2 a job that has waited in the own line for as long as the studio waits g
   const { services } = scene;
   const id = await addWaiting();
   expect(await readJob(services, id)).toMatchObject({ engine: "comfyui" });
+  // A worker had it for a moment and gave it back; a server that may hold its prompt is waited for.
+  await services.db.execute(sql`update jobs set attempt = 1, external_id = 'a prompt' where id = ${id}`);
+  await sweep(services);
+  expect(await readJob(services, id)).toMatchObject({ engine: "comfyui" });
+  await services.db.execute(sql`update jobs set external_id = null where id = ${id}`);
   await sweep(services);
   const job = await readJob(services, id);
   expect(job).toMatchObject({ engine: "cloud", model: "nano-banana", workflow: null, queue: "cloud" });

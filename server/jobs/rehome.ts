@@ -194,10 +194,10 @@ export async function placeWaiting(services: Services): Promise<void> {
   for (const row of rows) await moveWaiting(services, jobFromRow(row), row["has_waited"] === true);
 }
 
-/** SQL condition: the job has waited in the own line for long, and may leave it. */
+/** SQL condition: the job has waited in the own line for long, and may leave it; a server that may hold its prompt keeps it. */
 function isStuckAtHome(limit: SQL): SQL {
   const { jobs, jobEvents, providerAttempts } = schema;
-  return sql`(${jobs.createdAt} < now() - ${limit} and ${jobs.attempt} = 0 and not ${jobs.ownOnly}
+  return sql`(${jobs.createdAt} < now() - ${limit} and ${jobs.charged} = 0 and ${jobs.externalId} is null and not ${jobs.ownOnly}
     and coalesce(${jobs.agreed} ->> 'ownOnly', 'false') = 'false'
     and not exists (select from ${providerAttempts} a where a.job_id = ${jobs.id})
     and not exists (select from ${jobEvents} e where e.job_id = ${jobs.id} and e.type = 'went_home' and e.created_at > now() - ${limit}))`;

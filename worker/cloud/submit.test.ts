@@ -15,7 +15,7 @@ import { runCloudJob } from "./submit.ts";
 
 let opened: TestServices;
 beforeAll(async () => {
-  opened = await createTestServices();
+  opened = await createTestServices({ config: { cloud: { prices: { "nano-banana": 0.05 } } } });
 });
 afterAll(() => opened.close());
 
