@@ -1,3 +1,4 @@
+import { prices } from "../testing/config/prices.ts";
 import { handleProviderWebhook } from "@atelier/server/api";
 import { schema } from "@atelier/server/db";
 import { nextHop, noteRefusal, readJob, submit } from "@atelier/server/jobs";
@@ -25,7 +26,7 @@ interface Bench {
 async function open(env: Readonly<Record<string, string>> = {}): Promise<Bench> {
   const postgres = await startTestPostgres();
   const providers = await startProviders([...names]);
-  const cloud = { providers: limits, caps: noCaps, pollS: 0.1, maxPollS: 0.5, reconcileS: 5 };
+  const cloud = { prices, providers: limits, caps: noCaps, pollS: 0.1, maxPollS: 0.5, reconcileS: 5 };
   const opened = await createTestServices({ env: { ...providers.env, ...env }, config: { cloud } });
   const ownerId = newId();
   await opened.services.db

@@ -1,19 +1,32 @@
-import { beUser } from "../steps/be-user.ts";
+import type { Page } from "@playwright/test";
+import path from "node:path";
+import { createByCommand } from "../steps/be-admin.ts";
+import { resumeSession } from "../steps/be-user.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { startSimulatedProviders } from "../steps/start-simulator.ts";
 import { startStudio } from "../steps/start-studio.ts";
 import { expect, test } from "../test.ts";
 
 let stops: (() => Promise<void>)[] = [];
+let dataDir = "";
+
+/** An account that a sign-up makes without an invitation may spend nothing. */
+async function beMember(page: Page): Promise<void> {
+  await resumeSession(page, await createByCommand(dataDir));
+}
+
 test.beforeAll(async ({ providersPort, serverEnv }, { project }) => {
   const { baseURL = "" } = project.use;
+  dataDir = `${serverEnv["ATELIER_DATA_DIR"]}-cloud`;
   // In the order in which they are started: Replicate, fal, Google.
   const at = (index: number) => `http://127.0.0.1:${providersPort + index}`;
   const stopProviders = await startSimulatedProviders(providersPort);
   stops = [stopProviders];
   const stopStudio = await startStudio({
     ...serverEnv,
-    ATELIER_DATA_DIR: `${serverEnv["ATELIER_DATA_DIR"]}-cloud`,
+    ATELIER_DATA_DIR: dataDir,
+    // Its prices: nothing is bought at an unknown one.
+    ATELIER_CONFIG: path.join(import.meta.dirname, "../../testing/config/cloud.config.ts"),
     APP_URL: baseURL,
     PORT: new URL(baseURL).port,
     FAL_API_KEY: "simulated",
@@ -33,7 +46,7 @@ const words = "A lighthouse at dusk, long exposure";
 test("E1 E2 E5 a prompt goes to a provider (SIMULATOR): where and for how much is said before the click; the next one of the chain makes the picture", async ({
   page,
 }) => {
-  await beUser(page);
+  await beMember(page);
   await page.goto("/create");
   await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
   await expect(page.getByText("Sent to Google for $0.067.")).toBeVisible({ timeout: 30_000 });
@@ -57,7 +70,7 @@ test("E1 E2 E5 a prompt goes to a provider (SIMULATOR): where and for how much i
 test("E1 pictures that shall stay on the studio's own machines are not sent to a provider", async ({
   page,
 }) => {
-  await beUser(page);
+  await beMember(page);
   await page.goto("/create");
   await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
   await expect(page.getByText("Sent to Google for $0.067.")).toBeVisible({ timeout: 30_000 });
