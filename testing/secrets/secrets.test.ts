@@ -4,7 +4,7 @@ import { handleProviderWebhook } from "@atelier/server/api";
 import { schema } from "@atelier/server/db";
 import { createEndpoint, requestEmailCode, rotateSecret } from "@atelier/server/deliveries";
 import { submit } from "@atelier/server/jobs";
-import { type ProviderName, providerNames } from "@atelier/server/providers";
+import { type ProviderName, providerNames, setCaps } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import { waitUntil } from "../../scripts/process/tools.ts";
 import cloudConfig from "../config/cloud.config.ts";
@@ -115,6 +115,8 @@ async function useAll(services: Services, providers: Providers) {
   const caller = await resolveCaller(services, browser.headers);
   if (!caller) throw new Error("the new account has no session");
   const ownerId = caller.userId;
+  // As an admin allows it: a sign-up without an invitation spends nothing.
+  await setCaps(services.db, ownerId, { dailyUsd: null, monthlyUsd: null });
   const receiver = await startWebhookReceiver();
   closings.push(() => receiver.close());
   receiver.inject("/hook", [{ kind: "status", status: 500 }, { kind: "reset" }]);
