@@ -24,10 +24,11 @@ const serverPackages = [
  */
 const readByPath = [
   "server/package.json",
-  "server/images/{encode,encode-child,limits}.ts",
-  "server/images/formats/{container,png}.ts",
+  "server/images/{colour,encode,encode-child,encode-wire,heic,limits}.ts",
+  "server/images/formats/{container,heif,jpeg,png,png-write}.ts",
   "server/platform/{errors,picture-limits,request-id}.ts",
   "server/node_modules/thumbhash/{package.json,thumbhash.js}",
+  "server/node_modules/libheif-js/{package.json,wasm-bundle.js,libheif-wasm/libheif-bundle.js}",
   // The link alone: the pages load the package, too.
   "server/node_modules/sharp/package.json",
   "server/node_modules/@scalar/api-reference/dist/browser/standalone.js",

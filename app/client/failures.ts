@@ -25,9 +25,11 @@ export function failureOf(error: unknown): Failure {
   return { code: code as ErrorCode, message };
 }
 
+const saysWhatIsWrong: ReadonlySet<string> = new Set(["upload_unsupported", "upload_unreadable"]);
+
 /** Whether the server's message is more precise than the text of the code: it says what is wrong with this picture. */
 export function hasOwnAdvice({ code, message }: Failure): boolean {
-  return code.endsWith("_unsuitable") && message !== "";
+  return (code.endsWith("_unsuitable") || saysWhatIsWrong.has(code)) && message !== "";
 }
 
 /** Copies a text to the clipboard and confirms it. */

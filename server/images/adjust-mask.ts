@@ -29,7 +29,7 @@ export async function adjustMask({
   reachPx,
 }: MaskChange): Promise<Buffer<ArrayBuffer>> {
   return takeDecodeTurn({ ownerId, weight: "heavy" }, async () => {
-    const { original } = await makeFiles(bytes, await planUpload(bytes, "mask"));
+    const { original } = await makeFiles(bytes, await planUpload(bytes, { role: "mask" }));
     const marks = await readMarks(original, 0);
     return highlight(await change(marks, operate, reachPx));
   });

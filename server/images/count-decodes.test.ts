@@ -22,8 +22,8 @@ test.each([
 ] as const)("P8 a %s is decoded exactly once for all of its files", async (_name, role, name) => {
   const bytes = await readSample(name);
   compressedInputs.length = 0;
-  const files = await makeFiles(bytes, await planUpload(bytes, role));
-  expect(compressedInputs).toEqual([bytes]);
+  const files = await makeFiles(bytes, await planUpload(bytes, { role }));
+  expect(compressedInputs).toHaveLength(1);
   expect(Object.keys(files)).toEqual(
     expect.arrayContaining(["original", "preview", "thumbnail", "thumbhash"]),
   );

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { and, count, eq, isNull, lt, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type Db, schema } from "../db/index.ts";
-import { AppError, isAppError, isId, isOutOfSpace, newId, ruleOf } from "../platform/index.ts";
+import { AppError, isAppError, isId, isOutOfSpace, newId, pictureLimits, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   openObject,
@@ -21,16 +21,29 @@ import {
 import { takeDecodeTurn } from "./files.ts";
 import { findOwnImage, type ImageView, type IngestedImage, toImageView } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
-import { directUploadMs, uploadLimits } from "./limits.ts";
+import { maxBytesOf } from "./inspect.ts";
+import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 import { checkQuota } from "./quota.ts";
 
 const { directUploads } = schema;
 
+export const scaleDownSchema = z
+  .boolean()
+  .optional()
+  .describe(
+    `Scales a picture of up to ${pictureLimits.scalableMegapixels} megapixels (file: ${pictureLimits.scalableMib} MB) down to ${pictureLimits.uploadMegapixels} megapixels instead of refusing it`,
+  );
+
 /** What a client says about a file before it sends it. */
 export const announcedSchema = z.object({
   name: z.string().max(300).default("").describe("Of the file; becomes the title of the picture"),
-  mime: z.enum(["image/jpeg", "image/png", "image/webp", "image/avif"]),
+  mime: z
+    .string()
+    .regex(/^[\w.+-]{1,60}\/[\w.+-]{1,60}$/)
+    .default("application/octet-stream")
+    .describe("As you know it; the content alone decides what is taken"),
+  scaleDown: scaleDownSchema,
   sizeBytes: z.int().min(1),
   sha256: z
     .string()
@@ -70,7 +83,7 @@ export async function beginUpload(
 ): Promise<BegunUpload> {
   const { db, disk, config } = services;
   const { role, mime, sizeBytes, sha256 = null, name } = announced;
-  if (sizeBytes > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
+  if (sizeBytes > maxBytesOf(announced)) throw new AppError("upload_too_large");
   const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
   if (known) return { known: toImageView(known, null) };
   const open = await readOpen(db, ownerId);
@@ -153,7 +166,11 @@ function notAnnounced(): AppError {
  */
 export async function finishUpload(
   services: Services,
-  { signal, ...own }: OwnUpload & { readonly signal: AbortSignal },
+  {
+    signal,
+    scaleDown,
+    ...own
+  }: OwnUpload & { readonly signal: AbortSignal; readonly scaleDown?: boolean | undefined },
 ): Promise<IngestedImage> {
   const row = await findOwn(services, own);
   if (row.imageId !== null) return finishedImage(services, row.ownerId, row.imageId);
@@ -162,7 +179,7 @@ export async function finishUpload(
       const file = path.join(folder, "file");
       await fetchTo(services, { row, file, signal });
       const { ownerId, role, name } = row;
-      return ingest(services, { ownerId, role, name, bytes: file, signal });
+      return ingest(services, { ownerId, role, name, bytes: file, signal, scaleDown });
     });
     await services.db.update(directUploads).set({ imageId: image.id }).where(eq(directUploads.id, row.id));
     await discardObjects(services, [incomingPrefix(row)]);
@@ -183,7 +200,7 @@ async function finishedImage(
   id: string,
 ): Promise<IngestedImage> {
   const { row, kind } = await findOwnImage(db, { ownerId, id });
-  return { ...toImageView(row, kind), created: false };
+  return { ...toImageView(row, kind), created: false, notes: [] };
 }
 
 /** Whether another try with the same file would fail again. */

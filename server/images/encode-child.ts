@@ -1,5 +1,7 @@
 import { buffer } from "node:stream/consumers";
-import { type ChildUsage, encodeFiles, type EncodeTask, packError, packFiles } from "./encode.ts";
+import { encodeFiles, type EncodeTask, type ImageFiles } from "./encode.ts";
+import { type ChildUsage, packError, packFiles } from "./encode-wire.ts";
+import { tiffOfHeic } from "./heic.ts";
 
 // The entry of a child process that makes the files of one picture: its bytes at stdin, the answer at stdout.
 
@@ -15,8 +17,14 @@ function report(): void {
 /** The parent is gone; an ordinary exit would wait for the threads that decode. */
 const endAtOnce = () => process.kill(process.pid, "SIGKILL");
 
+async function encode(task: EncodeTask): Promise<ImageFiles> {
+  const bytes = await buffer(process.stdin);
+  if (task.as === "output" || task.format !== "heic") return encodeFiles(bytes, task);
+  return encodeFiles(await tiffOfHeic(bytes), { ...task, format: "tiff", isLossless: false });
+}
+
 async function answer(task: EncodeTask): Promise<void> {
-  const parts = await encodeFiles(await buffer(process.stdin), task).then(packFiles, packError);
+  const parts = await encode(task).then(packFiles, packError);
   for (const part of parts) process.stdout.write(part);
   clearInterval(reports);
   report();

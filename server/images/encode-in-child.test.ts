@@ -4,7 +4,14 @@ import { encodeInChild } from "./encode-in-child.ts";
 import { encodeFiles, type EncodeTask } from "./encode.ts";
 import { childLimits } from "./limits.ts";
 
-const photo: EncodeTask = { as: "photo", format: "jpeg", isLossless: false };
+const photo = {
+  as: "photo",
+  format: "jpeg",
+  isLossless: false,
+  isCut: false,
+  colour: null,
+  longerSidePx: null,
+} as const satisfies EncodeTask;
 const output: EncodeTask = { as: "output", mime: "image/jpeg", xmp: "<x/>", maxPixels: 1_000_000 };
 
 test.each(["photo", "mask"] as const)("a %s has the same files from a child process", async (as) => {

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { AppError, type ErrorCode } from "../platform/index.ts";
-import { type ChildUsage, type EncodeTask, type ImageFiles, unpackFiles } from "./encode.ts";
+import type { EncodeTask, ImageFiles } from "./encode.ts";
+import { type ChildUsage, unpackFiles } from "./encode-wire.ts";
 import { childLimits } from "./limits.ts";
 
 type Limit = keyof typeof childLimits;

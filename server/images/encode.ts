@@ -1,9 +1,12 @@
 import sharp from "sharp";
 import type { Sharp } from "sharp";
 import { rgbaToThumbHash } from "thumbhash";
-import { AppError, isAppError, isErrorCode } from "../platform/errors.ts";
-import type { SourceFormat } from "./formats/container.ts";
-import { boundPngPixels, withPngXmp } from "./formats/png.ts";
+import { AppError } from "../platform/errors.ts";
+import { type SourceFormat, unreadable } from "./formats/container.ts";
+import { type ColourTag, toSrgb } from "./colour.ts";
+import { boundPngPixels, plainPng } from "./formats/png.ts";
+import { withPngXmp } from "./formats/png-write.ts";
+import { withJpegEnd } from "./formats/jpeg.ts";
 import type { StoredMime } from "./image.ts";
 import { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
 
@@ -26,6 +29,11 @@ interface UploadTask {
   readonly as: "photo" | "mask";
   readonly format: SourceFormat;
   readonly isLossless: boolean;
+  /** The file's end is missing; a few rows may be. */
+  readonly isCut: boolean;
+  readonly colour: ColourTag | null;
+  /** The longer side that is kept; null keeps the size. */
+  readonly longerSidePx: number | null;
 }
 
 interface OutputTask {
@@ -42,8 +50,39 @@ export type EncodeTask = UploadTask | OutputTask;
 /** Decodes a picture once and makes its files. Throws the codes `upload_*`, `engine_failed` for outputs. */
 export async function encodeFiles(bytes: Buffer, task: EncodeTask): Promise<ImageFiles> {
   if (task.as === "output") return encodeOutput(bytes, task);
-  if (task.format === "png") await boundPngPixels(bytes);
-  return task.as === "mask" ? encodeMask(bytes) : encodePhoto(bytes, task);
+  const whole = await mend(bytes, task);
+  return task.as === "mask" ? encodeMask(whole, task) : encodePhoto(whole, task);
+}
+
+/** The bytes that the decoder gets. Throws `upload_unreadable`. */
+async function mend(bytes: Buffer, { format, isCut }: UploadTask): Promise<Buffer> {
+  if (format === "png") {
+    await boundPngPixels(bytes, isCut);
+    return plainPng(bytes);
+  }
+  if (format !== "jpeg" || !isCut) return bytes;
+  const ended = withJpegEnd(bytes);
+  if ((await countMissingRows(ended)) > uploadLimits.missingShare) throw unreadable("truncated");
+  return ended;
+}
+
+/** The decoder of JPEG fills what is missing with this grey. */
+const missingGrey = 128;
+const greyReach = 2;
+
+/** The share of the rows at the end that hold nothing but the grey of missing data. */
+async function countMissingRows(jpeg: Buffer): Promise<number> {
+  const { data, widthPx, heightPx, channels } = await decode(
+    sharp(jpeg, { failOn: "none", limitInputPixels: uploadLimits.scalablePixels, ignoreIcc: true }),
+  );
+  const rowBytes = widthPx * channels;
+  const isMissing = (row: number) =>
+    data
+      .subarray(row * rowBytes, (row + 1) * rowBytes)
+      .every((sample) => Math.abs(sample - missingGrey) <= greyReach);
+  let row = heightPx;
+  while (row > 0 && isMissing(row - 1)) row -= 1;
+  return (heightPx - row) / heightPx;
 }
 
 /** Decoded pixels: 8 bits, sRGB (or one grey channel), rows from the top. */
@@ -55,14 +94,14 @@ interface Pixels {
 }
 
 async function encodePhoto(bytes: Buffer, task: UploadTask): Promise<ImageFiles> {
-  const pixels = await decodePhoto(bytes);
+  const pixels = await decodePhoto(bytes, task);
   const [original, small] = await Promise.all([encodeOriginal(pixels, task), makeSmallFiles(pixels)]);
   return { ...original, ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
 }
 
 /** One grey channel, lossless, white = change. */
-async function encodeMask(bytes: Buffer): Promise<ImageFiles> {
-  const pixels = await decodeMask(bytes);
+async function encodeMask(bytes: Buffer, task: UploadTask): Promise<ImageFiles> {
+  const pixels = await decodeMask(bytes, task);
   const grey = openPixels(pixels).toColourspace("b-w").png();
   const [original, small] = await Promise.all([grey.toBuffer(), makeSmallFiles(pixels)]);
   return { original, mime: "image/png", ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
@@ -79,13 +118,21 @@ async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels }: OutputTask)
 }
 
 /** Decodes an upload once: orientation applied, colours in sRGB, nothing else of the file kept. Throws `upload_unreadable`. */
-function decodePhoto(bytes: Buffer): Promise<Pixels> {
-  return decode(openFile(bytes).toColourspace("srgb"));
+async function decodePhoto(bytes: Buffer, task: UploadTask): Promise<Pixels> {
+  if (task.colour === null) return decode(openFile(bytes, task).toColourspace("srgb"));
+  // Codes count before a profile. The samples stay as they are until they are converted here.
+  const { depth } = await sharp(bytes, { limitInputPixels: uploadLimits.scalablePixels }).metadata();
+  const isDeep = depth === "ushort";
+  const read = openFile(bytes, task, true).toColourspace(isDeep ? "rgb16" : "srgb");
+  const found = await decode(read, isDeep ? "ushort" : "uchar");
+  const { data, channels } = found;
+  const samples = isDeep ? new Uint16Array(data.buffer, data.byteOffset, data.length / 2) : data;
+  return { ...found, data: toSrgb({ data: samples, channels }, task.colour) };
 }
 
 /** Decodes a mask to one grey channel; transparent counts as black, colours count by their luminance. */
-function decodeMask(bytes: Buffer): Promise<Pixels> {
-  return decode(openFile(bytes).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
+function decodeMask(bytes: Buffer, task: UploadTask): Promise<Pixels> {
+  return decode(openFile(bytes, task).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
 }
 
 /** Decodes an engine's result of at most `maxPixels`. Throws `engine_failed` when the result is no image. */
@@ -97,18 +144,24 @@ async function decodeOutput(bytes: Buffer, maxPixels: number): Promise<Pixels> {
   }
 }
 
-async function decode(pipeline: Sharp): Promise<Pixels> {
+async function decode(pipeline: Sharp, depth?: SampleDepth): Promise<Pixels> {
   try {
-    return await collect(pipeline);
+    return await collect(pipeline, depth);
   } catch (cause) {
     throw new AppError("upload_unreadable", undefined, { cause });
   }
 }
 
 /** "error" refuses truncated and damaged pixels but not the odd marker that cameras write. */
-function openFile(bytes: Buffer): Sharp {
-  const limits = { failOn: "error", limitInputPixels: uploadLimits.pixels } as const;
-  return sharp(bytes, { ...limits, autoOrient: true }).timeout({ seconds: uploadLimits.decodeSeconds });
+function openFile(bytes: Buffer, { isCut, longerSidePx }: UploadTask, ignoreIcc = false): Sharp {
+  const picture = sharp(bytes, {
+    failOn: isCut ? "none" : "error",
+    limitInputPixels: uploadLimits.scalablePixels,
+    autoOrient: true,
+    ignoreIcc,
+  }).timeout({ seconds: uploadLimits.decodeSeconds });
+  if (longerSidePx === null) return picture;
+  return picture.resize(longerSidePx, longerSidePx, { fit: "inside", withoutEnlargement: true });
 }
 
 /** Starts a pipeline from decoded pixels. */
@@ -116,8 +169,10 @@ function openPixels({ data, widthPx, heightPx, channels }: Pixels): Sharp {
   return sharp(data, { raw: { width: widthPx, height: heightPx, channels } });
 }
 
-async function collect(pipeline: Sharp): Promise<Pixels> {
-  const { data, info } = await pipeline.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
+type SampleDepth = "uchar" | "ushort";
+
+async function collect(pipeline: Sharp, depth: SampleDepth = "uchar"): Promise<Pixels> {
+  const { data, info } = await pipeline.raw({ depth }).toBuffer({ resolveWithObject: true });
   return { data, widthPx: info.width, heightPx: info.height, channels: info.channels };
 }
 
@@ -141,6 +196,9 @@ async function encodeOriginal(pixels: Pixels, { format, isLossless }: UploadTask
       };
     case "png":
       return { original: await picture.png().toBuffer(), mime: "image/png" };
+    case "gif":
+    case "tiff":
+    case "heic":
     case "webp":
     case "avif": {
       const options = isLossless ? { lossless: true, exact: true } : { quality: 93 };
@@ -207,72 +265,4 @@ export async function countOutputPixels(bytes: Buffer): Promise<number> {
   } catch (cause) {
     throw new AppError("engine_failed", undefined, { cause });
   }
-}
-
-// Answer of the child process on stdout: the length of a JSON head (4 bytes), the head, and the files that it names.
-
-const fileNames = ["original", "preview", "thumbnail"] as const;
-
-/** Resources that a child has used since its start. */
-export interface ChildUsage {
-  readonly cpuMs: number;
-  readonly rssBytes: number;
-}
-
-interface WireError {
-  readonly code: string;
-  readonly message: string;
-  readonly details?: Readonly<Record<string, unknown>> | undefined;
-  readonly trace?: string | undefined;
-}
-
-type Head =
-  | { readonly error: WireError }
-  | {
-      readonly facts: Pick<ImageFiles, "mime" | "widthPx" | "heightPx" | "thumbhash">;
-      readonly sizes: readonly number[];
-    };
-
-export function packFiles({ mime, widthPx, heightPx, thumbhash, ...files }: ImageFiles): Buffer[] {
-  const bodies = fileNames.map((name) => files[name]);
-  const facts = { mime, widthPx, heightPx, thumbhash };
-  return [packHead({ facts, sizes: bodies.map(({ length }) => length) }), ...bodies];
-}
-
-/** An error that is no AppError becomes `internal`. */
-export function packError(thrown: unknown): Buffer[] {
-  const error = isAppError(thrown) ? thrown : new AppError("internal", undefined, { cause: thrown });
-  const { code, message, details, cause } = error;
-  const trace = cause instanceof Error ? cause.stack : undefined;
-  return [packHead({ error: { code, message, details, trace } })];
-}
-
-function packHead(head: Head): Buffer {
-  const json = Buffer.from(JSON.stringify(head));
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(json.length);
-  return Buffer.concat([length, json]);
-}
-
-/** Throws the child's error; returns null for an answer that is not whole. */
-export function unpackFiles(answer: Buffer): ImageFiles | null {
-  if (answer.length < 4) return null;
-  const headEnd = 4 + answer.readUInt32BE(0);
-  if (answer.length < headEnd) return null;
-  const head = JSON.parse(answer.toString("utf8", 4, headEnd)) as Head;
-  if ("error" in head) throw unpackError(head.error);
-  const [original = 0, preview = 0, thumbnail = 0] = head.sizes;
-  const [previewAt, thumbnailAt] = [headEnd + original, headEnd + original + preview];
-  if (answer.length !== thumbnailAt + thumbnail) return null;
-  return {
-    ...head.facts,
-    original: answer.subarray(headEnd, previewAt),
-    preview: answer.subarray(previewAt, thumbnailAt),
-    thumbnail: answer.subarray(thumbnailAt),
-  };
-}
-
-function unpackError({ code, message, details, trace }: WireError): AppError {
-  const known = isErrorCode(code) ? code : "internal";
-  return new AppError(known, message, { ...(details && { details }), cause: trace });
 }

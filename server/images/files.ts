@@ -3,8 +3,8 @@ import { provenanceXmp } from "../safety.ts";
 import { encodeInChild } from "./encode-in-child.ts";
 import { countOutputPixels, encodeFiles, type EncodeTask, type ImageFiles } from "./encode.ts";
 import type { Container } from "./formats/container.ts";
-import type { IngestInput, StoreOutputInput } from "./image.ts";
-import { inspect } from "./inspect.ts";
+import type { IngestInput, StoreOutputInput, UploadNote } from "./image.ts";
+import { inspect, longerSideToKeep } from "./inspect.ts";
 
 /** Whether a picture takes little time and memory, or up to a gigabyte and many seconds in a process of its own. */
 type Weight = "light" | "heavy";
@@ -89,10 +89,21 @@ export const takeDecodeTurn: TakeTurn = createTurns({ slots: 2, heavySlots: 1 })
 export interface FilesPlan {
   readonly task: EncodeTask;
   readonly weight: Weight;
+  /** What is not kept of the file, for the person who sent it. */
+  readonly notes: readonly UploadNote[];
 }
 
-/** Largest light pictures: a second of CPU time at most. AVIF is never light, since its frames can be larger than the header declares. */
-const lightPixels = { jpeg: 16_000_000, png: 9_000_000, webp: 9_000_000, avif: 0 } as const;
+/** Largest light pictures: a second of CPU time at most. The others are never light: their pictures can be larger than the header declares, or their decoder needs a process of its own. */
+const lightPixels = {
+  jpeg: 16_000_000,
+  png: 9_000_000,
+  webp: 9_000_000,
+  avif: 0,
+  heic: 0,
+  gif: 0,
+  tiff: 0,
+} as const;
+const lightOddPixels = 1_000_000;
 /** Pixels times passes. */
 const lightWork = 40_000_000;
 /** More chunks or segments than programs write into a picture of light size. */
@@ -100,11 +111,21 @@ const lightParts = 4_000;
 const lightOutputPixels = 16_000_000;
 
 /** Checks an upload by its structure and plans its files. Decodes nothing. Throws the codes `upload_*`. */
-export async function planUpload(bytes: Buffer, role: IngestInput["role"]): Promise<FilesPlan> {
-  const container = await inspect(bytes);
-  const { format, isLossless } = container;
+export async function planUpload(
+  bytes: Buffer,
+  { role, scaleDown = false }: Pick<IngestInput, "role" | "scaleDown">,
+): Promise<FilesPlan> {
+  const container = await inspect(bytes, { scaleDown });
+  const { format, isLossless, isCut, colour, isAnimated } = container;
   const as = role === "mask" ? "mask" : "photo";
-  return { task: { as, format, isLossless }, weight: weightOf(container) };
+  const longerSidePx = scaleDown ? longerSideToKeep(container) : null;
+  const notes = [
+    ...(isAnimated ? ["first_picture" as const] : []),
+    ...(isCut ? ["end_missing" as const] : []),
+    ...(longerSidePx === null ? [] : ["scaled_down" as const]),
+  ];
+  const task = { as, format, isLossless, isCut, colour, longerSidePx } as const;
+  return { task, weight: weightOf(container), notes };
 }
 
 /** Plans the files of an engine's result. Throws `engine_failed` when the result is no image. */
@@ -116,6 +137,7 @@ export async function planOutput(
   return {
     task: { as: "output", mime, xmp: provenanceXmp(kind), maxPixels: maxOutputPixels },
     weight: pixels > lightOutputPixels ? "heavy" : "light",
+    notes: [],
   };
 }
 
@@ -129,8 +151,10 @@ export function makeFiles(bytes: Buffer, plan: FilesPlan, signal?: AbortSignal):
     : encodeFiles(bytes, plan.task);
 }
 
-function weightOf({ format, widthPx, heightPx, passes, parts }: Container): Weight {
+function weightOf({ format, widthPx, heightPx, passes, parts, isCut, colour }: Container): Weight {
   const pixels = widthPx * heightPx;
+  // Converted sample by sample, or decoded twice.
+  if (isCut || (colour !== null && pixels > lightOddPixels)) return "heavy";
   const isLight = pixels <= lightPixels[format] && pixels * passes <= lightWork && parts <= lightParts;
   return isLight ? "light" : "heavy";
 }

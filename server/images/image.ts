@@ -48,14 +48,23 @@ export interface IngestInput {
   readonly bytes: Buffer | string;
   /** The file's name as sent; only used, cleaned, as the title. */
   readonly name?: string | undefined;
+  /** Scales a picture above the limit of pixels down to it instead of refusing it. */
+  readonly scaleDown?: boolean | undefined;
   /** Makes the upload a picture of its own: the same bytes without this text, or with another one, are not the same upload. */
   readonly apart?: string | undefined;
   /** Aborting stops before the next step; nothing is left behind. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Of several pictures in a file the first was taken; rows at its end are missing and grey; it was scaled down. */
+export const uploadNotes = ["first_picture", "end_missing", "scaled_down"] as const;
+export type UploadNote = (typeof uploadNotes)[number];
+
 /** `created` is false when the owner had sent the same bytes in this role before. */
-export type IngestedImage = ImageView & { readonly created: boolean };
+export type IngestedImage = ImageView & {
+  readonly created: boolean;
+  readonly notes: readonly UploadNote[];
+};
 
 export interface StoreOutputInput {
   readonly ownerId: string;

@@ -18,6 +18,7 @@ export {
   finishUpload,
   receiveUpload,
   removeUploadsOf,
+  scaleDownSchema,
 } from "./direct-upload.ts";
 export {
   type ClientFile,
@@ -56,7 +57,7 @@ export {
   starImage,
 } from "./library.ts";
 export { quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
-export { stripPlainPng } from "./formats/png.ts";
+export { stripPlainPng } from "./formats/png-write.ts";
 export {
   mimeOfKey,
   objectKey,
@@ -69,6 +70,7 @@ export {
   type StoreOutputInput,
   type Variant,
   toImageView,
+  uploadNotes,
 } from "./image.ts";
 export { searchImages } from "./search.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";

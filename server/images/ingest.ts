@@ -6,6 +6,7 @@ import type { Services } from "../services.ts";
 import type { ImageFiles } from "./encode.ts";
 import { type FilesPlan, makeFiles, planUpload, takeDecodeTurn } from "./files.ts";
 import { type ImageRow, type IngestedImage, type IngestInput, toImageView, uploadKey } from "./image.ts";
+import { maxBytesOf } from "./inspect.ts";
 import { uploadLimits } from "./limits.ts";
 import { discardOutput, putFiles, sha256 } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
@@ -21,7 +22,8 @@ type Ingesting = Pick<Services, "db" | "disk" | "log" | "config">;
  */
 export async function ingest(services: Ingesting, input: IngestInput): Promise<IngestedImage> {
   const made = await makeUpload(services, input);
-  return "known" in made ? view(made.known, false) : store(services, made.row, made.files);
+  if ("known" in made) return view(made.known, { created: false, notes: [] });
+  return store(services, made);
 }
 
 /** An upload whose objects are written and whose row is not; `insertStaged` adds it in a transaction of the caller. */
@@ -60,6 +62,7 @@ export function discardStaged(services: Ingesting, staged: StagedUpload): Promis
 interface MadeUpload {
   readonly row: UploadRow;
   readonly files: ImageFiles;
+  readonly notes: FilesPlan["notes"];
 }
 
 async function makeUpload(
@@ -73,7 +76,7 @@ async function makeUpload(
   const files =
     taken.files ?? (await takeDecodeTurn({ ownerId, weight: "heavy" }, () => makeHeavy(input, plan)));
   input.signal?.throwIfAborted();
-  return { row: rowOf(same, files, titleOfFile(input.name ?? "")), files };
+  return { row: rowOf(same, files, titleOfFile(input.name ?? "")), files, notes: plan.notes };
 }
 
 interface Planned {
@@ -88,13 +91,13 @@ type TakenIn = { readonly known: ImageRow } | Planned;
 /** Bytes and pixels exist only while the slot is held. */
 async function takeIn(services: Ingesting, input: IngestInput): Promise<TakenIn> {
   input.signal?.throwIfAborted();
-  const bytes = await readBounded(input.bytes);
+  const bytes = await readBounded(input);
   const uploadSha256 = hashOf(bytes, input.apart);
   const same: SameBytes = { ownerId: input.ownerId, role: input.role, uploadSha256 };
   const known = await findSameBytes(services.db, same);
   if (known) return { known };
   await checkQuota(services.db, services.config, { ...same, sizeBytes: 0 });
-  const plan = await planUpload(bytes, input.role);
+  const plan = await planUpload(bytes, input);
   return { same, plan, files: plan.weight === "light" ? await makeFiles(bytes, plan) : null };
 }
 
@@ -105,14 +108,14 @@ function hashOf(bytes: Buffer, apart: string | undefined): string {
 }
 
 /** A heavy image waits for a slot for heavy images; its bytes are dropped meanwhile and read again. */
-async function makeHeavy({ bytes, signal }: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
-  signal?.throwIfAborted();
-  return makeFiles(await readBounded(bytes), plan, signal);
+async function makeHeavy(input: IngestInput, plan: FilesPlan): Promise<ImageFiles> {
+  input.signal?.throwIfAborted();
+  return makeFiles(await readBounded(input), plan, input.signal);
 }
 
-async function readBounded(bytes: Buffer | string): Promise<Buffer> {
+async function readBounded({ bytes, scaleDown = false }: IngestInput): Promise<Buffer> {
   const sizeBytes = typeof bytes === "string" ? (await stat(bytes)).size : bytes.length;
-  if (sizeBytes > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
+  if (sizeBytes > maxBytesOf({ scaleDown })) throw new AppError("upload_too_large");
   return typeof bytes === "string" ? readFile(bytes) : bytes;
 }
 
@@ -142,12 +145,12 @@ function rowOf(same: SameBytes, files: ImageFiles, title: string): UploadRow {
   };
 }
 
-async function store(services: Ingesting, row: UploadRow, files: ImageFiles): Promise<IngestedImage> {
+async function store(services: Ingesting, { row, files, notes }: MadeUpload): Promise<IngestedImage> {
   try {
     await putFiles(services, row.storageKey, files);
     const inserted = await insertUpload(services, row);
     if (!inserted.created) await discardOutput(services, row.storageKey);
-    return view(inserted.row, inserted.created);
+    return view(inserted.row, { created: inserted.created, notes });
   } catch (error) {
     await discardUnlessCommitted(services, row);
     throw error;
@@ -165,8 +168,8 @@ async function discardUnlessCommitted(services: Ingesting, row: UploadRow): Prom
   }
 }
 
-function view(row: ImageRow, created: boolean): IngestedImage {
-  return { ...toImageView(row, null), created };
+function view(row: ImageRow, how: Pick<IngestedImage, "created" | "notes">): IngestedImage {
+  return { ...toImageView(row, null), ...how };
 }
 
 /** The owner's picture of the same bytes in the same role, unless it was deleted. */

@@ -1,33 +1,41 @@
 import { fileTypeFromBuffer } from "file-type";
 import { AppError } from "../platform/index.ts";
-import { readAvif } from "./formats/avif.ts";
-import { type Container, type SourceFormat, unreadable, unsupported } from "./formats/container.ts";
+import { type Container, type SourceFormat, unreadable } from "./formats/container.ts";
+import { readHeif } from "./formats/heif.ts";
 import { readJpeg } from "./formats/jpeg.ts";
 import { readPng } from "./formats/png.ts";
+import { readGif, readTiff, unsupportedAs } from "./formats/simple.ts";
 import { readWebp } from "./formats/webp.ts";
 import { uploadLimits } from "./limits.ts";
 
+/** What may be taken: the usual sizes, or larger ones that are scaled down. */
+export interface Taking {
+  readonly scaleDown?: boolean | undefined;
+}
+
 /**
- * Decides by the content alone whether a file may be decoded; names and declared types play no part.
- * Throws `upload_too_large`, `upload_unsupported`, `upload_animated`, `upload_too_many_pixels`, `upload_bad_shape` or
- * `upload_unreadable`. No pixel is decoded.
+ * Decides by the content alone whether a file may be decoded; names, declared types and what stands beside the pixels play
+ * no part: nothing but pixels is kept. Throws `upload_too_large`, `upload_unsupported`, `upload_too_many_pixels`,
+ * `upload_bad_shape` or `upload_unreadable`. No pixel is decoded.
  */
-export async function inspect(bytes: Buffer): Promise<Container> {
-  if (bytes.length > uploadLimits.sizeBytes) throw new AppError("upload_too_large");
+export async function inspect(bytes: Buffer, taking: Taking): Promise<Container> {
+  if (bytes.length > maxBytesOf(taking)) throw new AppError("upload_too_large");
   const container = read(await formatOf(bytes), bytes);
-  const foreign = foreignContent(bytes, container.extras);
-  if (foreign) throw unsupported(foreign);
-  if (container.isAnimated) throw new AppError("upload_animated");
-  checkSize(container);
+  checkSize(container, taking);
   return container;
 }
 
+/** Largest file of an upload. */
+export function maxBytesOf({ scaleDown }: Taking): number {
+  return scaleDown ? uploadLimits.scalableBytes : uploadLimits.sizeBytes;
+}
+
 /** Decoders keep whole rows or columns, so a very long side costs far more than its pixels. */
-function checkSize({ widthPx, heightPx }: Container): void {
+function checkSize({ widthPx, heightPx }: Container, { scaleDown }: Taking): void {
   const pixels = widthPx * heightPx;
   const details = { widthPx, heightPx };
   if (pixels === 0) throw unreadable("no size");
-  if (pixels > uploadLimits.pixels) throw new AppError("upload_too_many_pixels", undefined, { details });
+  if (pixels > (scaleDown ? uploadLimits.scalablePixels : uploadLimits.pixels)) throw tooManyPixels(details);
   const [shorterPx, longerPx] = [Math.min(widthPx, heightPx), Math.max(widthPx, heightPx)];
   const size = `The picture has ${widthPx} × ${heightPx} pixels`;
   if (longerPx > uploadLimits.sidePx) {
@@ -40,25 +48,64 @@ function checkSize({ widthPx, heightPx }: Container): void {
   }
 }
 
+function tooManyPixels(details: { widthPx: number; heightPx: number }): AppError {
+  return new AppError("upload_too_many_pixels", undefined, { details });
+}
+
+/** The upright size at which a picture is kept; null when it is kept as it is. */
+export function longerSideToKeep({
+  widthPx,
+  heightPx,
+}: Pick<Container, "widthPx" | "heightPx">): number | null {
+  const pixels = widthPx * heightPx;
+  if (pixels <= uploadLimits.pixels) return null;
+  return Math.floor(Math.max(widthPx, heightPx) * Math.sqrt(uploadLimits.pixels / pixels));
+}
+
 /** Bytes that are enough to tell every format apart. */
 const sniffBytes = 4_100;
 
 const formatByMime = new Map<string, SourceFormat>([
   ["image/jpeg", "jpeg"],
+  ["image/mpo", "jpeg"],
   ["image/png", "png"],
   ["image/apng", "png"],
   ["image/webp", "webp"],
   ["image/avif", "avif"],
+  ["image/heic", "heic"],
+  ["image/heif", "heic"],
+  ["image/heic-sequence", "heic"],
+  ["image/heif-sequence", "heic"],
+  ["image/gif", "gif"],
+  ["image/tiff", "tiff"],
 ]);
 
 async function formatOf(bytes: Buffer): Promise<SourceFormat> {
-  const type = await fileTypeFromBuffer(bytes.subarray(0, sniffBytes));
-  const format = formatByMime.get(type?.mime ?? "");
-  if (!format) throw unsupported(type?.mime ?? "unknown");
+  const found = otherThanPictures(bytes) ?? (await fileTypeFromBuffer(bytes.subarray(0, sniffBytes)))?.mime;
+  const format = formatByMime.get(found ?? "");
+  if (!format) throw unsupportedAs(found ?? "unknown");
   return format;
 }
 
-const readers = { jpeg: readJpeg, png: readPng, webp: readWebp, avif: readAvif } as const;
+const appleDouble = Buffer.from([0x00, 0x05, 0x16, 0x07]);
+
+/** What folders of pictures hold beside pictures, as far as it can be told by its first bytes. */
+function otherThanPictures(bytes: Buffer): string | null {
+  if (bytes.length === 0 || bytes.subarray(0, sniffBytes).every((byte) => byte === 0)) return "empty";
+  if (bytes.subarray(0, 4).equals(appleDouble)) return "appledouble";
+  if (bytes.subarray(0, 8).equals(Buffer.from("bplist00"))) return "placeholder";
+  return /^\s*<(?:svg|!doctype svg)/i.test(bytes.toString("latin1", 0, 256)) ? "image/svg+xml" : null;
+}
+
+const readers = {
+  jpeg: readJpeg,
+  png: readPng,
+  webp: readWebp,
+  avif: readHeif,
+  heic: readHeif,
+  gif: readGif,
+  tiff: readTiff,
+} as const;
 
 /** A structure that points outside the file is a damaged file. */
 function read(format: SourceFormat, bytes: Buffer): Container {
@@ -67,30 +114,4 @@ function read(format: SourceFormat, bytes: Buffer): Container {
   } catch (error) {
     throw error instanceof RangeError ? unreadable("truncated") : error;
   }
-}
-
-// Active content that other programs would find in the file: pages, scripts and documents.
-const activeText = /<(?:html|script|iframe)[\s/>]|<!doctype\s+html|<\?php\s|<svg\s+[a-z:]+\s*=|%pdf-\d/i;
-
-/** Names what else a picture file is (a polyglot), or null. Compressed pixels are never searched, so chance cannot hit. */
-function foreignContent(bytes: Buffer, extras: readonly Buffer[]): string | null {
-  if (endsAsZip(bytes)) return "application/zip";
-  const found = extras.some((extra) => activeText.test(extra.toString("latin1")));
-  return found ? "text/html" : null;
-}
-
-const zipEnd = Buffer.from([0x50, 0x4b, 0x05, 0x06]);
-const zipEndBytes = 22;
-
-/** A ZIP is read from its end: a directory record whose comment ends exactly where the file does. */
-function endsAsZip(bytes: Buffer): boolean {
-  const tail = bytes.subarray(Math.max(0, bytes.length - zipEndBytes - 0xffff));
-  for (
-    let at = tail.indexOf(zipEnd);
-    at >= 0 && at + zipEndBytes <= tail.length;
-    at = tail.indexOf(zipEnd, at + 1)
-  ) {
-    if (at + zipEndBytes + tail.readUInt16LE(at + 20) === tail.length) return true;
-  }
-  return false;
 }

@@ -9,8 +9,13 @@ export const uploadLimits = {
   ratioFreePixels: pictureLimits.uploadRatioFreeMegapixels * 1_000_000,
   /** Files of one request. */
   files: pictureLimits.uploadFiles,
-  /** Decompressed size of all texts and colour profiles in a file together. */
-  inflatedMetadataBytes: 8 * 1_048_576,
+  /** Of a picture that is scaled down as it is taken: its file, and its pixels. */
+  scalableBytes: pictureLimits.scalableMib * 1_048_576,
+  scalablePixels: pictureLimits.scalableMegapixels * 1_000_000,
+  /** Decompressed size of a colour profile; a larger one is dropped. */
+  profileBytes: 4 * 1_048_576,
+  /** Share of the rows that a cut file may lack at its end. */
+  missingShare: 0.1,
   /** Chunks, segments or boxes of a file; 25 MiB in the usual 8 KiB chunks of a PNG are 3,200. */
   parts: 20_000,
   /** Scans of a progressive JPEG; each costs a pass over the whole picture. */

@@ -4,7 +4,8 @@ import sharp from "sharp";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { type Outcome, zoo, type ZooEntry } from "@atelier/testing/zoo";
 import { encodeInChild } from "./encode-in-child.ts";
-import type { ChildUsage, ImageFiles } from "./encode.ts";
+import type { ImageFiles } from "./encode.ts";
+import type { ChildUsage } from "./encode-wire.ts";
 import { makeFiles, planUpload } from "./files.ts";
 
 /**
@@ -43,7 +44,7 @@ interface Result {
 }
 
 async function take(bytes: Buffer): Promise<Result> {
-  const plan = await planUpload(bytes, "upload").catch(codeOf);
+  const plan = await planUpload(bytes, { role: "upload" }).catch(codeOf);
   if (typeof plan === "string") return { outcome: { refusedBy: "header", code: plan } };
   let child = { cpuMs: 0, rssBytes: 0 };
   const onUsage = ({ cpuMs, rssBytes }: ChildUsage) =>

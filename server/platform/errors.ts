@@ -71,8 +71,10 @@ export const errorRules = {
   ),
   upload_too_complex: validation(422, "Reading the picture takes too much time or memory."),
   upload_unreadable: validation(422, "The file is damaged and cannot be read as a picture."),
-  upload_unsupported: validation(415, "Only JPEG, PNG, WebP and AVIF pictures can be uploaded."),
-  upload_animated: validation(422, "Animated pictures cannot be uploaded."),
+  upload_unsupported: validation(
+    415,
+    "Only JPEG, PNG, WebP, AVIF, HEIC, GIF and TIFF pictures can be uploaded.",
+  ),
   url_refused: validation(422, "This address is not allowed."),
   url_unreachable: validation(422, "The address cannot be reached."),
   url_too_large: validation(413, "The answer of the address is too large."),

@@ -10,5 +10,8 @@ export const pictureLimits = {
   /** Longer side ÷ shorter side of an upload above `uploadRatioFreeMegapixels`. */
   uploadRatio: 100,
   uploadRatioFreeMegapixels: 1,
+  /** Of a picture that is scaled down as it is taken: its file in MiB, and its pixels. */
+  scalableMib: 100,
+  scalableMegapixels: 220,
   outputMegapixels: 64,
 } as const;

@@ -1,10 +1,16 @@
 import { z } from "zod";
-import { announcedSchema, beginUpload, finishUpload, receiveUpload } from "../../images/index.ts";
+import {
+  announcedSchema,
+  beginUpload,
+  finishUpload,
+  receiveUpload,
+  scaleDownSchema,
+} from "../../images/index.ts";
 import { AppError, isOutOfSpace } from "../../platform/index.ts";
 import { requireFreeSpace, signedPutMs } from "../../storage/index.ts";
 import { defineRoute } from "./route.ts";
 import { bodyOf } from "./multipart.ts";
-import { uploadedSchema } from "./uploads.ts";
+import { toUploaded, uploadedSchema } from "./uploads.ts";
 
 const begunSchema = z.object({
   id: z.uuid(),
@@ -39,6 +45,12 @@ then finish the upload. It must be finished within an hour.`,
 });
 
 const params = z.object({ id: z.uuid() });
+const finishQuery = z.object({
+  scaleDown: z
+    .stringbool()
+    .optional()
+    .describe(scaleDownSchema.description ?? ""),
+});
 
 /** PUT /uploads/direct/{id} */
 const receiveRoute = defineRoute({
@@ -73,11 +85,12 @@ const finishRoute = defineRoute({
   tag: "images",
   resource: "upload",
   params,
+  query: finishQuery,
   responses: { 201: { description: "Stored", schema: uploadedSchema } },
-  handle: async ({ services, caller, params: { id }, request }) => {
+  handle: async ({ services, caller, params: { id }, query: { scaleDown }, request }) => {
     await requireFreeSpace(services);
     const { signal } = request;
-    const image = await finishUpload(services, { ownerId: caller.userId, id, signal }).catch(
+    const image = await finishUpload(services, { ownerId: caller.userId, id, signal, scaleDown }).catch(
       (cause: unknown) => {
         throw isOutOfSpace(cause) ? new AppError("storage_full", undefined, { cause }) : cause;
       },
@@ -85,9 +98,5 @@ const finishRoute = defineRoute({
     return Response.json(toUploaded(image), { status: 201 });
   },
 });
-
-function toUploaded({ id, widthPx, heightPx }: { id: string; widthPx: number; heightPx: number }) {
-  return { id, width: widthPx, height: heightPx };
-}
 
 export const directUploadRoutes = [beginRoute, receiveRoute, finishRoute];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ingest, type IngestedImage, purgeImages, uploadLimits } from "../../images/index.ts";
+import { ingest, type IngestedImage, purgeImages, uploadLimits, uploadNotes } from "../../images/index.ts";
 import { AppError, pictureLimits } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type ReceivedParts, withParts } from "./multipart.ts";
@@ -9,7 +9,20 @@ export const uploadedSchema = z.object({
   id: z.uuid(),
   width: z.int().describe("Pixels, upright"),
   height: z.int().describe("Pixels, upright"),
+  notes: z
+    .array(z.enum(uploadNotes))
+    .optional()
+    .describe(
+      "What is not kept of the file: of several pictures the first was taken (`first_picture`), rows at the end of a cut file are missing and grey (`end_missing`), a very large picture was scaled down (`scaled_down`). Missing when all was kept.",
+    ),
 });
+
+/** A stored picture in the answer to its upload. */
+export function toUploaded({ id, widthPx, heightPx, notes = [] }: Uploaded): z.input<typeof uploadedSchema> {
+  return { id, width: widthPx, height: heightPx, ...(notes.length > 0 && { notes: [...notes] }) };
+}
+
+type Uploaded = Pick<IngestedImage, "id" | "widthPx" | "heightPx"> & Partial<Pick<IngestedImage, "notes">>;
 
 /** The examples that the viewer makes itself send the name of a file instead of the file. */
 const samples = (address: string) => [
@@ -49,6 +62,7 @@ print(answer.json())`,
 
 const rules = { files: { file: uploadLimits.files }, fields: 8, fieldBytes: 1_024 };
 const roleSchema = z.enum(["upload", "mask"]).default("upload");
+const flagSchema = z.enum(["true", "false"]).default("false");
 
 /** POST /uploads: all files of the request are stored, or none. */
 export const createUpload = defineRoute({
@@ -56,10 +70,11 @@ export const createUpload = defineRoute({
   path: "/uploads",
   operationId: "createUpload",
   summary: "Upload pictures",
-  description: `JPEG, PNG, WebP or AVIF in parts named \`file\`: at most ${uploadLimits.files}, each at most
+  description: `JPEG, PNG, WebP, AVIF, HEIC, GIF or TIFF (whatever its name) in parts named \`file\`: at most ${uploadLimits.files}, each at most
 ${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels, no side longer than ${pictureLimits.uploadSidePx} pixels and, above
 ${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploadRatio} times the other side. All are stored or none. The same bytes are stored once. With \`role=mask\` the picture is stored as a mask (white
-= change; an area counts from grey value 128 on).`,
+= change; an area counts from grey value 128 on). With \`scaleDown=true\` a picture of up to ${pictureLimits.scalableMegapixels} megapixels is scaled down to
+${pictureLimits.uploadMegapixels} instead of being refused. Only pixels are kept, in sRGB and upright: no metadata, no further pictures or films of the file.`,
   tag: "images",
   multipart: {
     type: "object",
@@ -71,6 +86,7 @@ ${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploa
         items: { type: "string", format: "binary", contentMediaType: "application/octet-stream" },
       },
       role: { type: "string", enum: ["upload", "mask"], default: "upload" },
+      scaleDown: { type: "boolean", default: false },
     },
   },
   samples,
@@ -85,7 +101,7 @@ ${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploa
     const images = await withParts(services, { request, rules }, (received) =>
       ingestAll(services, { received, signal, ownerId: caller.userId }),
     );
-    const uploads = images.map(({ id, widthPx, heightPx }) => ({ id, width: widthPx, height: heightPx }));
+    const uploads = images.map(toUploaded);
     return Response.json(uploads.length === 1 ? uploads[0] : { uploads }, { status: 201 });
   },
 });
@@ -99,10 +115,12 @@ interface IngestAllInput {
 async function ingestAll(services: Services, input: IngestAllInput): Promise<IngestedImage[]> {
   const { ownerId, received, signal } = input;
   const role = roleOf(received);
+  const scaleDown = flagOf(received, "scaleDown");
   const images: IngestedImage[] = [];
   try {
     for (const file of received.files) {
-      images.push(await ingest(services, { ownerId, role, bytes: file.path, name: file.name, signal }));
+      const { path: bytes, name } = file;
+      images.push(await ingest(services, { ownerId, role, bytes, name, signal, scaleDown }));
     }
     signal.throwIfAborted();
     return images;
@@ -118,4 +136,10 @@ function roleOf({ files, fields }: ReceivedParts): "upload" | "mask" {
   const role = roleSchema.safeParse(fields.get("role"));
   if (!role.success) throw new AppError("bad_request", "`role` is `upload` or `mask`.");
   return role.data;
+}
+
+function flagOf({ fields }: ReceivedParts, name: string): boolean {
+  const flag = flagSchema.safeParse(fields.get(name));
+  if (!flag.success) throw new AppError("bad_request", `\`${name}\` is \`true\` or \`false\`.`);
+  return flag.data === "true";
 }

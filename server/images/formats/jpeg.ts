@@ -1,7 +1,7 @@
 import { uploadLimits } from "../limits.ts";
-import { assertFewParts, unreadable, unsupported, type Container } from "./container.ts";
+import { assertFewParts, type Container, unreadable, usual } from "./container.ts";
 
-const marker = { soi: 0xd8, eoi: 0xd9, sos: 0xda, app0: 0xe0, comment: 0xfe } as const;
+const marker = { eoi: 0xd9, sos: 0xda } as const;
 
 /** Scans of a progressive picture that together take about as long as a plain decode. */
 const scansPerPass = 4;
@@ -13,31 +13,72 @@ interface Segment {
   readonly end: number;
 }
 
-/** Walks the segments from SOI to EOI. Throws `upload_unreadable` when the file ends before EOI. */
+interface Frame {
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly isProgressive: boolean;
+  readonly components: number;
+}
+
+/**
+ * Walks the segments from SOI to EOI; what follows EOI (a second picture, a film) is never read. A file without EOI is
+ * `isCut` when its last scan has begun. Throws `upload_unreadable`.
+ */
 export function readJpeg(bytes: Buffer): Container {
-  if (bytes.readUInt16BE(0) !== 0xffd8) throw unreadable("no JPEG start");
-  const extras: Buffer[] = [];
-  let size: { widthPx: number; heightPx: number } | null = null;
+  let frame: Frame | null = null;
   let scans = 0;
-  let offset = 2;
   let parts = 0;
-  for (;;) {
+  const finished = new Set<string>();
+  for (let segment = nextSegment(bytes, 2); segment.marker !== marker.eoi;) {
     parts += 1;
     assertFewParts(parts);
-    const segment = nextSegment(bytes, offset);
-    offset = segment.end;
-    if (segment.marker === marker.eoi) break;
+    let offset: number | null = segment.end;
+    if (isFrameStart(segment.marker)) frame ??= readFrame(segment);
     if (segment.marker === marker.sos) {
       scans += 1;
       if (scans > uploadLimits.jpegScans) throw unreadable("too many scans");
+      for (const done of finishedBy(segment.payload)) finished.add(done);
       offset = endOfScan(bytes, offset);
-    } else if (isFrameStart(segment.marker)) size ??= frameSize(segment.payload);
-    else if (isMetadata(segment.marker)) extras.push(checkedMetadata(segment));
+    }
+    if (offset === null) return containerOf(wholeEnough(frame, finished), { scans, parts, isCut: true });
+    segment = nextSegment(bytes, offset);
   }
-  if (!size) throw unreadable("no frame");
-  extras.push(bytes.subarray(offset));
-  const passes = Math.ceil(scans / scansPerPass);
-  return { format: "jpeg", ...size, isAnimated: false, isLossless: false, passes, parts, extras };
+  return containerOf(frame, { scans, parts, isCut: false });
+}
+
+function containerOf(
+  frame: Frame | null,
+  { scans, parts, isCut }: { readonly scans: number; readonly parts: number; readonly isCut: boolean },
+): Container {
+  if (!frame) throw unreadable("no frame");
+  const { widthPx, heightPx } = frame;
+  return {
+    ...usual,
+    format: "jpeg",
+    widthPx,
+    heightPx,
+    passes: Math.ceil(scans / scansPerPass),
+    parts,
+    isCut,
+  };
+}
+
+/** A cut picture in passes is nearly whole only in the last pass; one in rows is judged by its rows when it is decoded. */
+function wholeEnough(frame: Frame | null, finished: ReadonlySet<string>): Frame | null {
+  if (frame?.isProgressive && finished.size < 2 * frame.components) throw unreadable("truncated");
+  return frame;
+}
+
+/** The coefficients that a scan brings to their full precision, by component: first (0) and last (63). */
+function finishedBy(payload: Buffer): string[] {
+  const count = payload[0] ?? 0;
+  const [first, last, precision] = payload.subarray(1 + 2 * count);
+  if (first === undefined || last === undefined || ((precision ?? 0) & 0x0f) !== 0) return [];
+  const components = Array.from({ length: count }, (_none, at) => payload[1 + 2 * at] ?? 0);
+  return components.flatMap((id) => [
+    ...(first === 0 ? [`${id} first`] : []),
+    ...(last === 63 ? [`${id} last`] : []),
+  ]);
 }
 
 function nextSegment(bytes: Buffer, from: number): Segment {
@@ -53,13 +94,13 @@ function nextSegment(bytes: Buffer, from: number): Segment {
   return { marker: code, payload: bytes.subarray(offset + 3, end), end };
 }
 
-/** Compressed data runs to the next FF that is neither stuffed (FF 00) nor a restart (FF D0..D7). */
-function endOfScan(bytes: Buffer, from: number): number {
+/** Compressed data runs to the next FF that is neither stuffed (FF 00) nor a restart (FF D0..D7); null: to the file's end. */
+function endOfScan(bytes: Buffer, from: number): number | null {
   let offset = from;
   for (;;) {
     offset = bytes.indexOf(0xff, offset);
     const code = offset < 0 ? undefined : bytes[offset + 1];
-    if (code === undefined) throw unreadable("truncated");
+    if (code === undefined) return null;
     if (code !== 0 && !(code >= 0xd0 && code <= 0xd7)) return offset;
     offset += 2;
   }
@@ -73,21 +114,14 @@ function isFrameStart(code: number): boolean {
   return code >= 0xc0 && code <= 0xcf && code !== 0xc4 && code !== 0xc8 && code !== 0xcc;
 }
 
-function isMetadata(code: number): boolean {
-  return (code >= marker.app0 && code <= 0xef) || code === marker.comment;
-}
-
-/** A JFIF header has one right length; scripts that pose as JPEG need another (FF E0 "/*"). */
-function checkedMetadata(segment: Segment): Buffer {
-  const { payload } = segment;
-  const isJfif = segment.marker === marker.app0 && payload.toString("latin1", 0, 5) === "JFIF\0";
-  if (isJfif && payload.length !== 14 + 3 * (payload[12] ?? 0) * (payload[13] ?? 0)) {
-    throw unsupported("a script");
-  }
-  return payload;
-}
-
-function frameSize(payload: Buffer): { widthPx: number; heightPx: number } {
+function readFrame({ marker: code, payload }: Segment): Frame {
   if (payload.length < 6) throw unreadable("bad frame");
-  return { heightPx: payload.readUInt16BE(1), widthPx: payload.readUInt16BE(3) };
+  const isProgressive = code % 4 === 2;
+  const [heightPx, widthPx] = [payload.readUInt16BE(1), payload.readUInt16BE(3)];
+  return { heightPx, widthPx, isProgressive, components: payload[5] ?? 0 };
+}
+
+/** The same file with the end mark that it lacks. */
+export function withJpegEnd(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes, Buffer.from([0xff, marker.eoi])]);
 }

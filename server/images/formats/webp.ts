@@ -1,29 +1,22 @@
-import { assertFewParts, unreadable, type Container } from "./container.ts";
+import { assertFewParts, type Container, unreadable, usual } from "./container.ts";
 
 interface WebpChunk {
   readonly type: string;
   readonly data: Buffer;
 }
 
-const pixelChunks = new Set(["VP8 ", "VP8L", "ALPH", "ANMF"]);
-
 /** Reads the RIFF chunks. Throws `upload_unreadable` when the file is shorter than its header declares. */
 export function readWebp(bytes: Buffer): Container {
-  const end = riffEnd(bytes);
-  const chunks = riffChunks(bytes, end);
+  const chunks = riffChunks(bytes, riffEnd(bytes));
   const first = chunks[0];
   if (!first) throw unreadable("no picture");
   return {
+    ...usual,
     format: "webp",
     ...chunkSize(first),
     isAnimated: chunks.some(({ type }) => type === "ANIM" || type === "ANMF"),
     isLossless: chunks.some(({ type }) => type === "VP8L"),
-    passes: 1,
     parts: chunks.length,
-    extras: [
-      ...chunks.filter(({ type }) => !pixelChunks.has(type)).map(({ data }) => data),
-      bytes.subarray(end),
-    ],
   };
 }
 

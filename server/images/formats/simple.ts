@@ -1,0 +1,79 @@
+import { AppError } from "../../platform/errors.ts";
+import { assertFewParts, type Container, unreadable, usual } from "./container.ts";
+
+/** GIF: the size of its screen. Its frames are smaller, and the first one is taken. */
+export function readGif(bytes: Buffer): Container {
+  return {
+    ...usual,
+    format: "gif",
+    widthPx: bytes.readUInt16LE(6),
+    heightPx: bytes.readUInt16LE(8),
+    isAnimated: bytes.subarray(0, 4_096).includes("NETSCAPE2.0"),
+    isLossless: true,
+    parts: 1,
+  };
+}
+
+const tag = { width: 256, height: 257, photometric: 262, dngVersion: 50_706 } as const;
+const colourFilterArray = 32_803;
+
+/** TIFF: the first directory, whose picture is taken. Throws `upload_unsupported` for a camera's raw file in a TIFF. */
+export function readTiff(bytes: Buffer): Container {
+  const isLittle = bytes[0] === 0x49;
+  const short = (at: number) => (isLittle ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at));
+  const long = (at: number) => (isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
+  const start = long(4);
+  const entries = short(start);
+  assertFewParts(entries);
+  const values = new Map<number, number>();
+  for (let each = 0; each < entries; each += 1) {
+    const at = start + 2 + 12 * each;
+    values.set(short(at), short(at + 2) === 3 ? short(at + 8) : long(at + 8));
+  }
+  if (values.has(tag.dngVersion) || values.get(tag.photometric) === colourFilterArray) throw rawFile();
+  const [widthPx, heightPx] = [values.get(tag.width), values.get(tag.height)];
+  if (widthPx === undefined || heightPx === undefined) throw unreadable("no size");
+  const isAnimated = long(start + 2 + 12 * entries) !== 0;
+  return { ...usual, format: "tiff", widthPx, heightPx, isAnimated, isLossless: true, parts: entries };
+}
+
+function rawFile(): AppError {
+  return unsupportedAs("image/x-raw");
+}
+
+const raw =
+  "This is the raw file of a camera. Open it in the camera's or a photo program, export it as JPEG, and upload that.";
+const asJpeg = "Open it in a picture program, export it as JPEG or PNG, and upload that.";
+
+const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
+  [/^image\/(?:x-)?(?:raw|adobe-dng|canon|sony|nikon|panasonic|olympus|fujifilm)/, raw],
+  [/^image\/jxl/, `This is a JPEG XL picture, which cannot be read here. ${asJpeg}`],
+  [
+    /^image\/(?:jp2|jpx|jpm|jxr|jls)/,
+    `This is a JPEG 2000 or JPEG XR picture, which cannot be read here. ${asJpeg}`,
+  ],
+  [/^image\/bmp/, `This is a BMP picture, which cannot be read here. ${asJpeg}`],
+  [/^image\/(?:x-)?icon/, `This is an icon, which cannot be read here. ${asJpeg}`],
+  [/^image\/vnd\.adobe\.photoshop/, `This is a Photoshop file. ${asJpeg}`],
+  [/^image\/svg/, `This is an SVG drawing, which has no pixels. ${asJpeg}`],
+  [/^(?:application|image)\/(?:xml|svg)/, `This is a drawing or a page, not a photo. ${asJpeg}`],
+  [/^video\//, "This is a video. Take a single picture from it, and upload that."],
+  [/^audio\//, "This is a sound file, not a picture."],
+  [/^application\/pdf/, "This is a PDF. Export its page as PNG or JPEG, and upload that."],
+  [/^application\/(?:zip|x-)/, "This is an archive or a program. Unpack it and upload the pictures in it."],
+  [/^empty$/, "The file is empty: it was not copied or downloaded to its end. Copy it again."],
+  [
+    /^appledouble$/,
+    "This is a side file of macOS without a picture. The picture has the same name without “._”.",
+  ],
+  [
+    /^placeholder$/,
+    "This is not the picture but a placeholder for it in a cloud. Download the original first.",
+  ],
+];
+
+/** The refusal of a file that is no picture of a format that is taken; the sentence says what it is and what to do. */
+export function unsupportedAs(found: string): AppError {
+  const known = sentences.find(([pattern]) => pattern.test(found));
+  return new AppError("upload_unsupported", known?.[1], { details: { found } });
+}

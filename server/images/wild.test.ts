@@ -1,0 +1,269 @@
+import { readFile as readLocal } from "node:fs/promises";
+import path from "node:path";
+import {
+  addUser,
+  cornersPicture,
+  pngChunk,
+  readCorners,
+  readFileOf,
+  readSample,
+  withJpegSegment,
+  withPngChunk,
+} from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ingest, type IngestedImage, uploadLimits, type Variant, variants } from "./index.ts";
+
+let opened: TestServices;
+let ownerId: string;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+  ownerId = await addUser(opened.services);
+});
+afterAll(() => opened.close());
+
+const heic = (name: string) =>
+  readLocal(path.join(import.meta.dirname, "../../testing/pictures/heic", `${name}.heic`));
+const upload = (bytes: Buffer, more: { scaleDown?: boolean; name?: string } = {}) =>
+  ingest(opened.services, { ownerId, role: "upload", bytes, ...more });
+const stored = ({ id }: IngestedImage, variant: Variant = "original") =>
+  readFileOf(opened.services, id, variant);
+
+async function meanOf(bytes: Buffer): Promise<number[]> {
+  const { channels } = await sharp(bytes).stats();
+  return channels.map(({ mean }) => Math.round(mean));
+}
+
+const latin1 = (text: string) => Buffer.from(text, "latin1");
+const film = Buffer.concat([latin1("\0\0\0\x18ftypmp42\0\0\0\0mp42isom"), Buffer.alloc(4_000, 7)]);
+const flat = (
+  widthPx: number,
+  heightPx: number,
+  background: string | { r: number; g: number; b: number; alpha: number } = "red",
+) => sharp({ create: { width: widthPx, height: heightPx, channels: 3, background } });
+
+describe("HEIC", () => {
+  test("a turned phone picture is upright, and nothing of its hidden parts is stored", async () => {
+    const bytes = await heic("turned");
+    expect(bytes.includes("SecretXmp") && bytes.includes("SecretMaker")).toBe(true);
+    const image = await upload(bytes, { name: "IMG_0001.HEIC" });
+    expect(image).toMatchObject({ widthPx: 64, heightPx: 96, mime: "image/webp", title: "IMG_0001" });
+    for (const variant of variants) {
+      const file = await stored(image, variant);
+      expect(file.includes("Secret")).toBe(false);
+      expect(await readCorners(file)).toEqual(["blue", "red", "white", "green"]);
+    }
+  });
+
+  test("tiles are joined; of several pictures the one that is shown is taken", async () => {
+    const tiles = await upload(await heic("tiles"));
+    expect(tiles).toMatchObject({ widthPx: 224, heightPx: 160 });
+    expect(await readCorners(await stored(tiles))).toEqual(["red", "green", "blue", "white"]);
+    const second = await upload(await heic("second-shown"));
+    expect(second).toMatchObject({ widthPx: 48, heightPx: 64 });
+    const [red = 0, , blue = 0] = await meanOf(await stored(second));
+    expect(blue - red).toBeGreaterThan(200);
+  });
+
+  test("a wide profile and 10 bits of HDR become sRGB; alpha stays", async () => {
+    const wide = await meanOf(await stored(await upload(await heic("wide"))));
+    expect(wide.map((mean, at) => Math.abs(mean - ([0, 203, 11][at] ?? 0)) < 8)).toEqual([true, true, true]);
+    const hdr = await meanOf(await stored(await upload(await heic("hdr"))));
+    // 58 % of PQ are the 203 nits of a white page; 8 bits of it would be 148.
+    expect(Math.min(...hdr)).toBeGreaterThan(225);
+    const alpha = await sharp(await stored(await upload(await heic("alpha")))).stats();
+    expect(alpha.channels).toHaveLength(4);
+    expect(Math.round(alpha.channels[3]?.mean ?? 0)).toBeCloseTo(127, -1);
+  });
+
+  test("a cut HEIC is refused with a sentence", async () => {
+    const bytes = await heic("tiles");
+    await expect(upload(bytes.subarray(0, bytes.length - 600))).rejects.toMatchObject({
+      code: "upload_unreadable",
+    });
+  });
+});
+
+/** What phones and cameras put into a JPEG beside its picture. */
+const hiddenParts: Record<string, () => Promise<Buffer>> = {
+  "a second picture (MPO)": async () =>
+    Buffer.concat([await readSample("rocket.jpg"), await flat(50, 50, "lime").jpeg().toBuffer()]),
+  "a film behind it (motion photo)": async () => Buffer.concat([await readSample("rocket.jpg"), film]),
+  "a ZIP behind it": async () =>
+    Buffer.concat([await readSample("rocket.jpg"), latin1("PK\x05\x06"), Buffer.alloc(18)]),
+  "a page in a comment": async () =>
+    withJpegSegment(await readSample("rocket.jpg"), 0xfe, latin1("<!DOCTYPE html><script>x</script>")),
+  "a gain map in XMP and behind it": async () =>
+    Buffer.concat([
+      withJpegSegment(
+        await readSample("rocket.jpg"),
+        0xe1,
+        latin1("http://ns.adobe.com/xap/1.0/\0<x:xmpmeta hdrgm:Version='1.0'/>"),
+      ),
+      await flat(40, 40, "grey").jpeg().toBuffer(),
+    ]),
+  "a script in a JFIF header": async () => {
+    const payload = Buffer.alloc(0x2f2a - 2);
+    payload.write("JFIF\0");
+    return withJpegSegment(await readSample("rocket.jpg"), 0xe0, payload);
+  },
+  "camera data that is damaged": async () =>
+    withJpegSegment(await readSample("rocket.jpg"), 0xe1, latin1("Exif\0\0MM\0*\xff\xff\xff\xff garbage")),
+};
+
+test.each(Object.entries(hiddenParts))("S3 a JPEG with %s is taken without it", async (_name, make) => {
+  const bytes = await make();
+  const image = await upload(bytes);
+  const [plain, kept] = [await sharp(await readSample("rocket.jpg")).metadata(), await stored(image)];
+  expect(image).toMatchObject({ widthPx: plain.width, heightPx: plain.height, notes: [] });
+  expect(kept.lastIndexOf(Buffer.from([0xff, 0xd8, 0xff]))).toBe(0);
+  for (const part of ["<script", "PK\x05\x06", "ftyp", "hdrgm", "Exif"])
+    expect(kept.includes(latin1(part))).toBe(false);
+});
+
+test.each([
+  ["a text about pages", pngChunk("tEXt", latin1("parameters\0how to write <html> and <iframe >, %PDF-1"))],
+  ["a damaged text", pngChunk("zTXt", latin1("a\0\0not zlib"))],
+  ["a text of 100 MB", pngChunk("iTXt", latin1("a\0\x01\0\0\0x"))],
+  ["a damaged profile", pngChunk("iCCP", latin1("a\0\0not zlib"))],
+  [
+    "a wrong checksum of a date",
+    Buffer.concat([pngChunk("tIME", Buffer.alloc(7)).subarray(0, -4), Buffer.alloc(4)]),
+  ],
+])("a PNG with %s is taken", async (_name, chunk) => {
+  const image = await upload(withPngChunk(await readSample("coffee.png"), chunk));
+  expect(image).toMatchObject({ notes: [] });
+});
+
+describe("harmless damage", () => {
+  const photo = async () =>
+    sharp(await readSample("astronaut.png"))
+      .resize(480, 480)
+      .jpeg()
+      .toBuffer();
+
+  test("a JPEG without its end mark is taken as it is", async () => {
+    const bytes = await photo();
+    const image = await upload(bytes.subarray(0, -2));
+    expect(image).toMatchObject({ widthPx: 480, heightPx: 480, notes: ["end_missing"] });
+    expect(await meanOf(await stored(image))).toEqual(await meanOf(await stored(await upload(bytes))));
+  });
+
+  test.each([
+    ["jpeg", 0.97, true],
+    ["jpeg", 0.7, false],
+    ["progressive", 0.97, true],
+    ["progressive", 0.3, false],
+    ["png", 0.97, true],
+    ["png", 0.7, false],
+  ] as const)("of a %s the first %f are taken: %s", async (kind, share, isTaken) => {
+    const picture = sharp(await readSample("astronaut.png")).resize(480, 480);
+    const made =
+      kind === "png" ? picture.png() : picture.jpeg({ progressive: kind === "progressive", quality: 90 });
+    const whole = await made.toBuffer();
+    const taken = await upload(whole.subarray(0, Math.floor(whole.length * share))).then(
+      ({ notes }) => notes,
+      ({ code }: { code: string }) => code,
+    );
+    expect(taken).toEqual(isTaken ? ["end_missing"] : "upload_unreadable");
+  });
+
+  test("garbage behind the end of any format is dropped", async () => {
+    for (const format of ["jpeg", "png", "webp", "avif", "gif", "tiff"] as const) {
+      const bytes = await cornersPicture(64, 32).toFormat(format).toBuffer();
+      const image = await upload(Buffer.concat([bytes, Buffer.alloc(5_000, 0x5a)]));
+      expect(await readCorners(await stored(image))).toEqual(["red", "green", "blue", "white"]);
+    }
+  });
+});
+
+const cicp = (primaries: number, transfer: number) =>
+  pngChunk("cICP", Buffer.from([primaries, transfer, 0, 1]));
+const gamma = (value: number) => {
+  const data = Buffer.alloc(4);
+  data.writeUInt32BE(value);
+  return pngChunk("gAMA", data);
+};
+
+describe("colours", () => {
+  const grey128 = { r: 128, g: 128, b: 128, alpha: 1 };
+  test.each([
+    ["Display P3 green", cicp(12, 13), { r: 0, g: 255, b: 0, alpha: 1 }, [0, 255, 0]],
+    ["muted Display P3", cicp(12, 13), { r: 120, g: 200, b: 60, alpha: 1 }, [89, 203, 2]],
+    ["sRGB", cicp(1, 13), grey128, [128, 128, 128]],
+    ["linear grey", cicp(1, 8), grey128, [188, 188, 188]],
+    ["the white of PQ", cicp(9, 16), { r: 148, g: 148, b: 148, alpha: 1 }, [238, 238, 238]],
+    ["the white of HLG", cicp(9, 18), { r: 191, g: 191, b: 191, alpha: 1 }, [238, 238, 238]],
+    ["a gamma of 1", gamma(100_000), grey128, [188, 188, 188]],
+    ["the usual gamma", gamma(45_455), grey128, [128, 128, 128]],
+  ])("a PNG of %s is converted to sRGB", async (_name, chunk, background, expected) => {
+    for (const depth of ["uchar", "ushort"] as const) {
+      const plain = flat(32, 24, background);
+      const png = await (depth === "uchar" ? plain : plain.toColourspace("rgb16")).png().toBuffer();
+      const found = await meanOf(await stored(await upload(withPngChunk(png, chunk))));
+      expect(found.map((mean, at) => Math.abs(mean - (expected[at] ?? 0)) <= 4)).toEqual([true, true, true]);
+    }
+  });
+
+  test.each([
+    ["CMYK", () => flat(64, 48, { r: 200, g: 80, b: 60, alpha: 1 }).toColourspace("cmyk").jpeg()],
+    ["16 bits", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).toColourspace("rgb16").png()],
+    ["a palette", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ palette: true })],
+    ["interlaced", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ progressive: true })],
+    ["TIFF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "lzw" })],
+    ["GIF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).gif()],
+  ])("a picture of %s keeps its colour", async (_name, make) => {
+    const found = await meanOf(await stored(await upload(await make().toBuffer())));
+    expect(found.slice(0, 3).map((mean, at) => Math.abs(mean - ([200, 80, 40][at] ?? 0)) < 25)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+});
+
+test("of an animation the first picture is taken, with a word", async () => {
+  const frames = Buffer.concat([Buffer.alloc(20 * 20 * 3, 10), Buffer.alloc(20 * 20 * 3, 200)]);
+  const raw = { width: 20, height: 40, channels: 3, pageHeight: 20 } as const;
+  for (const format of ["webp", "gif"] as const) {
+    const image = await upload(
+      await sharp(frames, { raw }).toFormat(format, { loop: 0, lossless: true }).toBuffer(),
+    );
+    expect(image).toMatchObject({ heightPx: 20, notes: ["first_picture"] });
+    expect((await meanOf(await stored(image)))[0]).toBe(10);
+  }
+});
+
+test("a picture above the limit of pixels is refused, or scaled down where that is asked for", async () => {
+  const bytes = await flat(9_000, 6_600).jpeg({ quality: 60 }).withMetadata({ orientation: 6 }).toBuffer();
+  await expect(upload(bytes)).rejects.toMatchObject({ code: "upload_too_many_pixels" });
+  const image = await upload(bytes, { scaleDown: true });
+  expect(image.notes).toEqual(["scaled_down"]);
+  expect(image.heightPx / image.widthPx).toBeCloseTo(9_000 / 6_600, 2);
+  const pixels = image.widthPx * image.heightPx;
+  expect(pixels).toBeLessThanOrEqual(uploadLimits.pixels);
+  expect(pixels).toBeGreaterThan(0.99 * uploadLimits.pixels);
+});
+
+test.each([
+  ["a JPEG XL", "\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL"],
+  ["a bitmap", `BM${"\0".repeat(60)}`, "BMP"],
+  ["a camera's raw file named as JPEG", "FUJIFILMCCD-RAW 0201", "raw file of a camera"],
+  ["a live photo's film", "\0\0\0\x14ftypqt  \0\0\0\0qt  ", "video"],
+  ["nothing", "", "empty"],
+  ["zeros", "\0".repeat(500), "empty"],
+  [
+    "a side file of macOS",
+    `\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X${"\0".repeat(40)}`,
+    "side file of macOS",
+  ],
+  ["a PDF", "%PDF-1.7\n", "PDF"],
+  ["a folder's list of macOS", `\0\0\0\x01Bud1${"\0".repeat(40)}`, "Only JPEG"],
+])("the refusal of %s says what it is", async (_name, content, word) => {
+  await expect(upload(latin1(content), { name: "IMG_1.jpg" })).rejects.toMatchObject({
+    code: "upload_unsupported",
+    message: expect.stringContaining(word),
+  });
+});
