@@ -22,9 +22,9 @@ interface Answer {
   readonly text: string;
 }
 
-function ask(headers: Record<string, string | string[]>): Promise<Answer> {
+function ask(headers: Record<string, string | string[]>, path = "/"): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ port, headers, agent: false }, (answer) => {
+    const sent = request({ port, path, headers, agent: false }, (answer) => {
       let text = "";
       answer.setEncoding("utf8").on("data", (part: string) => (text += part));
       answer.on("end", () => resolve({ status: answer.statusCode, sent: answer.headers, text }));
@@ -111,4 +111,14 @@ test("HSTS is sent only when APP_URL is https", async () => {
   expect((await ask({ host: "studio.example" })).sent["strict-transport-security"]).toMatch(/^max-age=\d{8}/);
   env = { APP_URL: "http://studio.example" };
   expect((await ask({ host: "studio.example" })).sent).not.toHaveProperty("strict-transport-security");
+});
+
+test("a path that is no text is refused in a sentence", async () => {
+  for (const path of ["/images/%ff", "/image/raw/u/%ed%a0%80", "/%", "/%zz", "/%c3%28", "/api/%00", "/a%00b"])
+    expect([path, await ask({}, path)]).toEqual([
+      path,
+      expect.objectContaining({ status: 400, text: expect.stringContaining("UTF-8") }),
+    ]);
+  for (const path of ["/%20", "/%E6%9D%B1", "/a%2Fb", "/?q=%ff"])
+    expect((await ask({}, path)).status).toBe(200);
 });

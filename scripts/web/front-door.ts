@@ -1,7 +1,7 @@
 import { Server, ServerResponse, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 // Not by the package's door: this file is loaded before Next, and into each of its helper processes.
-import { answerRaw, isUpgrade } from "../../server/platform/upgrades.ts";
+import { answerRaw, isUpgrade, pathOfTarget } from "../../server/platform/upgrades.ts";
 import { clientAddress, isInRanges, isKnownHost, parseRanges } from "../../server/platform/addresses.ts";
 
 /** The part of the environment that decides who may reach the studio. */
@@ -46,12 +46,23 @@ function settleHeaders(request: IncomingMessage, proxies: ReturnType<typeof pars
   if (scheme) headers["x-forwarded-proto"] = scheme;
 }
 
-function refuse(answer: unknown): void {
+const unreadable = "The path of this address is no text in UTF-8.\n";
+
+function refuse(answer: unknown, status: number, text: string): void {
   if (answer instanceof ServerResponse) {
-    answer.writeHead(421, { "content-type": "text/plain; charset=utf-8", connection: "close" });
-    answer.end(misdirected);
+    answer.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" });
+    answer.end(text);
   } else if (answer instanceof Duplex) {
-    answerRaw(answer, { status: 421 });
+    answerRaw(answer, { status });
+  }
+}
+
+/** Next fails with 500 at a path that it cannot decode. */
+function isReadable(request: IncomingMessage): boolean {
+  try {
+    return !decodeURIComponent(pathOfTarget(request)).includes("\0");
+  } catch {
+    return false;
   }
 }
 
@@ -64,7 +75,11 @@ export function frontDoor(env: FrontDoorEnv) {
   return (request: IncomingMessage, answer: unknown): boolean => {
     settleHeaders(request, proxies);
     if (!isKnownHost({ HOST, APP_URL }, request.headers.host ?? "")) {
-      refuse(answer);
+      refuse(answer, 421, misdirected);
+      return false;
+    }
+    if (!isReadable(request)) {
+      refuse(answer, 400, unreadable);
       return false;
     }
     if (isHttps && answer instanceof ServerResponse)

@@ -1,3 +1,5 @@
+import { isStorable, storableText } from "../platform/index.ts";
+
 /** PostgreSQL types by their OID in `pg_type`. */
 const oid = {
   bool: 16,
@@ -7,6 +9,7 @@ const oid = {
   float4: 700,
   float8: 701,
   text: 25,
+  varchar: 1043,
   json: 114,
   jsonb: 3802,
   date: 1082,
@@ -30,7 +33,7 @@ const escaped = /["\\]/g;
 function writeItem(item: string | number | boolean | null | undefined): string {
   return item === null || item === undefined
     ? "NULL"
-    : `"${String(item).replaceAll(escaped, String.raw`\$&`)}"`;
+    : `"${storableText(String(item)).replaceAll(escaped, String.raw`\$&`)}"`;
 }
 
 /** An array of one dimension in PostgreSQL's notation; a string is already in this notation. */
@@ -59,17 +62,37 @@ function arraysOf<Item>(types: readonly [number, ...number[]], readItem: (text: 
 }
 
 const writeDate = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
-const writeJson = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+const writeText = (value: unknown) => storableText(String(value));
+
+/** Escapes of what `jsonb` refuses: NUL, and halves of surrogate pairs, which `JSON.stringify` writes only when they are alone. */
+const unstorable = /\\u(?:0000|d[89a-f]|D[89A-F])/;
+
+function writeJson(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return unstorable.test(text) || !isStorable(text) ? JSON.stringify(toStorable(JSON.parse(text))) : text;
+}
+
+function toStorable(value: unknown): unknown {
+  if (typeof value === "string") return storableText(value);
+  if (Array.isArray(value)) return value.map(toStorable);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [storableText(name), toStorable(member)]),
+  );
+}
+
 const asText = (text: string) => text;
 const isTrue = (text: string) => text === "t";
 
 /**
- * How values are written and read in all statements. Times stay strings, which the schema's columns parse; `bigint` and
+ * How values are written and read in all statements. What PostgreSQL cannot store in a text is replaced here, whoever wrote
+ * it: servers, models and files of others; requests with such texts are refused before. Times stay strings, which the schema's columns parse; `bigint` and
  * `numeric` stay strings too. A string for a JSON column is already JSON. The array types are listed, so that no
  * connection queries the server for its types.
  */
 export const wireTypes = {
   bool: { to: oid.bool, from: [oid.bool], serialize: String, parse: isTrue },
+  text: { to: oid.text, from: [oid.text, oid.varchar], serialize: writeText, parse: asText },
   json: { to: oid.json, from: [oid.json, oid.jsonb], serialize: writeJson, parse: JSON.parse },
   time: {
     to: oid.timestamptz,

@@ -114,7 +114,7 @@ export async function noteLostReply(
       set: {
         state: "unknown",
         nodeId: null,
-        errorMessage: error.message.slice(0, 1_000),
+        errorMessage: error.message,
         nextPollAt: sql`clock_timestamp() + ${firstLookS} * interval '1 second'`,
         deadlineAt: sql`clock_timestamp() + ${config.cloud.reconcileS} * interval '1 second'`,
       },

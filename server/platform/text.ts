@@ -1,5 +1,6 @@
 import { v7 } from "uuid";
 import { z } from "zod";
+import { AppError } from "./errors.ts";
 
 /** A new id: UUID version 7, so that ids sort by the time they were made. */
 export function newId(): string {
@@ -16,6 +17,66 @@ export function isId(value: string): boolean {
 /** Whether PostgreSQL can store a text: no NUL and no half of a surrogate pair. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
+}
+
+/** The text as PostgreSQL can store it: NUL and halves of surrogate pairs become U+FFFD. */
+export function storableText(text: string): string {
+  return isStorable(text) ? text : text.replaceAll("\0", "\ufffd").toWellFormed();
+}
+
+/** Deeper than any request and any answer of a server that is meant. */
+const maxDepth = 64;
+
+/** Throws `bad_request` for a value from a client that holds a text which cannot be stored, or that is nested too deep. */
+export function requireReadable(value: unknown): void {
+  // A part that is referred to often is looked at once.
+  const seen = new Set<object>();
+  const left: { readonly part: unknown; readonly depth: number }[] = [{ part: value, depth: 1 }];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { part, depth } = next;
+    if (typeof part === "string" && !isStorable(part))
+      throw new AppError("bad_request", "A text holds NUL, or half of a character: send plain text.");
+    if (typeof part !== "object" || part === null || seen.has(part)) continue;
+    if (depth > maxDepth)
+      throw new AppError("bad_request", `The request is nested more than ${maxDepth} deep.`);
+    seen.add(part);
+    const isList = Array.isArray(part);
+    if (!isList && !isPlainObject(part)) continue;
+    const members: unknown[] = isList ? part : Object.entries(part).flat();
+    for (const member of members) left.push({ part: member, depth: depth + 1 });
+  }
+}
+
+/** The JSON of a server; undefined when it is none, or is nested deeper than code that walks it could bear. */
+export function parseForeignJson(text: string): unknown {
+  try {
+    return isShallow(text) ? (JSON.parse(text) as unknown) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the brackets of a JSON text, those in its strings left out, open at most `maxDepth` deep. */
+function isShallow(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '"') at = endOfString(text, at);
+    else if (char === "[" || char === "{") depth += 1;
+    else if (char === "]" || char === "}") depth -= 1;
+    if (depth > maxDepth) return false;
+  }
+  return true;
+}
+
+/** The place of the quote that ends the string which begins at `from`. Answers hold pictures as strings of many MB. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text[at - 1 - slashes] === "\\") slashes += 1;
+    if (slashes % 2 === 0) return at;
+  }
+  return text.length;
 }
 
 /** A text from outside without line breaks and other control characters. */

@@ -1,3 +1,4 @@
+import { parseForeignJson } from "../platform/index.ts";
 import { isPictureStart } from "./outputs.ts";
 import { ProviderError } from "./port.ts";
 
@@ -72,7 +73,7 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
     const head = { status: response.status, headers: Object.fromEntries(response.headers) };
     if (isPictureStart(bytes)) return { ...head, json: undefined, picture: bytes, excerpt: "(a picture)" };
     const text = withoutSecrets(new TextDecoder().decode(bytes), headers);
-    return { ...head, json: parseJson(text), picture: null, excerpt: text.slice(0, excerptLength) };
+    return { ...head, json: parseForeignJson(text), picture: null, excerpt: text.slice(0, excerptLength) };
   } catch (error) {
     throw failureOf(error, { isSubmit, isTimeout: timeout.aborted });
   }
@@ -123,14 +124,6 @@ async function readBounded(response: Response, maxBytes: number): Promise<Uint8A
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The longest wait that a provider can ask for. */

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { parseForeignJson } from "../platform/index.ts";
 import { callProvider, maxPictureBytes, type ProviderAnswer, retryAfterOf } from "./http.ts";
 import { outputsOf } from "./outputs.ts";
 import { encodePictures, toDataUri } from "./pictures.ts";
@@ -157,9 +158,5 @@ function toRun(data: Readonly<Record<string, unknown>>): RunState {
 /** The result is JSON inside of a text, or what it would be. */
 function resultOf({ resultJson }: Readonly<Record<string, unknown>>): unknown {
   if (typeof resultJson !== "string") return resultJson;
-  try {
-    return JSON.parse(resultJson);
-  } catch {
-    return outputsOf(resultJson).length > 0 ? resultJson : null;
-  }
+  return parseForeignJson(resultJson) ?? (outputsOf(resultJson).length > 0 ? resultJson : null);
 }

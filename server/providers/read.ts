@@ -1,3 +1,4 @@
+import { parseForeignJson, storableText } from "../platform/index.ts";
 import { ProviderError, type WebhookRequest } from "./port.ts";
 
 /** A foreign value as an object; empty when it is none. */
@@ -13,16 +14,17 @@ export function readText(value: unknown): string | null {
 
 /** The JSON of a webhook; throws class `auth` when it is none, since no provider sends such a body. */
 export function readBody({ rawBody }: WebhookRequest): Readonly<Record<string, unknown>> {
-  try {
-    return readRecord(JSON.parse(new TextDecoder().decode(rawBody)));
-  } catch (error) {
-    throw new ProviderError("auth", "The body of the webhook is no JSON.", { cause: error });
-  }
+  const body = parseForeignJson(new TextDecoder().decode(rawBody));
+  if (body === undefined) throw new ProviderError("auth", "The body of the webhook is no JSON.");
+  return readRecord(body);
 }
+
+/** Far above the ids of all providers. */
+const maxIdLength = 500;
 
 /** The id that a webhook is about; throws class `auth` without one. */
 export function namedId(body: Readonly<Record<string, unknown>>, name: string): string {
   const id = readText(body[name]);
   if (id === null) throw new ProviderError("auth", "The webhook names no run.");
-  return id;
+  return storableText(id).slice(0, maxIdLength);
 }

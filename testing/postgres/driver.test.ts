@@ -209,3 +209,20 @@ test("closing waits for the work under way and refuses more", async () => {
   await expect.poll(() => several.db.execute(left)).toEqual([]);
   expect(await several.db.execute(sql`select 1 from ended`)).toEqual([]);
 });
+
+test("a text that PostgreSQL cannot store is stored with a mark in its place, in every type", async () => {
+  const odd = "a\0b \ud83d c";
+  const mended = "a\ufffdb \ufffd c";
+  const literal = String.raw`a \u0000 that was typed, \\ud83d`;
+  const read = (value: unknown) =>
+    single.db.execute(
+      sql`select ${odd}::text as plain, ${odd}::varchar as short, ${JSON.stringify(value)}::jsonb as json`,
+    );
+  const value = { [odd]: [odd, { deep: literal, pair: "\u{1f600}" }] };
+  expect(await read(value)).toEqual([
+    { plain: mended, short: mended, json: { [mended]: [mended, { deep: literal, pair: "\u{1f600}" }] } },
+  ]);
+  expect(await single.db.execute(sql`select ${sql.param([odd, literal])}::text[] as list`)).toEqual([
+    { list: [mended, literal] },
+  ]);
+});

@@ -22,6 +22,7 @@ import {
   type RunHandle,
   type RunState,
 } from "@atelier/server/providers";
+import { isAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../loop.ts";
@@ -72,7 +73,7 @@ export function startFollowing(
   };
 }
 
-/** One look at an attempt. Never throws: what fails is tried again at the next look. */
+/** One look at an attempt. Never throws: what fails is tried again at the next look, until the deadline. */
 async function follow(services: Services, { keys, clientOf }: Providers, attempt: DueAttempt): Promise<void> {
   const log = services.log.child({ jobId: attempt.jobId, provider: attempt.provider });
   const key = keys.find(({ keyId }) => keyId === attempt.keyId);
@@ -86,10 +87,20 @@ async function follow(services: Services, { keys, clientOf }: Providers, attempt
   try {
     await look({ ...services, log }, followed);
   } catch (error) {
-    log.warn({ err: error }, "a run at a provider could not be followed, trying again");
-    await postponeAttempt(services, attempt, pauseMs(services, attempt)).catch(() => undefined);
+    log.warn({ err: error }, "a run at a provider could not be followed");
+    const isOver = attempt.isOverdue && (!isOwnOutage(error) || attempt.ageMs > ownOutageMs);
+    const settled = isOver
+      ? giveUp(services, followed)
+      : postponeAttempt(services, attempt, pauseMs(services, attempt));
+    await settled.catch((cause: unknown) => log.warn({ err: cause }, "the look was not noted"));
   }
 }
+
+/** A picture that the provider made waits this long for the studio's own store to come back. */
+const ownOutageMs = 24 * 3_600_000;
+
+const ownOutages: readonly string[] = ["storage_unavailable", "storage_full", "database_unavailable"];
+const isOwnOutage = (error: unknown) => isAppError(error) && ownOutages.includes(error.code);
 
 interface Followed {
   readonly attempt: DueAttempt;
@@ -208,6 +219,7 @@ async function takeResults(
   }
 }
 
+/** Whatever keeps failing, a run ends with its deadline: its key and its price are not held for ever. */
 async function giveUp(services: Services, { attempt, key, client, signal }: Followed): Promise<void> {
   await client.cancel(key.access, handleOf(attempt), signal).catch(() => "unsupported");
   const error = new ProviderError("timeout", "The run took too long.");

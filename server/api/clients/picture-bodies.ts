@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createTurns, uploadLimits } from "../../images/index.ts";
-import { AppError, issuesOf } from "../../platform/index.ts";
+import { AppError, issuesOf, requireReadable } from "../../platform/index.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import type { ClientInput } from "./route.ts";
 
@@ -27,7 +27,9 @@ export async function readBody<T>({ request, caller }: ClientInput, schema: z.Zo
   return takeBodyTurn({ ownerId: caller.userId, weight: "light" }, async () => {
     const bytes = await readInTime(request);
     if (!bytes) throw new AppError("request_too_large");
-    const result = schema.safeParse(parseJson(bytes));
+    const body = parseJson(bytes);
+    requireReadable(body);
+    const result = schema.safeParse(body);
     if (result.success) return result.data;
     const issues = issuesOf(result.error);
     throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {

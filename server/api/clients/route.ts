@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import { actAs, type Caller, resolveCaller } from "../../accounts/index.ts";
-import { AppError, lineOfText } from "../../platform/index.ts";
+import { AppError, lineOfText, requireReadable } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { withoutBody } from "../http/streams.ts";
 import { logFailure } from "../http/request-log.ts";
@@ -59,6 +59,7 @@ async function answer(
     const caller = await requireKey(services, request);
     const params = context.req.param();
     const query = context.req.query();
+    requireReadable(query);
     const response = await route.handle({ services, caller, request, startedAtMs, params, query });
     return request.method === "HEAD" ? await withoutBody(response) : response;
   } catch (error) {

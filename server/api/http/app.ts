@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError, issuesOf, originOf } from "../../platform/index.ts";
+import { AppError, issuesOf, originOf, requireReadable } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
@@ -91,6 +91,7 @@ function parseParams(route: HttpRoute, params: Record<string, string>): unknown 
 
 function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   if (!schema) return undefined;
+  requireReadable(value);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw new AppError("bad_request", undefined, { details: { issues: issuesOf(result.error) } });

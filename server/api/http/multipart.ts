@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { uploadLimits } from "../../images/index.ts";
-import { AppError, isOutOfSpace } from "../../platform/index.ts";
+import { AppError, isOutOfSpace, requireReadable } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { requireFreeSpace, withTempFolder } from "../../storage/index.ts";
 
@@ -73,6 +73,7 @@ async function receiveMultipart(
   source.pipe(parser);
   try {
     await parts.parsed;
+    requireReadable([...parts.fields]);
     return { files: await Promise.all(parts.writes), fields: parts.fields };
   } finally {
     source.unpipe(parser);

@@ -1,5 +1,5 @@
 import { resolveCaller } from "../../accounts/index.ts";
-import { AppError, ruleOf } from "../../platform/index.ts";
+import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
 import { admitWrite, streamLimits } from "../requests.ts";
 import { appErrorOf, t, toTrpcError, type TrpcContext } from "./init.ts";
 
@@ -74,7 +74,8 @@ const report = t.middleware(async ({ ctx, path, type, next }) => {
 });
 
 /** Anybody, also without a session; `ctx.caller` may be null. */
-export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, next }) => {
+export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, getRawInput, next }) => {
+  requireReadable(await getRawInput());
   const caller = await ctx.findCaller();
   if (type === "mutation") await admitWrite(ctx.services, ctx.request, caller);
   return next({ ctx: { caller } });

@@ -4,6 +4,7 @@ import {
   AppError,
   type ErrorCode,
   foreignText,
+  parseForeignJson,
   isAppError,
   isOutOfSpace,
   toAppError,
@@ -182,10 +183,6 @@ function proxyCode(status: number): ErrorCode {
 }
 
 function parse(text: string): Failure | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseForeignJson(text);
+  return typeof value === "object" && value !== null ? value : null;
 }

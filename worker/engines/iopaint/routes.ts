@@ -1,5 +1,5 @@
 import { z, type ZodType } from "zod";
-import { AppError, foreignText } from "@atelier/server/platform";
+import { AppError, foreignText, parseForeignJson } from "@atelier/server/platform";
 import { call, type CallOptions, type IopaintServer } from "./client.ts";
 
 export type { CallOptions, IopaintServer } from "./client.ts";
@@ -45,7 +45,7 @@ async function readJson<T>(
 ): Promise<T> {
   const bytes = await call(server, { route, maxBytes }, options);
   try {
-    return schema.parse(JSON.parse(bytes.toString("utf8")));
+    return schema.parse(parseForeignJson(bytes.toString("utf8")));
   } catch (cause) {
     throw new AppError("proxy_error", undefined, { cause });
   }

@@ -1,6 +1,6 @@
 import net from "node:net";
 import type { ZodType } from "zod";
-import { AppError, type ErrorCode, isOutOfSpace } from "@atelier/server/platform";
+import { AppError, type ErrorCode, isOutOfSpace, parseForeignJson } from "@atelier/server/platform";
 
 /** One ComfyUI server. */
 export interface ComfyServer {
@@ -147,11 +147,7 @@ export function requireDone(answer: Answer): void {
 
 /** Undefined when the text is not valid JSON. */
 export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return parseForeignJson(text);
 }
 
 const proxyStatuses = new Set([401, 403, 404, 405, 407, 502, 504]);

@@ -1,0 +1,247 @@
+import {
+  createTestServices,
+  openAdmin,
+  openOwner,
+  testOrigin,
+  type TestOwner,
+  type TestServices,
+} from "@atelier/testing/services";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { newId } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { clientMounts, createClientsApp } from "./clients/app.ts";
+import { httpRoutes } from "./http/app.ts";
+import { appRouter, createHttpApp, handleTrpc } from "./index.ts";
+
+let fixture: TestServices;
+/** Without the limits that would hide a fault. */
+let services: Services;
+let owner: TestOwner;
+
+beforeAll(async () => {
+  fixture = await createTestServices({ env: { EXISTING_CLIENTS: "1" } });
+  const { config } = fixture.services;
+  const limits = { ...config.limits, apiKeyPerMinute: 1_000_000, openJobs: 1_000_000 };
+  services = { ...fixture.services, config: { ...config, limits } };
+  owner = await openOwner(services, "owner@example.com", openAdmin);
+});
+afterAll(() => fixture.close());
+
+/** Stands for a value that is nested deeper than a test itself could write. */
+const deep = "[nested]";
+
+function toWire(value: unknown): string {
+  return JSON.stringify(value).replaceAll(JSON.stringify(deep), `${"[".repeat(10_000)}${"]".repeat(10_000)}`);
+}
+const hostile: readonly unknown[] = [
+  "a\0b",
+  "\0",
+  "half \ud83d of one",
+  "\udc00",
+  "x".repeat(50_000),
+  deep,
+  "9".repeat(400),
+];
+
+interface Json {
+  readonly [name: string]: unknown;
+}
+const record = (value: unknown) => (typeof value === "object" && value !== null ? (value as Json) : {});
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+const ofFormat: Readonly<Record<string, () => unknown>> = {
+  uuid: newId,
+  "date-time": () => new Date().toISOString(),
+  uri: () => "https://hooks.example.org/",
+};
+const ofType: Readonly<Record<string, (schema: Json) => unknown>> = {
+  object: ({ properties }) =>
+    Object.fromEntries(Object.entries(record(properties)).map(([name, each]) => [name, sample(each)])),
+  array: ({ items }) => [sample(items)],
+  number: ({ minimum = 1 }) => minimum,
+  integer: ({ minimum = 1 }) => minimum,
+  boolean: () => true,
+  string: ({ minLength = 1 }) => "a".repeat(Number(minLength)),
+};
+
+/** A value that the schema takes, as far as a schema tells. */
+function sample(from: unknown): unknown {
+  const schema = record(from);
+  const choices = list(schema["anyOf"] ?? schema["oneOf"] ?? schema["enum"]);
+  if ("const" in schema) return schema["const"];
+  if ("enum" in schema) return choices[0];
+  if (choices.length > 0) return sample(choices[0]);
+  const make = ofFormat[String(schema["format"])] ?? ofType[String(schema["type"])];
+  return make?.(schema) ?? null;
+}
+
+/** Samples of a schema, each with one bad value in the place of one text, or under a bad name. */
+function spoilt(from: unknown, bad: unknown): unknown[] {
+  const schema = record(from);
+  const choices = list(schema["anyOf"] ?? schema["oneOf"]);
+  if (choices.length > 0) return choices.flatMap((each) => spoilt(each, bad));
+  if (schema["type"] === "array") return spoilt(schema["items"], bad).map((each) => [each]);
+  if (schema["type"] === "object") {
+    const whole = record(sample(schema));
+    const members = Object.entries(record(schema["properties"])).flatMap(([name, each]) =>
+      spoilt(each, bad).map((value) => ({ ...whole, [name]: value })),
+    );
+    return [...members, { ...whole, [String(bad).slice(0, 100)]: bad }];
+  }
+  return ["number", "integer", "boolean"].includes(String(schema["type"])) ? [] : [bad];
+}
+
+function spoiltOf(schema: z.ZodType | undefined): unknown[] {
+  if (!schema) return [];
+  const described = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
+  return hostile.flatMap((bad) => spoilt(described, bad));
+}
+
+/** What must not come back: faults of the server, and limits that would hide them. */
+async function faultsOf(
+  name: string,
+  calls: readonly unknown[],
+  call: (input: unknown) => Promise<Response>,
+) {
+  const faults: unknown[] = [];
+  for (const input of calls) {
+    const response = await call(input);
+    await response.body?.cancel();
+    if (response.status >= 500 || response.status === 429)
+      faults.push([name, response.status, JSON.stringify(input)?.slice(0, 200)]);
+  }
+  return faults;
+}
+
+const bearer = () => ({ authorization: `Bearer ${owner.apiKey}`, "content-type": "application/json" });
+
+interface Procedure {
+  readonly _def: { readonly type: string; readonly inputs: readonly z.ZodType[] };
+}
+
+test("S1 no text of a client makes a procedure fail", async () => {
+  const procedures = Object.entries(appRouter._def.procedures as unknown as Record<string, Procedure>);
+  const faults: unknown[] = [];
+  let count = 0;
+  for (const [path, { _def }] of procedures) {
+    const inputs = _def.inputs.flatMap(spoiltOf);
+    count += inputs.length;
+    const url = `${testOrigin}/api/trpc/${path}`;
+    const call = (input: unknown) => {
+      const body = toWire({ json: input });
+      const request =
+        _def.type === "mutation"
+          ? new Request(url, { method: "POST", body, headers: bearer() })
+          : new Request(`${url}?input=${encodeURIComponent(body)}`, { headers: bearer() });
+      return handleTrpc(services, request);
+    };
+    faults.push(...(await faultsOf(path, inputs, call)));
+  }
+  expect(count).toBeGreaterThan(500);
+  expect(faults).toEqual([]);
+}, 120_000);
+
+const badPaths = [
+  "%00",
+  "a%00b",
+  "%ed%a0%80",
+  "%ff",
+  "%",
+  "%zz",
+  "%c3%28",
+  "x".repeat(5_000),
+  "..%2f..",
+  "%0d%0a",
+];
+
+test("S1 no text of a client makes a route of the HTTP API fail", async () => {
+  const app = createHttpApp(services);
+  const faults: unknown[] = [];
+  // The export takes no text, and a user has one at a time.
+  const routes = httpRoutes.filter(({ operationId }) => operationId !== "exportAccount");
+  for (const { method, path, query, body, bodyDescription, operationId } of routes) {
+    const at = (id: string) => `${testOrigin}/api/v1${path.replaceAll(/\{\w+\}/g, id)}`;
+    const send = (url: string, json?: unknown) =>
+      Promise.resolve(
+        app.fetch(
+          new Request(url, {
+            method: method.toUpperCase(),
+            headers: bearer(),
+            ...(json === undefined || method === "get" ? {} : { body: toWire(json) }),
+          }),
+        ),
+      );
+    const queries = spoiltOf(query).filter((each) => each !== deep);
+    faults.push(
+      ...(await faultsOf(operationId, badPaths, (id) => send(at(String(id)), sample(null)))),
+      ...(await faultsOf(operationId, queries, (each) => {
+        const pairs = Object.entries(record(each)).filter(([, value]) => value !== deep);
+        const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]));
+        return send(`${at(newId())}?${text}`, {});
+      })),
+      ...(await faultsOf(operationId, badPaths, (bad) =>
+        send(
+          `${at(newId())}?${["search", "sessionId", "cursor", "status", "folder", "before"].map((name) => `${name}=${String(bad)}`).join("&")}`,
+          {},
+        ),
+      )),
+      ...(await faultsOf(operationId, [...spoiltOf(bodyDescription ?? body), ...hostile], (each) =>
+        send(at(newId()), each),
+      )),
+    );
+  }
+  expect(faults).toEqual([]);
+}, 120_000);
+
+const clientFields = [
+  "prompt",
+  "negative_prompt",
+  "userId",
+  "user_id",
+  "modelId",
+  "job_id",
+  "id",
+  "text",
+  "session_id",
+  "query",
+  "webhookUrl",
+  "metadata",
+  "image",
+  "mask",
+  "name",
+  "style",
+];
+
+test("A16 no text of a program that was written for another server makes a route fail", async () => {
+  const app = createClientsApp(services);
+  const faults: unknown[] = [];
+  for (const { api, prefix } of clientMounts)
+    for (const { method, path, operationId } of api.routes) {
+      const send = (to: string, init: RequestInit = {}) =>
+        Promise.resolve(
+          app.fetch(
+            new Request(`${testOrigin}${prefix}${to}`, {
+              method: method.toUpperCase(),
+              headers: bearer(),
+              ...init,
+            }),
+          ),
+        );
+      const plain = path.replace(/:\w+(\{[^}]+\})?/, "u");
+      const bodies =
+        method === "post"
+          ? hostile.flatMap((bad) => clientFields.map((name) => ({ prompt: "a", userId: "u", [name]: bad })))
+          : [];
+      faults.push(
+        ...(await faultsOf(operationId, badPaths, (bad) =>
+          send(path.replace(/:\w+(\{[^}]+\})?/, String(bad))),
+        )),
+        ...(await faultsOf(operationId, badPaths, (bad) =>
+          send(`${plain}?${clientFields.map((name) => `${name}=${String(bad)}`).join("&")}`),
+        )),
+        ...(await faultsOf(operationId, bodies, (json) => send(plain, { body: toWire(json) }))),
+      );
+    }
+  expect(faults).toEqual([]);
+}, 120_000);

@@ -1,0 +1,127 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { schema } from "@atelier/server/db";
+import { readJob } from "@atelier/server/jobs";
+import { newId } from "@atelier/server/platform";
+import { attemptsOf, clientOf, type ProviderClient } from "@atelier/server/providers";
+import { addNode, addOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { startFollowing } from "./follow.ts";
+
+let opened: TestServices;
+/** Answers every question about a run with `answer`. */
+let provider: Server;
+let answer = "";
+
+beforeAll(async () => {
+  opened = await createTestServices();
+  provider = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json").end(answer);
+  });
+  await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
+});
+afterAll(async () => {
+  provider.close();
+  await opened.close();
+});
+
+/** A job whose run a provider has accepted; past its deadline if `isOverdue`. */
+async function acceptedJob({ isOverdue = false } = {}) {
+  const { services } = opened;
+  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+  const { userId: ownerId } = await addOwner(services);
+  const [jobId, attemptId, keyId] = [newId(), newId(), newId()];
+  const attempt = {
+    id: attemptId,
+    ownerId,
+    provider: "replicate",
+    keyId,
+    model: "nano-banana",
+    endpoint: "google/nano-banana",
+    state: "accepted",
+    externalId: "run",
+    token: newId(),
+    priceUsd: 0.04,
+    nextPollAt: new Date(0),
+    deadlineAt: new Date(isOverdue ? 0 : Date.now() + 3_600_000),
+  } as const;
+  await services.db.insert(schema.jobs).values({
+    id: jobId,
+    ownerId,
+    kind: "text_to_image",
+    status: "processing",
+    tier: 1,
+    params: { prompt: "a still pond" },
+    queue: "cloud",
+    engine: "cloud",
+    model: "nano-banana",
+    need: "cloud/nano-banana",
+    attempt: 1,
+    providerAttemptId: attemptId,
+  });
+  await services.db.insert(schema.providerAttempts).values({ ...attempt, jobId });
+  return { jobId, keyId, nodeId };
+}
+
+async function follow(
+  { jobId, keyId, nodeId }: Awaited<ReturnType<typeof acceptedJob>>,
+  client?: ProviderClient,
+) {
+  const { services } = opened;
+  const baseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  const access = { name: "replicate", baseUrl, apiKey: "canary-key", webhookSecret: null } as const;
+  const loop = startFollowing(
+    services,
+    { keys: [{ provider: "replicate", keyId, access }], clientOf: () => client ?? clientOf("replicate") },
+    { current: () => ({ id: nodeId, name: "test" }) } as never,
+  );
+  const attempt = async () => (await attemptsOf(services.db, jobId))[0];
+  try {
+    await vi.waitUntil(async () => ["failed", "succeeded"].includes((await attempt())?.state ?? ""), {
+      timeout: 10_000,
+      interval: 50,
+    });
+  } finally {
+    await loop.stop();
+  }
+  return { job: await readJob(services, jobId), attempt: await attempt() };
+}
+
+const nested = (depth: number) => `${'{"a":'.repeat(depth)}"http://127.0.0.1:1/a.png"${"}".repeat(depth)}`;
+
+test.each([
+  ["an error with NUL", '{"status":"failed","error":"out of \\u0000 memory"}', "out of memory"],
+  ["an error with half of a pair", '{"status":"failed","error":"bad \\ud83d input"}', "bad \ufffd input"],
+  [
+    "an error of a megabyte",
+    `{"status":"failed","error":"${"x".repeat(1_000_000)}"}`,
+    "The prediction failed.",
+  ],
+])("E5 a run ends with %s", async (_name, text, stored) => {
+  answer = text;
+  const { job, attempt } = await follow(await acceptedJob());
+  expect(job).toMatchObject({ status: "failed", errorCode: "provider_failed" });
+  expect(attempt).toMatchObject({ state: "failed", errorMessage: stored, finishToken: null });
+});
+
+test.each([
+  ["nested too deep to walk", `{"status":"succeeded","output":${nested(100_000)}}`],
+  ["nested in lists", `{"status":"succeeded","output":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
+  ["no JSON", "<html>"],
+])("E5 past its deadline a run ends whose answer is %s", async (_name, text) => {
+  answer = text;
+  const { job, attempt } = await follow(await acceptedJob({ isOverdue: true }));
+  expect(job).toMatchObject({ status: "failed", errorCode: "provider_failed" });
+  expect(attempt).toMatchObject({ state: "failed", errorClass: "timeout", nextPollAt: null });
+});
+
+test("E5 past its deadline a run ends whatever is thrown", async () => {
+  const broken: ProviderClient = {
+    ...clientOf("replicate"),
+    get: () => Promise.reject(new RangeError("Maximum call stack size exceeded")),
+  };
+  const { job, attempt } = await follow(await acceptedJob({ isOverdue: true }), broken);
+  expect(job).toMatchObject({ status: "failed" });
+  expect(attempt).toMatchObject({ state: "failed", errorClass: "timeout" });
+});
