@@ -72,7 +72,7 @@ export {
   toImageView,
   uploadNotes,
 } from "./image.ts";
-export { searchImages } from "./search.ts";
+export { fillSearchTexts, searchImages } from "./search.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { uploadLimits } from "./limits.ts";
 export {

@@ -232,11 +232,23 @@ function titleOfFile(name: string): string {
   return cleanTitle(last.replace(/\.[a-z0-9]{1,5}$/i, "").replace(/^\.+/, ""));
 }
 
-// Control and format characters: NUL, line breaks, zero-width marks and those that turn the direction of text.
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+// Control and format characters: NUL, line breaks, marks that turn the direction of text. Joiners and the parts of flags stay
+// where they join: emoji and several scripts are written with them.
+const unprintable = /(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+const looseJoiner = /(?<=^|\s)(?:\u200C|\u200D|[\u{E0020}-\u{E007F}])+|(?:\u200C|\u200D)+(?=\s|$)/gu;
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** A title that is safe to show and to store: one line of printable text, at most 120 characters. */
 export function cleanTitle(text: string): string {
-  const printable = text.toWellFormed().replace(unprintable, "").replaceAll(/\s+/gu, " ").trim();
-  return Array.from(printable).slice(0, uploadLimits.titleCharacters).join("").trim();
+  const printable = text.toWellFormed().normalize("NFC").replace(unprintable, "").replace(looseJoiner, "");
+  const line = printable.replaceAll(/\s+/gu, " ").trim();
+  let kept = "";
+  let characters = 0;
+  // Cut between what is seen as one sign; the limit counts characters, as the database does.
+  for (const { segment } of graphemes.segment(line.slice(0, 4 * uploadLimits.titleCharacters))) {
+    characters += Array.from(segment).length;
+    if (characters > uploadLimits.titleCharacters) break;
+    kept += segment;
+  }
+  return kept.trim();
 }

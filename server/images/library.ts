@@ -1,19 +1,4 @@
-import {
-  and,
-  desc,
-  eq,
-  gt,
-  gte,
-  ilike,
-  inArray,
-  isNull,
-  lt,
-  ne,
-  notExists,
-  or,
-  sql,
-  type SQL,
-} from "drizzle-orm";
+import { and, desc, eq, gt, gte, inArray, isNull, lt, ne, notExists, sql, type SQL } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { inTurn, schema, type Tx } from "../db/index.ts";
@@ -29,6 +14,7 @@ import {
   toImageView,
 } from "./image.ts";
 import { cleanTitle } from "./ingest.ts";
+import { fillSearchTexts, matchesAll } from "./search.ts";
 import { checkRestored, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { images, jobs } = schema;
@@ -187,7 +173,7 @@ export interface ListImagesInput {
   readonly from?: Date | undefined;
   /** Before this moment. */
   readonly to?: Date | undefined;
-  /** Part of the title or of the kind's name, upper and lower case alike. */
+  /** Words that must all be found in what is known of a picture; `searchForm` says how they are compared. */
   readonly search?: string | undefined;
 }
 
@@ -199,6 +185,7 @@ export interface ImagePage {
 /** An owner's pictures, newest first, without masks and deleted ones. Throws `bad_request` for a wrong cursor. */
 export async function listImages(services: Pick<Services, "db">, input: ListImagesInput): Promise<ImagePage> {
   const limit = input.limit ?? 50;
+  if (input.search) await fillSearchTexts(services.db, input.ownerId);
   const rows = await services.db
     .select({ image: images, kind: jobs.kind })
     .from(images)
@@ -248,13 +235,7 @@ function filtersOf(input: ListImagesInput): SQL[] {
     input.starred !== undefined && eq(images.starred, input.starred),
     input.from && gte(images.createdAt, input.from),
     input.to && lt(images.createdAt, input.to),
-    input.search && matches(input.search),
+    input.search && matchesAll(input.search),
   ];
   return filters.filter((filter) => typeof filter === "object");
-}
-
-function matches(search: string): SQL | undefined {
-  const words = search.toWellFormed().replaceAll("\0", "").trim();
-  const pattern = `%${words.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  return or(ilike(images.title, pattern), ilike(sql`replace(${jobs.kind}, '_', ' ')`, pattern));
 }

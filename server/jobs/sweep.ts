@@ -1,7 +1,7 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
-import { expireUploads, purgeDeleted } from "../images/index.ts";
+import { expireUploads, fillSearchTexts, purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import { pruneAttempts, sumPastDays } from "../providers/index.ts";
@@ -210,6 +210,7 @@ export async function tidy(services: Services): Promise<void> {
   await expireEphemeral(services);
   await purgeDeleted(services);
   await expireUploads(services);
+  await fillSearchTexts(services.db);
   await expireGuests(services);
   await pruneEvents(services);
   await pruneLogs(services);

@@ -9,7 +9,7 @@ import {
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
-import { renameImage } from "../../images/index.ts";
+import { fillSearchTexts, renameImage } from "../../images/index.ts";
 import { newId } from "../../platform/index.ts";
 import { ask } from "../ask.ts";
 import { addMemory } from "../memories.ts";
@@ -225,6 +225,8 @@ async function attackBy(
   });
   const { signal } = new AbortController();
   const never = new AbortController().signal;
+  // What a search fills in by itself is no effect of an attack.
+  await fillSearchTexts(services.db);
   const before = await readEffects();
   let step = 0;
   llm.answer = (request: LlmRequest): LlmReply => {

@@ -39,6 +39,8 @@ export const images = pgTable(
     /** The job that made it; no foreign key, since the picture outlives the job. */
     jobId: uuid("job_id"),
     title: text("title").notNull().default(""),
+    /** What it is searched by, normalised; null until it is filled, and again after a change of the title. */
+    searchText: text("search_text"),
     starred: boolean("starred").notNull().default(false),
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
     deletedAt: timestamp("deleted_at", { withTimezone: true }),
@@ -54,6 +56,9 @@ export const images = pgTable(
       .on(table.deletedAt)
       .where(sql`${table.deletedAt} is not null`),
     index("images_job").on(table.jobId),
+    index("images_unfilled_search")
+      .on(table.ownerId, table.id)
+      .where(sql`${table.searchText} is null`),
     check("images_title_length", sql`char_length(${table.title}) <= 120`),
   ],
 );
