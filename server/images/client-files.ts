@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull } from "drizzle-orm";
+import { and, asc, eq, inArray, isNull, sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -89,7 +89,10 @@ export interface ClientFile {
 /** Bounds of one answer. */
 export const clientListLimits = { files: 50, sizeBytes: 100 * 1_048_576 } as const;
 
-/** The files of a folder, oldest first, as many as one answer may hold; always at least one of those that there are. */
+/**
+ * The files of a folder, oldest first, as many as one answer may hold; always at least one of those that there are. Those
+ * that were in an answer already come again only when there are no others: their answer may not have arrived.
+ */
 export async function listClientFiles(
   { db }: Pick<Services, "db">,
   folder: ClientFolder,
@@ -99,14 +102,17 @@ export async function listClientFiles(
       imageId: clientFiles.imageId,
       fileName: clientFiles.fileName,
       sizeBytes: images.sizeBytes,
+      isNew: isNull(clientFiles.listedAt),
     })
     .from(clientFiles)
     .innerJoin(images, eq(images.id, clientFiles.imageId))
     .where(and(isIn(folder), isNull(images.deletedAt)))
-    .orderBy(asc(clientFiles.createdAt), asc(clientFiles.fileName))
+    .orderBy(sql`${clientFiles.listedAt} is not null`, asc(clientFiles.createdAt), asc(clientFiles.fileName))
     .limit(clientListLimits.files);
   let sizeBytes = 0;
-  return rows.filter((row, at) => {
+  const hasNew = rows[0]?.isNew === true;
+  const wanted = rows.filter(({ isNew }) => Boolean(isNew) === hasNew);
+  return wanted.filter((row, at) => {
     sizeBytes += row.sizeBytes;
     return at === 0 || sizeBytes <= clientListLimits.sizeBytes;
   });
@@ -126,8 +132,38 @@ export async function openClientFile(
   return openFile(services, { id: file.id, ownerId: folder.ownerId, variant: "original", isHead });
 }
 
+/** A whole answer with these files was handed over; starts the time after which they are removed. */
+export async function noteListed(
+  { db }: Pick<Services, "db">,
+  folder: ClientFolder,
+  files: readonly Pick<ClientFile, "imageId">[],
+): Promise<void> {
+  const ids = files.map(({ imageId }) => imageId);
+  if (ids.length === 0) return;
+  await db
+    .update(clientFiles)
+    .set({ listedAt: sql`now()` })
+    .where(and(isIn(folder), inArray(clientFiles.imageId, ids), isNull(clientFiles.listedAt)));
+}
+
+/** Files of one pass; the next pass continues. */
+const maxExpired = 200;
+
+/** Removes the files whose time after their answer is over. */
+export async function expireClientFiles(services: Services): Promise<void> {
+  const { ephemeralAfterAnswerMs } = services.config.retention;
+  const due = await services.db
+    .select()
+    .from(clientFiles)
+    .where(sql`${clientFiles.listedAt} < now() - ${ephemeralAfterAnswerMs} * interval '1 millisecond'`)
+    .orderBy(clientFiles.listedAt)
+    .limit(maxExpired);
+  const folders = Map.groupBy(due, ({ ownerId, userName }) => `${ownerId}/${userName}`);
+  for (const files of folders.values()) if (files[0]) await removeClientFiles(services, files[0], files);
+}
+
 /** Removes files with their pictures, unless a job or a star keeps the picture. One that was replaced since stays. */
-export async function removeClientFiles(
+async function removeClientFiles(
   services: Services,
   folder: ClientFolder,
   files: readonly Pick<ClientFile, "imageId">[],

@@ -27,7 +27,8 @@ export {
   listClientFiles,
   openClientFile,
   putClientFiles,
-  removeClientFiles,
+  expireClientFiles,
+  noteListed,
 } from "./client-files.ts";
 export { createTurns } from "./files.ts";
 export { adjustMask, highlightMask, maskOfCutOut } from "./adjust-mask.ts";

@@ -99,7 +99,6 @@ export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {
   finishResult,
-  finishWithoutResult,
   type HeldResult,
   releaseResult,
   renewResult,

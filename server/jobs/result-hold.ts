@@ -4,7 +4,7 @@ import { type JobStatus, schema } from "../db/index.ts";
 import { type OpenedFile, openFile, type OpenFileInput } from "../images/index.ts";
 import { AppError, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { noteAnswer, noteServed, removeJob } from "./cleanup.ts";
+import { noteAnswer, noteServed } from "./cleanup.ts";
 import { isFinal } from "./job.ts";
 
 const { jobs, jobOutputs, clientUsers, resultHolds } = schema;
@@ -122,33 +122,14 @@ export async function releaseResult({ db, log }: Services, held: Held): Promise<
   }
 }
 
-/** The result was sent in full: removes the ephemeral job unless another reader holds the result by now. Never throws. */
+/**
+ * The result was handed over in full; that the client has it, nothing tells. So it can be read again until the time of a
+ * complete answer is over. Never throws.
+ */
 export async function finishResult(services: Services, held: Held): Promise<void> {
   if (held.token === null) return;
-  try {
-    if (await renewResult(services, held)) await removeJob(services, held.jobId);
-  } catch (error) {
-    services.log.warn(
-      { err: error, jobId: held.jobId },
-      "ephemeral job not removed after its result was sent",
-    );
-    // The sweep of ephemeral jobs removes it then.
-    await noteAnswer(services, held.jobId);
-  }
-}
-
-/** The end of a job without a result was reported: removes it if it is ephemeral. Never throws. */
-export async function finishWithoutResult(services: Services, jobId: string): Promise<void> {
-  try {
-    const [job] = await services.db
-      .select({ retention: jobs.retention })
-      .from(jobs)
-      .where(eq(jobs.id, jobId));
-    if (job?.retention === "ephemeral") await removeJob(services, jobId);
-  } catch (error) {
-    services.log.warn({ err: error, jobId }, "ephemeral job not removed after its end was reported");
-    await noteAnswer(services, jobId);
-  }
+  await noteAnswer(services, held.jobId);
+  await releaseResult(services, held);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
-import { expireUploads, fillSearchTexts, purgeDeleted } from "../images/index.ts";
+import { expireClientFiles, expireUploads, fillSearchTexts, purgeDeleted } from "../images/index.ts";
 import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import { pruneAttempts, sumPastDays } from "../providers/index.ts";
@@ -208,6 +208,7 @@ async function queuesInLine({ db }: Services): Promise<string[]> {
 /** Removes expired rows with their files, every minute in each worker. `sweepOrphanObjects` removes files without rows. */
 export async function tidy(services: Services): Promise<void> {
   await expireEphemeral(services);
+  await expireClientFiles(services);
   await purgeDeleted(services);
   await expireUploads(services);
   await fillSearchTexts(services.db);

@@ -1,11 +1,17 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, get, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { testOrigin } from "@atelier/testing/services";
 import { listObjects, listTempFiles, readSample } from "@atelier/testing/pictures";
-import { eq, sum } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, sql, sum } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { clientListLimits, ingest, starImage } from "../../images/index.ts";
 import { removeJob } from "../../jobs/cleanup.ts";
-import { type ClientScene, drawPng, endJob, openClientScene } from "./fixtures/scene.ts";
+import { tidy } from "../../jobs/index.ts";
+import { type ClientScene, completeJob, drawPng, endJob, openClientScene } from "./fixtures/scene.ts";
 
 const { clientFiles, images } = schema;
 
@@ -35,8 +41,26 @@ async function raw(key: string, apiKey = scene.owner.key) {
   return { status: response.status, type: response.headers.get("content-type"), bytes };
 }
 const left = (userName: string) => scene.services.db.$count(clientFiles, eq(clientFiles.userName, userName));
-const untilEmpty = (userName: string) =>
-  vi.waitUntil(async () => (await left(userName)) === 0, { timeout: 10_000, interval: 10 });
+/** Files that were in no whole answer yet. */
+const unlisted = (userName: string) =>
+  scene.services.db.$count(
+    clientFiles,
+    and(eq(clientFiles.userName, userName), isNull(clientFiles.listedAt)),
+  );
+/** The answer is noted, and when its time is over the sweep removes the files. */
+async function untilEmpty(userName: string): Promise<void> {
+  await vi.waitUntil(async () => (await unlisted(userName)) === 0, { timeout: 10_000, interval: 10 });
+  const { db } = scene.services;
+  const before = await left(userName);
+  await tidy(scene.services);
+  expect(await left(userName)).toBe(before);
+  await db
+    .update(clientFiles)
+    .set({ listedAt: sql`now() - interval '601 s'` })
+    .where(eq(clientFiles.userName, userName));
+  await tidy(scene.services);
+  expect(await left(userName)).toBe(0);
+}
 const colourOf = async (png: Buffer) => [...(await sharp(png).removeAlpha().raw().toBuffer()).subarray(0, 3)];
 
 test("A15 A16 files are stored under userId/originalFilename and read raw under it without being removed", async () => {
@@ -69,7 +93,7 @@ test("A15 unknown keys and keys of others are 404", async () => {
   expect((await raw("a%00b/c.png", scene.admin.key)).status).toBe(404);
 });
 
-test("A15 A16 a user's files come as a list of base64 once, then rows and objects are gone", async () => {
+test("A15 A16 a user's files come as a list of base64, and again until their time is over; then rows and objects are gone", async () => {
   const before = await listObjects(scene.services);
   await upload("u-3", { "a.png": await drawPng("red"), "b.png": await drawPng("blue") });
   const listed = await list("u-3");
@@ -77,6 +101,11 @@ test("A15 A16 a user's files come as a list of base64 once, then rows and object
     [255, 0, 0],
     [0, 0, 255],
   ]);
+  // The answer may have been lost on its way.
+  await vi.waitUntil(async () => (await unlisted("u-3")) === 0);
+  expect(await list("u-3")).toEqual(listed);
+  await upload("u-3", { "c.png": await drawPng("lime") });
+  expect(await Promise.all((await list("u-3")).map(colourOf))).toEqual([[0, 255, 0]]);
   await untilEmpty("u-3");
   await vi.waitUntil(async () => (await listObjects(scene.services)).length === before.length);
   expect(await list("u-3")).toEqual([]);
@@ -99,7 +128,7 @@ test("A15 an answer holds 50 files at most, the rest comes next time", async () 
   for (let at = 0; at < names.length; at += 20)
     await upload("u-5", Object.fromEntries(names.slice(at, at + 20).map((name) => [name, picture])));
   expect(await list("u-5")).toHaveLength(clientListLimits.files);
-  await vi.waitUntil(async () => (await left("u-5")) === 3);
+  await vi.waitUntil(async () => (await unlisted("u-5")) === 3);
   expect(await list("u-5")).toHaveLength(3);
 });
 
@@ -128,7 +157,7 @@ test("A15 an answer holds 100 MB at most, and one file whatever its size", async
   await resize("a.png", clientListLimits.sizeBytes + 1);
   // A file of another size than its row counts as damaged, so that the answer shows which files were chosen.
   expect(await list("u-6")).toHaveLength(0);
-  await vi.waitUntil(async () => (await left("u-6")) === 2);
+  await vi.waitUntil(async () => (await unlisted("u-6")) === 2);
   expect(await list("u-6")).toHaveLength(2);
 });
 
@@ -237,3 +266,67 @@ test("A15 a file stays when a job that used its picture is removed", async () =>
   expect(await services.db.$count(schema.jobs, eq(schema.jobs.ownerId, owner.id))).toBe(0);
   expect((await raw("u-13/a.png")).status).toBe(200);
 });
+
+/** The app behind a port, as Next serves it. */
+async function listen(): Promise<Server> {
+  const server = createServer((incoming, outgoing) => {
+    const headers = { authorization: `Bearer ${scene.owner.key}` };
+    void Promise.resolve(scene.app.fetch(new Request(`${testOrigin}${incoming.url}`, { headers }))).then(
+      async (answer) => {
+        outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
+        const body = Buffer.from(await answer.arrayBuffer());
+        outgoing.end(body);
+      },
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+/** Reads 61 kB of an answer and cuts the connection. */
+async function readSome(server: Server, path: string): Promise<void> {
+  const { port } = server.address() as AddressInfo;
+  const [answer] = (await once(get({ port, path, agent: false }), "response")) as [IncomingMessage];
+  let sizeBytes = 0;
+  for await (const chunk of answer) {
+    sizeBytes += (chunk as Buffer).length;
+    if (sizeBytes > 61_000) break;
+  }
+  answer.destroy();
+}
+
+test.each([
+  ["small", 300],
+  ["of a megabyte", 600],
+  ["of some megabytes", 1_400],
+])(
+  "A8 A15 A16 pictures, %s, of a client that reads 61 kB and leaves are there afterwards",
+  async (name, sidePx) => {
+    const noise = randomBytes(sidePx * sidePx * 3);
+    const raw = { width: sidePx, height: sidePx, channels: 3 } as const;
+    const picture = await sharp(noise, { raw }).png().toBuffer();
+    const userName = `left-${name}`;
+    await upload(userName, { "a.png": picture });
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ userId: "u", prompt: "a boat" });
+    const asked = await scene.send("/jobsRedis", { method: "POST", headers, body });
+    const { jobId: id } = (await asked.json()) as { jobId: string };
+    await completeJob(scene, id, picture);
+    const server = await listen();
+    try {
+      for (const path of [`/images/${encodeURIComponent(userName)}`, `/jobResult?jobId=${id}`])
+        await readSome(server, path);
+      const jobs = and(eq(schema.jobs.id, id), isNotNull(schema.jobs.answeredAt));
+      await vi.waitUntil(async () => (await unlisted(userName)) === 0);
+      await vi.waitUntil(async () => (await scene.services.db.$count(schema.jobs, jobs)) === 1);
+      await vi.waitUntil(async () => (await scene.services.db.$count(schema.resultHolds)) === 0);
+      await tidy(scene.services);
+      expect(await list(userName)).toHaveLength(1);
+      const answer = await scene.send(`/jobResult?jobId=${id}`);
+      expect(await answer.json()).toMatchObject({ status: "completed", image_type: "image/png" });
+    } finally {
+      server.close();
+    }
+  },
+);

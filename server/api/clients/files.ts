@@ -3,10 +3,10 @@ import {
   type ClientFile,
   type ClientFolder,
   listClientFiles,
+  noteListed,
   openClientFile,
   openFile,
   putClientFiles,
-  removeClientFiles,
   uploadLimits,
 } from "../../images/index.ts";
 import { AppError, isAppError, lineOfText } from "../../platform/index.ts";
@@ -58,7 +58,7 @@ async function folderOf(services: Services, caller: Caller, userName: string): P
   return owner && { ownerId: owner.userId, userName };
 }
 
-/** GET /images/:userId: what was sent in full is removed. */
+/** GET /images/:userId: what was sent in full is removed when its time is over. */
 const listRoute: ClientRoute = {
   method: "get",
   path: "/images/:userId",
@@ -69,8 +69,8 @@ const listRoute: ClientRoute = {
     const listed = await listClientFiles(services, folder);
     return sendJson(services, listPieces(services, folder, listed), {
       onServed: () =>
-        removeClientFiles(services, folder, listed).catch((error: unknown) => {
-          services.log.warn({ err: error }, "listed files not removed, the next list has them again");
+        noteListed(services, folder, listed).catch((error: unknown) => {
+          services.log.warn({ err: error }, "listed files not noted, the next list has them again");
         }),
     });
   },

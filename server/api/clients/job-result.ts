@@ -1,6 +1,6 @@
 import {
   finishResult,
-  finishWithoutResult,
+  noteAnswer,
   type HeldResult,
   openResult,
   releaseResult,
@@ -60,13 +60,13 @@ interface Report {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The end of a job without a result: the job is removed when the answer was taken. */
+/** The end of a job without a result: the time of the job begins to run out when the answer was taken. */
 function sendOnce(services: Services, jobId: string, { status, body }: Report): Response {
   const text = JSON.stringify(body);
   return sendJson(services, [text], {
     status,
     headers: { "content-length": String(Buffer.byteLength(text)) },
-    onServed: () => finishWithoutResult(services, jobId),
+    onServed: () => noteAnswer(services, jobId),
   });
 }
 

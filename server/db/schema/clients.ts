@@ -34,6 +34,8 @@ export const clientFiles = pgTable(
       .notNull()
       .references(() => images.id, { onDelete: "cascade" }),
     createdAt: at("created_at").notNull().defaultNow(),
+    /** A whole list with it was handed over; that the client has it, nothing tells. */
+    listedAt: at("listed_at"),
   },
   (table) => [
     primaryKey({ columns: [table.ownerId, table.userName, table.fileName] }),

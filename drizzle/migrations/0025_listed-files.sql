@@ -1,0 +1,1 @@
+ALTER TABLE "client_files" ADD COLUMN "listed_at" timestamp with time zone;
