@@ -42,23 +42,35 @@ interface EngineFacts {
   readonly kinds: readonly JobKind[];
 }
 
-/** The engine that ships with the product and needs nothing but the CPU. */
-export const localEngine: EngineFacts = {
-  name: "local",
-  kinds: ["outfit_change", "upscale", "inpaint", "remove_background"],
+/**
+ * Own engines that can do each kind, the best first; the kinds of each engine are read from here. Only a workflow of one's
+ * own makes ComfyUI remove backgrounds or restore faces, and it was added because it is preferred.
+ */
+const byKind: Record<JobKind, readonly OwnEngine[]> = {
+  text_to_image: ["comfyui"],
+  edit: ["comfyui"],
+  outfit_change: ["comfyui", "local"],
+  inpaint: ["iopaint", "local", "comfyui"],
+  upscale: ["comfyui", "iopaint", "local"],
+  remove_background: ["comfyui", "iopaint", "local"],
+  restore_faces: ["comfyui", "iopaint"],
+  segment: ["iopaint"],
 };
+
+type OwnEngine = Exclude<EngineName, "cloud">;
+
+function ownEngine(name: OwnEngine): EngineFacts {
+  return { name, kinds: jobKinds.filter((kind) => byKind[kind].includes(name)) };
+}
+
+/** The engine that ships with the product and needs nothing but the CPU. */
+export const localEngine: EngineFacts = ownEngine("local");
 
 /** Runs workflows on ComfyUI servers; which of the kinds a server can run depends on its nodes and models. */
-export const comfyuiEngine: EngineFacts = {
-  name: "comfyui",
-  kinds: ["text_to_image", "outfit_change", "inpaint", "upscale", "edit"],
-};
+export const comfyuiEngine: EngineFacts = ownEngine("comfyui");
 
 /** Which of the kinds an IOPaint server can run depends on its model and plugins. */
-export const iopaintEngine: EngineFacts = {
-  name: "iopaint",
-  kinds: ["inpaint", "upscale", "remove_background", "restore_faces", "segment"],
-};
+export const iopaintEngine: EngineFacts = ownEngine("iopaint");
 
 /** Models of image providers; which of them can run depends on the keys that the nodes hold. */
 export const cloudEngine: EngineFacts = {
@@ -88,20 +100,6 @@ export function needOf(job: {
   return job.engine === "cloud" ? `cloud/${job.model ?? ""}` : `${job.engine}/${job.kind}`;
 }
 
-/** Own engines by how well they do a kind, the best first; whether a provider does it instead is a question of policy. */
-const byKind: Record<JobKind, readonly OwnEngine[]> = {
-  text_to_image: ["comfyui"],
-  edit: ["comfyui"],
-  outfit_change: ["comfyui", "local"],
-  inpaint: ["iopaint", "local", "comfyui"],
-  upscale: ["comfyui", "iopaint", "local"],
-  remove_background: ["iopaint", "local"],
-  restore_faces: ["iopaint"],
-  segment: ["iopaint"],
-};
-
-type OwnEngine = Exclude<EngineName, "cloud">;
-
 /** Parts of a request that not every engine supports. */
 interface EngineRequest {
   readonly kind: JobKind;
@@ -112,6 +110,13 @@ interface EngineRequest {
 /** Own engines that support the request in general, best first; the pool knows which are available now. */
 export function enginesFor(request: EngineRequest): readonly OwnEngine[] {
   return byKind[request.kind].filter((engine) => engine === "comfyui" || canRun(engine, request));
+}
+
+/** Whether a named engine can do this at all; a prompt that it does not read is no reason against it. */
+export function canEngineRun(engine: EngineName, { kind, params, roles }: EngineRequest): boolean {
+  if (engine === "cloud") return cloudEngine.kinds.includes(kind);
+  if (!byKind[kind].some((name) => name === engine)) return false;
+  return engine === "comfyui" || canRun(engine, { kind, params: { ...params, prompt: undefined }, roles });
 }
 
 /** Engines without workflows take no prompt and no mask for an outfit; the local engine upscales by 2 only. */

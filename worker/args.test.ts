@@ -1,4 +1,7 @@
 import { PassThrough } from "node:stream";
+import { jobKinds } from "@atelier/server/engines";
+import { parseConfig, parseEnv } from "@atelier/server/platform";
+import { modelsOf, paidKinds } from "@atelier/server/providers";
 import { describe, expect, test } from "vitest";
 import { askOnly, mayAsk, parseFlags, possibleKinds, toArgs } from "./args.ts";
 
@@ -95,9 +98,17 @@ describe("args", () => {
     expect(mayAsk({ ...given, only: ["upscale"] })).toBe(false);
   });
 
-  test("A9 what can be asked for follows from the servers", () => {
-    const none = { COMFYUI_URLS: [], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [] };
-    expect(possibleKinds(none)).toEqual(["outfit_change", "upscale", "inpaint", "remove_background"]);
-    expect(possibleKinds({ ...none, COMFYUI_URLS: ["a:8188"] })).toContain("text_to_image");
+  test("A9 what can be asked for follows from the servers and the keys", () => {
+    const kindsWith = (given: Record<string, string>) => {
+      const { env } = parseEnv(given);
+      return env && possibleKinds(env, paidKinds(env, modelsOf(parseConfig({}))));
+    };
+    expect(kindsWith({})).toEqual(["outfit_change", "upscale", "inpaint", "remove_background"]);
+    expect(kindsWith({ COMFYUI_URLS: "a:8188" })).toEqual(jobKinds.filter((kind) => kind !== "segment"));
+    expect(kindsWith({ IOPAINT_URLS: "a:8080" })).toContain("segment");
+    expect(kindsWith({ COMFYUI_DISCOVERY: "https://a.example.org/list.json" })).toEqual(jobKinds);
+    expect(kindsWith({ FAL_API_KEY: "key" })).toEqual(expect.arrayContaining(["text_to_image", "edit"]));
+    expect(kindsWith({ FASHN_API_KEY: "key" })).toContain("outfit_change");
+    expect(kindsWith({ FASHN_API_KEY: "key" })).not.toContain("text_to_image");
   });
 });

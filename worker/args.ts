@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { parseArgs } from "node:util";
-import { engines, type JobKind, jobKinds } from "@atelier/server/engines";
+import { type EngineName, engines, type JobKind, jobKinds } from "@atelier/server/engines";
 import type { Env } from "@atelier/server/platform";
 
 export interface Asking {
@@ -50,14 +50,21 @@ export async function askOnly({ kinds, input, output, signal }: Asking): Promise
   }
 }
 
-/** The kinds that a worker with this environment can take; without servers only those of the local engine. */
+/** The kinds that a worker with this environment can take; `paid` are those that its keys of providers pay for. */
 export function possibleKinds(
   env: Pick<Env, "COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS">,
+  paid: readonly JobKind[],
 ): JobKind[] {
-  const sources = [env.COMFYUI_URLS, env.COMFYUI_DISCOVERY, env.IOPAINT_URLS];
-  const hasServers = sources.some((list) => list.length > 0);
-  const known = engines.filter(({ name }) => hasServers || name === "local").flatMap(({ kinds }) => kinds);
-  return jobKinds.filter((kind) => known.includes(kind));
+  const hasList = env.COMFYUI_DISCOVERY.length > 0;
+  const isThere: Readonly<Record<EngineName, boolean>> = {
+    local: true,
+    comfyui: env.COMFYUI_URLS.length > 0 || hasList,
+    // A list of servers may hold IOPaint servers too.
+    iopaint: env.IOPAINT_URLS.length > 0 || hasList,
+    cloud: false,
+  };
+  const own = engines.filter(({ name }) => isThere[name]).flatMap(({ kinds }) => kinds);
+  return jobKinds.filter((kind) => own.includes(kind) || paid.includes(kind));
 }
 
 /** Exit code of a worker that an admin requested to stop; its supervisor does not start it again. */

@@ -43,7 +43,7 @@ import {
   parseEnv,
   toAppError,
 } from "@atelier/server/platform";
-import { clientOf, modelsOf, readKeys } from "@atelier/server/providers";
+import { clientOf, modelsOf, paidKinds, readKeys } from "@atelier/server/providers";
 import { openServices } from "@atelier/server/services";
 import { askOnly, type Flags, mayAsk, parseFlags, possibleKinds, retiredExitCode, usage } from "./args.ts";
 import { createLocalEngine, createServerEngines } from "./engines/index.ts";
@@ -52,14 +52,14 @@ import { createServerPool, createSources } from "./servers/index.ts";
 import { endProcess, loadWorkflows, work, type WorkInput } from "./work.ts";
 
 async function start(flags: Flags): Promise<void> {
-  const only = flags.only === null ? {} : { WORKER_ONLY: flags.only };
-  const { env, problems } = parseEnv({ ...process.env, ...only });
-  if (env) {
-    const dataDir = path.resolve(env.ATELIER_DATA_DIR);
-    await main({ ...env, ATELIER_DATA_DIR: dataDir, WORKER_ONLY: await chooseOnly(env, flags) }, flags);
-    return;
-  }
-  refuseConfig(problems);
+  const named = flags.only === null ? {} : { WORKER_ONLY: flags.only };
+  const { env, problems } = parseEnv({ ...process.env, ...named });
+  if (!env) return refuseConfig(problems);
+  const config = await readConfig(env);
+  if (!config) return;
+  const dataDir = path.resolve(env.ATELIER_DATA_DIR);
+  const only = await chooseOnly(env, config, flags);
+  await main({ ...env, ATELIER_DATA_DIR: dataDir, WORKER_ONLY: only }, config, flags);
 }
 
 function refuseConfig(problems: readonly ConfigProblem[]): void {
@@ -81,15 +81,17 @@ async function readConfig({ ATELIER_CONFIG: file }: Env): Promise<Config | null>
 }
 
 /** The kinds that this worker takes. Under the supervisor stdin is no terminal: the supervisor has asked already. */
-async function chooseOnly(env: Env, { once }: Flags): Promise<string[]> {
+async function chooseOnly(env: Env, config: Config, { once }: Flags): Promise<string[]> {
   const only = env.WORKER_ONLY;
   if (once || !mayAsk({ isTerminal: process.stdin.isTTY, ci: process.env["CI"], only })) return only;
-  return askOnly({ kinds: possibleKinds(env), input: process.stdin, output: process.stdout });
+  return askOnly({
+    kinds: possibleKinds(env, paidKinds(env, modelsOf(config))),
+    input: process.stdin,
+    output: process.stdout,
+  });
 }
 
-async function main(env: Env, { once }: Flags): Promise<void> {
-  const config = await readConfig(env);
-  if (!config) return;
+async function main(env: Env, config: Config, { once }: Flags): Promise<void> {
   const log = await openLog({ env, name: "worker" });
   for (const { name, message } of findMisspelled(process.env)) log.warn({ name }, `${name} ${message}`);
   try {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { checkPort, type CheckResult, checkStoreMark, runChecks } from "@atelier/server/doctor";
 import { type Env, inspectEnv, isLoopback, loadConfig } from "@atelier/server/platform";
+import { modelsOf, paidKinds } from "@atelier/server/providers";
 import { possibleKinds } from "@atelier/worker/args";
 import { isRole, type PreflightReport, type Role, servingRoles, type Settings } from "./run.ts";
 import { findLiveSupervisor } from "./supervise.ts";
@@ -25,17 +26,19 @@ function checkDevHost({ HOST }: Env): CheckResult {
   return { name: "HOST", isOk: isLoopback(HOST), message };
 }
 
-function checkOnly(env: Env): CheckResult {
-  const kinds = possibleKinds(env);
+async function checkOnly(env: Env): Promise<CheckResult> {
+  // A file that cannot be read is reported by its own check.
+  const models = await loadConfig(env.ATELIER_CONFIG).then(modelsOf, () => []);
+  const kinds = possibleKinds(env, paidKinds(env, models));
   const unknown = env.WORKER_ONLY.filter((name) => !kinds.some((kind) => kind === name));
   const message = `names kinds that no engine here can run: ${unknown.join(", ")}. Known: ${kinds.join(", ")}`;
   return { name: "WORKER_ONLY", isOk: unknown.length === 0, message };
 }
 
 async function checkRole(role: Role, env: Env): Promise<CheckResult[]> {
-  if (role === "worker") return [checkOnly(env)];
+  if (role === "worker") return [await checkOnly(env)];
   const address = await checkAddress(env);
-  return role === "start" ? [checkBuild(), address] : [checkDevHost(env), address, checkOnly(env)];
+  return role === "start" ? [checkBuild(), address] : [checkDevHost(env), address, await checkOnly(env)];
 }
 
 /** An embedded database and its image store are in the same folder. A database that is away has been reported. */
@@ -60,7 +63,7 @@ async function resolveSettings(env: Env): Promise<Settings> {
     appUrl: appUrlOf(env),
     stopGraceMs: config.timing.stopGraceMs,
     only: env.WORKER_ONLY,
-    possibleKinds: possibleKinds(env),
+    possibleKinds: possibleKinds(env, paidKinds(env, modelsOf(config))),
   };
 }
 

@@ -181,7 +181,7 @@ async function failUnservable(services: Services): Promise<void> {
   const failed = await transitionAll(services.db, {
     from: ["pending", "queued"],
     to: "failed",
-    where: sql`${jobs.engine} <> ${localEngine.name}
+    where: sql`not (${jobs.engine} = ${localEngine.name} and ${inArray(jobs.kind, [...localEngine.kinds])})
       and exists (select 1 from ${nodes} n where n.state = 'active' and n.started_at < now() - interval '1 hour')
       and not exists (
         select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import type { JobKind } from "../engines.ts";
 import type { Env } from "../platform/index.ts";
-import { providerNames, type ProviderAccess, type ProviderName } from "./port.ts";
+import { type CloudModel, providerNames, type ProviderAccess, type ProviderName } from "./port.ts";
 
 /** One API key of a provider. Rates, runs at once and cooldowns are counted by key. */
 export interface ProviderKey {
@@ -74,4 +75,12 @@ export function readKeys(env: ProviderEnv): ProviderKey[] {
 export function webhookAccess(env: ProviderEnv, provider: ProviderName): ProviderAccess {
   const settings = settingsOf(env, provider);
   return accessOf(provider, settings, settings.apiKeys[0] ?? "");
+}
+
+/** The kinds of the models that the keys of this environment can pay for. */
+export function paidKinds(env: ProviderEnv, models: readonly CloudModel[]): JobKind[] {
+  const known = new Set(readKeys(env).map(({ provider }) => provider));
+  return models
+    .filter(({ offers }) => offers.some(({ provider }) => known.has(provider)))
+    .map(({ kind }) => kind);
 }

@@ -15,7 +15,7 @@
  * never while one of them may have been accepted. Nothing here writes rows of jobs; see `server/jobs/cloud.ts`.
  */
 export { isWithin, mayBuy } from "./agreed.ts";
-export { readKeys, type ProviderKey, webhookAccess } from "./access.ts";
+export { paidKinds, readKeys, type ProviderKey, webhookAccess } from "./access.ts";
 export {
   type Attempt,
   attemptFromRow,

@@ -1,4 +1,13 @@
-import { type EngineName, enginesFor, type InputRole, type JobKind, type Need, needOf } from "../engines.ts";
+import {
+  canEngineRun,
+  type EngineName,
+  engines,
+  enginesFor,
+  type InputRole,
+  type JobKind,
+  type Need,
+  needOf,
+} from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import { type CloudModel, findModel, lackOf, mayTake, modelsFor } from "../providers/index.ts";
 import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
@@ -42,6 +51,8 @@ export function findCandidates({ workflows, models }: Known, request: PlaceReque
     .filter((model) => takesPrompt(model, request) && mayTake(model, request.params))
     .map(modelCandidate);
   if (request.engine === "cloud") return ofModels;
+  if (request.engine !== undefined && !canEngineRun(request.engine, request))
+    throw new AppError("no_engine", wrongEngineReason(request.engine, request));
   const own = ownCandidates(workflows, request);
   return request.engine === undefined ? [...own, ...ofModels] : own;
 }
@@ -136,6 +147,12 @@ function fitsPrompt({ params }: Workflow, request: PlaceRequest): boolean {
   return !isRequired || request.params["prompt"] !== undefined;
 }
 
+/** Message for a named engine that can never do this, with the engines that can. */
+function wrongEngineReason(engine: EngineName, request: PlaceRequest): string {
+  const others = engines.map(({ name }) => name).filter((name) => canEngineRun(name, request));
+  return `The engine "${engine}" cannot do this ${request.kind}. Leave "engine" out, or name ${others.join(" or ")}.`;
+}
+
 /** Message for a kind that no node of the last 24 hours could run, with what to connect. */
 export function missingEngineReason(kind: JobKind, candidates: readonly Candidate[]): string {
   const [first] = candidates;
@@ -148,7 +165,7 @@ export function missingEngineReason(kind: JobKind, candidates: readonly Candidat
     case "edit":
       return "Editing with a prompt needs a ComfyUI server with an edit model; none is connected, and no image provider has a key.";
     case "restore_faces":
-      return "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer; none is connected.";
+      return "Restoring faces needs an IOPaint server with GFPGAN or RestoreFormer, or a ComfyUI server with a workflow of your own for it; none is connected.";
     case "segment":
       return "Selecting by click needs an IOPaint server with InteractiveSeg; none is connected.";
     case "inpaint":

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../db/index.ts";
+import { engines, jobKinds, requiredInputs } from "../engines.ts";
 import { parseConfig, type ConfigInput } from "../platform/index.ts";
+import { findCandidates } from "./candidates.ts";
 import { leastDemandingQueue } from "./downgrade.ts";
 import { noteAccepted, recallPlaces, recallOutlooks } from "./snapshot.ts";
 
@@ -41,4 +43,33 @@ test("D3 places that could not be read are read again, and an accepted job meanw
   expect(reasons).toEqual(Array(4).fill(expect.any(Error)));
   expect(new Set(reasons).size).toBe(4);
   expect(unhandled).toEqual([]);
+});
+
+// A configured model of a provider may have any kind.
+const ownEngines = engines.filter(({ name }) => name !== "cloud");
+const everyPair = ownEngines.flatMap(({ name, kinds }) =>
+  jobKinds.map((kind) => ({ engine: name, kind, can: kinds.includes(kind) })),
+);
+
+test.each(everyPair)(
+  "D3 the engine $engine for $kind: can $can, else refused at once",
+  async ({ engine, kind, can }) => {
+    const roles = new Set(requiredInputs(kind));
+    const find = () =>
+      findCandidates({ workflows: [], models: [] }, { kind, engine, params: { scale: 2 }, roles });
+    const refusal = `The engine "${engine}" cannot do this`;
+    const answer = Promise.try(find).then(
+      () => "found",
+      ({ message }: Error) => message,
+    );
+    await expect(answer).resolves.toContain(can ? "found" : refusal);
+  },
+);
+
+test("D3 a request that the local engine never takes is refused with the engines that do", () => {
+  const upscale = { kind: "upscale", engine: "local", roles: new Set(["image"] as const) } as const;
+  const find = (scale: number) =>
+    findCandidates({ workflows: [], models: [] }, { ...upscale, params: { scale } });
+  expect(find(2)).toMatchObject([{ need: "local/upscale" }]);
+  expect(() => find(4)).toThrow("name comfyui or iopaint or cloud");
 });

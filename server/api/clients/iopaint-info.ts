@@ -1,7 +1,9 @@
+import sharp from "sharp";
 import { z } from "zod";
 import { readCapabilities } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { readBody } from "./picture-bodies.ts";
 import { pluginJob, unknownPlugin } from "./picture-jobs.ts";
 import type { ClientRoute } from "./route.ts";
@@ -133,6 +135,40 @@ const inputImageRoute: ClientRoute = {
   handle: () => Promise.reject(new AppError("not_found", "Input image not found")),
 };
 
+const infoRules: MultipartRules = { files: { file: 1 }, fields: 4, fieldBytes: 1_024 };
+const nothingSaid = { prompt: "", negative_prompt: "" };
+const negativeLabel = "Negative prompt: ";
+
+/** POST gen-info: the prompt that a picture's own text says it was made with; the page of IOPaint reads it at each picture. */
+const genInfoRoute: ClientRoute = {
+  method: "post",
+  path: "/gen-info",
+  operationId: "iopaintGenInfo",
+  handle: ({ services, request }) =>
+    withParts(services, { request, rules: infoRules }, async ({ files: [file] }) => {
+      if (!file) throw new AppError("bad_request", "file is required as a file.");
+      return Response.json(await readGenInfo(file.path));
+    }),
+};
+
+/** A text of the form `prompt\nNegative prompt: words\nSteps: 20, …`; a picture that cannot be read says nothing. */
+async function readGenInfo(path: string): Promise<typeof nothingSaid> {
+  const texts = await sharp(path, { limitInputPixels: false })
+    .metadata()
+    .then(
+      ({ comments = [] }) => comments,
+      () => [],
+    );
+  const text = texts.find(({ keyword }) => keyword === "parameters")?.text;
+  if (!text) return nothingSaid;
+  const words = text.split(/\nSteps: /)[0] ?? "";
+  const [prompt = "", negative = ""] = words.split(negativeLabel);
+  return { prompt: clean(prompt), negative_prompt: clean(negative) };
+}
+
+const maxPromptChars = 4_000;
+const clean = (text: string) => text.trim().slice(0, maxPromptChars).toWellFormed();
+
 const switchPluginSchema = z.looseObject({ plugin_name: z.string(), model_name: z.string() });
 
 /** POST switch_plugin_model: each plugin has one model. */
@@ -155,5 +191,6 @@ export const iopaintInfoRoutes: readonly ClientRoute[] = [
   { ...switchModelRoute, path: "/switch_model", operationId: "iopaintSwitchModelByName" },
   switchPluginRoute,
   samplersRoute,
+  genInfoRoute,
   inputImageRoute,
 ];

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { startIopaintSimulator, type IopaintSimulator } from "@atelier/testing/iopaint";
-import { listObjects, listTempFiles } from "@atelier/testing/pictures";
+import { listObjects, listTempFiles, pngChunk, withPngChunk } from "@atelier/testing/pictures";
 import { testOrigin } from "@atelier/testing/services";
 import { startTestWorker, type TestWorker } from "@atelier/testing/worker";
 import { eq, sql } from "drizzle-orm";
@@ -332,6 +332,38 @@ describe("Lama Cleaner", () => {
         name: "lama",
       });
     expect((await scene.send("/iopaint/api/v1/inputimage")).status).toBe(404);
+    expect(await (await scene.send("/is_desktop")).text()).toBe("False");
+    expect(await (await scene.send("/model_downloaded/lama")).text()).toBe("True");
+    expect(await (await scene.send("/iopaint/model_downloaded/nothing")).text()).toBe("False");
+  });
+
+  test("D2 a form of fields alone is taken with the length that clients announce", async () => {
+    const form = new FormData();
+    form.set("name", "lama");
+    const request = new Request("http://localhost", { method: "POST", body: form });
+    const body = Buffer.from(await request.arrayBuffer());
+    const type = request.headers.get("content-type") ?? "";
+    const headers = { "content-type": type, "content-length": String(body.length) };
+    const answer = await scene.send("/model", { method: "POST", headers, body: new Uint8Array(body) });
+    expect([answer.status, await answer.text()]).toEqual([200, "ok, switch to lama"]);
+  });
+
+  test.each([
+    ["nothing", null, { prompt: "", negative_prompt: "" }],
+    [
+      "its prompts",
+      "a red chair\nNegative prompt: blurry, dark\nSteps: 20, Sampler: Euler",
+      { prompt: "a red chair", negative_prompt: "blurry, dark" },
+    ],
+    ["a prompt alone", "a red chair", { prompt: "a red chair", negative_prompt: "" }],
+  ])("D2 gen-info of a picture that says %s", async (_name, text, info) => {
+    const picture = await drawPicture("png");
+    const chunk = text === null ? null : pngChunk("tEXt", Buffer.from(`parameters\0${text}`));
+    const file = chunk ? withPngChunk(picture, chunk) : picture;
+    const form = new FormData();
+    form.set("file", new Blob([new Uint8Array(file)]), "picture.png");
+    const answer = await scene.send("/iopaint/api/v1/gen-info", { method: "POST", body: form });
+    expect([answer.status, await answer.json()]).toEqual([200, info]);
   });
 });
 

@@ -119,6 +119,23 @@ const modelRoute: ClientRoute = {
   handle: () => Promise.resolve(new Response(eraseModel)),
 };
 
+/** GET /is_desktop, as Python writes it. */
+const isDesktopRoute: ClientRoute = {
+  method: "get",
+  path: "/is_desktop",
+  operationId: "lamaIsDesktop",
+  handle: () => Promise.resolve(new Response("False")),
+};
+
+/** GET /model_downloaded/NAME: a model that can be chosen needs no download. */
+const isDownloadedRoute: ClientRoute = {
+  method: "get",
+  path: "/model_downloaded/:name",
+  operationId: "lamaModelDownloaded",
+  handle: async ({ services, params }) =>
+    new Response((await readModels(services)).includes(params["name"] ?? "") ? "True" : "False"),
+};
+
 const switchRules: MultipartRules = { files: {}, fields: 4, fieldBytes: 1_024 };
 
 /** POST /model of Lama Cleaner: checks the name and switches nothing, as for IOPaint. */
@@ -144,7 +161,15 @@ function errorResponse(error: AppError): Response {
 
 /** The HTTP API of Lama Cleaner 1.2.5, without its socket, its file manager and saving on the server. */
 export const lamaApi: ClientApi = {
-  routes: [inpaintRoute, pluginRoute, serverConfigRoute, modelRoute, switchModelRoute],
+  routes: [
+    inpaintRoute,
+    pluginRoute,
+    serverConfigRoute,
+    modelRoute,
+    switchModelRoute,
+    isDesktopRoute,
+    isDownloadedRoute,
+  ],
   isSwitched: false,
   errorResponse,
 };

@@ -34,9 +34,10 @@ const headBytes = 16_384;
 
 const countFiles = ({ files }: MultipartRules) => Object.values(files).reduce((sum, count) => sum + count, 0);
 
-/** All files of a request and the lines between them. */
+/** All files and fields of a request and the lines between them. */
 function maxBodyBytes(rules: MultipartRules): number {
-  return countFiles(rules) * (uploadLimits.sizeBytes + headBytes);
+  const { fields, fieldBytes } = rules;
+  return countFiles(rules) * (uploadLimits.sizeBytes + headBytes) + fields * (fieldBytes + headBytes);
 }
 
 /** The parts of a multipart body, whose files exist until `work` is done. Throws `storage_full` and what receiving them throws. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { serveAnswers, type GivenAnswer } from "@atelier/testing/http";
 import { afterEach, expect, test } from "vitest";
-import { inpaint } from "./routes.ts";
+import { inpaint, readModel } from "./routes.ts";
 
 const options = { signal: new AbortController().signal, timeoutMs: 10_000 };
 const pictures = { image: Buffer.from("image"), mask: Buffer.from("mask") };
@@ -25,6 +25,19 @@ test.each([
   ["no such plugin", { status: 422, body: '{"detail":"Plugin not found"}' }, "node_missing"],
 ] as const)("D8 an answer that is %s", async (_name, answer, code) => {
   await expect(inpaint(await serve(answer), pictures, options)).rejects.toMatchObject({ code });
+});
+
+test("a server that was never there is not said to have gone away", async () => {
+  const gone = await serve({ status: 200, body: "{}" });
+  await gone.close();
+  const answer = readModel(gone, options);
+  const message = "The server cannot be reached.";
+  await expect(answer).rejects.toMatchObject({
+    code: "server_lost",
+    message,
+    details: { reason: "refused" },
+  });
+  await expect(inpaint(gone, pictures, options)).rejects.toMatchObject({ message });
 });
 
 test("the exception of a failure is kept for admins, as one line", async () => {

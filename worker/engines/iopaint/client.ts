@@ -60,9 +60,18 @@ async function ask(
     signal.throwIfAborted();
     if (isAppError(error)) throw error;
     if (isOutOfSpace(error)) throw toAppError(error);
-    const details = { reason: timeout.aborted ? "timeout" : reasonOf(error) };
-    throw new AppError("server_lost", undefined, { details, cause: error });
+    const reason = timeout.aborted ? "timeout" : reasonOf(error);
+    throw new AppError("server_lost", messageOf(reason, body !== null), {
+      details: { reason },
+      cause: error,
+    });
   }
+}
+
+/** Undefined for a run whose connection broke: the usual text says that its server went away. */
+function messageOf(reason: "timeout" | "refused" | "unreachable", isRun: boolean): string | undefined {
+  if (reason === "timeout") return "The server did not answer in time.";
+  return reason === "unreachable" && isRun ? undefined : "The server cannot be reached.";
 }
 
 /** `refused`: nothing listens at the address, so the request never began. */

@@ -1,0 +1,79 @@
+import path from "node:path";
+import {
+  comfyuiEngine,
+  enginesFor,
+  type JobKind,
+  pictureKinds,
+  requiredInputs,
+} from "@atelier/server/engines";
+import { parseWorkflow } from "@atelier/server/workflows";
+import sharp from "sharp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
+
+/** The smallest workflow of a kind: it takes the pictures that the kind needs and saves the first one. */
+function smallest(kind: JobKind) {
+  const roles = requiredInputs(kind);
+  const loads = Object.fromEntries(
+    roles.map((role) => [role, { class_type: "LoadImage", inputs: { image: "" } }]),
+  );
+  const empty = { class_type: "EmptyImage", inputs: { width: 64, height: 64, batch_size: 1, color: 255 } };
+  const [first = "empty"] = roles;
+  const prompt = kind === "text_to_image" ? { prompt: { type: "text", to: ["note.source"] } } : {};
+  return parseWorkflow({
+    name: `own_${kind}`,
+    isBuiltIn: false,
+    graph: {
+      ...(roles.length === 0 ? { empty } : loads),
+      note: { class_type: "PreviewAny", inputs: { source: "" } },
+      save: { class_type: "SaveImage", inputs: { images: [first, 0], filename_prefix: "x" } },
+    },
+    manifest: {
+      title: kind,
+      description: "",
+      kind,
+      rank: 1,
+      vramGib: 0,
+      params: prompt,
+      inputs: Object.fromEntries(roles.map((role) => [role, { to: [`${role}.image`] }])),
+      prefix: ["save.filename_prefix"],
+      outputs: ["save"],
+    },
+  });
+}
+
+const workflows = pictureKinds.map(smallest);
+let scene: Scene;
+beforeAll(async () => {
+  scene = await openScene(workflows);
+});
+afterAll(() => scene.close());
+
+test.each(pictureKinds)(
+  "a workflow of one's own of the kind %s is offered and makes its picture",
+  async (kind) => {
+    const roles = requiredInputs(kind);
+    const params =
+      kind === "text_to_image" ? { prompt: "a red chair" } : kind === "upscale" ? { scale: 2 } : {};
+    const need = `comfyui/own_${kind}`;
+    expect(enginesFor({ kind, params, roles: new Set(roles) })).toContain("comfyui");
+    const { engine, pool } = await scene.openEngine(await scene.startServer());
+    expect(pool.list()).toMatchObject([{ missing: {}, needs: expect.arrayContaining([need]) }]);
+    expect(engine.kinds).toContain(kind);
+    const file = path.join(scene.folder, `${kind}.png`);
+    await sharp({ create: { width: 64, height: 64, channels: 3, background: "#ffffff" } })
+      .png()
+      .toFile(file);
+    const task = scene.newTask({
+      workflow: `own_${kind}`,
+      params,
+      inputs: Object.fromEntries(roles.map((role) => [role, file])),
+    });
+    const [output] = await engine.run(task, newContext().context);
+    expect(await sharp(output?.path).metadata()).toMatchObject({ format: "png", width: 64, height: 64 });
+  },
+);
+
+test("the engine has the kinds that workflows may have", () => {
+  expect(comfyuiEngine.kinds).toEqual(pictureKinds);
+});
