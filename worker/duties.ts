@@ -9,7 +9,7 @@ import {
   readAwaitedNeeds,
   rering,
   sweep,
-  tidy,
+  createTidying,
 } from "@atelier/server/jobs";
 import { rollUp } from "@atelier/server/monitoring";
 import {
@@ -223,13 +223,15 @@ type LoopsInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock"> & {
 
 /** The loops of every long-lived worker: those of `startWatchOver`, and the clean-up of rows and objects. */
 export function startLoops(services: Services, input: LoopsInput): Loop[] {
-  const tidying = startLoop(services.log, "tidy", async () => {
-    await tidy(services);
-    await pruneDeliveries(services);
-    await purgeDeleted(services);
-    await rollUp(services);
-    return tidyMs;
-  });
+  const tidying = startLoop(
+    services.log,
+    "tidy",
+    createTidying(services, [
+      { name: "deliveries", everyMs: tidyMs, run: pruneDeliveries },
+      { name: "deleted users", everyMs: tidyMs, run: purgeDeleted },
+      { name: "figures", everyMs: tidyMs, run: rollUp },
+    ]),
+  );
   const orphans = startLoop(services.log, "orphans", async () => {
     await sweepTempFolders(services.env, tempFolderMs(services.config));
     await sweepOrphansInTurn(services);

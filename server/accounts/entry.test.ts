@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import {
@@ -41,6 +42,7 @@ beforeEach(async () => {
   await services.db.delete(users);
 });
 
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 const withToken = (value: string) => ({ [entryTokenHeader]: value });
 const newAccount = (email: string) => ({ email, password: testPassword, name: email });
 
@@ -124,6 +126,34 @@ describe("SIGN_UP", () => {
     expect(await signUp(studio, "admin@example.com", token)).toBe(200);
     expect(await admins()).toEqual(["admin@example.com"]);
     expect(await signUp(studio, "second@example.com", token)).toBe(403);
+  });
+
+  test("of ten sign-ups at once with the printed token one account is made, whether invited or closed", async () => {
+    for (const mode of ["invite", "closed"] as const) {
+      await services.db.delete(users);
+      await services.db.delete(invitations);
+      const racers = Array.from({ length: 10 }, (_, index) =>
+        signUp(at(mode), `racer-${index}@example.com`, token),
+      );
+      const answers = await Promise.all(racers);
+      expect(answers.filter((status) => status === 200)).toHaveLength(1);
+      expect(answers.filter((status) => status !== 200 && status !== 403 && status !== 422)).toEqual([]);
+      expect(await services.db.$count(users)).toBe(1);
+      expect(await admins()).toHaveLength(1);
+    }
+  });
+
+  test("a sign-up with the printed token that failed is not the last one", async () => {
+    await services.db.delete(invitations);
+    await services.db
+      .insert(invitations)
+      .values({
+        id: newId(),
+        tokenHash: hashOf(token),
+        expiresAt: new Date(),
+        usedAt: new Date(Date.now() - 61_000),
+      });
+    expect(await signUp(at("invite"), "later@example.com", token)).toBe(200);
   });
 
   test("invite lets exactly one account in with each invitation, and no guests", async () => {

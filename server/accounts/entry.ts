@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { APIError } from "better-auth/api";
-import { and, desc, eq, gt, isNull } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lt } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -77,6 +77,24 @@ async function takeInvitation(db: Db, token: string): Promise<boolean> {
   return taken.length === 1;
 }
 
+/** A sign-up with the printed link that fails after this gives the link back. */
+const firstLinkMs = 60_000;
+
+/** Claims the printed link for one sign-up: of several at once only one gets true. It ends with the first admin. */
+async function takeFirstLink(db: Db, token: string): Promise<boolean> {
+  const [now, past] = [new Date(), new Date(Date.now() - firstLinkMs)];
+  const taken = await db
+    .insert(invitations)
+    .values({ id: newId(), tokenHash: hashOf(token), expiresAt: now, usedAt: now })
+    .onConflictDoUpdate({
+      target: invitations.tokenHash,
+      set: { usedAt: now },
+      setWhere: lt(invitations.usedAt, past),
+    })
+    .returning({ id: invitations.id });
+  return taken.length === 1;
+}
+
 /** Header of a sign-in or sign-up with the token of the first admin or of an invitation. */
 export const entryTokenHeader = "atelier-token";
 
@@ -110,6 +128,7 @@ const tokenOf = ({ headers }: Attempt) => headers?.get(entryTokenHeader) ?? "";
 const refusals = {
   GUESTS_CLOSED: "This studio has no guests. Sign in.",
   SIGN_UP_CLOSED: "This studio makes no new accounts.",
+  LINK_IN_USE: "Another account is being made with this link. If that fails, try again in a minute.",
   INVITATION_INVALID: "A new account needs an invitation that is unused and has not expired.",
 } as const;
 
@@ -136,7 +155,10 @@ export async function admitEntry(services: Services, attempt: Attempt): Promise<
 export async function spendInvitation(services: Services, attempt: Attempt): Promise<boolean> {
   if (attempt.path !== "/sign-up/email") return false;
   const token = tokenOf(attempt);
-  if (await isFirstAdminToken(services, token)) return true;
+  if (await isFirstAdminToken(services, token)) {
+    if (services.env.SIGN_UP !== "open" && !(await takeFirstLink(services.db, token))) refuse("LINK_IN_USE");
+    return true;
+  }
   const isInvited = token !== "" && (await takeInvitation(services.db, token));
   if (!isInvited && services.env.SIGN_UP === "invite") refuse("INVITATION_INVALID");
   return isInvited;

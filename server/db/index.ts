@@ -15,6 +15,7 @@ export {
   findSchemaMismatch,
   probeDatabase,
 } from "./client.ts";
+export { deleteInBatches } from "./delete-batches.ts";
 export { sessionLimits } from "./session.ts";
 export { appliedMigrations, knownMigrations, migrate, migrateTo } from "./migrate.ts";
 export { type Load, type Snapshot, type TableShape, withLoad, withSnapshot } from "./copy.ts";

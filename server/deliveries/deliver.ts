@@ -86,7 +86,7 @@ export async function deliver(services: Services, input: DeliverInput): Promise<
     else log.warn({ jobId, channel }, "delivery sent, but its lock was taken over before it was recorded");
     return isMarked ? "delivered" : "lock_lost";
   } catch (error) {
-    const failure = describe(error, held);
+    const failure = input.signal.aborted ? brokenOff(error) : describe(error, held);
     log.warn({ jobId, channel, err: error, waitMs: failure.waitMs }, "delivery failed");
     if (failure.isGone) await disable(services, held, failure.error);
     const isReleased = await persist(() => release(services, held, failure));
@@ -123,17 +123,22 @@ async function sendWithin(
   }
 }
 
+/** The process stops: another one sends at once. A receiver that had it all the same knows the delivery by its id. */
+function brokenOff(error: unknown): FailedAttempt & { readonly isGone: boolean } {
+  return { error: toAppError(error).message, status: null, waitMs: 0, isOurs: true, isGone: false };
+}
+
 function describe(error: unknown, held: HeldDelivery): FailedAttempt & { readonly isGone: boolean } {
   if (error instanceof DeliveryError) {
     const { kind, message, status, retryAfterMs } = error;
     const waitMs = kind === "retry" ? waitAfter(held.attemptOfRound, retryAfterMs) : null;
-    return { error: message, status, waitMs, isGone: kind === "gone" };
+    return { error: message, status, waitMs, isOurs: false, isGone: kind === "gone" };
   }
   // An unknown error may quote anything, so its own text is only logged.
   const { message } = toAppError(error);
   const isRefused = isAppError(error) && error.code === "url_refused";
   const waitMs = isRefused ? null : waitAfter(held.attemptOfRound, null);
-  return { error: message, status: null, waitMs, isGone: false };
+  return { error: message, status: null, waitMs, isOurs: false, isGone: false };
 }
 
 const patienceMs = 60_000;

@@ -7,7 +7,7 @@ import { captureLog, createTestServices, type TestServices } from "@atelier/test
 import type { Services } from "../services.ts";
 import { type Channel, DeliveryError } from "./channel.ts";
 import { deliver, waitAfter } from "./deliver.ts";
-import { acquire, findOwedOf, markDelivered, redeliver, release } from "./ledger.ts";
+import { acquire, findOwedOf, markDelivered, oweOnce, redeliver, release } from "./ledger.ts";
 import { readAttempts } from "./log.ts";
 
 const { deliveries } = schema;
@@ -62,7 +62,9 @@ test("C1 C4 F11 a lock of 4:59 is kept and one of 5:01 is taken over; the old ho
   const second = await acquire(services, id);
   if (!second) throw new Error("the lock was not taken over");
   expect(await markDelivered(services, first, "late")).toBe(false);
-  expect(await release(services, first, { error: "late", status: null, waitMs: 0 })).toBe(false);
+  expect(await release(services, first, { error: "late", status: null, waitMs: 0, isOurs: false })).toBe(
+    false,
+  );
   expect(await readDelivery(services, jobId)).toMatchObject({
     deliveredAt: null,
     attempts: 2,
@@ -115,6 +117,35 @@ test("C2 a failed send releases the lock, and only a send that succeeded is reco
     { outcome: "failed", status: 503, error: "Busy." },
     { outcome: "delivered" },
   ]);
+});
+
+test("C2 a process that stops costs the receiver none of its attempts, and the next one sends at once", async () => {
+  const other = await addOwner(services);
+  await addEndpoint(services, other, "https://other.example.test/");
+  const { id, jobId } = await owed(other);
+  await change(id, { attempts: 9 });
+  const stop = new AbortController();
+  const hangs: Channel["send"] = () => {
+    stop.abort();
+    return new Promise(() => undefined);
+  };
+  const input = { id, via: "poll", channels: channelOf(hangs) } as const;
+  // The last attempt of the round.
+  expect(await deliver(services, { ...input, signal: stop.signal })).toBe("retry");
+  expect(await readDelivery(services, jobId)).toMatchObject({ failedAt: null, attempts: 10, orderedAt: 1 });
+  const channels = channelOf(() => Promise.reject(new DeliveryError("retry", "Busy.")));
+  expect(await deliver(services, { id, via: "poll", channels, signal: never })).toBe("failed");
+});
+
+test("C1 the id of a delivery is that of its job, receiver and event, so that receivers recognise a repetition", async () => {
+  const { id, jobId } = await owed();
+  expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+  const before = await readDelivery(services, jobId);
+  // As after a restore: the job runs again, and its end owes anew.
+  await services.db.delete(deliveries).where(eq(deliveries.id, id));
+  const { ownerId, channel, target, event } = before;
+  await oweOnce(services.db, { jobId, ownerId, channel, target, event });
+  expect((await readDelivery(services, jobId)).id).toBe(id);
 });
 
 test("C1 a channel that ignores its signal loses the lock in time", async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { eq, type SQL, sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { AppError, isId, newId } from "../platform/index.ts";
+import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent, OwedDelivery } from "./channel.ts";
 import { isOfOtherKey } from "./sealed-secret.ts";
@@ -18,7 +18,8 @@ export function owe(event: Extract<DeliveryEvent, "job.completed" | "job.failed"
         union all select s.channel, s.target from ${notificationSettings} s where s.owner_id = moved.owner_id and s.is_on`;
   return sql`, owed as (
       insert into ${deliveries} (id, job_id, owner_id, channel, target, event)
-      select gen_random_uuid(), moved.id, moved.owner_id, receiver.channel, receiver.target, ${event}::text
+      select ${idOf(sql`concat_ws('|', moved.id, receiver.channel, receiver.target, ${event}::text)`)},
+        moved.id, moved.owner_id, receiver.channel, receiver.target, ${event}::text
       from moved, lateral (
         select 'webhook' as channel, e.id::text as target from ${webhookEndpoints} e
           where e.owner_id = moved.owner_id and e.is_enabled and e.url is not null
@@ -29,14 +30,24 @@ export function owe(event: Extract<DeliveryEvent, "job.completed" | "job.failed"
     )`;
 }
 
+/**
+ * The id of a delivery is made of job, receiver and event: a studio that was restored and runs a job again sends it under the
+ * same id, and receivers recognise it. A UUID of version 8, which is for ids like this one.
+ */
+function idOf(text: SQL): SQL {
+  return sql`overlay(overlay(md5(${text}) placing '8' from 13 for 1) placing '8' from 17 for 1)::uuid`;
+}
+
 /** Owes a receiver that asked for this job; nothing when it is owed already. */
 export async function oweOnce(
   db: Db | Tx,
   owed: Pick<OwedDelivery, "ownerId" | "channel" | "target" | "event"> & { readonly jobId: string },
 ): Promise<void> {
+  const { jobId, channel, target, event } = owed;
+  const id = idOf(sql`concat_ws('|', ${jobId}::text, ${channel}::text, ${target}::text, ${event}::text)`);
   await db
     .insert(deliveries)
-    .values({ id: newId(), ...owed })
+    .values({ id, ...owed })
     .onConflictDoNothing();
 }
 
@@ -110,13 +121,15 @@ export interface FailedAttempt {
   readonly status: number | null;
   /** Wait before the next attempt; null: there is none. */
   readonly waitMs: number | null;
+  /** This process broke the attempt off, so it does not count in the receiver's round. */
+  readonly isOurs: boolean;
 }
 
 /** Gives the lock back after a failed send, so that the next attempt can win it. False when it was taken over. */
 export async function release(
   { db }: Services,
   { id, token, attempt }: HeldDelivery,
-  { error, status, waitMs }: FailedAttempt,
+  { error, status, waitMs, isOurs }: FailedAttempt,
 ): Promise<boolean> {
   const next =
     waitMs === null
@@ -124,7 +137,8 @@ export async function release(
       : sql`next_attempt_at = clock_timestamp() + ${waitMs}::float8 * interval '1 millisecond'`;
   const rows = await db.execute(sql`
     with released as (
-      update ${deliveries} set delivering_at = null, lock_token = null, last_error = ${error}, ${next}
+      update ${deliveries} set delivering_at = null, lock_token = null, last_error = ${error},
+        ordered_at = ordered_at + ${isOurs ? 1 : 0}::int, ${next}
       where id = ${id} and lock_token = ${token} returning id
     ), ended as (
       update ${deliveryAttempts} set ended_at = clock_timestamp(), error = ${error}, status = ${status}

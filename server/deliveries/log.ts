@@ -1,6 +1,6 @@
-import { and, asc, desc, eq, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { channelNames, type ChannelName, schema } from "../db/index.ts";
+import { deleteInBatches, channelNames, type ChannelName, schema } from "../db/index.ts";
 import { AppError, isId, lineOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent } from "./channel.ts";
@@ -201,15 +201,11 @@ export async function readAttempts(
  */
 export async function pruneDeliveries({ db, config }: Services): Promise<number> {
   const since = sql`now() - ${config.retention.eventsMs} * interval '1 millisecond'`;
-  const gone = await db
-    .delete(deliveries)
-    .where(
-      and(
-        lt(deliveries.createdAt, since),
-        sql`(${deliveries.deliveredAt} is not null or ${deliveries.failedAt} is not null
-          or (${deliveries.deliveringAt} is null and ${deliveries.nextAttemptAt} < now() - interval '3 days'))`,
-      ),
-    )
-    .returning({ id: deliveries.id });
-  return gone.length;
+  return deleteInBatches(
+    db,
+    deliveries,
+    sql`${deliveries.createdAt} < ${since}
+      and (${deliveries.deliveredAt} is not null or ${deliveries.failedAt} is not null
+        or (${deliveries.deliveringAt} is null and ${deliveries.nextAttemptAt} < now() - interval '3 days'))`,
+  );
 }

@@ -140,6 +140,17 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     await expect(begin()).rejects.toMatchObject({ code: "rate_limited" });
   });
 
+  test("S2 of many uploads begun at once only those are taken that fit into the quota together", async () => {
+    await services.db
+      .update(schema.users)
+      .set({ quotaBytes: 10 * photo.length })
+      .where(eq(schema.users.id, ownerId));
+    const begin = (at: number) =>
+      beginUpload(services, { ownerId, announced: announce(photo, { sha256: sha256(Buffer.from([at])) }) });
+    const all = await Promise.allSettled(Array.from({ length: 40 }, (_, at) => begin(at)));
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
+  });
+
   test("S2 what is announced counts towards the quota, and so does a link that can be used again", async () => {
     const { limits } = services.config;
     const before = limits.bytesPerUser;

@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { and, count, eq, isNull, lt, or, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, isAppError, isId, isOutOfSpace, newId, pictureLimits, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -24,7 +24,7 @@ import { findSameBytes, ingest } from "./ingest.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
-import { checkQuota } from "./quota.ts";
+import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
 const { directUploads } = schema;
 
@@ -86,18 +86,23 @@ export async function beginUpload(
   if (sizeBytes > maxBytesOf(announced)) throw new AppError("upload_too_large");
   const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
   if (known) return { known: toImageView(known, null) };
-  const open = await readOpen(db, ownerId);
-  await checkQuota(db, config, { ownerId, role, sizeBytes: sizeBytes + open.sizeBytes });
-  if (open.uploads >= maxOpen)
-    throw new AppError("rate_limited", "You have begun too many uploads. Finish some, or wait an hour.");
   const id = newId();
   const put = await disk.driver.signPut(incomingKey({ id }), { mime, sizeBytes, sha256 });
-  await db.insert(directUploads).values({ id, ownerId, role, name, mime, sizeBytes, sha256 });
+  await inTurn(uploadTurnOf(ownerId), () =>
+    db.transaction(async (tx) => {
+      await lockUploadsOf(tx, ownerId);
+      const open = await readOpen(tx, ownerId);
+      await checkQuota(tx, config, { ownerId, role, sizeBytes: sizeBytes + open.sizeBytes });
+      if (open.uploads >= maxOpen)
+        throw new AppError("rate_limited", "You have begun too many uploads. Finish some, or wait an hour.");
+      await tx.insert(directUploads).values({ id, ownerId, role, name, mime, sizeBytes, sha256 });
+    }),
+  );
   return { id, put };
 }
 
 /** Uploads of an owner that may still put a file into the store: a signed link works until it expires, also after the end. */
-async function readOpen(db: Db, ownerId: string): Promise<{ uploads: number; sizeBytes: number }> {
+async function readOpen(db: Db | Tx, ownerId: string): Promise<{ uploads: number; sizeBytes: number }> {
   const isSendable = sql`${directUploads.createdAt} > now() - ${signedPutMs} * interval '1 millisecond'`;
   const [open] = await db
     .select({

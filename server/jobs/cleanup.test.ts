@@ -24,7 +24,7 @@ import { cancel } from "./cancel.ts";
 import { ack, expireEphemeral, expireGuests, noteAnswer, noteServed } from "./cleanup.ts";
 import { fail } from "./fail.ts";
 import { claim, complete, start } from "./run.ts";
-import { tidy } from "./sweep.ts";
+import { tidy } from "./tidy.ts";
 
 describe("expire guests", () => {
   const { users, sessions, jobs, images } = schema;

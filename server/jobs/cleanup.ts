@@ -1,5 +1,5 @@
 import { and, eq, gt, inArray, not, sql, type SQL } from "drizzle-orm";
-import { schema, type Tx } from "../db/index.ts";
+import { deleteInBatches, schema, type Tx } from "../db/index.ts";
 import { deleteUnusedRows, discardObjects, lockRows } from "../images/index.ts";
 import { keepFigures } from "../monitoring/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
@@ -167,17 +167,16 @@ export async function noteServed(services: Pick<Services, "db" | "log">, imageId
 /** Removes old events of ended jobs; the jobs themselves stay. */
 export async function pruneEvents({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { jobEvents, jobs } = schema;
-  await db.execute(sql`
-    delete from ${jobEvents} e using ${jobs} j
-    where j.id = e.job_id and j.ended_at is not null
-      and e.created_at < now() - ${config.retention.eventsMs} * interval '1 millisecond'`);
+  const age = sql`${config.retention.eventsMs} * interval '1 millisecond'`;
+  const hasEnded = sql`exists (select from ${jobs} j where j.id = ${jobEvents.jobId} and j.ended_at is not null)`;
+  await deleteInBatches(db, jobEvents, sql`${jobEvents.createdAt} < now() - ${age} and ${hasEnded}`);
 }
 
 /** Removes idempotency keys after `config.retention.keysMs`. */
 export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { idempotencyKeys } = schema;
   const age = sql`${config.retention.keysMs} * interval '1 millisecond'`;
-  await db.delete(idempotencyKeys).where(sql`${idempotencyKeys.createdAt} < now() - ${age}`);
+  await deleteInBatches(db, idempotencyKeys, sql`${idempotencyKeys.createdAt} < now() - ${age}`);
 }
 
 /** Longer than any window of the sign-in limits. */
@@ -186,11 +185,10 @@ const limitsKeptMs = 86_400_000;
 /** Removes expired sessions, links to a new password and verifications, and sign-in counters that no limit reads any more. */
 export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> {
   const { passwordResets, rateLimits, sessions, verifications } = schema;
-  await db.delete(sessions).where(sql`${sessions.expiresAt} < now()`);
-  await db.delete(passwordResets).where(sql`${passwordResets.expiresAt} < now()`);
-  await db.delete(verifications).where(sql`${verifications.expiresAt} < now()`);
+  for (const table of [sessions, passwordResets, verifications])
+    await deleteInBatches(db, table, sql`${table.expiresAt} < now()`);
   const nowMs = sql`(extract(epoch from now()) * 1000)::bigint`;
-  await db.delete(rateLimits).where(sql`${rateLimits.lastRequest} < ${nowMs} - ${limitsKeptMs}::bigint`);
+  await deleteInBatches(db, rateLimits, sql`${rateLimits.lastRequest} < ${nowMs} - ${limitsKeptMs}::bigint`);
 }
 
 /** Limit of one pass; the next pass continues. */

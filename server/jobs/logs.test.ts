@@ -13,7 +13,7 @@ import { readAnyStory } from "./admin.ts";
 import { type JobLogs, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 import { claim } from "./run.ts";
 import { submit } from "./submit.ts";
-import { tidy } from "./sweep.ts";
+import { tidy } from "./tidy.ts";
 
 let opened: TestServices;
 let owner: TestOwner;

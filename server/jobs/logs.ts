@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { eq, sql, type SQL } from "drizzle-orm";
-import { type Db, isDatabaseAway, type JobLogLevel, maxJobLogs, schema } from "../db/index.ts";
+import {
+  deleteInBatches,
+  type Db,
+  isDatabaseAway,
+  type JobLogLevel,
+  maxJobLogs,
+  schema,
+} from "../db/index.ts";
 import { AppError, followLog, isFunction, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -206,7 +213,7 @@ async function readLines(db: Db, where: SQL, limit: number): Promise<JobLog[]> {
 /** Removes old lines of ended and removed jobs, with the age of events. */
 export async function pruneLogs({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { jobs, jobLogs } = schema;
-  await db.execute(sql`
-    delete from ${jobLogs} l where l.created_at < now() - ${config.retention.eventsMs} * interval '1 millisecond'
-      and not exists (select from ${jobs} j where j.id = l.job_id and j.ended_at is null)`);
+  const age = sql`${config.retention.eventsMs} * interval '1 millisecond'`;
+  const isOpen = sql`exists (select from ${jobs} j where j.id = ${jobLogs.jobId} and j.ended_at is null)`;
+  await deleteInBatches(db, jobLogs, sql`${jobLogs.createdAt} < now() - ${age} and not ${isOpen}`);
 }

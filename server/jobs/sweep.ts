@@ -1,18 +1,13 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
-import { expireClientFiles, expireUploads, fillSearchTexts, purgeDeleted } from "../images/index.ts";
-import { pruneEnded, pruneNeeds } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
-import { pruneAttempts, sumPastDays } from "../providers/index.ts";
 import { isGpuQueue, type Place, readPlaces, readWaits, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
 import { takeOverLostCalls } from "./cloud-end.ts";
-import { expireEphemeral, expireGuests, pruneEvents, pruneKeys, pruneSignIns } from "./cleanup.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, claimedStatuses, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
-import { pruneLogs } from "./logs.ts";
 import { placeWaiting } from "./rehome.ts";
 
 /** Repairs what a crash or a lost message left behind. Any process may run it at any time, also several at once. */
@@ -203,24 +198,6 @@ async function queuesInLine({ db }: Services): Promise<string[]> {
     .from(jobs)
     .where(sql`${jobs.status} = 'pending'`);
   return rows.map((row) => row.queue);
-}
-
-/** Removes expired rows with their files, every minute in each worker. `sweepOrphanObjects` removes files without rows. */
-export async function tidy(services: Services): Promise<void> {
-  await expireEphemeral(services);
-  await expireClientFiles(services);
-  await purgeDeleted(services);
-  await expireUploads(services);
-  await fillSearchTexts(services.db);
-  await expireGuests(services);
-  await pruneEvents(services);
-  await pruneLogs(services);
-  await pruneKeys(services);
-  await pruneSignIns(services);
-  await pruneEnded(services);
-  await pruneNeeds(services);
-  await pruneAttempts(services);
-  await sumPastDays(services);
 }
 
 /** Needs of waiting jobs that no active node offers at the moment. */

@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
+import { deleteInBatches, type AttemptState, type Db, schema, type Tx } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Attempt } from "./attempts.ts";
 import { blameOf, type ProviderError, type RunHandle } from "./port.ts";
@@ -192,7 +192,8 @@ export async function pruneAttempts({
   readonly db: Db;
   readonly config: Config;
 }): Promise<void> {
-  await db.execute(sql`
-    delete from ${schema.providerAttempts} where ended_at is not null
-      and created_at < now() - ${config.retention.providerAttemptsMs} * interval '1 millisecond'`);
+  const { providerAttempts } = schema;
+  const age = sql`${config.retention.providerAttemptsMs} * interval '1 millisecond'`;
+  const isOld = sql`${providerAttempts.endedAt} is not null and ${providerAttempts.createdAt} < now() - ${age}`;
+  await deleteInBatches(db, providerAttempts, isOld);
 }
