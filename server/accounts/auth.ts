@@ -1,7 +1,7 @@
 import { apiKey } from "@better-auth/api-key";
 import { betterAuth, type BetterAuthOptions } from "better-auth";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
-import { APIError, createAuthMiddleware } from "better-auth/api";
+import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 import { admin, anonymous } from "better-auth/plugins";
 import { type Db, schema } from "../db/index.ts";
 import {
@@ -17,7 +17,7 @@ import {
 import type { Services } from "../services.ts";
 import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
-import { mergeGuest } from "./merge-guest.ts";
+import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
 import { limitSignIn, settleSignIn } from "./sign-in-limit.ts";
 
 export const maxUserNameLength = 100;
@@ -91,8 +91,17 @@ function createAuth(services: Services) {
       session: {
         create: {
           // Whatever password somebody gives it.
-          before: async ({ userId }) => {
+          before: async ({ userId }, context) => {
             if (await isClientUser(services, userId)) refuse("FORBIDDEN", "This user cannot sign in.");
+            const guest = context && (await getSessionFromCtx(context));
+            if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return;
+            // Before there is a session of the account: the guest stays signed in, with all pictures.
+            const ids = { guestId: guest.user.id, accountId: userId };
+            const text = await describeLackOfSpace(services.db, {
+              ...ids,
+              bytesPerUser: services.config.limits.bytesPerUser,
+            });
+            if (text !== null) refuse("FORBIDDEN", text);
           },
         },
       },

@@ -145,14 +145,12 @@ describe("SIGN_UP", () => {
 
   test("a sign-up with the printed token that failed is not the last one", async () => {
     await services.db.delete(invitations);
-    await services.db
-      .insert(invitations)
-      .values({
-        id: newId(),
-        tokenHash: hashOf(token),
-        expiresAt: new Date(),
-        usedAt: new Date(Date.now() - 61_000),
-      });
+    await services.db.insert(invitations).values({
+      id: newId(),
+      tokenHash: hashOf(token),
+      expiresAt: new Date(),
+      usedAt: new Date(Date.now() - 61_000),
+    });
     expect(await signUp(at("invite"), "later@example.com", token)).toBe(200);
   });
 

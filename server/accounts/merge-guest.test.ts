@@ -237,3 +237,28 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "webhook_endpoints",
   ]);
 });
+
+test("S2 guests are no way past the quota of an account: the sign-in fails in a sentence, the guest keeps all", async () => {
+  const { db } = fixture.services;
+  const account = await openAccount(fixture.services, "full@example.com");
+  const accountId = await userOf(account.headers);
+  await db.update(users).set({ quotaBytes: 250 }).where(eq(users.id, accountId));
+  const own = [await addImage(accountId), await addImage(accountId)];
+  const guest = await openGuest(fixture.services);
+  const guestId = await userOf(guest.headers);
+  const imageId = await addImage(guestId);
+  const signIn = { email: "full@example.com", password: testPassword };
+  const answer = await guest.auth("/sign-in/email", signIn);
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    expect.objectContaining({ message: expect.stringContaining("do not fit into this account") }),
+  ]);
+  expect(await userOf(guest.headers)).toBe(guestId);
+  expect(await ownersOf([imageId, ...own])).toEqual([guestId, accountId, accountId]);
+  await db
+    .update(images)
+    .set({ deletedAt: new Date() })
+    .where(eq(images.id, own[0] ?? ""));
+  expect((await guest.auth("/sign-in/email", signIn)).status).toBe(200);
+  expect(await ownersOf([imageId])).toEqual([accountId]);
+});

@@ -50,6 +50,24 @@ async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promi
   });
 }
 
+/**
+ * Why the pictures of a guest do not fit into an account; null when they do. Guests must not be a way past its quota.
+ * `bytesPerUser` is for an account without a quota of its own.
+ */
+export async function describeLackOfSpace(
+  db: Db,
+  { guestId, accountId, bytesPerUser }: MergeGuestInput & { readonly bytesPerUser: number },
+): Promise<string | null> {
+  const [found] = await db.execute<{ isOver: boolean; guestBytes: number }>(sql`
+    select coalesce(sum(i.size_bytes), 0) > coalesce(
+        (select quota_bytes from users where id = ${accountId}), ${bytesPerUser}::bigint) as "isOver",
+      coalesce(sum(i.size_bytes) filter (where i.owner_id = ${guestId}), 0)::float8 as "guestBytes"
+    from images i where i.owner_id in (${guestId}, ${accountId}) and i.deleted_at is null`);
+  if (!found?.isOver || found.guestBytes === 0) return null;
+  const mb = Math.ceil(found.guestBytes / 1024 ** 2);
+  return `The ${mb} MB of pictures that you made as a guest do not fit into this account. Delete some of them first, or some of the account's.`;
+}
+
 /** The guest goes last: its foreign keys prove that nothing is left behind. */
 async function moveAll(tx: Tx, input: MergeGuestInput): Promise<void> {
   await tx.execute(sql`update jobs set owner_id = ${input.accountId} where owner_id = ${input.guestId}`);
