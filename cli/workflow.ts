@@ -1,4 +1,4 @@
-import { isAppError } from "@atelier/server/platform";
+import { inspectEnv, isAppError } from "@atelier/server/platform";
 import {
   builtInWorkflows,
   checkWorkflow,
@@ -8,6 +8,7 @@ import {
   type Workflow,
 } from "@atelier/server/workflows";
 import { readObjectInfo } from "@atelier/worker/engines/comfyui/client";
+import { readServerAddress, withoutSecrets } from "@atelier/worker/servers";
 import { parseFlags } from "./flags.ts";
 
 const usage = `Usage: atelier workflow check DIR [--server URL]
@@ -18,11 +19,13 @@ interface Verdict {
   readonly problems: readonly string[];
 }
 
-async function readClasses(url: string, workflows: readonly Workflow[]): Promise<ObjectInfoByClass> {
+/** The server with the headers that the environment has for it. */
+async function readClasses(given: string, workflows: readonly Workflow[]): Promise<ObjectInfoByClass> {
   const { signal } = new AbortController();
+  const server = readServerAddress(given, inspectEnv(process.env).env);
   const classes = new Set(workflows.flatMap((workflow) => workflow.classes));
   const objectInfo = new Map<string, ObjectInfo | null>();
-  for (const name of classes) objectInfo.set(name, await readObjectInfo({ url }, name, { signal }));
+  for (const name of classes) objectInfo.set(name, await readObjectInfo(server, name, { signal }));
   return objectInfo;
 }
 
@@ -70,7 +73,7 @@ async function workflowCheck(given: string[]): Promise<number> {
     return summarise(await judge(dir, flags.server));
   } catch (error) {
     if (!isAppError(error)) throw error;
-    console.error(`${flags.server}: ${error.message}`);
+    console.error(`${withoutSecrets(flags.server)}: ${error.message}`);
     return 1;
   }
 }

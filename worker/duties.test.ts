@@ -34,7 +34,7 @@ describe("orphaned prompts", () => {
     const { config, log } = opened.services;
     server = await startComfySimulator();
     pool = createServerPool({
-      sources: createSources({ COMFYUI_URLS: [server.url], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [] }),
+      sources: createSources({ COMFYUI_URLS: [server.url], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [] }).sources,
       workflows: () => [],
       config: { ...config, timing: { ...config.timing, probeMs: 100 } },
       log,

@@ -33,7 +33,7 @@ test("A10 D4 a server that names its card and memory oddly has a row all the sam
     ),
   }));
   const pool = createServerPool({
-    sources: createSources({ COMFYUI_URLS: [server.url], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [] }),
+    sources: createSources({ COMFYUI_URLS: [server.url], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [] }).sources,
     workflows: () => [],
     config: services.config,
     log: services.log,

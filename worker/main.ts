@@ -114,11 +114,18 @@ async function main(env: Env, config: Config, { once }: Flags): Promise<void> {
 async function prepare({ env, config, log }: { env: Env; config: Config; log: Logger }): Promise<WorkInput> {
   const { workflows, problems } = await loadWorkflows(env);
   for (const { what, reason } of problems) log.warn({ workflow: what, reason }, "workflow refused");
-  const sources = createSources(env);
+  const { sources, problems: ofServers } = createSources(env);
+  for (const { what, reason } of ofServers) log.warn({ name: what, reason }, "server not used");
   const pool = createServerPool({ sources, workflows: () => workflows, config, log });
-  const ofServers = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
+  const serverEngines = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
   const providers = { keys: readKeys(env), clientOf };
-  return { engines: [createLocalEngine({ log }), ...ofServers], pool, providers, workflows, problems };
+  return {
+    engines: [createLocalEngine({ log }), ...serverEngines],
+    pool,
+    providers,
+    workflows,
+    problems: [...problems, ...ofServers],
+  };
 }
 
 function refuse(text: string): void {

@@ -157,6 +157,8 @@ const envSchema = z.object({
   COMFYUI_URLS: list.default([]),
   COMFYUI_DISCOVERY: list.default([]),
   IOPAINT_URLS: list.default([]),
+  /** Headers for servers, by address, as JSON. */
+  SERVER_HEADERS: optionalText,
   /** Keys of image providers, several of one provider separated by commas; see docs/providers.md. */
   ...providerNamesInEnv,
   ...modelNamesInEnv,

@@ -1,5 +1,5 @@
 export type { Fault } from "./faults.ts";
-export type { ComfyDevice, ComfyMode, ComfyOptions } from "./options.ts";
+export type { ComfyDevice, ComfyMode, ComfyOptions, Guard } from "./options.ts";
 export {
   allGraphModels,
   graphNames,

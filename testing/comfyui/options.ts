@@ -33,6 +33,14 @@ export interface ComfyDevice {
   readonly vramTotalBytes: number;
 }
 
+/** What a proxy in front of a server wants from each request. */
+export interface Guard {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Where a refused request is sent, as to a page for signing in; 401 by default. */
+  readonly redirect?: string;
+}
+
 /** What a simulated server is like; everything has a default. */
 export interface ComfyOptions {
   /** 0 (the default) takes a free port. */
@@ -52,12 +60,15 @@ export interface ComfyOptions {
   readonly basePath?: string;
   /** "user:password" for HTTP basic auth. */
   readonly auth?: string;
+  /** What the proxy in front wants besides; a request without it is refused. */
+  readonly guard?: Guard;
   /** Folder of input, output and temp files; a temporary one that `close` removes by default. */
   readonly directory?: string;
 }
 
-export type SettledOptions = Required<Omit<ComfyOptions, "auth" | "directory" | "models">> & {
+export type SettledOptions = Required<Omit<ComfyOptions, "auth" | "guard" | "directory" | "models">> & {
   readonly auth: string | null;
+  readonly guard: Guard | null;
   readonly models: Readonly<Record<string, readonly string[]>>;
 };
 
@@ -75,5 +86,6 @@ export function settleOptions(options: ComfyOptions, models: SettledOptions["mod
     previews: options.previews ?? "none",
     basePath: (options.basePath ?? "").replace(/\/+$/, ""),
     auth: options.auth ?? null,
+    guard: options.guard ?? null,
   };
 }

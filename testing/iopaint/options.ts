@@ -1,3 +1,4 @@
+import type { Guard } from "../comfyui/options.ts";
 import type { Frame } from "../comfyui/pictures.ts";
 import type { IopaintFaultBox } from "./faults.ts";
 
@@ -16,6 +17,7 @@ export interface Iopaint {
   readonly workMs: number;
   readonly models: readonly string[];
   readonly plugins: readonly string[];
+  readonly guard: Guard | null;
   readonly faults: IopaintFaultBox;
   readonly stats: IopaintStats;
   readonly pluginModels: Record<string, string>;
@@ -38,6 +40,8 @@ export interface IopaintOptions {
   readonly model?: string;
   /** Models that can be switched to. */
   readonly models?: readonly string[];
+  /** What the proxy in front wants; nothing by default. */
+  readonly guard?: Guard;
   /** Plugins that are on; all by default. */
   readonly plugins?: readonly string[];
 }

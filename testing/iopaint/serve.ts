@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Answer, empty, json, proxyPage, readBody } from "../comfyui/http/answer.ts";
+import { refuseStranger } from "../comfyui/http/serve.ts";
 import { type JsonObject, objectOf, parseJson } from "../comfyui/options.ts";
 import { isIopaintFault, missingField, refused, showTrouble, Trouble } from "./faults.ts";
 import { inpaint } from "./inpaint.ts";
@@ -137,7 +138,9 @@ export async function serveIopaint(
   response: ServerResponse,
 ): Promise<void> {
   const { pathname } = new URL(request.url ?? "/", "http://simulator");
+  const refusal = refuseStranger(iopaint, request);
   const body = objectOf(parseJson((await readBody(request)).toString()));
+  if (refusal) return send(response, refusal);
   const name = `${request.method} ${pathname}`;
   const page = pathname.startsWith("/sim/") ? null : iopaint.faults.take("html");
   if (page) return send(response, proxyPage(page.status ?? 502));

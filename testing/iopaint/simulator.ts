@@ -46,6 +46,7 @@ function createIopaint(options: IopaintOptions): Iopaint {
   return {
     workMs: options.workMs ?? 0,
     models: options.models ?? [...new Set([model, ...eraseModels])],
+    guard: options.guard ?? null,
     plugins: options.plugins ?? Object.keys(pluginFacts),
     faults: createIopaintFaults(),
     stats: { inpaints: 0, plugins: {}, failures: 0, mostAtOnce: 0 },

@@ -67,6 +67,9 @@ async function open(log: ReturnType<typeof captureLog>["log"]) {
       SMTP_FROM: "Atelier <atelier@example.test>",
       APP_URL: testOrigin,
       ALLOWED_PRIVATE_HOSTS: "127.0.0.1",
+      // Nothing listens there, and the second one is no address at all.
+      COMFYUI_URLS: `127.0.0.1:1/comfy?token=${serverToken},two words?token=${serverToken}`,
+      SERVER_HEADERS: JSON.stringify({ "127.0.0.1:1": { "X-API-Key": serverKey } }),
     },
   });
   closings.push(
@@ -80,6 +83,9 @@ async function open(log: ReturnType<typeof captureLog>["log"]) {
   linked = () => linkOwner(opened.services, api.person());
   return { services: opened.services, providers };
 }
+
+const serverToken = "canary-token-of-a-server";
+const serverKey = "canary-key-of-a-server";
 
 let linked: () => ReturnType<typeof linkOwner>;
 
@@ -95,6 +101,8 @@ function readSecrets({ env }: Services): [string, string][] {
     ...named,
     ["SMTP_URL", new URL(SMTP_URL ?? "").password],
     ["TELEGRAM_BOT_TOKEN", token],
+    ["the token of a server", serverToken],
+    ["SERVER_HEADERS", serverKey],
     ["the address of the bot", `/bot${TELEGRAM_BOT_TOKEN.split(":")[0]}`],
   ];
 }

@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   const config = await loadConfig(env.ATELIER_CONFIG);
   const opened = await openServices({ env, config, name: "test worker", log });
   const { workflows, problems: refused } = await loadWorkflows(env);
-  const sources = createSources(env);
+  const { sources, problems: ofSources } = createSources(env);
   const pool = createServerPool({ sources, workflows: () => workflows, config, log });
   const ofServers = sources.length > 0 ? createServerEngines({ pool, config, log }) : [];
   const mortal = orders.dieOn === null ? ofServers : ofServers.map((each) => dieOn(orders.dieOn ?? "", each));
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
     pool,
     providers: { keys: readKeys(env), clientOf: providers.clientOf },
     workflows,
-    problems: refused,
+    problems: [...refused, ...ofSources],
   });
   if (reason === "retired") process.exitCode = retiredExitCode;
   say("left in order");

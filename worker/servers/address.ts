@@ -1,35 +1,36 @@
-import { AppError } from "@atelier/server/platform";
+import { AppError, isAppError } from "@atelier/server/platform";
 
-/** Address of a server. Its credentials become a header, because the address is stored and logged. */
+/** Address of a server or of a list of servers. Its secrets are kept apart, because the address is stored and logged. */
 export interface ServerAddress {
   readonly url: string;
+  /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Address of a list of servers. */
-export interface ListAddress extends ServerAddress {
-  /** The query with its question mark, or empty. It may hold a secret, so it is neither stored nor logged. */
-  readonly search: string;
+  /** Part of each request, without the question mark, as it was written; it may hold a token. */
+  readonly query: string;
 }
 
 /**
- * Parses `host:port`, `http://user:password@host/prefix` or, with a base, a path on it. Throws `bad_request`, also for a
- * query, because routes are appended to the address.
+ * Parses `host:port`, `http://user:password@host/prefix?token=…` or, with a base, a path on it. Throws `bad_request`.
+ * Credentials become a header.
  */
 export function parseAddress(text: string, base?: string): ServerAddress {
-  const { search, ...address } = parseListAddress(text, base);
-  if (search)
-    throw new AppError("bad_request", `An address of a server has no query: ${withoutSecrets(text)}`);
-  return address;
-}
-
-/** The same for the address of a list, which may have a query. */
-export function parseListAddress(text: string, base?: string): ListAddress {
   const url = readUrl(text.trim(), base);
   const headers = url && credentialsOf(url);
   if (!headers || !/^https?:$/.test(url.protocol) || !url.hostname)
     throw new AppError("bad_request", `Not an address of a server: ${withoutSecrets(text)}`);
-  return { url: url.origin + url.pathname.replace(/\/+$/, ""), headers, search: url.search };
+  return { url: url.origin + url.pathname.replace(/\/+$/, ""), headers, query: url.search.slice(1) };
+}
+
+/** The same without an error: the reason why the text is no address of a server. */
+export function parseServerAddress(
+  text: string,
+): { server: ServerAddress; reason: null } | { server: null; reason: string } {
+  try {
+    return { server: parseAddress(text), reason: null };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return { server: null, reason: error.message };
+  }
 }
 
 /**

@@ -71,12 +71,17 @@ describe("discovery", () => {
     await rm(folder, { recursive: true });
   });
 
-  function open(env: Partial<Record<"COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS", string[]>>) {
+  function open(
+    env: Partial<Record<"COMFYUI_URLS" | "COMFYUI_DISCOVERY" | "IOPAINT_URLS", string[]>> & {
+      SERVER_HEADERS?: string;
+    },
+  ) {
     const lines: string[] = [];
     const log = pino({}, { write: (line: string) => lines.push(line) });
-    const sources = createSources({ COMFYUI_URLS: [], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [], ...env });
+    const none = { COMFYUI_URLS: [], COMFYUI_DISCOVERY: [], IOPAINT_URLS: [] };
+    const { sources, problems } = createSources({ ...none, ...env });
     const discovery = createDiscovery({ sources, log, timeoutMs: 1_000 });
-    return { lines, read: () => discovery.read(new AbortController().signal) };
+    return { lines, problems, read: () => discovery.read(new AbortController().signal) };
   }
 
   const list = (...servers: unknown[]) => JSON.stringify({ version: 1, servers });
@@ -95,7 +100,7 @@ describe("discovery", () => {
     };
     const { read } = open({ COMFYUI_DISCOVERY: [`${base.replace("//", "//who:what@")}/backends.json`] });
     const first = await read();
-    const plain = { engine: "comfyui", headers: {}, weight: 1, isBackup: false, isDrained: false };
+    const plain = { engine: "comfyui", headers: {}, query: "", weight: 1, isBackup: false, isDrained: false };
     const sources = [`${base}/backends.json`];
     const authorization = `Basic ${Buffer.from("me:secret").toString("base64")}`;
     const who = `Basic ${Buffer.from("who:what").toString("base64")}`;
@@ -262,11 +267,88 @@ describe("discovery", () => {
   });
 
   test.each(["gpu1:8188", "nginx:", "nginx:/x?scheme=ftp", "nginx-plus:ftp://x"])(
-    "A10 the discovery entry %s is refused at start",
-    (entry) => {
-      expect(() => open({ COMFYUI_DISCOVERY: [entry] })).toThrow(
-        expect.objectContaining({ code: "bad_request" }),
-      );
+    "A10 the discovery entry %s is one problem, and the other entries work",
+    async (entry) => {
+      const { problems, read } = open({
+        COMFYUI_DISCOVERY: [entry],
+        COMFYUI_URLS: ["two words", "gpu1:8188"],
+      });
+      expect(problems).toEqual([
+        { what: "COMFYUI_URLS", reason: "Not an address of a server: two words" },
+        { what: "COMFYUI_DISCOVERY", reason: expect.any(String) },
+      ]);
+      expect(urls(await read())).toEqual(["http://gpu1:8188"]);
     },
   );
+
+  const headersFor = (given: Record<string, Record<string, string>>) => JSON.stringify(given);
+
+  test("A10 headers are given by address: the longest path wins, and no other host gets them", async () => {
+    const { read, problems } = open({
+      SERVER_HEADERS: headersFor({
+        "https://gpu.lan": { "X-API-Key": "one", Cookie: "a=1; b=2" },
+        "https://gpu.lan/comfy/2": { "x-api-key": "two", Authorization: "Bearer three" },
+        "10.0.0.1:8188": { Authorization: "Bearer four" },
+      }),
+      COMFYUI_URLS: [
+        "https://gpu.lan/comfy/1",
+        "https://me:secret@gpu.lan/comfy/2?token=a%2Fb",
+        "https://gpu.lan/comfy/22",
+        "http://gpu.lan/comfy/2",
+        "https://gpu.lan.evil.example/comfy/2",
+        "10.0.0.1:81",
+      ],
+      IOPAINT_URLS: ["10.0.0.1:8188"],
+    });
+    const cookie = "a=1; b=2";
+    expect(problems).toEqual([]);
+    expect((await read()).map(({ headers, query }) => [headers, query])).toEqual([
+      [{ "x-api-key": "one", cookie }, ""],
+      [{ "x-api-key": "two", cookie, authorization: "Bearer three" }, "token=a%2Fb"],
+      [{ "x-api-key": "one", cookie }, ""],
+      [{}, ""],
+      [{}, ""],
+      [{}, ""],
+      [{ authorization: "Bearer four" }, ""],
+    ]);
+  });
+
+  test("A10 lists give headers and queries too, and are asked with their own", async () => {
+    answer = {
+      body: list(
+        { url: "http://gpu1:8188?token=t1", headers: { "X-Key": "k1" } },
+        { url: "/own" },
+        { url: "gpu2:8188", headers: { "X-Key": "line\nbreak" } },
+      ),
+    };
+    const file = path.join(folder, "comfy.conf");
+    await writeFile(file, "upstream comfy { server 10.0.0.1:8188; }");
+    const { read, lines } = open({
+      SERVER_HEADERS: headersFor({ [base]: { Authorization: "Bearer list" } }),
+      COMFYUI_DISCOVERY: [`${base}/backends.json?access=t0`, `nginx:${file}#comfy?query=token%3Dt2`],
+    });
+    const found = await read();
+    expect(asked).toMatchObject([{ url: "/backends.json?access=t0", authorization: "Bearer list" }]);
+    expect(found.map(({ url, headers, query }) => [url, headers, query])).toEqual([
+      ["http://gpu1:8188", { "x-key": "k1" }, "token=t1"],
+      [`${base}/own`, { authorization: "Bearer list" }, ""],
+      ["http://10.0.0.1:8188", {}, "token=t2"],
+    ]);
+    expect(found.flatMap(({ sources }) => sources).join()).not.toMatch(/t0|t2/);
+    expect(lines.join()).toContain("has a value for X-Key that no header can hold");
+    expect(lines.join()).not.toMatch(/t0|t1|t2|k1|break|Bearer/);
+  });
+
+  test.each([
+    ["{", "must be a JSON object"],
+    ['{"gpu:8188":"Bearer secret"}', "must be a JSON object"],
+    [headersFor({ "two words": { "X-Key": "secret" } }), "Not an address of a server: two words"],
+    [headersFor({ "me:secret@gpu?key=secret": { "Bad Name": "secret" } }), "whose name HTTP does not allow"],
+    [headersFor({ "gpu:8188": { "X-Key": "sec\r\nret" } }), "has a value for X-Key"],
+    [headersFor({ "gpu:8188": { "Content-Length": "1" } }), "which each request sets itself"],
+  ])("A10 the headers %s are one problem that tells no value", (text, reason) => {
+    const { problems } = open({ SERVER_HEADERS: text, COMFYUI_URLS: ["gpu1:8188"] });
+    expect(problems).toEqual([{ what: "SERVER_HEADERS", reason: expect.stringContaining(reason) }]);
+    expect(problems[0]?.reason).not.toContain("sec");
+  });
 });

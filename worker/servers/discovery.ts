@@ -79,7 +79,7 @@ interface SourceList {
 
 /**
  * One entry per address, in the order of the sources. Where sources differ: one is enough to drain, all must call the server
- * a backup, the greatest weight and the first credentials win.
+ * a backup, the greatest weight and the first credentials and query win.
  */
 function mergeLists(lists: readonly SourceList[]): readonly FoundServer[] {
   const byUrl = new Map<string, FoundServer>();
@@ -94,6 +94,7 @@ function merge(known: FoundServer | undefined, server: ListedServer, source: str
     ...known,
     sources: known.sources.includes(source) ? known.sources : [...known.sources, source],
     headers: Object.keys(known.headers).length > 0 ? known.headers : server.headers,
+    query: known.query || server.query,
     weight: Math.max(known.weight, server.weight),
     isBackup: known.isBackup && server.isBackup,
     isDrained: known.isDrained || server.isDrained,

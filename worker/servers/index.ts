@@ -56,7 +56,7 @@ export interface ServerFacts {
 
 /** The state of one server, with the facts of its last good probe. */
 export interface ServerState extends ServerFacts {
-  /** Base address without credentials and without a slash at the end; identifies the server. */
+  /** Base address without credentials, query and slash at the end; identifies the server. */
   readonly url: string;
   readonly engine: ServerEngine;
   /** Host, port and path for display, such as `192.168.0.107:8188`. */
@@ -81,8 +81,10 @@ export interface HeldServer {
   readonly url: string;
   readonly label: string;
   readonly engine: ServerEngine;
-  /** Sent with each request; holds the credentials of the configured address. */
+  /** Sent with each request; holds the credentials of the server. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Part of each request; may hold a token. */
+  readonly query: string;
   readonly device: string | null;
   readonly vramTotalBytes: number | null;
   /** Idempotent. */
@@ -142,5 +144,7 @@ export interface ServerPool {
 }
 
 export { createServerPool } from "./pool.ts";
-export { createSources } from "./sources/index.ts";
+export { checkServers } from "./check.ts";
+export { withoutSecrets } from "./address.ts";
+export { createSources, readServerAddress } from "./sources/index.ts";
 export { pluginsByKind, segmentPlugin } from "./probes.ts";

@@ -1,12 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { builtInWorkflows } from "@atelier/server/workflows";
-import type { ComfySimulator } from "@atelier/testing/comfyui";
+import type { ComfySimulator, Guard } from "@atelier/testing/comfyui";
 import pino from "pino";
+import sharp from "sharp";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { newContext, openScene, type Scene } from "../engines/comfyui/fixtures/open-scene.ts";
 import { createComfyuiEngine } from "../engines/comfyui/engine.ts";
-import { createServerPool, createSources, type ServerPool } from "./index.ts";
+import { checkServers, createServerPool, createSources, type ServerPool } from "./index.ts";
 
 const waiting = { timeout: 20_000 };
 let scene: Scene;
@@ -39,6 +40,87 @@ test("F25 a server killed in mid-job is out of rotation at once; restarted empty
     engine.run(newTask(), newContext().context),
   ]);
   expect(a.prompts().at(-1)?.finished).toBe(1);
+});
+
+const tokens = [
+  ["a bearer token", { headers: { authorization: "Bearer secret-1" } }],
+  ["a key", { headers: { "x-api-key": "secret-1" } }],
+  ["cookies", { headers: { cookie: "session=secret-1; path=/" } }],
+  ["a token of the address", { query: { token: "secret-1/+ &é" } }],
+  [
+    "a token and a header",
+    { query: { token: "secret-1" }, headers: { "cf-access-client-secret": "secret-1" } },
+  ],
+] as const;
+
+test.each<readonly [string, Guard]>(tokens)(
+  "A10 a server behind %s gets it with each request, and nothing shows it",
+  async (_name, guard) => {
+    const server = await scene.startServer({ guard, basePath: "/comfy/1", stepMs: 20 });
+    const lines: string[] = [];
+    scene.log = pino({ level: "trace" }, { write: (line) => lines.push(line) });
+    scene.headers = JSON.stringify({ [new URL(server.url).origin]: guard.headers ?? {} });
+    const url = `${server.url}?${new URLSearchParams(guard.query)}`;
+    const { engine, pool } = await scene.openEngine({ url });
+    const image = path.join(scene.folder, "image.png");
+    await sharp({ create: { width: 64, height: 64, channels: 3, background: "red" } })
+      .png()
+      .toFile(image);
+    const told = newContext();
+    const task = scene.newTask({ workflow: "upscale_model", inputs: { image }, params: { scale: 4 } });
+    const outputs = await engine.run(task, told.context);
+    await engine.run(newTask(), told.context);
+    // Previews come by the socket alone.
+    expect([outputs.length, told.previews.length > 0]).toEqual([1, true]);
+    const shown = [outputs, pool.list(), told.submissions, lines];
+    expect(JSON.stringify(shown)).not.toMatch(/secret-1/);
+    scene.headers = "{}";
+    const stranger = await scene.openEngine(server);
+    const lastError = expect.stringContaining("refuses the password, header or token");
+    expect(stranger.pool.list()).toMatchObject([{ state: "down", lastError }]);
+  },
+);
+
+test("A10 a redirect is not followed: another host never sees the credentials", async () => {
+  const other = await scene.startServer();
+  const server = await scene.startServer({ guard: { query: { token: "right" }, redirect: other.url } });
+  scene.headers = JSON.stringify({ [server.url]: { authorization: "Bearer secret-1" } });
+  const { pool } = await scene.openEngine({ url: `${server.url}?token=wrong` });
+  const lastError = expect.stringContaining("leads to another page (HTTP 302)");
+  expect(pool.list()).toMatchObject([{ state: "down", lastError }]);
+  expect(other.stats().requests).toEqual({});
+});
+
+test("A10 a check asks each server once and names what cannot be used", async () => {
+  const server = await scene.startServer({ guard: { query: { token: "secret-1" } } });
+  const { servers, problems } = await checkServers(
+    {
+      COMFYUI_URLS: [
+        `${server.url}?token=secret-1`,
+        "127.0.0.1:1?token=secret-1",
+        "two words?token=secret-1",
+      ],
+      COMFYUI_DISCOVERY: ["http://127.0.0.1:1/list.json?token=secret-1"],
+      IOPAINT_URLS: [`${server.url}/wrong?token=secret-1`],
+    },
+    { workflows: builtInWorkflows, timeoutMs: 5_000 },
+  );
+  const label = new URL(server.url).host;
+  expect(servers).toMatchObject([
+    {
+      label,
+      engine: "comfyui",
+      reason: null,
+      facts: { needs: expect.arrayContaining(["comfyui/t2i_sd15"]) },
+    },
+    { label: "127.0.0.1:1", facts: null, reason: "The server cannot be reached." },
+    { label: `${label}/wrong`, engine: "iopaint", facts: null },
+  ]);
+  expect(problems).toEqual([
+    { what: "COMFYUI_URLS", reason: "Not an address of a server: two words" },
+    { what: "http://127.0.0.1:1/list.json", reason: "The list of servers cannot be reached." },
+  ]);
+  expect(JSON.stringify([servers, problems])).not.toContain("secret-1");
 });
 
 test("F27 a full card is freed before the next job runs on it", async () => {
@@ -92,7 +174,7 @@ test("A10 servers of an nginx file, behind paths of one host, change while a job
       COMFYUI_URLS: [],
       COMFYUI_DISCOVERY: [`nginx:${file}#comfy?prefix=/comfy`],
       IOPAINT_URLS: [],
-    }),
+    }).sources,
     workflows: () => builtInWorkflows,
     config: {
       timing: { probeMs: 100, probeTimeoutMs: 5_000, discoverMs: 50, objectInfoMs: 60_000 },

@@ -58,7 +58,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
     list: () => roster.members().map(({ entry }) => toState(entry)),
     addressOf(url) {
       const found = roster.find(url)?.entry.found;
-      return found ? { url: found.url, headers: found.headers } : null;
+      return found ? { url: found.url, headers: found.headers, query: found.query } : null;
     },
     acquire: (request) => line.wait(request, request.signal),
     async acquireHolder({ patienceMs, ...request }) {
@@ -131,7 +131,7 @@ function takeTurn(entry: ServerEntry, turns: { last: number }): void {
 }
 
 function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): HeldServer {
-  const { url, engine, headers } = found;
+  const { url, engine, headers, query } = found;
   const { device, vramTotalBytes } = facts;
   let isHeld = true;
   const release = () => {
@@ -139,7 +139,7 @@ function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): Hel
     isHeld = false;
     giveBack();
   };
-  return { url, engine, headers, label, device, vramTotalBytes, release };
+  return { url, engine, headers, query, label, device, vramTotalBytes, release };
 }
 
 /** Notes the end of a run. A failed run is followed by a probe, so that the state of the server is current. */

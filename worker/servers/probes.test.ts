@@ -11,7 +11,7 @@ describe("probe comfyui", () => {
 
   const probeOf = ({ url }: StandIn, objectInfoMs: number) =>
     createComfyuiProbe({
-      server: { url, headers: {} },
+      server: { url, headers: {}, query: "" },
       workflows: () => builtInWorkflows,
       awaited: () => new Set(),
       timeoutMs: 10_000,

@@ -48,6 +48,9 @@ export function createProbe(
     get headers() {
       return entry.found.headers;
     },
+    get query() {
+      return entry.found.query;
+    },
   };
   const common = { server, timeoutMs: timing.probeTimeoutMs };
   switch (entry.found.engine) {

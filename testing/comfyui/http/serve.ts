@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ComfyMode } from "../options.ts";
+import type { ComfyMode, Guard } from "../options.ts";
 import type { Comfy } from "../server/session.ts";
 import {
   type Answer,
@@ -149,7 +149,8 @@ export async function serveRequest(
   const url = new URL(request.url ?? "/", "http://simulator");
   const path = innerPath(url.pathname, comfy.options.basePath);
   if (path === null) return send(response, proxyPage(404));
-  if (!isAllowed(comfy, request)) return send(response, proxyPage(401));
+  const refusal = refuseStranger(comfy.options, request);
+  if (refusal) return refuseBody(request, response, refusal);
   const method = request.method ?? "GET";
   const call: Call = {
     comfy,
@@ -197,10 +198,25 @@ function send(response: ServerResponse, { status, headers = {}, body }: Answer):
   response.end(body);
 }
 
-/** Whether the request carries the credentials that the proxy wants. */
-export function isAllowed({ options }: Comfy, { headers }: IncomingMessage): boolean {
-  if (options.auth === null) return true;
-  return headers.authorization === `Basic ${Buffer.from(options.auth).toString("base64")}`;
+interface Guarded {
+  readonly auth?: string | null;
+  readonly guard: Guard | null;
+}
+
+/** The answer of the proxy to a request without the credentials that it wants; null for one with them. */
+export function refuseStranger(
+  { auth = null, guard }: Guarded,
+  { headers, url }: IncomingMessage,
+): Answer | null {
+  const basic = auth === null ? {} : { authorization: `Basic ${Buffer.from(auth).toString("base64")}` };
+  const wanted = { ...basic, ...guard?.headers };
+  const { searchParams } = new URL(url ?? "/", "http://simulator");
+  const isKnown =
+    Object.entries(wanted).every(([name, value]) => headers[name.toLowerCase()] === value) &&
+    Object.entries(guard?.query ?? {}).every(([name, value]) => searchParams.get(name) === value);
+  if (isKnown) return null;
+  if (guard?.redirect === undefined) return proxyPage(401);
+  return { ...empty(302), headers: { location: guard.redirect } };
 }
 
 const ids = /[0-9a-f]{8}-[0-9a-f-]{27}/g;

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { type Answer, empty, proxyPage } from "../http/answer.ts";
-import { innerPath, isAllowed, isForeignOrigin, serveRequest } from "../http/serve.ts";
+import { innerPath, isForeignOrigin, refuseStranger, serveRequest } from "../http/serve.ts";
 import { acceptSocket } from "../socket.ts";
 import type { Comfy } from "./session.ts";
 
@@ -88,7 +88,8 @@ function refuseUpgrade(
   { pathname, clientId }: { pathname: string; clientId: string | null },
 ): Answer | null {
   if (innerPath(pathname, comfy.options.basePath) !== "/ws") return proxyPage(404);
-  if (!isAllowed(comfy, request)) return proxyPage(401);
+  const refusal = refuseStranger(comfy.options, request);
+  if (refusal) return refusal;
   if (isForeignOrigin(request.headers)) return empty(403);
   if (comfy.faults.take("socket-refused")) return proxyPage(502);
   return clientId !== null && comfy.session.refusedClients.has(clientId) ? proxyPage(502) : null;

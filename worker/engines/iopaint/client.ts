@@ -9,6 +9,7 @@ import {
   isOutOfSpace,
   toAppError,
 } from "@atelier/server/platform";
+import { refusalText } from "../comfyui/client/index.ts";
 
 /** One IOPaint server. */
 export interface IopaintServer {
@@ -16,6 +17,8 @@ export interface IopaintServer {
   readonly url: string;
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Part of each request, without its question mark; may hold a token. */
+  readonly query?: string;
 }
 
 /** Bounds of one call. */
@@ -46,7 +49,7 @@ export async function call(
 }
 
 async function ask(
-  { url, headers = {} }: IopaintServer,
+  { url: base, headers = {}, query = "" }: IopaintServer,
   { route, json, maxBytes }: IopaintRequest,
   { signal, timeoutMs }: CallOptions,
 ): Promise<Answer> {
@@ -55,7 +58,8 @@ async function ask(
   const body = json === undefined ? null : JSON.stringify(json);
   try {
     const both = AbortSignal.any([signal, timeout]);
-    return await send({ url: `${url}/api/v1/${route}`, headers, body, maxBytes, signal: both });
+    const url = `${base}/api/v1/${route}${query && `?${query}`}`;
+    return await send({ url, headers, body, maxBytes, signal: both });
   } catch (error) {
     signal.throwIfAborted();
     if (isAppError(error)) throw error;
@@ -166,6 +170,8 @@ function failureOf({ status }: { readonly status: number }, text: string): AppEr
       details: { status },
     });
   }
+  const refusal = refusalText(status);
+  if (refusal !== undefined) return new AppError("proxy_error", refusal, { details: { status } });
   const failure = parse(text);
   const code = failure ? codeOf(status, failure) : proxyCode(status);
   const exception = failure && exceptionOf(failure);

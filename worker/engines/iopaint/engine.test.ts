@@ -34,6 +34,26 @@ describe("server failures", () => {
     await until(pool, ({ jobId }) => jobId === null);
   });
 
+  test("D8 a server behind a proxy gets its header and token with each request", async () => {
+    const guard = { headers: { "x-api-key": "key-1" }, query: { token: "a b" } };
+    const server = await scene.startServer({ guard });
+    const open = (url: string) => ({ url: `${url}?token=a%20b` });
+    const headers = JSON.stringify({ [server.url]: { "X-API-Key": "key-1" } });
+    const { engine, pool } = await scene.openEngine([open(server.url)], { headers });
+    const inputs = {
+      image: await drawPicture(scene.folder, "photo.jpg"),
+      mask: await drawMask(scene.folder),
+    };
+    const task = await scene.newTask("inpaint", { inputs });
+    expect(await engine.run(task, newContext().context)).toMatchObject([
+      { facts: { server: server.url.slice(7) } },
+    ]);
+    expect(JSON.stringify(pool.list())).not.toMatch(/key-1|token/);
+    const stranger = await scene.openEngine([open(server.url)]);
+    const lastError = expect.stringContaining("refuses the password, header or token");
+    expect(stranger.pool.list()).toMatchObject([{ state: "down", lastError }]);
+  });
+
   test("F27 D8 a server out of memory twice rests and comes back", async () => {
     const server = await scene.startServer();
     const { engine, pool } = await scene.openEngine([server]);

@@ -175,10 +175,10 @@ function createRequests({ pool, answerLimitMs, abandonMs }: RequestsInput): Requ
   const open = new Set<Promise<void>>();
   return {
     send(run, { held, lease, need }, signal) {
-      const { url, headers } = held;
+      const { url, headers, query } = held;
       const abandon = abortAfter(signal, abandonMs);
       const bounds = AbortSignal.any([closing.signal, abandon.signal]);
-      const answer = run.request({ url, headers }, { signal: bounds, timeoutMs: answerLimitMs });
+      const answer = run.request({ url, headers, query }, { signal: bounds, timeoutMs: answerLimitMs });
       const ended = answer
         .then(
           () => "over" as const,

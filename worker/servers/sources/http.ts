@@ -1,6 +1,7 @@
 import { z, type ZodType } from "zod";
 import { AppError, isAppError, issuesOf } from "@atelier/server/platform";
-import { type ListAddress, parseAddress, type ServerAddress } from "../address.ts";
+import { parseAddress, type ServerAddress } from "../address.ts";
+import { headerFault, lowerNames } from "../headers.ts";
 import type { ServerEngine } from "../index.ts";
 
 /** A list of servers. */
@@ -27,6 +28,8 @@ type Refuse = (reason: string) => void;
 
 const serverSchema = z.object({
   url: z.string().min(1),
+  /** Sent to the server with each request. */
+  headers: z.record(z.string(), z.string()).default({}),
   engine: z.enum(["comfyui", "iopaint"]).default("comfyui"),
   weight: z.number().positive().default(1),
   backup: z.boolean().default(false),
@@ -36,7 +39,7 @@ const serverSchema = z.object({
 const listSchema = z.object({ version: z.literal(1).optional(), servers: z.array(z.unknown()) });
 
 /** A document `{"version":1,"servers":[{"url":"http://…","weight":1,"drain":false}]}`, requested with its ETag. */
-export function createHttpJsonSource(address: ListAddress): Source {
+export function createHttpJsonSource(address: ServerAddress): Source {
   let etag: string | null = null;
   let last: readonly ListedServer[] = [];
   return {
@@ -62,12 +65,15 @@ function serversIn(body: unknown): readonly unknown[] {
 }
 
 function toListed(entry: unknown, list: ServerAddress): ListedServer {
-  const { url, engine, weight, backup, drain } = parseEntry(
+  const { url, headers, engine, weight, backup, drain } = parseEntry(
     serverSchema,
     typeof entry === "string" ? { url: entry } : entry,
   );
-  const address = withCredentialsOf(list, parseAddress(url, list.url));
-  return { ...address, engine, weight, isBackup: backup, isDrained: drain };
+  const fault = headerFault(headers);
+  if (fault !== null) throw new AppError("bad_request", fault);
+  const address = parseAddress(url, list.url);
+  const given = { ...address, headers: { ...address.headers, ...lowerNames(headers) } };
+  return { ...withCredentialsOf(list, given), engine, weight, isBackup: backup, isDrained: drain };
 }
 
 /** An entry without credentials gets those of its list, but only on the same origin. */
@@ -89,7 +95,7 @@ const upstreamSchema = z.object({ peers: z.array(z.unknown()) });
 const drainedStates: readonly string[] = ["down", "draining"];
 
 /** The peers of one upstream from the API of NGINX Plus (`/api/9/http/upstreams/NAME`). */
-export function createNginxPlusSource(address: ListAddress): Source {
+export function createNginxPlusSource(address: ServerAddress): Source {
   return {
     name: `nginx-plus:${address.url}`,
     async read(signal, refuse) {
@@ -148,10 +154,10 @@ interface FetchedJson {
 
 /** Reads a small JSON document; null when it still has `etag`. Throws `server_lost`, `proxy_error`. */
 async function fetchJson(
-  { url, headers, search }: ListAddress,
+  { url, headers, query }: ServerAddress,
   { etag, signal }: { readonly etag: string | null; readonly signal: AbortSignal },
 ): Promise<FetchedJson | null> {
-  const response = await fetch(url + search, {
+  const response = await fetch(query ? `${url}?${query}` : url, {
     headers: { ...headers, accept: "application/json", ...(etag ? { "if-none-match": etag } : {}) },
     // A redirect could send the worker to any address of its network.
     redirect: "manual",

@@ -12,6 +12,8 @@ export interface NginxFile {
   readonly scheme: "http" | "https";
   /** Path prefix of each server, such as `/comfy`. */
   readonly prefix: string;
+  /** Part of each request to a server. */
+  readonly query: string;
 }
 
 /** The servers of an upstream in an nginx file. A name that resolves to several addresses becomes several servers. */
@@ -42,10 +44,10 @@ function selectUpstream(servers: UpstreamServer[], { file, upstream }: NginxFile
   return chosen;
 }
 
-function toListed(server: UpstreamServer, { scheme, prefix }: NginxFile): ListedServer {
+function toListed(server: UpstreamServer, { scheme, prefix, query }: NginxFile): ListedServer {
   const { host, port, weight, isBackup, isDrained } = server;
   const address = parseAddress(`${scheme}://${host}:${port}${prefix}`);
-  return { ...address, engine: "comfyui", weight, isBackup, isDrained };
+  return { ...address, query, engine: "comfyui", weight, isBackup, isDrained };
 }
 
 async function readText(file: string): Promise<string> {

@@ -8,6 +8,8 @@ export interface ComfyServer {
   readonly url: string;
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Part of each request, without its question mark; may hold a token. */
+  readonly query?: string;
 }
 
 /** Bounds of one call. */
@@ -162,7 +164,16 @@ export function refusalOf(answer: Answer): AppError {
       details: { status },
     });
   }
-  return new AppError(codeOf(answer), undefined, { details: { status } });
+  return new AppError(codeOf(answer), refusalText(status), { details: { status } });
+}
+
+/** The text for a status that says what is wrong with our address or credentials; undefined for others. */
+export function refusalText(status: number): string | undefined {
+  if (status === 401 || status === 403 || status === 407)
+    return `The server or a proxy before it refuses the password, header or token that it is sent (HTTP ${status}).`;
+  return status >= 300 && status < 400
+    ? `The address leads to another page (HTTP ${status}), as that of a sign-in does.`
+    : undefined;
 }
 
 function codeOf(answer: Answer): ErrorCode {
@@ -215,7 +226,8 @@ function httpEndpoint(server: ComfyServer, route: Route): Endpoint {
   url.password = "";
   url.hash = "";
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${route.path}`;
-  url.search = new URLSearchParams(route.query).toString();
+  const own = new URLSearchParams(route.query).toString();
+  url.search = [server.query ?? "", own].filter(Boolean).join("&");
   return { url: url.href, headers };
 }
 

@@ -36,4 +36,5 @@ export {
   uploadImage,
   viewImage,
 } from "./routes.ts";
+export { refusalText } from "./http.ts";
 export type { CallOptions, ComfyServer, OutputFile } from "./http.ts";

@@ -1,0 +1,61 @@
+import type { NodeProblem } from "@atelier/server/db";
+import { serverLabel } from "@atelier/server/jobs";
+import { toAppError } from "@atelier/server/platform";
+import type { Workflow } from "@atelier/server/workflows";
+import type { ServerEngine, ServerFacts } from "./index.ts";
+import { createProbe } from "./probes.ts";
+import { createSources } from "./sources/index.ts";
+import type { ListedServer } from "./sources/http.ts";
+
+/** One server as it answered a single probe. */
+interface CheckedServer {
+  /** Host, port and path, without credentials and query. */
+  readonly label: string;
+  readonly engine: ServerEngine;
+  /** Null when the probe failed. */
+  readonly facts: ServerFacts | null;
+  /** Why the probe failed. */
+  readonly reason: string | null;
+}
+
+interface Check {
+  /** Workflows that ComfyUI servers may run. */
+  readonly workflows: readonly Workflow[];
+  /** Limit of each source and of each request to a server. */
+  readonly timeoutMs: number;
+}
+
+/** Reads every source of the environment and probes each server once; problems are entries and lists that cannot be read. */
+export async function checkServers(
+  env: Parameters<typeof createSources>[0],
+  check: Check,
+): Promise<{ servers: CheckedServer[]; problems: NodeProblem[] }> {
+  const { sources, problems } = createSources(env);
+  const found = new Map<string, ListedServer>();
+  const all = [...problems];
+  for (const source of sources) {
+    const refuse = (reason: string) => all.push({ what: source.name, reason });
+    try {
+      const servers = await source.read(AbortSignal.timeout(check.timeoutMs), refuse);
+      for (const server of servers) found.set(server.url, found.get(server.url) ?? server);
+    } catch (error) {
+      refuse(toAppError(error).message);
+    }
+  }
+  return {
+    servers: await Promise.all([...found.values()].map((server) => checkServer(server, check))),
+    problems: all,
+  };
+}
+
+async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check): Promise<CheckedServer> {
+  const timing = { probeTimeoutMs: timeoutMs, objectInfoMs: Number.POSITIVE_INFINITY };
+  const settings = { timing, workflows: () => workflows, awaited: () => new Set<never>() };
+  const probe = createProbe({ found: { ...server, sources: [] } }, settings);
+  const known = { label: serverLabel(server.url), engine: server.engine };
+  try {
+    return { ...known, facts: await probe.read(new AbortController().signal), reason: null };
+  } catch (error) {
+    return { ...known, facts: null, reason: toAppError(error).message };
+  }
+}
