@@ -1,11 +1,13 @@
+import { createHash } from "node:crypto";
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { z } from "zod";
 import { schema } from "../db/index.ts";
-import { AppError, isId, isStorable, newId } from "../platform/index.ts";
+import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isOpen } from "./run.ts";
 
-const { assistantConversations, assistantMessages, assistantRuns, assistantSettings } = schema;
+const { assistantConversations, assistantMessages, assistantRuns, assistantSettings, idempotencyKeys } =
+  schema;
 
 /** Characters of a question. */
 export const maxQuestionLength = 8_000;
@@ -20,6 +22,8 @@ export const askSchema = z.object({
     .refine(isStorable, "must hold no NUL characters"),
   /** Without one a new conversation begins. */
   conversationId: z.string().optional(),
+  /** Makes it one question however often it is sent; the same for no two questions. */
+  idempotencyKey: lineOfText.min(1).max(200).optional(),
 });
 
 export interface Question extends z.infer<typeof askSchema> {
@@ -34,46 +38,101 @@ export interface AskedRun {
 
 /**
  * Accepts a question with one statement: it is logged, and a run is stored as `new`, of which the database tells the
- * workers. Throws `not_found` for a conversation of nobody or somebody else, `conflict` while the conversation still has
- * an open run, and `quota_exceeded`.
+ * workers. A question that is sent again under its key gives the first run. Throws `not_found` for a conversation of nobody
+ * or somebody else, `conflict` while the conversation still has an open run or when what the key began was removed,
+ * `idempotency_mismatch` for another text under a key, and `quota_exceeded`.
  */
 export async function ask(services: Services, question: Question): Promise<AskedRun> {
-  const { ownerId, text, conversationId = newId() } = question;
+  const conversationId = question.conversationId ?? newId();
   if (!isId(conversationId)) throw new AppError("not_found");
   const isNew = question.conversationId === undefined;
-  const [runId, questionId] = [newId(), newId()];
+  const asked: Asked = { ...question, conversationId, isNew, runId: newId(), key: keyOf(question) };
+  const verdict = await accept(services, asked).catch((error: unknown) => {
+    // Of two questions at the same moment the second.
+    if (isOneOpenViolation(error)) return { isAccepted: false, isAnswering: true, isFull: false };
+    throw error;
+  });
+  if (verdict?.isAccepted) return { runId: asked.runId, conversationId };
+  const known = question.idempotencyKey === undefined ? null : await findKnown(services, asked);
+  if (known) return known;
+  if (!verdict) throw new AppError("not_found");
+  if (verdict.isFull)
+    throw new AppError("quota_exceeded", "You have too many open questions. Wait until some are answered.");
+  throw stillAnswering();
+}
+
+interface Asked extends Question {
+  readonly conversationId: string;
+  /** Whether the question begins the conversation. */
+  readonly isNew: boolean;
+  readonly runId: string;
+  readonly key: { readonly name: string; readonly sha256: string };
+}
+
+/** The keys of questions are beside those of jobs, and never the same. A question without a key has one of its own. */
+function keyOf({ idempotencyKey = newId(), text, conversationId }: Question): Asked["key"] {
+  const sha256 = createHash("sha256")
+    .update(JSON.stringify([text, conversationId ?? null]))
+    .digest("hex");
+  return { name: `ask:${idempotencyKey}`, sha256 };
+}
+
+interface Verdict extends Record<string, unknown> {
+  readonly isAccepted: boolean;
+  readonly isFull: boolean;
+  readonly isAnswering: boolean;
+}
+
+/** Stores the question with its run and key, or nothing; undefined when the conversation is not the owner's. */
+async function accept(services: Services, asked: Asked): Promise<Verdict | undefined> {
+  const { ownerId, text, conversationId, isNew, runId, key } = asked;
+  const questionId = newId();
+  const place = isNew
+    ? sql`select ${conversationId}::uuid as id`
+    : sql`select id from ${assistantConversations} where id = ${conversationId} and owner_id = ${ownerId}`;
+  // Of two requests with one key the second waits here for the first, and then stores nothing.
+  const keyed = sql`insert into ${idempotencyKeys} (owner_id, key, request_sha256, job_id)
+    select ${ownerId}, ${key.name}, ${key.sha256}, ${runId}::uuid from judged where not is_full and not is_answering
+    on conflict do nothing returning key`;
   const conversation = isNew
     ? sql`insert into ${assistantConversations} (id, owner_id, title)
-        values (${conversationId}, ${ownerId}, ${titleOf(text)}) returning id`
+        select ${conversationId}::uuid, ${ownerId}, ${titleOf(text)} from keyed returning id`
     : sql`update ${assistantConversations} set last_at = clock_timestamp()
-        where id = ${conversationId} and owner_id = ${ownerId} returning id`;
+        where id = ${conversationId} and exists (select from keyed) returning id`;
   const ownOpen = sql`select count(*) from ${assistantRuns} where owner_id = ${ownerId} and ${isOpen}`;
   const openHere = sql`select from ${assistantRuns} where conversation_id = ${conversationId} and ${isOpen}`;
   const isPaused = sql`exists (select from ${assistantSettings} where user_id = ${ownerId} and is_memory_paused)`;
-  const rows = await services.db
-    .execute<{ isAccepted: boolean; isFull: boolean; isAnswering: boolean }>(
-      sql`
-      with asked as (${conversation}), judged as (
-        select id, (${ownOpen}) >= ${services.config.assistant.openRuns} as is_full, exists (${openHere}) as is_answering from asked
-      ), accepted as (select id from judged where not is_full and not is_answering), logged as (
-        insert into ${assistantMessages} (id, conversation_id, owner_id, role, text, run_id, is_recalled, archived_at)
-        select ${questionId}::uuid, id, ${ownerId}, 'user', ${text}, ${runId}::uuid,
-          not ${isPaused}, case when ${isPaused} then clock_timestamp() end from accepted
-      ), started as (
-        insert into ${assistantRuns} (id, owner_id, conversation_id, question_id, status)
-        select ${runId}::uuid, ${ownerId}, id, ${questionId}::uuid, 'new' from accepted returning id
-      )
-      select is_full as "isFull", is_answering as "isAnswering", exists (select from started) as "isAccepted" from judged`,
+  const [verdict] = await services.db.execute<Verdict>(sql`
+    with place as (${place}), judged as (
+      select id, (${ownOpen}) >= ${services.config.assistant.openRuns} as is_full, exists (${openHere}) as is_answering from place
+    ), keyed as (${keyed}), conversation as (${conversation}), logged as (
+      insert into ${assistantMessages} (id, conversation_id, owner_id, role, text, run_id, is_recalled, archived_at)
+      select ${questionId}::uuid, id, ${ownerId}, 'user', ${text}, ${runId}::uuid,
+        not ${isPaused}, case when ${isPaused} then clock_timestamp() end from conversation
+    ), started as (
+      insert into ${assistantRuns} (id, owner_id, conversation_id, question_id, status)
+      select ${runId}::uuid, ${ownerId}, id, ${questionId}::uuid, 'new' from conversation returning id
     )
-    .catch((error: unknown) => {
-      // Of two questions at the same moment the second.
-      throw isOneOpenViolation(error) ? stillAnswering() : error;
-    });
-  const [verdict] = rows;
-  if (!verdict) throw new AppError("not_found");
-  if (verdict.isAnswering) throw stillAnswering();
-  if (verdict.isFull)
-    throw new AppError("quota_exceeded", "You have too many open questions. Wait until some are answered.");
+    select is_full as "isFull", is_answering as "isAnswering", exists (select from started) as "isAccepted" from judged`);
+  return verdict;
+}
+
+/** What an earlier request with the key began; null when the key is new. */
+async function findKnown({ db }: Services, { ownerId, key }: Asked): Promise<AskedRun | null> {
+  const [known] = await db
+    .select({
+      sha256: idempotencyKeys.requestSha256,
+      runId: idempotencyKeys.jobId,
+      conversationId: assistantRuns.conversationId,
+    })
+    .from(idempotencyKeys)
+    .leftJoin(assistantRuns, eq(assistantRuns.id, idempotencyKeys.jobId))
+    .where(and(eq(idempotencyKeys.ownerId, ownerId), eq(idempotencyKeys.key, key.name)));
+  if (!known) return null;
+  if (known.sha256 !== key.sha256) throw new AppError("idempotency_mismatch");
+  const { runId, conversationId } = known;
+  if (conversationId === null)
+    throw new AppError("conflict", "This question was asked before, and its conversation was deleted.");
   return { runId, conversationId };
 }
 

@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { and, eq, inArray, or } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { type JobKind, type InputRole } from "../engines.ts";
-import { estimate, type Submitted, submit, type Submitter } from "../jobs/index.ts";
+import {
+  estimate,
+  parseSubmit,
+  type Submitted,
+  submit,
+  type SubmitInput,
+  type Submitter,
+} from "../jobs/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -95,30 +102,50 @@ export async function readProposals(
   return (await db.select().from(proposals).where(own)).map(viewOf);
 }
 
+export interface Approval {
+  readonly id: string;
+  readonly hasConsent: boolean;
+  /** As the user chose beside the button. */
+  readonly ownOnly?: boolean;
+  /** The place and price that the user saw. */
+  readonly agreed?: SubmitInput["agreed"];
+  readonly submitter: Submitter;
+}
+
 /**
  * Starts the job of a proposal: the one act of the assistant that costs, and only ever by the user's click on this very
- * request. A second click, or one after a crash, gives the same job. Throws `not_found`, `conflict` when it was declined,
- * and what `submit` throws, `consent_required` among it.
+ * request. A second click, or one after a crash, gives the same job. The transaction that stores the job also moves the
+ * proposal, so that of an approval and a refusal at the same moment exactly one wins. Throws `not_found`, `conflict` when
+ * it was declined, and what `submit` throws, `consent_required` and `not_agreed` among it.
  */
-export async function approve(
-  services: Services,
-  { id, hasConsent, submitter }: { id: string; hasConsent: boolean; submitter: Submitter },
-): Promise<Submitted> {
-  const { db } = services;
+export async function approve(services: Services, approval: Approval): Promise<Submitted> {
+  const { id, hasConsent, ownOnly = false, agreed, submitter } = approval;
   const own = and(eq(proposals.id, id), eq(proposals.ownerId, submitter.userId));
-  const [known] = isId(id) ? await db.select().from(proposals).where(own) : [];
+  const [known] = isId(id) ? await services.db.select().from(proposals).where(own) : [];
   if (!known) throw new AppError("not_found");
-  if (known.state === "declined") throw new AppError("conflict", "This proposal was declined.");
-  const job = await submit(services, complete(viewOf(known).request, hasConsent), {
-    submitter,
-    idempotencyKey: `assistant-${id}`,
-  });
-  await db
-    .update(proposals)
-    .set({ state: "approved", jobId: job.id, decidedAt: new Date() })
-    .where(and(own, inArray(proposals.state, ["open", "approved"])));
-  return job;
+  if (known.state === "declined") throw declined();
+  const request = complete(viewOf(known).request, hasConsent);
+  return submit(
+    services,
+    { ...request, ownOnly, agreed },
+    {
+      submitter,
+      idempotencyKey: `assistant-${id}`,
+      // A second click may have another choice beside it: it is the same proposal.
+      asked: parseSubmit(request),
+      async alongside(tx, jobId) {
+        const [moved] = await tx
+          .update(proposals)
+          .set({ state: "approved", jobId, decidedAt: new Date() })
+          .where(and(own, inArray(proposals.state, ["open", "approved"])))
+          .returning({ id: proposals.id });
+        if (!moved) throw declined();
+      },
+    },
+  );
 }
+
+const declined = () => new AppError("conflict", "This proposal was declined.");
 
 /** Refuses a proposal for good. Throws `not_found`, and `conflict` when it was approved. */
 export async function decline(
@@ -127,12 +154,12 @@ export async function decline(
 ): Promise<void> {
   if (!isId(id)) throw new AppError("not_found");
   const own = and(eq(proposals.id, id), eq(proposals.ownerId, ownerId));
-  const [declined] = await db
+  const [moved] = await db
     .update(proposals)
     .set({ state: "declined", decidedAt: new Date() })
     .where(and(own, inArray(proposals.state, ["open", "declined"])))
     .returning({ id: proposals.id });
-  if (declined) return;
+  if (moved) return;
   const [known] = await db.select({ id: proposals.id }).from(proposals).where(own);
   throw known ? new AppError("conflict", "This proposal was approved.") : new AppError("not_found");
 }

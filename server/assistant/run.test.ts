@@ -178,6 +178,50 @@ test("B1 a question in another's conversation is refused like one in an unknown 
   await expect(ask(services, { ownerId, text: "And?" })).rejects.toMatchObject({ code: "quota_exceeded" });
 });
 
+test("B1 a question under one key is one question: at once, after a lost answer, while it is answered and afterwards", async () => {
+  const { services } = fixture;
+  const { db } = services;
+  const ownerId = await addSpeaker(db, "Eve");
+  const say = (text: string, idempotencyKey: string, conversationId?: string) =>
+    ask(services, { ownerId, text, idempotencyKey, ...(conversationId ? { conversationId } : {}) });
+  const countRuns = () => db.$count(schema.assistantRuns, eq(schema.assistantRuns.ownerId, ownerId));
+  const first = await Promise.all(Array.from({ length: 12 }, () => say("Hello?", "one")));
+  expect(new Set(first.map(({ runId }) => runId)).size).toBe(1);
+  const [{ runId, conversationId } = await say("Hello?", "one")] = first;
+  expect(await say("Hello?", "one")).toEqual({ runId, conversationId });
+  await expect(say("Another?", "one")).rejects.toMatchObject({ code: "idempotency_mismatch" });
+  const run = await captured(runId, "new", await addNode());
+  await failRun(services, leaseOf(run), { code: "timeout", message: "" });
+  expect(await say("Hello?", "one")).toEqual({ runId, conversationId });
+  // The same words under another key, or later in the conversation, are another question.
+  const next = await Promise.all(Array.from({ length: 12 }, () => say("Hello?", "two", conversationId)));
+  expect(new Set(next.map((one) => one.runId)).size).toBe(1);
+  expect(next[0]?.runId).not.toBe(runId);
+  expect(await countRuns()).toBe(2);
+  // A key of another account is another key.
+  const stranger = await addSpeaker(db, "Mallory");
+  const other = await ask(services, { ownerId: stranger, text: "Hello?", idempotencyKey: "one" });
+  expect(other.conversationId).not.toBe(conversationId);
+  await db.delete(schema.assistantConversations).where(eq(schema.assistantConversations.id, conversationId));
+  await expect(say("Hello?", "one")).rejects.toMatchObject({ code: "conflict" });
+});
+
+test("B1 a question that is refused leaves no conversation and no key", async () => {
+  const { services } = fixture;
+  const ownerId = await addSpeaker(services.db, "Joe");
+  const asking = (text: string) => ask(services, { ownerId, text, idempotencyKey: text });
+  const open = [];
+  for (let at = 0; at < services.config.assistant.openRuns; at += 1) open.push(await asking(`${at}?`));
+  await expect(asking("Full?")).rejects.toMatchObject({ code: "quota_exceeded" });
+  const { assistantConversations } = schema;
+  const count = () => services.db.$count(assistantConversations, eq(assistantConversations.ownerId, ownerId));
+  expect(await count()).toBe(open.length);
+  const run = await captured(open[0]?.runId ?? "", "new", await addNode());
+  await failRun(services, leaseOf(run), { code: "timeout", message: "" });
+  await asking("Full?");
+  expect(await count()).toBe(open.length + 1);
+});
+
 test("what is said while the memory is paused is not recalled, later either", async () => {
   const { services } = fixture;
   const ownerId = await addSpeaker(services.db, "Ann");

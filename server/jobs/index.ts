@@ -83,11 +83,12 @@ export {
   serverLabel,
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
+export { agreedSchema } from "./agreement.ts";
 export { kindParams, parseSubmit, submitSchema, submitWithUrlsSchema, type SubmitInput } from "./request.ts";
 export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
-export { retry, retryAny } from "./retry.ts";
+export { retry, retryAny, retryBounds } from "./retry.ts";
 export { submit, type SubmitOptions, type Submitted, type Submitter } from "./submit.ts";
 export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";

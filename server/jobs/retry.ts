@@ -1,9 +1,11 @@
 import { and, desc, eq, isNull, sql } from "drizzle-orm";
 import { type Asked, schema, type Tier, tiers } from "../db/index.ts";
+import { z } from "zod";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isFinal, type Job } from "./job.ts";
-import { kindParams, type SubmitInput } from "./request.ts";
+import { agreedSchema } from "./agreement.ts";
+import { kindParams } from "./request.ts";
 import { submit, type Submitted, type Submitter } from "./submit.ts";
 
 interface RetryInput extends Bounds {
@@ -11,12 +13,16 @@ interface RetryInput extends Bounds {
   readonly id: string;
 }
 
-interface Bounds {
-  /** Keeps the new job on own machines; a job that was kept there stays there in any case. */
-  readonly ownOnly?: boolean | undefined;
-  /** By default what was agreed for the failed job. */
-  readonly agreed?: SubmitInput["agreed"];
-}
+/** Who may run the new job, and for how much. */
+export const retryBounds = z.object({
+  ownOnly: z
+    .boolean()
+    .default(false)
+    .describe("Keeps it on the studio's own machines; a job that was kept there stays there in any case."),
+  agreed: agreedSchema.optional().describe("By default what was agreed for the failed job."),
+});
+
+type Bounds = z.input<typeof retryBounds>;
 
 /**
  * Runs a failed or cancelled job again as a new job with the same request. Two clicks make one job: a call while the

@@ -47,6 +47,11 @@ export interface SubmitOptions {
   readonly asked?: SubmitRequest;
   /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
   readonly newInputs?: NewInputs;
+  /**
+   * Runs in the transaction that stores the job, or that finds it under its key: what it writes is true together with the
+   * job, and when it throws there is no job.
+   */
+  readonly alongside?: (tx: Tx, jobId: string) => Promise<void>;
 }
 
 interface NewInputs {
@@ -78,7 +83,7 @@ export async function submit(services: Services, input: unknown, options: Submit
     if (!known) throw error;
     return known;
   });
-  if ("isSame" in job) return answerKnown(job);
+  if ("isSame" in job) return services.db.transaction((tx) => answerKnownTo(tx, job, options));
   const { userId: ownerId } = options.submitter;
   const accepted = await inTurn(`submit of ${ownerId}`, () => accept(services, job));
   if (accepted.known) return answerKnown(accepted.known);
@@ -139,7 +144,7 @@ async function accept(services: Services, job: NewJob): Promise<Accepted> {
   const { request, options } = job;
   const ownerId = options.submitter.userId;
   const rules = rulesFor(config, options.submitter.isGuest);
-  if (options.newInputs) return acceptWith(services, options.newInputs, { job, rules });
+  if (options.newInputs ?? options.alongside) return acceptWith(services, { job, rules });
   const answer = await storeJob(db, job, rules);
   if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };
   if (answer.outcome === "known") return { ...answer, known: answer.detail, displaced: [] };
@@ -149,17 +154,31 @@ async function accept(services: Services, job: NewJob): Promise<Accepted> {
   throw refusedBy(answer, rules);
 }
 
-/** Stores the job and its new pictures, or neither. */
+/** The answer for a request whose key is known, after what belongs to it. */
+async function answerKnownTo(tx: Tx, known: KnownJob, { alongside }: SubmitOptions): Promise<Submitted> {
+  const answer = answerKnown(known);
+  await alongside?.(tx, answer.id);
+  return answer;
+}
+
+/** Stores the job with its new pictures and what belongs to it, or nothing. */
 async function acceptWith(
   { db }: Services,
-  newInputs: NewInputs,
   { job, rules }: { readonly job: NewJob; readonly rules: AcceptRules },
 ): Promise<Accepted> {
   return db.transaction(async (tx) => {
-    await newInputs.insert(tx);
+    const { newInputs, alongside } = job.options;
+    await newInputs?.insert(tx);
     const answer = await storeJob(tx, job, rules);
-    if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };
-    throw answer.outcome === "known" ? new AppError("conflict") : refusedBy(answer, rules);
+    if (answer.outcome === "accepted") {
+      await alongside?.(tx, job.id);
+      return { ...answer, known: null, displaced: [] };
+    }
+    if (answer.outcome !== "known") throw refusedBy(answer, rules);
+    // The pictures came with this request alone: they are not those of the known job.
+    if (newInputs) throw new AppError("conflict");
+    await answerKnownTo(tx, answer.detail, job.options);
+    return { ...answer, known: answer.detail, displaced: [] };
   });
 }
 

@@ -37,6 +37,7 @@ import {
   tryPrompt,
 } from "../../assistant/index.ts";
 import { promptRoles } from "../../db/index.ts";
+import { agreedSchema } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { asOneOfFew } from "../requests.ts";
@@ -84,7 +85,14 @@ export const assistantRouter = t.router({
     items: await readUsed(ctx.services, { ownerId: ctx.caller.userId, id: input.id }),
   })),
   approve: memberProcedure
-    .input(z.object({ id: z.string(), hasConsent: z.boolean().default(false) }))
+    .input(
+      z.object({
+        id: z.string(),
+        hasConsent: z.boolean().default(false),
+        ownOnly: z.boolean().default(false),
+        agreed: agreedSchema.optional(),
+      }),
+    )
     .mutation(({ ctx, input }) => approve(ctx.services, { ...input, submitter: ctx.caller })),
   decline: memberProcedure
     .input(byId)
