@@ -18,7 +18,7 @@ const createRoute: ClientRoute = {
 };
 
 async function createGeneration({ services, caller, request }: ClientInput): Promise<Response> {
-  const { modelId, input } = await readFields(request);
+  const { modelId, input, ownOnly, agreed } = await readFields(request);
   if (typeof modelId !== "string" || modelId === "")
     throw new AppError("bad_request", "modelId is required.");
   if (typeof input !== "object" || input === null || Array.isArray(input))
@@ -27,12 +27,16 @@ async function createGeneration({ services, caller, request }: ClientInput): Pro
   if (!model) throw new AppError("model_unknown", `There is no model "${modelId}".`);
   const key = keySchema.optional().safeParse(request.headers.get("idempotency-key") ?? undefined);
   if (!key.success) throw new AppError("bad_request", "The Idempotency-Key has at most 200 characters.");
-  const { id } = await submitWithUrls(services, requestOf(model, { ...input }), {
-    submitter: caller,
-    signal: request.signal,
-    inTurn: (work) => asOneOfFew({ services, caller }, "fetch", work),
-    ...(key.data === undefined ? {} : { idempotencyKey: key.data }),
-  });
+  const { id } = await submitWithUrls(
+    services,
+    { ...requestOf(model, { ...input }), ownOnly, agreed },
+    {
+      submitter: caller,
+      signal: request.signal,
+      inTurn: (work) => asOneOfFew({ services, caller }, "fetch", work),
+      ...(key.data === undefined ? {} : { idempotencyKey: key.data }),
+    },
+  );
   return Response.json({ id, status: "queued" }, { status: 201 });
 }
 

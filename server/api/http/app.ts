@@ -76,7 +76,7 @@ function handlerFor(services: Services, route: HttpRoute) {
       params: parseParams(route, context.req.param()),
       query: parse(route.query, context.req.query()),
       headers: parse(route.headers, context.req.header()),
-      body: route.body && parse(route.body, await readJson(request)),
+      body: route.body && parse(route.body, await readJson(request, route)),
     });
     return request.method === "HEAD" ? withoutBody(response) : response;
   };
@@ -97,7 +97,11 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   throw new AppError("bad_request", undefined, { details: { issues: issuesOf(result.error) } });
 }
 
-async function readJson(request: Request): Promise<unknown> {
+async function readJson(
+  request: Request,
+  { isBodyOptional }: Pick<HttpRoute, "isBodyOptional">,
+): Promise<unknown> {
+  if (isBodyOptional === true && isEmpty(request)) return {};
   if (!request.headers.get("content-type")?.startsWith("application/json"))
     throw new AppError("bad_request", "Send the body as application/json.");
   const bytes = await readLimited(request, maxJsonBytes);
@@ -107,4 +111,9 @@ async function readJson(request: Request): Promise<unknown> {
   } catch (cause) {
     throw new AppError("bad_request", "The body is not valid JSON.", { cause });
   }
+}
+
+/** Some clients name a type, or a length of 0, for a body that they do not send. */
+function isEmpty({ body, headers }: Request): boolean {
+  return body === null || headers.get("content-length") === "0";
 }

@@ -1,136 +1,25 @@
 import { z } from "zod";
 import { jobStatuses } from "../../db/index.ts";
 import { listDeliveries, listDeliveriesSchema } from "../../deliveries/index.ts";
-import { engineNames, jobKinds } from "../../engines.ts";
 import {
   ack,
   cancel,
   estimate,
   get,
-  type JobView,
   list,
   listJobsSchema,
   noteAnswer,
   retry,
+  retryBounds,
   submitSchema,
   submitWithUrls,
   submitWithUrlsSchema,
 } from "../../jobs/index.ts";
 import { lineOfText } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
+import { estimateSchema, jobPageSchema, jobSchema, submittedSchema, toHttpJob } from "./job-schemas.ts";
 import { defineRoute, type HttpRoute } from "./route.ts";
 import { deliverySchema } from "./webhooks.ts";
-
-const submittedSchema = z.object({ id: z.uuid(), status: z.enum(jobStatuses) });
-
-/** A job in the HTTP API. */
-const jobSchema = z.object({
-  id: z.uuid(),
-  kind: z.enum(jobKinds),
-  status: z.enum(jobStatuses),
-  engine: z.enum(engineNames),
-  workflow: z.string().nullable(),
-  params: z.record(z.string(), z.unknown()),
-  /** Queue in which the job waits, or waited for its last attempt. */
-  queue: z.string(),
-  /** Number of the last attempt; 0 before the first. */
-  attempt: z.number().int(),
-  /** Worker of the last attempt; null before the first. */
-  node: z.string().nullable(),
-  /** Host and port of the ComfyUI or IOPaint server of the last attempt; null for the local engine. */
-  server: z.string().nullable(),
-  executedBy: z
-    .string()
-    .nullable()
-    .describe("Worker of the last attempt, with its server if it used one: `Worker-A @ 192.168.0.107:8188`"),
-  progress: z.number().min(0).max(1),
-  stage: z.string().nullable(),
-  error: z.object({ code: z.string(), message: z.string() }).optional(),
-  /** Set when the job runs on a slower queue or a simpler engine than requested. */
-  downgrade: z.object({ from: z.string(), reason: z.string() }).optional(),
-  outputs: z.array(z.object({ imageId: z.uuid(), url: z.string() })),
-  retention: z.enum(["keep", "ephemeral"]),
-  retryOf: z.uuid().nullable(),
-  maxRetries: z
-    .number()
-    .int()
-    .nullable()
-    .describe("As in the request, at most as many as the studio allows; null when the request had none"),
-  sessionId: z.string().nullable(),
-  metadata: z.record(z.string(), z.unknown()),
-  requestId: z.string().nullable().describe("`X-Request-Id` of the request that submitted the job"),
-  createdAt: z.iso.datetime(),
-  startedAt: z.iso.datetime().nullable(),
-  endedAt: z.iso.datetime().nullable(),
-  processingMs: z
-    .number()
-    .int()
-    .nullable()
-    .describe(
-      "From the start of the last attempt to its end; null before, and if the job ended while it waited",
-    ),
-});
-
-const range = z.tuple([z.number(), z.number()]);
-
-/**
- * The answer to a request for an estimate; `isPossible` false comes with a reason alone. `isLive` false: the job would
- * wait for a worker or a server that is away, see `awaits` and `reason`; `waitMs` then has no meaning.
- */
-const estimateSchema = z.object({
-  isPossible: z.boolean(),
-  reason: z.string().nullable(),
-  engine: z.enum(engineNames).optional(),
-  workflow: z.string().nullable().optional(),
-  queue: z.string().optional(),
-  isLive: z.boolean().optional(),
-  awaits: z.enum(["worker", "server"]).nullable().optional(),
-  position: z.number().int().optional(),
-  waitMs: range.optional(),
-  runMs: range.optional(),
-  runs: z.number().int().optional(),
-});
-
-const jobPageSchema = z.object({ items: z.array(jobSchema), nextCursor: z.string().nullable() });
-
-/** The public form of a job, without the data on how its place was chosen. */
-function toHttpJob(job: JobView): z.infer<typeof jobSchema> {
-  const { id, kind, status, engine, workflow, params, queue, attempt, progress, stage } = job;
-  const { node, server, executedBy, createdAt, startedAt, endedAt, processingMs } = job;
-  const { retention, retryOf, maxRetries, sessionId, metadata, requestId } = job;
-  const downgrade = job.placement?.downgrade;
-  return {
-    id,
-    kind,
-    status,
-    engine,
-    workflow,
-    params,
-    queue,
-    attempt,
-    node,
-    server,
-    executedBy,
-    progress,
-    stage,
-    ...(job.error ? { error: { code: job.error.code, message: job.error.message } } : {}),
-    ...(downgrade ? { downgrade: { from: downgrade.from, reason: downgrade.reason } } : {}),
-    outputs: job.outputs.map(({ imageId }) => ({
-      imageId,
-      url: `/api/v1/images/${imageId}/file?variant=original`,
-    })),
-    retention,
-    retryOf,
-    maxRetries,
-    sessionId,
-    metadata,
-    requestId,
-    createdAt,
-    startedAt,
-    endedAt,
-    processingMs,
-  };
-}
 
 const tag = "jobs";
 const params = z.object({ id: z.string() });
@@ -141,7 +30,7 @@ const submitJob = defineRoute({
   operationId: "submitJob",
   summary: "Submit a job",
   description:
-    'Answers at once with the job\'s id. With an `Idempotency-Key` a repeated request makes no second job; the same key with another body is a conflict. A picture may be the id of an upload or `{ "url": … }`, a public https address without a password: it is fetched before the answer and stored like an upload. What may not be fetched is `url_refused`, what cannot be `url_unreachable`, what is too large `url_too_large`.',
+    "Answers at once with the job's id. With an `Idempotency-Key` a repeated request makes no second job; the same key with another body is a conflict. A picture may be the id of an upload or `{ \"url\": … }`, a public https address without a password: it is fetched before the answer and stored like an upload. What may not be fetched is `url_refused`, what cannot be `url_unreachable`, what is too large `url_too_large`. With `agreed`, which an estimate gives, whatever would cost more or leave the studio's own machines against it is refused: `not_agreed` (409), with the place and price of now in `cloud`, and what to send back to accept them in `wouldAgree`.",
   tag,
   headers: z.object({ "idempotency-key": lineOfText.min(1).max(200).optional() }),
   // The verb parses the body itself, so that a missing consent keeps its own code.
@@ -241,12 +130,16 @@ const retryJob = defineRoute({
   path: "/jobs/{id}/retry",
   operationId: "retryJob",
   summary: "Retry a failed or cancelled job as a new job",
+  description:
+    "The new job keeps what was agreed for the old one, unless the body names other bounds; what would cost more is `not_agreed` (409).",
   tag,
   resource: "job",
   params,
+  body: retryBounds,
+  isBodyOptional: true,
   responses: { 202: { description: "The new job.", schema: submittedSchema } },
-  async handle({ services, caller, params: { id } }) {
-    return Response.json(await retry(services, { submitter: caller, id }), { status: 202 });
+  async handle({ services, caller, params: { id }, body }) {
+    return Response.json(await retry(services, { ...body, submitter: caller, id }), { status: 202 });
   },
 });
 

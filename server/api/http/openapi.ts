@@ -27,7 +27,7 @@ interface OpenApiOperation {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly OpenApiParameter[];
-  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, Json>> };
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Json>> };
   readonly responses: Readonly<Record<string, Json>>;
   readonly "x-codeSamples"?: ReturnType<NonNullable<HttpRoute["samples"]>>;
 }
@@ -133,7 +133,7 @@ function parametersOf(schema: z.ZodObject | undefined, place: OpenApiParameter["
 function requestBodyOf(route: HttpRoute): OpenApiOperation["requestBody"] {
   if (route.body)
     return {
-      required: true,
+      required: route.isBodyOptional !== true,
       content: { "application/json": { schema: schemaOf(route.bodyDescription ?? route.body, "input") } },
     };
   if (route.multipart)

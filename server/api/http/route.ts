@@ -81,6 +81,8 @@ interface RouteFacts {
   readonly resource?: Resource;
   /** A multipart body, described as a JSON schema; the handler reads it from the request itself. */
   readonly multipart?: Readonly<Record<string, unknown>>;
+  /** A request without a body counts as one with `{}`. */
+  readonly isBodyOptional?: true;
   /** Describes a JSON body that the handler's verb parses itself; the route's `body` then lets anything through. */
   readonly bodyDescription?: z.ZodType;
   /** Examples of requests to `address`, where those that the viewer makes itself are wrong. */

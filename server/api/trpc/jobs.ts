@@ -11,6 +11,7 @@ import {
   readCapabilities,
   recentInputs,
   retry,
+  retryBounds,
   submit,
   type SubmitInput,
 } from "../../jobs/index.ts";
@@ -47,8 +48,8 @@ export const jobsRouter = t.router({
     .input(jobId)
     .mutation(({ ctx, input }) => cancel(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
   retry: memberProcedure
-    .input(jobId)
-    .mutation(({ ctx, input }) => retry(ctx.services, { submitter: ctx.caller, id: input.id })),
+    .input(jobId.extend(retryBounds.shape))
+    .mutation(({ ctx, input }) => retry(ctx.services, { ...input, submitter: ctx.caller })),
   /** The estimate for a request: same input as `submit`, stores nothing. */
   estimate: memberProcedure
     .input(submitInput)
