@@ -7,8 +7,9 @@ import type { Services } from "../services.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { readInputs } from "./pictures.ts";
 import { type Job, jobFromRow } from "./job.ts";
-import { parseSubmit, resolveParams, sizeClassesOf } from "./request.ts";
-import type { Submitter } from "./submit.ts";
+import { resolveParams, sizeClassesOf } from "./params.ts";
+import { parseSubmit } from "./request.ts";
+import type { Submitter } from "./draft.ts";
 
 /** The outcome that a request would have now. */
 export type EstimateAnswer =

@@ -89,7 +89,8 @@ export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";
 export { retry, retryAny, retryBounds } from "./retry.ts";
-export { submit, type SubmitOptions, type Submitted, type Submitter } from "./submit.ts";
+export type { SubmitOptions, Submitter } from "./draft.ts";
+export { submit, type Submitted } from "./submit.ts";
 export { submitWithUrls } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {

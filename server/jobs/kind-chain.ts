@@ -3,7 +3,8 @@ import { type CloudModel, modelsOf } from "../providers/index.ts";
 import { cloudCandidates } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { amend, heldBy, hint, type Job, type Lease } from "./job.ts";
-import { parseSubmit, resolveParams, unusedIn } from "./request.ts";
+import { resolveParams, unusedIn } from "./params.ts";
+import { parseSubmit } from "./request.ts";
 import { readRequest } from "./retry.ts";
 
 /** The other models that can do a job whose request named none, in the order of the list; empty when it named one. */

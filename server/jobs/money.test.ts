@@ -21,7 +21,8 @@ import { setUserPolicy } from "../scheduling/index.ts";
 import { setCaps } from "../providers/index.ts";
 import { builtInWorkflows } from "../workflows/index.ts";
 import { estimate, type EstimateAnswer } from "./estimate.ts";
-import { parseSubmit, sizeClassesOf } from "./request.ts";
+import { sizeClassesOf } from "./params.ts";
+import { parseSubmit } from "./request.ts";
 
 const scene = openJobScene({ isEmptied: true });
 const request = { kind: "text_to_image", params: { prompt: "a chair" } };

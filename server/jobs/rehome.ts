@@ -7,7 +7,8 @@ import type { Services } from "../services.ts";
 import { scheduleDispatch } from "./dispatch.ts";
 import { amend, claimedStatuses, heldBy, hint, type Job, jobFromRow, type Lease, transition } from "./job.ts";
 import { recallInputs } from "./pictures.ts";
-import { parseSubmit, resolveParams, sizeClassesOf, unusedIn } from "./request.ts";
+import { resolveParams, sizeClassesOf, unusedIn } from "./params.ts";
+import { parseSubmit } from "./request.ts";
 import { readRequest } from "./retry.ts";
 
 /** Another place for a job: the columns to set and the data of its event. */

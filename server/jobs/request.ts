@@ -1,13 +1,8 @@
-import { randomInt } from "node:crypto";
 import { z } from "zod";
 import { engineNames, type InputRole, type JobKind, optionalInputs, requiredInputs } from "../engines.ts";
 import { AppError, isStorable, issuesOf, jsonObject, lineOfText } from "../platform/index.ts";
-import { paramsTaken } from "../providers/index.ts";
 import { requireConsent } from "../safety.ts";
-import { type Candidate, sizeClassOf } from "../scheduling/index.ts";
-import { workflowParams } from "../workflows/index.ts";
 import { agreedSchema } from "./agreement.ts";
-import type { Inputs } from "./pictures.ts";
 
 const imageId = z.uuid();
 const maxSeed = Number.MAX_SAFE_INTEGER;
@@ -160,75 +155,4 @@ export function parseSubmit(input: unknown, schema: typeof submitSchema = submit
   throw new AppError("bad_request", z.prettifyError(result.error), {
     details: { issues: issuesOf(result.error) },
   });
-}
-
-type Params = Readonly<Record<string, unknown>>;
-
-/** Params of the kind itself; a workflow receives them only if it maps them. */
-const ofTheKind = new Set(["consent", "category", "scale"]);
-const maxRandom = 2 ** 48 - 1;
-
-type Fitting = Pick<Candidate, "workflow" | "model">;
-
-/**
- * The complete params of a run: checked against the workflow, with its defaults and a seed, so that the same params
- * give the same picture again. Params that an unnamed workflow or model does not take are dropped. Throws `workflow_params`.
- */
-export function resolveParams(request: SubmitRequest, { workflow, model }: Fitting): Record<string, unknown> {
-  const given: Params = request.params;
-  if (model) return paramsTaken(model, given);
-  if (!workflow) return { ...given };
-  const kept = Object.entries(given).filter(([name]) => ofTheKind.has(name) && !(name in workflow.params));
-  const own = Object.entries(given).filter(
-    ([name]) => name in workflow.params || (request.workflow !== undefined && !ofTheKind.has(name)),
-  );
-  const result = workflowParams(workflow).safeParse(Object.fromEntries(own));
-  if (!result.success) {
-    throw new AppError("workflow_params", `"${workflow.title}": ${z.prettifyError(result.error)}`, {
-      details: { issues: issuesOf(result.error) },
-    });
-  }
-  const seed = "seed" in workflow.params ? { seed: result.data.seed ?? randomInt(maxRandom) } : {};
-  // Drop empty defaults, or they would count as a prompt that the user typed.
-  const filled = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
-  return { ...Object.fromEntries(kept), ...Object.fromEntries(filled), ...seed };
-}
-
-/** The given params that a place does not take, which another one may; empty when it takes all. */
-export function unusedIn(given: Params, taken: object): { readonly unused?: Params } {
-  const unused = Object.entries(given).filter(([name]) => !(name in taken));
-  return unused.length === 0 ? {} : { unused: Object.fromEntries(unused) };
-}
-
-/** The size class of a run with each candidate that could run the request. */
-export function sizeClassesOf(request: SubmitRequest, inputs: Inputs): (candidate: Fitting) => number {
-  return (candidate) => sizeClassOfRun(request.kind, paramsIn(request, candidate), inputs);
-}
-
-/** Settings that the workflow refuses are reported by the submit; for comparing runs they count as given. */
-function paramsIn(request: SubmitRequest, candidate: Fitting): Params {
-  try {
-    return resolveParams(request, candidate);
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return request.params;
-  }
-}
-
-/** Assumed when neither the params nor a picture give a size. */
-const usualPixels = 1_000_000;
-
-/** The size class of a run, to compare it with past runs: pixels of the result, or of the input picture, times steps. */
-export function sizeClassOfRun(
-  kind: JobKind,
-  params: Readonly<Record<string, unknown>>,
-  inputs: Inputs,
-): number {
-  const number = (name: string) => (typeof params[name] === "number" ? params[name] : null);
-  const [width, height] = [number("width"), number("height")];
-  const picture = inputs.get("image") ?? inputs.get("person");
-  const scale = kind === "upscale" ? (number("scale") ?? 1) : 1;
-  const ofPicture = picture ? picture.widthPx * picture.heightPx * scale ** 2 : usualPixels;
-  const pixels = width !== null && height !== null ? width * height : ofPicture;
-  return sizeClassOf({ pixels, steps: number("steps") ?? 1 });
 }

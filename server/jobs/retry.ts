@@ -6,7 +6,8 @@ import type { Services } from "../services.ts";
 import { isFinal, type Job } from "./job.ts";
 import { agreedSchema } from "./agreement.ts";
 import { kindParams } from "./request.ts";
-import { submit, type Submitted, type Submitter } from "./submit.ts";
+import type { Submitter } from "./draft.ts";
+import { submit, type Submitted } from "./submit.ts";
 
 interface RetryInput extends Bounds {
   readonly submitter: Submitter;

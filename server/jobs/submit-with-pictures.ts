@@ -3,7 +3,8 @@ import type { InputRole } from "../engines.ts";
 import { discardStaged, insertStaged, type StagedUpload, stageUpload } from "../images/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { submit, type Submitted, type Submitter } from "./submit.ts";
+import type { Submitter } from "./draft.ts";
+import { submit, type Submitted } from "./submit.ts";
 
 /** A picture that comes with the request: its bytes, or a local file that the caller removes. */
 interface SentPicture {

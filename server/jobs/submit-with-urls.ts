@@ -4,7 +4,8 @@ import { AppError, isAppError, pictureLimits, safeFetch } from "../platform/inde
 import type { Services } from "../services.ts";
 import { answerKnown, findKnownJob } from "./admission.ts";
 import { parseSubmit, type SubmitRequest, submitWithUrlsSchema } from "./request.ts";
-import { submit, type SubmitOptions, type Submitted } from "./submit.ts";
+import type { SubmitOptions } from "./draft.ts";
+import { submit, type Submitted } from "./submit.ts";
 
 const fetchMs = 20_000;
 

@@ -1,10 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
-import { type Asked, type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
+import { type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
-import { AppError, currentRequestId, newId } from "../platform/index.ts";
+import { AppError, newId } from "../platform/index.ts";
 import { quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
-import { noteAccepted, type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
+import { noteAccepted } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import {
   type AcceptRules,
@@ -17,47 +17,11 @@ import {
   rulesFor,
   sha256Of,
 } from "./admission.ts";
-import { requireAgreed } from "./agreement.ts";
 import { ringFor, scheduleDispatch } from "./dispatch.ts";
-import { type Inputs, type NewInput, readInputs, recallInputs, rememberInputs } from "./pictures.ts";
+import { type Draft, type NewJob, prepare, type SubmitOptions } from "./draft.ts";
 import { hint, type Job } from "./job.ts";
-import {
-  parseSubmit,
-  resolveParams,
-  sizeClassesOf,
-  sizeClassOfRun,
-  type SubmitRequest,
-  unusedIn,
-} from "./request.ts";
-
-export interface Submitter {
-  readonly userId: string;
-  readonly isGuest: boolean;
-  /** Whether the tiers above `normal` are allowed. */
-  readonly isAdmin?: boolean;
-}
-
-export interface SubmitOptions {
-  readonly submitter: Submitter;
-  readonly idempotencyKey?: string;
-  readonly retry?: { readonly of: string; readonly number: number };
-  /** The first failed attempt ends the job; false by default. */
-  readonly once?: boolean;
-  /** The request as the client sent it, where that is what a repeated one is compared with. */
-  readonly asked?: SubmitRequest;
-  /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
-  readonly newInputs?: NewInputs;
-  /**
-   * Runs in the transaction that stores the job, or that finds it under its key: what it writes is true together with the
-   * job, and when it throws there is no job.
-   */
-  readonly alongside?: (tx: Tx, jobId: string) => Promise<void>;
-}
-
-interface NewInputs {
-  readonly images: readonly NewInput[];
-  insert(tx: Tx): Promise<void>;
-}
+import { readInputs } from "./pictures.ts";
+import { parseSubmit } from "./request.ts";
 
 export interface Submitted {
   readonly id: string;
@@ -89,35 +53,6 @@ export async function submit(services: Services, input: unknown, options: Submit
   if (accepted.known) return answerKnown(accepted.known);
   announce(services, job, accepted);
   return { id: draft.id, status: accepted.isQueued ? "queued" : "pending" };
-}
-
-/** A request with the id of its job. */
-interface Draft {
-  readonly id: string;
-  readonly request: SubmitRequest;
-  readonly options: SubmitOptions;
-}
-
-interface NewJob extends Draft {
-  readonly inputs: Inputs;
-  readonly quote: Quote;
-  readonly row: ReturnType<typeof rowOf> & ReturnType<typeof markOf>;
-}
-
-async function prepare(services: Services, draft: Draft): Promise<NewJob> {
-  const { request, options } = draft;
-  const { userId: ownerId } = options.submitter;
-  if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
-  const inputs = await recallInputs(services.db, ownerId, request);
-  const quote = await readQuote(services, {
-    request,
-    asker: options.submitter,
-    maxAgeMs: services.config.timing.placesMs,
-    sizeClassOf: sizeClassesOf(request, inputs),
-  });
-  await requireAgreed(services.db, request.agreed, quote.placed);
-  const { maxCharged } = services.config.limits;
-  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, inputs), ...markOf(request, maxCharged) } };
 }
 
 async function findKnown(db: Db, { request, options }: Draft): Promise<KnownJob | null> {
@@ -248,47 +183,4 @@ function announce(services: Services, { id, request, options, quote }: NewJob, a
   if (isQueued)
     services.later(ringFor(services, queue, [{ id, need: candidate.need, attempt: 0, ring: 1, idle }]));
   if (needsDispatch) services.later(scheduleDispatch(services, queue));
-}
-
-function rowOf({ id, request, options }: Draft, quote: Quote, inputs: Inputs) {
-  const { placed, wait } = quote;
-  const { queue, placement, candidate } = placed;
-  const { engine, workflow, model } = candidate;
-  const { kind, retention } = request;
-  const params = resolveParams(request, candidate);
-  const sizeClass = sizeClassOfRun(kind, params, inputs);
-  return {
-    id,
-    ownerId: options.submitter.userId,
-    kind,
-    tier: tiers[request.tier],
-    params,
-    queue,
-    engine,
-    workflow: workflow?.name ?? null,
-    model: model?.id ?? null,
-    ownOnly: request.ownOnly,
-    agreed: request.agreed,
-    need: candidate.need,
-    placement: { ...placement, asked: askedIn(request, params) },
-    estimate: toEstimate(wait),
-    sizeClass,
-    inputCount: inputs.size,
-    retention,
-    retryOf: options.retry?.of ?? null,
-    retryNumber: options.retry?.number ?? null,
-    once: options.once ?? false,
-    requestId: currentRequestId(),
-  };
-}
-
-/** What the client adds to a job for its own use; a missing member stays null in the row. */
-function markOf({ maxRetries, sessionId, metadata }: SubmitRequest, maxCharged: number) {
-  const retries = maxRetries === undefined ? undefined : Math.min(maxRetries, maxCharged - 1);
-  return { maxRetries: retries, sessionId, metadata };
-}
-
-function askedIn({ engine, workflow, model, params }: SubmitRequest, taken: object): Asked {
-  const named = { engine: engine ?? null, workflow: workflow ?? null, model: model ?? null };
-  return { ...named, params: Object.keys(params), ...unusedIn(params, taken) };
 }

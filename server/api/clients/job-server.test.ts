@@ -4,7 +4,7 @@ import { readJob } from "@atelier/testing/jobs";
 import { listObjects, listTempFiles, rowsOf } from "@atelier/testing/pictures";
 import { openTestBrowser, testPassword } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { authOf } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
 import { ingest } from "../../images/index.ts";
@@ -78,6 +78,63 @@ test("A16 a job without userId or prompt is refused in the words of both worlds,
     expect(answer).toMatchObject({ code: "bad_request", status: 400, error: expect.any(String) });
   }
   expect(await scene.services.db.$count(schema.jobs)).toBe(before);
+});
+
+const settingsCases = [
+  ["one size out of steps of 16", { seed: 9, steps: 4, width: 513 }, { seed: 9, steps: 4 }, { width: 513 }],
+  [
+    "every value out of range",
+    { steps: 90, width: 4_096, height: 100 },
+    {},
+    { steps: 90, width: 4_096, height: 100 },
+  ],
+  [
+    "a negative prompt that no live workflow takes",
+    { negative_prompt: "people", steps: 3 },
+    { steps: 3 },
+    { negativePrompt: "people" },
+  ],
+  [
+    "guidance, which it has not",
+    { guidance: 7.5, width: 512, height: 768 },
+    { width: 512, height: 768 },
+    { guidance: 7.5 },
+  ],
+  [
+    "values of a wrong type",
+    { steps: "many", seed: "7", width: null },
+    { seed: 7 },
+    { steps: "many", width: null },
+  ],
+] as const;
+
+describe("A16 settings of a client that knows no workflows, with one live workflow", () => {
+  let other: ClientScene;
+  beforeAll(async () => {
+    other = await openClientScene({}, "t2i_flux2_klein_4b");
+  });
+  afterAll(() => other.close());
+
+  test.each(settingsCases)("%s", async (_name, sent, used, kept) => {
+    const body = JSON.stringify({ ...words("u-1"), ...sent });
+    const headers = { "content-type": "application/json" };
+    const response = await other.send("/jobsRedis", { method: "POST", headers, body });
+    expect(response.status).toBe(201);
+    const { jobId } = (await response.json()) as { jobId: string };
+    const job = await readJob(other.services, jobId);
+    expect(job.params).toMatchObject({ prompt: "a boat", ...used });
+    expect(Object.keys(job.params).filter((name) => name in kept)).toEqual(
+      Object.keys(kept).filter((name) => ["width", "height", "steps"].includes(name)),
+    );
+    expect(job.metadata).toEqual({ userId: "u-1", ...kept });
+  });
+});
+
+test("A16 styles alone are a prompt", async () => {
+  const job = await jobOf(
+    await post("/jobsRedis", { userId: "u", prompt: " ", styles: ["ink", 3, "mist "] }),
+  );
+  expect(job.params).toMatchObject({ prompt: "ink, mist" });
 });
 
 test("A16 metadata above the limit is refused, not cut", async () => {

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import type { JobKind } from "../../engines.ts";
-import type { Caller } from "../../accounts/index.ts";
 import { kindParams, submit, submitWithPictures } from "../../jobs/index.ts";
-import { AppError, isAppError, toProblem } from "../../platform/index.ts";
-import type { Services } from "../../services.ts";
+import { AppError, toProblem } from "../../platform/index.ts";
 import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import { fileRoutes } from "./files.ts";
@@ -33,7 +31,9 @@ async function createTextJob({ services, caller, request }: ClientInput): Promis
     ...Object.fromEntries(unused),
   };
   const params = { prompt: withStyles(prompt, styles), ...settings };
-  const job = await submitText(services, { submitter, params, metadata });
+  const asked = { kind: "text_to_image", retention: "ephemeral", metadata, params };
+  // The client does not know which settings the chosen workflow takes, and in which range.
+  const job = await submit(services, asked, { submitter, keepsUnused: true });
   return Response.json({ jobId: job.id }, { status: 201 });
 }
 
@@ -62,11 +62,15 @@ export async function readFields(request: Request): Promise<Fields> {
   }
 }
 
-/** The styles follow the prompt, as the old workers put them. A style that is no text stays in the metadata alone. */
+/**
+ * The styles follow the prompt, as the old workers put them, or are all of it. A style that is no text stays in the
+ * metadata alone.
+ */
 function withStyles(prompt: unknown, styles: unknown): unknown {
-  const list: unknown[] = Array.isArray(styles) ? styles : [styles];
-  const texts = list.filter((style): style is string => typeof style === "string" && style.trim() !== "");
-  return typeof prompt === "string" && prompt.trim() !== "" ? [prompt.trim(), ...texts].join(", ") : prompt;
+  const list: unknown[] = [prompt, ...(Array.isArray(styles) ? styles : [styles])];
+  const texts = list.filter((text): text is string => typeof text === "string" && text.trim() !== "");
+  const isOther = prompt !== undefined && prompt !== null && typeof prompt !== "string";
+  return texts.length > 0 && !isOther ? texts.map((text) => text.trim()).join(", ") : prompt;
 }
 
 /** Members that are settings of a job of the kind; a value that is none of ours stays in the metadata. */
@@ -83,28 +87,6 @@ export function settingsOf(kind: JobKind, fields: Fields): Record<string, unknow
     if (parsed?.data !== undefined) settings[name] = parsed.data;
   }
   return settings;
-}
-
-interface TextJob {
-  readonly submitter: Caller;
-  readonly params: Fields;
-  readonly metadata: Fields;
-}
-
-/** Settings that the chosen workflow does not take are left to it: the client does not know the workflow. */
-async function submitText(
-  services: Services,
-  { submitter, params, metadata }: TextJob,
-): Promise<{ id: string }> {
-  const request = { kind: "text_to_image", retention: "ephemeral", metadata };
-  try {
-    return await submit(services, { ...request, params }, { submitter });
-  } catch (error) {
-    if (!isAppError(error) || error.code !== "workflow_params") throw error;
-    const { prompt, ...settings } = params;
-    const kept = { ...request, metadata: { ...settings, ...metadata }, params: { prompt } };
-    return submit(services, kept, { submitter });
-  }
 }
 
 const outfitRules: MultipartRules = {

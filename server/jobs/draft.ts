@@ -1,0 +1,140 @@
+import { type Asked, tiers, type Tx } from "../db/index.ts";
+import { currentRequestId, isAppError } from "../platform/index.ts";
+import { type Quote, readQuote, toEstimate } from "../scheduling/index.ts";
+import type { Services } from "../services.ts";
+import { requireAgreed } from "./agreement.ts";
+import {
+  resolveParams,
+  resolveTolerantly,
+  sizeClassesOf,
+  sizeClassOfRun,
+  unusedIn,
+  withoutSettings,
+} from "./params.ts";
+import { type Inputs, type NewInput, recallInputs, rememberInputs } from "./pictures.ts";
+import type { SubmitRequest } from "./request.ts";
+
+export interface Submitter {
+  readonly userId: string;
+  readonly isGuest: boolean;
+  /** Whether the tiers above `normal` are allowed. */
+  readonly isAdmin?: boolean;
+}
+
+export interface SubmitOptions {
+  readonly submitter: Submitter;
+  readonly idempotencyKey?: string;
+  readonly retry?: { readonly of: string; readonly number: number };
+  /** The first failed attempt ends the job; false by default. */
+  readonly once?: boolean;
+  /** The request as the client sent it, where that is what a repeated one is compared with. */
+  readonly asked?: SubmitRequest;
+  /** What the run does not take, or not with that value, goes into `metadata`: for clients that know no workflows. */
+  readonly keepsUnused?: boolean;
+  /** Input pictures of the request whose rows are inserted in the transaction that stores the job. */
+  readonly newInputs?: NewInputs;
+  /**
+   * Runs in the transaction that stores the job, or that finds it under its key: what it writes is true together with the
+   * job, and when it throws there is no job.
+   */
+  readonly alongside?: (tx: Tx, jobId: string) => Promise<void>;
+}
+
+interface NewInputs {
+  readonly images: readonly NewInput[];
+  insert(tx: Tx): Promise<void>;
+}
+
+/** A request with the id of its job. */
+export interface Draft {
+  readonly id: string;
+  readonly request: SubmitRequest;
+  readonly options: SubmitOptions;
+}
+
+export interface NewJob extends Draft {
+  readonly inputs: Inputs;
+  readonly quote: Quote;
+  readonly row: ReturnType<typeof rowOf> & ReturnType<typeof markOf>;
+}
+
+/** Chooses the place and makes the row of the job; reads only. Throws what `submit` throws for the request itself. */
+export async function prepare(services: Services, draft: Draft): Promise<NewJob> {
+  const { request, options } = draft;
+  if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
+  const inputs = await recallInputs(services.db, options.submitter.userId, request);
+  const quote = await readOwnQuote(services, draft, inputs);
+  await requireAgreed(services.db, request.agreed, quote.placed);
+  const { maxCharged } = services.config.limits;
+  const { candidate } = quote.placed;
+  const { params, metadata } = options.keepsUnused
+    ? resolveTolerantly(request, candidate)
+    : { params: resolveParams(request, candidate), metadata: request.metadata };
+  const mark = markOf({ ...request, metadata }, maxCharged);
+  return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, { inputs, params }), ...mark } };
+}
+
+/** A client that knows no workflows gets one that is live now, if need be without its settings. */
+async function readOwnQuote(services: Services, { request, options }: Draft, inputs: Inputs): Promise<Quote> {
+  const { submitter: asker, keepsUnused } = options;
+  const { placesMs: maxAgeMs } = services.config.timing;
+  const read = (asked: SubmitRequest) =>
+    readQuote(services, { request: asked, asker, maxAgeMs, sizeClassOf: sizeClassesOf(asked, inputs) });
+  if (!keepsUnused) return read(request);
+  const exact = await read(request).catch(noQuote);
+  if (exact?.placed.placement.isLive) return exact;
+  const bare = await read(withoutSettings(request));
+  return exact && !bare.placed.placement.isLive ? exact : bare;
+}
+
+function noQuote(error: unknown): null {
+  if (isAppError(error) && error.code === "no_engine") return null;
+  throw error;
+}
+
+interface Fitted {
+  readonly inputs: Inputs;
+  readonly params: Record<string, unknown>;
+}
+
+function rowOf({ id, request, options }: Draft, quote: Quote, { inputs, params }: Fitted) {
+  const { placed, wait } = quote;
+  const { queue, placement, candidate } = placed;
+  const { engine, workflow, model } = candidate;
+  const { kind, retention } = request;
+  const sizeClass = sizeClassOfRun(kind, params, inputs);
+  return {
+    id,
+    ownerId: options.submitter.userId,
+    kind,
+    tier: tiers[request.tier],
+    params,
+    queue,
+    engine,
+    workflow: workflow?.name ?? null,
+    model: model?.id ?? null,
+    ownOnly: request.ownOnly,
+    agreed: request.agreed,
+    need: candidate.need,
+    placement: { ...placement, asked: askedIn(request, params) },
+    estimate: toEstimate(wait),
+    sizeClass,
+    inputCount: inputs.size,
+    retention,
+    retryOf: options.retry?.of ?? null,
+    retryNumber: options.retry?.number ?? null,
+    once: options.once ?? false,
+    requestId: currentRequestId(),
+  };
+}
+
+/** What the client adds to a job for its own use; a missing member stays null in the row. */
+function markOf({ maxRetries, sessionId, metadata }: SubmitRequest, maxCharged: number) {
+  const retries = maxRetries === undefined ? undefined : Math.min(maxRetries, maxCharged - 1);
+  return { maxRetries: retries, sessionId, metadata };
+}
+
+function askedIn({ engine, workflow, model, params }: SubmitRequest, taken: object): Asked {
+  const named = { engine: engine ?? null, workflow: workflow ?? null, model: model ?? null };
+  return { ...named, params: Object.keys(params), ...unusedIn(params, taken) };
+}
