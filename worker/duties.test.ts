@@ -158,6 +158,8 @@ describe("duties", () => {
       needs: [need],
       models: [],
       missing: {},
+      tightNeeds: [],
+      choices: new Map(),
       jobId: null,
       isFree: isUp,
       queueLength: 0,

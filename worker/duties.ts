@@ -18,7 +18,6 @@ import {
   type NodeQueue,
   publishRefused,
   readAdminRequests,
-  type SeenServer,
 } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
 import { sweepTempFolders, tempFolderMs } from "@atelier/server/storage";
@@ -27,7 +26,7 @@ import type { Workflow } from "@atelier/server/workflows";
 import type { ConsumeInput, Consumers } from "./claims.ts";
 import { cancelPrompt, readQueuedPrompts } from "./engines/comfyui/client/index.ts";
 import { jobOfRun } from "./engines/index.ts";
-import type { LiveOffer, QueueOffer } from "./live-offer.ts";
+import { type LiveOffer, type QueueOffer, toSeen } from "./live-offer.ts";
 import { type Activity, createActivity, type Loop, startLoop } from "./loop.ts";
 import type { Incarnation } from "./presence.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";
@@ -91,18 +90,6 @@ export function followNode(services: Services, { incarnation, offer, pool, consu
     assignments = now;
   });
   return loop;
-}
-
-function toSeen(state: ServerState): SeenServer {
-  const { jobId, queueLength, needs, sources, ...rest } = state;
-  const { models: _models, isFree: _isFree, refusesConnections: _refuses, ...server } = rest;
-  return {
-    ...server,
-    needs: [...needs],
-    sources: [...sources],
-    queueLength: queueLength ?? 0,
-    runningJobId: jobId,
-  };
 }
 
 interface AdminRequestsInput {

@@ -1,10 +1,11 @@
 import type { NodeSettings } from "@atelier/server/db";
 import { cloudQueue, type Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
+import type { SeenServer } from "@atelier/server/nodes";
 import type { ProviderRoom } from "./cloud/room.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
-import type { ServerPool } from "./servers/index.ts";
+import type { ServerPool, ServerState } from "./servers/index.ts";
 
 export {
   chooseLightQueue,
@@ -100,5 +101,30 @@ export function createLiveOffer({ pool, runs, hasRoom, ...fixed }: LiveOfferInpu
       return () => listeners.delete(listener);
     },
     close: unsubscribe,
+  };
+}
+
+/** Of a server with more files the first are stored. */
+const maxModels = 1_000;
+
+/** A server of the pool as its row holds it. */
+export function toSeen(state: ServerState): SeenServer {
+  const { jobId, queueLength, needs, sources, ...rest } = state;
+  const {
+    models,
+    tightNeeds,
+    choices: _choices,
+    isFree: _isFree,
+    refusesConnections: _refuses,
+    ...server
+  } = rest;
+  return {
+    ...server,
+    needs: [...needs],
+    tightNeeds: [...tightNeeds],
+    models: models.slice(0, maxModels),
+    sources: [...sources],
+    queueLength: queueLength ?? 0,
+    runningJobId: jobId,
   };
 }

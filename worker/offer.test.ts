@@ -43,6 +43,8 @@ describe("offer", () => {
       needs: ["comfyui/t2i_sd15"],
       models: [],
       missing: {},
+      tightNeeds: [],
+      choices: new Map(),
       jobId: null,
       isFree: true,
       queueLength: 0,

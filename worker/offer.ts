@@ -7,7 +7,7 @@ import type { Offer } from "@atelier/server/jobs";
 import { AppError, type Config, type Env, type QueueNeeds } from "@atelier/server/platform";
 import { type CloudModel, modelsOf, type ProviderKey, type ProviderName } from "@atelier/server/providers";
 import { leastDemandingQueue } from "@atelier/server/scheduling";
-import type { Workflow } from "@atelier/server/workflows";
+import { findModel, knowsMemory, type Workflow } from "@atelier/server/workflows";
 import type { Engine } from "./engines/index.ts";
 import type { ServerState } from "./servers/index.ts";
 
@@ -129,7 +129,8 @@ function narrowServers(
   servers: readonly ServerState[],
   queue: QueueNeeds | undefined,
 ): readonly ServerState[] {
-  return servers.filter((server) => (queue?.models ?? []).every((model) => server.models.includes(model)));
+  const has = (server: ServerState) => (model: string) => findModel(model, server.models) !== null;
+  return servers.filter((server) => (queue?.models ?? []).every(has(server)));
 }
 
 function localOffers(engines: readonly Engine[]): Offer[] {
@@ -197,7 +198,15 @@ function findQueue(config: Config, fits: (needs: QueueNeeds) => boolean): string
 function chooseGpuQueue(config: Config, servers: readonly ServerState[]): string | null {
   const withCard = servers.filter(({ device }) => device !== null && device !== "cpu");
   const bestGib = Math.max(0, ...withCard.map(({ vramTotalBytes }) => (vramTotalBytes ?? 0) / gib));
-  return findQueue(config, ({ minVramGib }) => minVramGib > 0 && bestGib >= minVramGib * tolerance);
+  const fitting = findQueue(config, ({ minVramGib }) => minVramGib > 0 && bestGib >= minVramGib * tolerance);
+  const isUnknown = withCard.some((server) => !knowsMemory({ ...server, vramBytes: server.vramTotalBytes }));
+  return fitting ?? (isUnknown ? lightestGpuQueue(config) : null);
+}
+
+/** Where a card of unknown size goes. */
+function lightestGpuQueue({ queues }: Config): string | null {
+  const ofCards = Object.entries(queues).filter(([, { minVramGib }]) => minVramGib > 0);
+  return ofCards.toSorted(([, a], [, b]) => a.minVramGib - b.minVramGib)[0]?.[0] ?? null;
 }
 
 /** The most demanding CPU queue that the machine qualifies for; null when there is none. */

@@ -1,6 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { addJob, addNode, addOwner, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
+import { addJob, addNode, addOwner, addServer, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
@@ -76,6 +76,31 @@ describe("sweep", () => {
         message: expect.stringContaining("needs a ComfyUI server; none is connected"),
       });
       expect(await scene.services.db.$count(schema.jobs)).toBe(0);
+    });
+
+    test("the sentence names what connected servers lack, and where", async () => {
+      const { services } = scene;
+      const nodeId = await addNode(services);
+      const missing = {
+        t2i_sd15: ["model a.safetensors (CheckpointLoaderSimple.ckpt_name)", "node Two"],
+        t2i_sdxl: ["model b.safetensors (CheckpointLoaderSimple.ckpt_name)"],
+      };
+      await addServer(services, { nodeId, url: "http://gpu-1:8188", needs: [], missing });
+      await expect(submitWords()).rejects.toMatchObject({
+        code: "no_engine",
+        message:
+          "No connected server has all that a workflow for text_to_image needs. gpu-1:8188 lacks for t2i_sdxl: model b.safetensors (CheckpointLoaderSimple.ckpt_name).",
+      });
+    });
+
+    test("D4 a workflow that fits the cards goes before one that may be too large for them", async () => {
+      const { services } = scene;
+      const needs = ["comfyui/t2i_flux1_checkpoint_fp8", "comfyui/t2i_sd15"] as const;
+      const nodeId = await addNode(services, { queue: "gpu-medium", needs });
+      const tightNeeds = [needs[0]];
+      await addServer(services, { nodeId, url: "http://gpu-2:8188", needs, vramGib: 6, tightNeeds });
+      const { id } = await submitWords();
+      expect(await readJob(services, id)).toMatchObject({ workflow: "t2i_sd15" });
     });
 
     test("without a named workflow the first goes whose models a live server has", async () => {

@@ -37,6 +37,10 @@ export interface ServerFigures {
   readonly needs: readonly Need[];
   /** Missing classes and models of each workflow that the server cannot run. */
   readonly missing: Readonly<Record<string, readonly string[]>>;
+  /** Needs for which its card may be too small. */
+  readonly tightNeeds: readonly Need[];
+  /** Model files that it lists for the workflows. */
+  readonly models: readonly string[];
   readonly lastError: string | null;
   /** Null before the first probe. */
   readonly probedMs: number | null;
@@ -143,7 +147,7 @@ async function readServers(db: Services["db"]): Promise<ServerRow[]> {
   const result = await db.execute<ServerRow>(sql`
     select s.node_id as "nodeId", s.url, s.label, s.engine, s.state, s.device, s.device_name as "deviceName",
       s.vram_total_bytes::float8 as "vramTotalBytes", s.vram_free_bytes::float8 as "vramFreeBytes", s.version,
-      s.queue_length as "queueLength", s.running_job_id as "runningJobId", s.needs, s.missing, s.last_error as "lastError",
+      s.queue_length as "queueLength", s.running_job_id as "runningJobId", s.needs, s.missing, s.tight_needs as "tightNeeds", s.models, s.last_error as "lastError",
       ${ageMs("s.probed_at")} as "probedMs", ${ageMs("s.changed_at")} as "changedMs", d.url is not null as "drainRequested"
     from ${engineServers} s left join ${serverDrains} d on d.url = s.url
     where s.node_id in (${liveNodes}) order by s.label, s.url`);

@@ -38,9 +38,13 @@ describe("change node", () => {
     await changeNode(services, { nodeId: other, servers: [seen("http://a:1")] });
     await changeNode(services, {
       nodeId,
-      servers: [seen("http://a:1"), seen("http://b:1", { queueLength: 2 })],
+      servers: [
+        seen("http://a:1", { models: ["sub/a.safetensors"] }),
+        seen("http://b:1", { queueLength: 2 }),
+      ],
     });
     const [first] = await readRows(nodeId);
+    expect(first?.models).toEqual(["sub/a.safetensors"]);
     const probedAt = new Date();
     await changeNode(services, {
       nodeId,

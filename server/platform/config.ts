@@ -145,6 +145,11 @@ const queueSchema = z.strictObject({
   models: z.array(z.string()).optional(),
 });
 
+const serverSchema = z.strictObject({
+  /** Memory of its card in GiB, in place of what the server reports. */
+  vramGib: z.number().positive().max(4_096).optional(),
+});
+
 const configSchema = z.strictObject({
   timing: timingSchema.prefault({}),
   limits: limitsSchema.prefault({}),
@@ -155,6 +160,8 @@ const configSchema = z.strictObject({
     "cpu-intensive": { minCores: 8, minMemoryGib: 16 },
     "cpu-light": {},
   }),
+  /** What is known better of single servers, by address as in COMFYUI_URLS. */
+  servers: z.record(z.string(), serverSchema).prefault({}),
   cloud: cloudSchema.prefault({}),
   assistant: assistantSchema.prefault({}),
 });

@@ -10,6 +10,7 @@ import {
 } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import { type CloudModel, findModel, lackOf, mayTake, modelsFor } from "../providers/index.ts";
+import type { ServerLack } from "./workflows.ts";
 import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
 
 /** The parts of a request that decide where it may run. */
@@ -151,6 +152,20 @@ function fitsPrompt({ params }: Workflow, request: PlaceRequest): boolean {
 function wrongEngineReason(engine: EngineName, request: PlaceRequest): string {
   const others = engines.map(({ name }) => name).filter((name) => canEngineRun(name, request));
   return `The engine "${engine}" cannot do this ${request.kind}. Leave "engine" out, or name ${others.join(" or ")}.`;
+}
+
+const shownServers = 3;
+const shownLacks = 3;
+
+/** Which server lacks what, for a request that needs a workflow although servers are there. */
+export function lackReason(kind: JobKind, lacks: readonly ServerLack[]): string {
+  const ofServers = lacks.slice(0, shownServers).map(({ label, workflow, lacks: things }) => {
+    const rest = things.length > shownLacks ? ` and ${things.length - shownLacks} more` : "";
+    return `${label} lacks for ${workflow}: ${things.slice(0, shownLacks).join(", ")}${rest}.`;
+  });
+  const others =
+    lacks.length > shownServers ? ` ${lacks.length - shownServers} more servers lack something too.` : "";
+  return `No connected server has all that a workflow for ${kind} needs. ${ofServers.join(" ")}${others}`;
 }
 
 /** Message for a kind that no node of the last 24 hours could run, with what to connect. */

@@ -16,6 +16,8 @@ export interface Option {
   readonly waiting: number;
   /** Since a node could last serve it; 0 while one can. */
   readonly awayMs: number;
+  /** Its servers may have too small a card. */
+  readonly isTight: boolean;
   readonly wait: Wait;
 }
 
@@ -49,11 +51,11 @@ export async function readOptions(
     const sizeClass = sizeClassOf(candidate);
     return places
       .filter((place) => place.need === need)
-      .flatMap(({ queue, slots, waiting, awayMs }): Option[] => {
+      .flatMap(({ queue, slots, waiting, awayMs, isTight }): Option[] => {
         const outlook = outlooks.find((one) => one.queue === queue);
         if (!outlook) return [];
         const wait = waitIn(outlook, need, costs({ need, queue, sizeClass }));
-        return [{ candidate, queue, slots, waiting, awayMs, wait }];
+        return [{ candidate, queue, slots, waiting, awayMs, isTight, wait }];
       });
   });
 }
@@ -62,7 +64,7 @@ const isLocal = (need: Need) => need.startsWith(`${localEngine.name}/`);
 
 /** A worker brings the local engine with it, so its kinds count as known before the first worker. */
 function neverSeen(queue: string, need: Need): Place {
-  return { queue, need, slots: 0, waiting: 0, awayMs: Infinity };
+  return { queue, need, slots: 0, waiting: 0, awayMs: Infinity, isTight: false };
 }
 
 /** Expected ms until a new job would be done. The CPU factor makes a card with one waiting job better than an idle CPU server. */
@@ -81,11 +83,11 @@ function soonest(options: readonly Option[], config: Config): Option | undefined
   return sorted.find(({ waiting }) => waiting < config.limits.maxWaiting) ?? sorted[0];
 }
 
-/** The best own candidate that is live, in the queue where it is done first; else the best one that was seen. */
+/** The best own candidate that is live, one for which the cards are large enough first, in the queue where it is done first; else the best one that was seen. */
 export function homeOf(options: readonly Option[], config: Config): Option | undefined {
   const own = options.filter(({ candidate }) => candidate.engine !== "cloud");
   const live = own.filter(isLiveOption);
-  const best = live[0]?.candidate;
+  const best = (live.find(({ isTight }) => !isTight) ?? live[0])?.candidate;
   return best
     ? soonest(
         live.filter(({ candidate }) => candidate === best),

@@ -2,11 +2,12 @@ import type { Agreed, CloudPolicy, Db, PlacedBecause, Placement } from "../db/in
 import type { JobKind } from "../engines.ts";
 import { AppError, type Config } from "../platform/index.ts";
 import { type Hindrance, readMarket, type Ware } from "../providers/index.ts";
-import { type Candidate, missingEngineReason } from "./candidates.ts";
+import { type Candidate, lackReason, missingEngineReason } from "./candidates.ts";
 import { judge, type Verdict, weigh } from "./choose.ts";
 import type { Wait } from "./estimate.ts";
 import { doneInMs, homeOf, isLiveOption, type Option, type OptionInput, readOptions } from "./options.ts";
 import { liveProviders } from "./places.ts";
+import { readServerLacks } from "./workflows.ts";
 
 /** The chosen queue and candidate of a request, with its wait there. */
 export interface Placed {
@@ -57,8 +58,16 @@ export async function place(db: Db, config: Config, input: PlaceInput): Promise<
   if (home && hindrance) return placedAt(scene, home, { because: hindrance.why, wares, hindrance });
   if (hindrance?.why === "cap") throw hindrance.error;
   const waiting = shops[0] ?? scene.options[0];
-  if (!waiting) throw new AppError("no_engine", missingEngineReason(input.kind, scene.candidates));
+  if (!waiting) throw await noEngine(db, input.kind, scene.candidates);
   return placedAt(scene, waiting, { because: "no_own", wares, hindrance });
+}
+
+/** The error for a request that nothing can run: with what connected servers lack, or with what to connect. */
+async function noEngine(db: Db, kind: JobKind, candidates: readonly Candidate[]): Promise<AppError> {
+  const names = candidates.flatMap(({ workflow }) => (workflow ? [workflow.name] : []));
+  const lacks = await readServerLacks(db, names);
+  const reason = lacks.length > 0 ? lackReason(kind, lacks) : missingEngineReason(kind, candidates);
+  return new AppError("no_engine", reason);
 }
 
 async function readScene(db: Db, config: Config, input: PlaceInput): Promise<Scene> {

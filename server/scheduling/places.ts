@@ -15,6 +15,8 @@ export interface Place {
   readonly waiting: number;
   /** Since a node could last serve the need there; 0 while one can. */
   readonly awayMs: number;
+  /** Every server that can run it may have too small a card for it. */
+  readonly isTight: boolean;
 }
 
 const knownForHours = 24;
@@ -25,7 +27,7 @@ const knownForHours = 24;
  */
 export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[]> {
   if (needs.length === 0) return [];
-  const { jobs, nodes, nodeQueues } = schema;
+  const { engineServers, jobs, nodes, nodeQueues } = schema;
   const wanted = sql.join(
     needs.map((need) => sql`${need}`),
     sql`, `,
@@ -46,6 +48,10 @@ export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[
     )
     select o.queue, o.need, o.slots,
       case when o.slots > 0 then 0 else greatest(0, (extract(epoch from now() - o.served_at) * 1000)::float8) end as "awayMs",
+      coalesce((
+        select bool_and(o.need = any(s.tight_needs)) from ${engineServers} s
+        join ${nodes} n on n.id = s.node_id and n.state = 'active'
+        where s.state = 'healthy' and o.need = any(s.needs)), false) as "isTight",
       (select count(*)::int from ${jobs} j where j.queue = o.queue and j.status = 'pending') as waiting
     from offered o`);
 }

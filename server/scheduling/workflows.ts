@@ -101,6 +101,24 @@ async function readLacks(db: Db | Tx): Promise<ReadonlyMap<string, readonly stri
   return new Map(result.map(({ name, lacks }) => [name, lacks]));
 }
 
+/** What the live servers lack for these workflows, each server with the one that lacks the least. */
+export async function readServerLacks(db: Db | Tx, names: readonly string[]): Promise<ServerLack[]> {
+  const { engineServers, nodes } = schema;
+  if (names.length === 0) return [];
+  return db.execute<ServerLack & Record<string, unknown>>(sql`
+    select distinct on (s.label) s.label, m.key as workflow, m.value as lacks
+    from ${engineServers} s join ${nodes} n on n.id = s.node_id, jsonb_each(s.missing) m
+    where n.state = 'active' and s.state in ('healthy', 'degraded') and m.key in ${names}
+    order by s.label, jsonb_array_length(m.value), m.key`);
+}
+
+/** What one server lacks for one workflow. */
+export interface ServerLack {
+  readonly label: string;
+  readonly workflow: string;
+  readonly lacks: readonly string[];
+}
+
 /** The allowed values of a param; a number has a range or choices. */
 export interface OfferedParam {
   readonly type: "text" | "integer" | "number" | "seed";

@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { readSimulatedClasses, sampleFiles } from "@atelier/testing/workflows";
 import { builtInWorkflows } from "./built-in.ts";
-import { checkGraph, findMissing, isComplete, type ObjectInfo, type ObjectInfoByClass } from "./check.ts";
+import {
+  checkGraph,
+  findMissing,
+  isComplete,
+  isTight,
+  type ObjectInfo,
+  type ObjectInfoByClass,
+  readModelChoices,
+} from "./check.ts";
+import { findModel, spellModels } from "./models.ts";
 import type { Graph } from "./workflow.ts";
 
 describe("check graph", () => {
@@ -89,31 +98,77 @@ describe("check", () => {
   const model = { class: "UpscaleModelLoader", input: "model_name", file: "4x-ESRGAN.pth" };
   const workflow = { classes: ["UpscaleModelLoader"], models: [model], vramGib: 8 };
 
-  const server = (spec: unknown, facts: { vramBytes?: number; deviceType?: string } = {}) => ({
-    objectInfo: new Map([["UpscaleModelLoader", { input: { required: { model_name: spec } } }]]),
-    vramBytes: 8 * gib,
-    deviceType: "cuda",
-    ...facts,
-  });
+  const server = (spec: unknown): ObjectInfoByClass =>
+    new Map([["UpscaleModelLoader", { input: { required: { model_name: spec } } }]]);
+  const missed = { ...model, several: [] };
 
   test.each([
     ["older nodes", (files: string[]) => [files, { tooltip: "The model" }]],
     ["newer nodes", (files: string[]) => ["COMBO", { multiselect: false, options: files }]],
   ])("A10: a model is looked for in the list of %s", (_title, specOf) => {
     const has = findMissing(workflow, server(specOf(["2x.pth", "4x-ESRGAN.pth"])));
-    expect(has).toEqual({ classes: [], models: [], vram: null });
+    expect(has).toEqual({ classes: [], models: [] });
     expect(isComplete(has)).toBe(true);
     const lacks = findMissing(workflow, server(specOf(["2x.pth"])));
-    expect(lacks.models).toEqual([model]);
+    expect(lacks.models).toEqual([missed]);
     expect(isComplete(lacks)).toBe(false);
-    expect(findMissing(workflow, server(specOf([]))).models).toEqual([model]);
+    expect(findMissing(workflow, server(specOf([]))).models).toEqual([missed]);
+  });
+
+  test.each<[string, readonly string[], string | readonly string[] | null]>([
+    [
+      "the exact name before others",
+      ["old/m.safetensors", "m.safetensors", "M.safetensors"],
+      "m.safetensors",
+    ],
+    ["a folder", ["SDXL/m.safetensors", "SDXL/n.safetensors"], "SDXL/m.safetensors"],
+    ["a folder of Windows", ["a\\b\\m.safetensors"], "a\\b\\m.safetensors"],
+    ["another case", ["M.SafeTensors"], "M.SafeTensors"],
+    ["another ending", ["sub/m.ckpt"], "sub/m.ckpt"],
+    ["the right ending before another", ["m.ckpt", "sub/m.safetensors"], "sub/m.safetensors"],
+    ["the right case before another", ["a/M.safetensors", "b/m.safetensors"], "b/m.safetensors"],
+    ["the same choice twice", ["a/m.safetensors", "a/m.safetensors"], "a/m.safetensors"],
+    ["several", ["a/m.safetensors", "b/m.safetensors"], ["a/m.safetensors", "b/m.safetensors"]],
+    ["a longer name", ["my-m.safetensors", "m.safetensors.bak", "m-fp8.safetensors"], null],
+    ["another kind of file", ["m.txt", "m"], null],
+    ["nothing", [], null],
+  ])("A10: a server that calls a model by %s", (_title, choices, expected) => {
+    const found = findModel("m.safetensors", choices);
+    expect(found && ("choice" in found ? found.choice : found.several)).toEqual(expected);
+  });
+
+  test.each([
+    ["SDXL/m.safetensors", ["m.safetensors"], "m.safetensors"],
+    [
+      "SDXL/m.safetensors",
+      ["old/m.safetensors", "checkpoints\\sdxl\\m.safetensors"],
+      "checkpoints\\sdxl\\m.safetensors",
+    ],
+    ["SDXL\\m.safetensors", ["SDXL/m.safetensors", "m.safetensors"], "SDXL/m.safetensors"],
+    ["modèle.safetensors", ["modèle.safetensors".normalize("NFD")], "modèle.safetensors".normalize("NFD")],
+    ["euler", ["Euler", "x/euler"], null],
+  ])("A10: the model %s among %j is %s", (wanted, choices, expected) => {
+    const found = findModel(wanted, choices);
+    expect(found && "choice" in found ? found.choice : null).toBe(expected);
+  });
+
+  test("A10: the server's own spelling is written wherever the graph names a model", () => {
+    const graph = {
+      "1": { class_type: "UpscaleModelLoader", inputs: { model_name: "4x-ESRGAN.pth" } },
+      "2": { class_type: "Other", inputs: { model_name: "4x-ESRGAN.pth", text: "4x-ESRGAN.pth" } },
+    };
+    const choices = readModelChoices([{ graph }], server([["ESRGAN\\4x-ESRGAN.pth"]]));
+    const spelled = spellModels(graph, choices);
+    expect(spelled["1"]?.inputs).toEqual({ model_name: "ESRGAN\\4x-ESRGAN.pth" });
+    expect(spelled["2"]).toEqual(graph["2"]);
+    expect(graph["1"].inputs.model_name).toBe("4x-ESRGAN.pth");
   });
 
   test("A10: an optional input of newer nodes is read as well", () => {
     const objectInfo = new Map([
       ["UpscaleModelLoader", { input: { optional: { model_name: [["4x-ESRGAN.pth"]] } } }],
     ]);
-    expect(isComplete(findMissing(workflow, { ...server(null), objectInfo }))).toBe(true);
+    expect(isComplete(findMissing(workflow, objectInfo))).toBe(true);
   });
 
   test("A10: a class that a server does not have, or was not asked for, is missing", () => {
@@ -121,27 +176,33 @@ describe("check", () => {
       new Map<string, ObjectInfo | null>(),
       new Map([["UpscaleModelLoader", null]]),
     ]) {
-      const missing = findMissing(workflow, { ...server(null), objectInfo });
-      expect(missing).toEqual({ classes: ["UpscaleModelLoader"], models: [], vram: null });
+      const missing = findMissing(workflow, objectInfo);
+      expect(missing).toEqual({ classes: ["UpscaleModelLoader"], models: [] });
       expect(isComplete(missing)).toBe(false);
     }
   });
 
-  test("D4: memory of the card counts with the tenth that cards keep for themselves, on a CPU not at all", () => {
-    const vramOf = (vramBytes: number, deviceType = "cuda") =>
-      findMissing(workflow, server([["4x-ESRGAN.pth"]], { vramBytes, deviceType })).vram;
-    expect(vramOf(7.6 * gib)).toBeNull();
-    expect(vramOf(6 * gib)).toEqual({ needGib: 8, hasGib: 6 });
-    expect(vramOf(2 * gib, "cpu")).toBeNull();
+  test.each([
+    ["a tenth less than its nominal size", "cuda", 7.6, false],
+    ["less", "cuda", 6, true],
+    ["less on another kind of card", "xpu", 6, true],
+    ["what a driver says that does not know", "privateuseone", 1, false],
+    ["nothing", "mps", 0, false],
+    ["no figure", "cuda", null, false],
+    ["the memory of a CPU", "cpu", 2, false],
+    ["no device", null, 3, false],
+  ])("D4: a card with %s is a hint: %s, %s GiB, tight %s", (_title, device, hasGib, expected) => {
+    const vramBytes = hasGib === null ? null : hasGib * gib;
+    expect(isTight(workflow, { device, vramBytes })).toBe(expected);
   });
 
   test("every built-in workflow finds all that it needs on a server with its models, and names them without", async () => {
     const full = await readSimulatedClasses();
     const empty = await readSimulatedClasses({ models: {} });
-    const vram = { vramBytes: 24 * gib, deviceType: "cuda" };
     for (const builtIn of builtInWorkflows) {
-      expect(isComplete(findMissing(builtIn, { objectInfo: full, ...vram }))).toBe(true);
-      expect(findMissing(builtIn, { objectInfo: empty, ...vram }).models).toEqual(builtIn.models);
+      expect(isComplete(findMissing(builtIn, full))).toBe(true);
+      const lacks = builtIn.models.map((one) => ({ ...one, several: [] }));
+      expect(findMissing(builtIn, empty).models).toEqual(lacks);
     }
   });
 });

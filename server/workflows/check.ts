@@ -1,4 +1,5 @@
 import { applyWithout } from "./build-graph.ts";
+import { findModel, isModelFile, type ModelChoices } from "./models.ts";
 import {
   type Graph,
   isLink,
@@ -70,6 +71,9 @@ const shownChoices = 5;
 /** Whether a value is in the list; uploaded files come and go, so they are not checked. */
 function findChoiceProblem({ choices, isUpload }: InputFacts, value: unknown): string | null {
   if (!choices || isUpload || choices.includes(String(value))) return null;
+  const found = findModel(String(value), choices);
+  if (found && "choice" in found) return null;
+  if (found) return `is ${JSON.stringify(value)}, which may be any of ${found.several.join(", ")}`;
   if (choices.length === 0) return `is ${JSON.stringify(value)}, but the server has nothing to choose from`;
   const shown = choices.slice(0, shownChoices).join(", ");
   const rest = choices.length > shownChoices ? ` and ${choices.length - shownChoices} more` : "";
@@ -181,46 +185,88 @@ export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass)
   return [...new Set(graphs.flatMap((graph) => checkGraph(graph, objectInfo)))];
 }
 
-/** Classes and models that a server needs to run a workflow. */
-export interface Missing {
-  readonly classes: readonly string[];
-  readonly models: readonly ModelInput[];
-  readonly vram: { readonly needGib: number; readonly hasGib: number } | null;
+/** A model that a server lacks; with the choices that fit equally well, where there are several. */
+interface MissingModel extends ModelInput {
+  readonly several: readonly string[];
 }
 
-interface ServerAbilities {
-  readonly objectInfo: ObjectInfoByClass;
-  /** Of the server's first device. */
-  readonly vramBytes: number;
-  /** As the server names it: cuda, mps, cpu and so on. A CPU works slowly in the machine's memory, so its VRAM is not counted. */
-  readonly deviceType: string;
+/** What a server lacks to run a workflow. */
+export interface Missing {
+  readonly classes: readonly string[];
+  readonly models: readonly MissingModel[];
+}
+
+function findMissingModel(model: ModelInput, objectInfo: ObjectInfoByClass): MissingModel[] {
+  const info = objectInfo.get(model.class);
+  const facts = info && findInput(info, model.input);
+  // Models of a missing class are not listed.
+  if (!info || (facts && facts.choices === null)) return [];
+  const found = facts ? findModel(model.file, facts.choices ?? []) : null;
+  if (found && "choice" in found) return [];
+  return [{ ...model, several: found ? found.several : [] }];
+}
+
+/** Compares the needs of a workflow with a server. */
+export function findMissing(
+  { classes, models }: Pick<Workflow, "classes" | "models">,
+  objectInfo: ObjectInfoByClass,
+): Missing {
+  return {
+    classes: classes.filter((name) => !objectInfo.get(name)),
+    models: models.flatMap((model) => findMissingModel(model, objectInfo)),
+  };
+}
+
+export function isComplete({ classes, models }: Missing): boolean {
+  return classes.length === 0 && models.length === 0;
+}
+
+/** What a server lacks, one line each, for the admin. */
+export function describeMissing({ classes, models }: Missing): string[] {
+  return [
+    ...classes.map((name) => `node ${name}`),
+    ...models.map(
+      ({ file, class: name, input, several }) =>
+        `model ${file} (${name}.${input})${several.length > 0 ? `: it may be any of ${several.join(", ")}` : ""}`,
+    ),
+  ];
+}
+
+/** The choices of a server for every input of the graphs that holds a model file. */
+export function readModelChoices(
+  workflows: readonly Pick<Workflow, "graph">[],
+  objectInfo: ObjectInfoByClass,
+): ModelChoices {
+  const choices = new Map<string, readonly string[]>();
+  for (const { class_type: name, inputs } of workflows.flatMap(({ graph }) => Object.values(graph))) {
+    const info = objectInfo.get(name);
+    for (const input of info ? Object.keys(inputs).filter((key) => isModelFile(inputs[key])) : []) {
+      const facts = info && findInput(info, input);
+      if (facts?.choices) choices.set(`${name}.${input}`, facts.choices);
+    }
+  }
+  return choices;
+}
+
+/** What is known of a server's card. */
+interface Card {
+  /** As the server names it: cuda, mps, cpu and so on. */
+  readonly device: string | null;
+  readonly vramBytes: number | null;
 }
 
 const gibBytes = 2 ** 30;
 /** Graphics cards report up to a tenth less memory than their nominal size. */
 const nominalShare = 0.9;
+/** A card that says less has a driver that does not know (shared memory, DirectML, a virtual card). */
+const leastBelievedBytes = 2 * gibBytes;
 
-function hasModel({ class: name, input, file }: ModelInput, objectInfo: ObjectInfoByClass): boolean {
-  const info = objectInfo.get(name);
-  if (!info) return true;
-  const facts = findInput(info, input);
-  return facts !== null && (facts.choices === null || facts.choices.includes(file));
+/** Whether the server runs in the memory of a card whose reported size can be believed. */
+export function knowsMemory({ device, vramBytes }: Card): boolean {
+  return device !== null && device !== "cpu" && (vramBytes ?? 0) >= leastBelievedBytes;
 }
 
-/** Compares the needs of a workflow with a server; models of a missing class are not listed. */
-export function findMissing(
-  { classes, models, vramGib }: Pick<Workflow, "classes" | "models" | "vramGib">,
-  { objectInfo, vramBytes, deviceType }: ServerAbilities,
-): Missing {
-  const hasGib = vramBytes / gibBytes;
-  const hasRoom = deviceType === "cpu" || hasGib >= vramGib * nominalShare;
-  return {
-    classes: classes.filter((name) => !objectInfo.get(name)),
-    models: models.filter((model) => !hasModel(model, objectInfo)),
-    vram: hasRoom ? null : { needGib: vramGib, hasGib },
-  };
-}
-
-export function isComplete({ classes, models, vram }: Missing): boolean {
-  return classes.length === 0 && models.length === 0 && vram === null;
+/** Whether the card is smaller than the workflow wants. A hint: servers swap models in and out, and many run all the same. */
+export function isTight({ vramGib }: Pick<Workflow, "vramGib">, card: Card): boolean {
+  return knowsMemory(card) && (card.vramBytes ?? 0) / gibBytes < vramGib * nominalShare;
 }

@@ -11,13 +11,17 @@ export { builtInWorkflows } from "./built-in.ts";
 export {
   checkGraph,
   checkWorkflow,
+  describeMissing,
   findMissing,
   isComplete,
-  type Missing,
+  isTight,
+  knowsMemory,
   findInput,
+  readModelChoices,
   type ObjectInfo,
   type ObjectInfoByClass,
 } from "./check.ts";
+export { findModel, type ModelChoices, spellModels } from "./models.ts";
 export type { ParamName, Workflow } from "./workflow.ts";
 export { parseWorkflow } from "./parse.ts";
 export { readWorkflowFolder } from "./read-folder.ts";

@@ -29,8 +29,10 @@ export type ComfyMode = "0.8.0" | "new";
 
 /** The device that `/system_stats` tells of. */
 export interface ComfyDevice {
-  readonly type: "cuda" | "cpu";
-  readonly vramTotalBytes: number;
+  /** Such as `cuda`, `cpu`, `mps`, `privateuseone`. */
+  readonly type: string;
+  /** Null where the driver does not know. */
+  readonly vramTotalBytes: number | null;
 }
 
 /** What a proxy in front of a server wants from each request. */

@@ -145,12 +145,16 @@ export interface TestServer {
   readonly needs: readonly Need[];
   readonly vramGib?: number;
   readonly state?: "healthy" | "down";
+  /** What it lacks, by workflow. */
+  readonly missing?: Readonly<Record<string, readonly string[]>>;
+  /** Needs for which its card may be too small. */
+  readonly tightNeeds?: readonly Need[];
 }
 
 /** Adds the row of a server that a node sees; nothing listens there. */
 export async function addServer(
   { db }: Pick<Services, "db">,
-  { nodeId, url, needs, vramGib = 24, state = "healthy" }: TestServer,
+  { nodeId, url, needs, vramGib = 24, state = "healthy", missing = {}, tightNeeds = [] }: TestServer,
 ): Promise<void> {
   await db.insert(schema.engineServers).values({
     nodeId,
@@ -161,7 +165,8 @@ export async function addServer(
     device: "cuda",
     vramTotalBytes: vramGib * gib,
     needs: [...needs],
-    missing: {},
+    missing,
+    tightNeeds: [...tightNeeds],
     sources: ["test"],
   });
 }

@@ -27,6 +27,7 @@
  */
 import type { Need } from "@atelier/server/engines";
 import type { AppError } from "@atelier/server/platform";
+import type { ModelChoices } from "@atelier/server/workflows";
 import type { ServerAddress } from "./address.ts";
 
 export type ServerEngine = "comfyui" | "iopaint";
@@ -50,6 +51,10 @@ export interface ServerFacts {
   /** Model files of the kinds that the workflows use, as far as they are known. */
   readonly models: readonly string[];
   readonly missing: MissingByWorkflow;
+  /** Of its needs those for which its card may be too small. */
+  readonly tightNeeds: readonly Need[];
+  /** How it spells the model files of the workflows. */
+  readonly choices: ModelChoices;
   /** Jobs that run and wait on the server, of all its clients. */
   readonly queueLength: number | null;
 }
@@ -87,6 +92,8 @@ export interface HeldServer {
   readonly query: string;
   readonly device: string | null;
   readonly vramTotalBytes: number | null;
+  /** How it spells the model files of the workflows. */
+  readonly choices: ModelChoices;
   /** Idempotent. */
   release(): void;
 }

@@ -123,6 +123,62 @@ test("A10 a check asks each server once and names what cannot be used", async ()
   expect(JSON.stringify([servers, problems])).not.toContain("secret-1");
 });
 
+const checkpoint = "v1-5-pruned-emaonly-fp16.safetensors";
+
+test.each([
+  ["a folder", `SD15/${checkpoint}`],
+  ["folders of Windows", `checkpoints\\SD15\\${checkpoint}`],
+  ["another case", checkpoint.toUpperCase().replace("SAFETENSORS", "safetensors")],
+  ["another ending", checkpoint.replace("safetensors", "ckpt")],
+])(
+  "A10 a server whose model has %s in its name runs the workflow with its own spelling",
+  async (_name, own) => {
+    const models = { checkpoints: ["other/sd_xl_base_1.0.safetensors", own] };
+    const [plain, foldered] = [await scene.startServer(), await scene.startServer({ models })];
+    const { engine, pool } = await scene.openEngine(plain, foldered);
+    for (let run = 0; run < 2; run++) await engine.run(newTask(), newContext().context);
+    const named = [plain, foldered].map((server) => JSON.stringify(server.prompts()[0]?.graph));
+    expect(named[0]).toContain(JSON.stringify(checkpoint));
+    expect(named[1]).toContain(JSON.stringify(own));
+    expect(pool.list()[1]?.models).toContain(own);
+  },
+);
+
+test("A10 a model that several files could be is missing, and both are named", async () => {
+  const server = await scene.startServer({
+    models: { checkpoints: [`a/${checkpoint}`, `b\\${checkpoint}`] },
+  });
+  const { pool } = await scene.openEngine(server);
+  const lacks = `model ${checkpoint} (CheckpointLoaderSimple.ckpt_name): it may be any of a/${checkpoint}, b\\${checkpoint}`;
+  expect(pool.list()[0]?.missing["t2i_sd15"]).toEqual([lacks]);
+});
+
+test.each([
+  ["1 GiB of shared memory", { type: "privateuseone", vramTotalBytes: 2 ** 30 }],
+  ["0", { type: "mps", vramTotalBytes: 0 }],
+  ["nothing", { type: "xpu", vramTotalBytes: null }],
+  ["6 GiB", { type: "cuda", vramTotalBytes: 6 * 2 ** 30 }],
+])(
+  "D4 a card that reports %s offers every workflow whose models it has, and runs them",
+  async (_name, device) => {
+    const server = await scene.startServer({ device });
+    const { engine, pool } = await scene.openEngine(server);
+    expect(pool.list()).toMatchObject([{ state: "healthy", missing: {}, device: device.type }]);
+    expect(pool.list()[0]?.needs).toHaveLength(builtInWorkflows.length);
+    expect(pool.list()[0]?.tightNeeds.length).toBe(
+      device.type === "cuda" ? builtInWorkflows.filter(({ vramGib }) => vramGib * 0.9 > 6).length : 0,
+    );
+    expect(await engine.run(newTask(), newContext().context)).toHaveLength(1);
+  },
+);
+
+test("D4 an admin's word about a card counts in place of what the server reports", async () => {
+  const server = await scene.startServer({ device: { type: "cuda", vramTotalBytes: 6 * 2 ** 30 } });
+  scene.known = { [`${server.url.slice("http://".length)}/`]: { vramGib: 48 } };
+  const { pool } = await scene.openEngine(server);
+  expect(pool.list()).toMatchObject([{ tightNeeds: [], vramTotalBytes: 48 * 2 ** 30 }]);
+});
+
 test("F27 a full card is freed before the next job runs on it", async () => {
   const server = await scene.startServer();
   const { engine } = await scene.openEngine(server);
@@ -179,6 +235,7 @@ test("A10 servers of an nginx file, behind paths of one host, change while a job
     config: {
       timing: { probeMs: 100, probeTimeoutMs: 5_000, discoverMs: 50, objectInfoMs: 60_000 },
       limits: { serverMemoryFailures: 2 },
+      servers: {},
     },
     log: pino({ level: "silent" }),
   });

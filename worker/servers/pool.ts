@@ -16,6 +16,7 @@ export interface ServerPoolInput extends Pick<RosterInput, "sources" | "workflow
   readonly config: {
     readonly timing: RosterInput["timing"];
     readonly limits: Pick<Config["limits"], "serverMemoryFailures">;
+    readonly servers: Config["servers"];
   };
 }
 
@@ -34,7 +35,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
     line.settle();
     for (const listener of listeners) listener();
   };
-  const roster = createRoster({ ...input, timing: config.timing, onChange: changed });
+  const roster = createRoster({ ...input, timing: config.timing, known: config.servers, onChange: changed });
   const give = (choice: Choice, jobId: string): HeldServer | null | undefined => {
     if (choice === "none" || isStopped) return null;
     if (choice === "busy") return undefined;
@@ -97,7 +98,7 @@ export function createServerPool({ config, ...input }: ServerPoolInput): ServerP
 /** `busy`: some server can run it, but none is free. `none`: no server can run it now. */
 type Choice = ServerEntry | "busy" | "none";
 
-/** The preferred server, else the one with the fewest jobs in its own queue, then the lowest turn. */
+/** The preferred server, else one whose card is large enough, with the fewest jobs in its own queue, then the lowest turn. */
 function chooseServer(
   entries: Iterable<ServerEntry>,
   { need, avoid, prefer }: Pick<AcquireInput, "need" | "avoid" | "prefer">,
@@ -109,7 +110,9 @@ function chooseServer(
   if (able.length === 0) return "none";
   const free = able.filter(isFree);
   const preferred = free.find((entry) => entry.found.url === prefer);
-  return preferred ?? free.toSorted(inTurn)[0] ?? "busy";
+  const isTight = ({ facts }: ServerEntry) => Number(facts.tightNeeds.includes(need));
+  const roomiest = free.toSorted((a, b) => isTight(a) - isTight(b) || inTurn(a, b));
+  return preferred ?? roomiest[0] ?? "busy";
 }
 
 function inTurn(a: ServerEntry, b: ServerEntry): number {
@@ -132,14 +135,14 @@ function takeTurn(entry: ServerEntry, turns: { last: number }): void {
 
 function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): HeldServer {
   const { url, engine, headers, query } = found;
-  const { device, vramTotalBytes } = facts;
+  const { device, vramTotalBytes, choices } = facts;
   let isHeld = true;
   const release = () => {
     if (!isHeld) return;
     isHeld = false;
     giveBack();
   };
-  return { url, engine, headers, query, label, device, vramTotalBytes, release };
+  return { url, engine, headers, query, label, device, vramTotalBytes, choices, release };
 }
 
 /** Notes the end of a run. A failed run is followed by a probe, so that the state of the server is current. */

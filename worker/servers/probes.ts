@@ -1,12 +1,14 @@
 import type { JobKind, Need } from "@atelier/server/engines";
 import { type Config, isAppError } from "@atelier/server/platform";
 import {
+  describeMissing,
   findInput,
   findMissing,
   isComplete,
-  type Missing,
+  isTight,
   type ObjectInfo,
   type ObjectInfoByClass,
+  readModelChoices,
   type Workflow,
 } from "@atelier/server/workflows";
 import {
@@ -19,7 +21,7 @@ import {
   type SystemStats,
 } from "../engines/comfyui/client/index.ts";
 import { readModel, readServerConfig } from "../engines/iopaint/routes.ts";
-import type { ServerAddress } from "./address.ts";
+import { parseServerAddress, type ServerAddress } from "./address.ts";
 import type { ServerEntry } from "./entry.ts";
 import type { MissingByWorkflow, ServerFacts } from "./index.ts";
 
@@ -36,11 +38,13 @@ export interface ProbeSettings {
   readonly timing: Pick<Config["timing"], "probeTimeoutMs" | "objectInfoMs">;
   readonly workflows: () => readonly Workflow[];
   readonly awaited: () => ReadonlySet<Need>;
+  /** What an admin knows better, by address. */
+  readonly known?: Config["servers"];
 }
 
 export function createProbe(
   entry: Pick<ServerEntry, "found">,
-  { timing, workflows, awaited }: ProbeSettings,
+  { timing, workflows, awaited, known = {} }: ProbeSettings,
 ): ServerProbe {
   const server = {
     url: entry.found.url,
@@ -55,10 +59,21 @@ export function createProbe(
   const common = { server, timeoutMs: timing.probeTimeoutMs };
   switch (entry.found.engine) {
     case "comfyui":
-      return createComfyuiProbe({ ...common, workflows, awaited, objectInfoMs: timing.objectInfoMs });
+      return createComfyuiProbe({
+        ...common,
+        workflows,
+        awaited,
+        objectInfoMs: timing.objectInfoMs,
+        vramGib: knownOf(known, server.url)?.vramGib,
+      });
     case "iopaint":
       return createIopaintProbe(common);
   }
+}
+
+/** The entry of the configuration for a server, whose address may be written in any way. */
+function knownOf(known: Config["servers"], url: string): Config["servers"][string] | undefined {
+  return Object.entries(known).find(([address]) => parseServerAddress(address).server?.url === url)?.[1];
 }
 
 export interface ComfyuiProbeInput {
@@ -70,6 +85,8 @@ export interface ComfyuiProbeInput {
   /** Limit of each request. */
   readonly timeoutMs: number;
   readonly objectInfoMs: number;
+  /** Memory of its card by the word of an admin. */
+  readonly vramGib?: number | undefined;
 }
 
 /** Reads memory and queue at each probe; node classes, and with them models, only for the workflows and from a cache. */
@@ -94,7 +111,7 @@ export function createComfyuiProbe(input: ComfyuiProbeInput): ServerProbe {
       const wanted = workflows();
       const classes = [...new Set(wanted.flatMap((workflow) => workflow.classes))];
       const objectInfo = await cache.get(classes, stats.version, signal);
-      return toFacts({ stats, queueLength, wanted, objectInfo });
+      return toFacts({ stats, queueLength, wanted, objectInfo, vramGib: input.vramGib });
     },
     free: (signal) => freeMemory(server, optionsOf(signal)),
     forget: () => cache.clear(),
@@ -115,40 +132,44 @@ async function readClass(
   }
 }
 
-const noDevice: ComfyDevice = { name: "unknown", type: "cpu", vramTotalBytes: 0, vramFreeBytes: 0 };
+const noDevice: ComfyDevice = { name: "unknown", type: "cpu", vramTotalBytes: null, vramFreeBytes: null };
 
 interface Answers {
   readonly stats: SystemStats;
   readonly queueLength: number;
   readonly wanted: readonly Workflow[];
   readonly objectInfo: ObjectInfoByClass;
+  /** The admin's word; undefined: what the server reports. */
+  readonly vramGib: number | undefined;
 }
 
-function toFacts({ stats, queueLength, wanted, objectInfo }: Answers): ServerFacts {
+const gibBytes = 2 ** 30;
+
+function toFacts({ stats, queueLength, wanted, objectInfo, vramGib }: Answers): ServerFacts {
   const device = stats.devices[0] ?? noDevice;
-  const abilities = { objectInfo, vramBytes: device.vramTotalBytes, deviceType: device.type };
-  const found = wanted.map(({ name, ...workflow }) => ({ name, missing: findMissing(workflow, abilities) }));
+  const vramTotalBytes = vramGib === undefined ? device.vramTotalBytes : vramGib * gibBytes;
+  const card = { device: device.type, vramBytes: vramTotalBytes };
+  const found = wanted.map(({ name, ...workflow }) => ({
+    need: `comfyui/${name}` as const,
+    name,
+    missing: findMissing(workflow, objectInfo),
+    isTight: isTight(workflow, card),
+  }));
   const lacking = found.filter(({ missing }) => !isComplete(missing));
+  const able = found.filter(({ missing }) => isComplete(missing));
   return {
     device: device.type,
     deviceName: device.name,
-    vramTotalBytes: device.vramTotalBytes,
+    vramTotalBytes,
     vramFreeBytes: device.vramFreeBytes,
     version: stats.version,
-    needs: found.filter(({ missing }) => isComplete(missing)).map(({ name }): Need => `comfyui/${name}`),
+    needs: able.map(({ need }) => need),
+    tightNeeds: able.filter((one) => one.isTight).map(({ need }) => need),
+    choices: readModelChoices(wanted, objectInfo),
     models: listModels(wanted, objectInfo),
     missing: Object.fromEntries(lacking.map(({ name, missing }) => [name, describeMissing(missing)])),
     queueLength,
   };
-}
-
-/** What a server lacks, one line each, for the admin. */
-function describeMissing({ classes, models, vram }: Missing): string[] {
-  return [
-    ...classes.map((name) => `node ${name}`),
-    ...models.map((model) => `model ${model.file} (${model.class}.${model.input})`),
-    ...(vram ? [`${vram.needGib} GiB of VRAM (it has ${vram.hasGib.toFixed(1)})`] : []),
-  ];
 }
 
 /** The model files that the server offers for the model inputs of the workflows; sorted, without duplicates. */
@@ -270,5 +291,7 @@ export const unknownFacts: ServerFacts = {
   needs: [],
   models: [],
   missing: {},
+  tightNeeds: [],
+  choices: new Map(),
   queueLength: null,
 };

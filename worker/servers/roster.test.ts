@@ -12,6 +12,7 @@ const rosterOf = (source: Source) =>
     sources: [source],
     workflows: () => [],
     timing,
+    known: {},
     log: pino({ level: "silent" }),
     onChange: () => undefined,
   });

@@ -13,6 +13,7 @@ export interface RosterInput {
   /** Workflows that servers may run; read at each probe. */
   readonly workflows: () => readonly Workflow[];
   readonly timing: Pick<Config["timing"], "probeMs" | "probeTimeoutMs" | "discoverMs" | "objectInfoMs">;
+  readonly known: Config["servers"];
   readonly log: Logger;
   /** Called after each change of a member or of the list. */
   readonly onChange: () => void;
@@ -109,7 +110,7 @@ function add(state: State, found: FoundServer): void {
   const { log, timing, workflows, onChange } = state;
   const entry = newEntry(found);
   entry.isDrainedByAdmin = state.drained.has(found.url);
-  const probe = createProbe(entry, { timing, workflows, awaited: () => state.awaited });
+  const probe = createProbe(entry, { timing, workflows, awaited: () => state.awaited, known: state.known });
   const watch = watchServer({ entry, probe, log, probeMs: timing.probeMs, onChange });
   state.byUrl.set(found.url, { entry, probe, watch });
   log.info({ server: entry.label, sources: found.sources }, "server found");

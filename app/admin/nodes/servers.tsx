@@ -18,8 +18,9 @@ import { useAdminAction } from "../controls.tsx";
 import { formatAge, StateChip, type Tone, useAgo } from "../parts.tsx";
 import { Cell, wideOnlyCell, Row, Table } from "../table.tsx";
 
-/** Number of needs that a server can run, its last error, and what is missing for the other workflows. */
-function ServerNotes({ server: { needs, missing, lastError } }: { readonly server: ServerFigures }) {
+/** Number of needs and models of a server, its last error, and what is missing for the other workflows. */
+function ServerNotes({ server }: { readonly server: ServerFigures }) {
+  const { needs, missing, tightNeeds, models, lastError } = server;
   const t = useTranslations("admin.servers");
   const lacking = Object.entries(missing);
   return (
@@ -28,6 +29,16 @@ function ServerNotes({ server: { needs, missing, lastError } }: { readonly serve
         {t("canRun", { count: needs.length })}
       </span>
       {lastError === null ? null : <span className="block break-words text-fail">{lastError}</span>}
+      {tightNeeds.length === 0 ? null : (
+        <span className="block text-quiet" title={tightNeeds.join("\n")}>
+          {t("tight", { count: tightNeeds.length })}
+        </span>
+      )}
+      {models.length === 0 ? null : (
+        <span className="block text-quiet" title={models.join("\n")}>
+          {t("models", { count: models.length })}
+        </span>
+      )}
       {lacking.length === 0 ? null : (
         <details>
           <summary className="w-fit text-quiet hover:text-ink">

@@ -149,6 +149,10 @@ export const engineServers = pgTable(
     needs: text("needs").array().$type<Need[]>().notNull(),
     /** What is missing for each workflow that it cannot run. */
     missing: jsonb("missing").$type<Readonly<Record<string, readonly string[]>>>().notNull(),
+    /** Needs for which its card may be too small; it offers them all the same. */
+    tightNeeds: text("tight_needs").array().$type<Need[]>().notNull().default([]),
+    /** Model files that it lists for the workflows. */
+    models: text("models").array().notNull().default([]),
     /** Prompts in the server's own queue, including those of other clients. */
     queueLength: integer("queue_length").notNull().default(0),
     runningJobId: uuid("running_job_id"),

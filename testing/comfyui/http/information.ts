@@ -122,7 +122,7 @@ export function getSystemStats({ comfy }: Call): Answer {
   const isCpu = device.type === "cpu";
   const isFull = comfy.faults.has("gpu-out-of-memory");
   const total = device.vramTotalBytes;
-  const free = Math.trunc(total * (isFull ? fullShare : idleShare));
+  const free = total === null ? null : Math.trunc(total * (isFull ? fullShare : idleShare));
   const system = {
     os: "linux",
     ram_total: os.totalmem(),

@@ -4,7 +4,7 @@ import path from "node:path";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
-import { buildGraph, type Workflow } from "@atelier/server/workflows";
+import { buildGraph, spellModels, type Workflow } from "@atelier/server/workflows";
 import { RunStopped } from "../../runs.ts";
 import type { HeldServer } from "../../servers/index.ts";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
@@ -44,7 +44,8 @@ async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
   const promptId = randomUUID();
   const name = nameRun(task.jobId, promptId);
   const images = await uploadPictures(held, { files: pictures.files, name }, signal);
-  const graph = buildGraph(workflow, { params: task.params, images, prefix: `${outputFolder}/${name}` });
+  const built = buildGraph(workflow, { params: task.params, images, prefix: `${outputFolder}/${name}` });
+  const graph = spellModels(built, held.choices);
   const beforePost = async () => {
     await context.onSubmitting({ server: held.url, externalId: promptId });
     context.onProgress(startShare, "preparing");

@@ -150,8 +150,9 @@ export interface ComfyDevice {
   readonly name: string;
   /** Such as `cuda`, `mps` or `cpu`; for a CPU the memory is that of the machine. */
   readonly type: string;
-  readonly vramTotalBytes: number;
-  readonly vramFreeBytes: number;
+  /** Null when the server does not know it. */
+  readonly vramTotalBytes: number | null;
+  readonly vramFreeBytes: number | null;
 }
 
 export interface SystemStats {
@@ -162,15 +163,28 @@ export interface SystemStats {
   readonly devices: readonly ComfyDevice[];
 }
 
+const vram = foreignBytes
+  .transform((bytes) => bytes || null)
+  .nullish()
+  .catch(null);
+
 const systemStatsSchema = z.object({
   system: z.object({
     comfyui_version: foreignText.nullish(),
     ram_total: foreignBytes.nullish(),
     ram_free: foreignBytes.nullish(),
   }),
-  devices: z.array(
-    z.object({ name: foreignText, type: foreignText, vram_total: foreignBytes, vram_free: foreignBytes }),
-  ),
+  devices: z
+    .array(
+      z.object({
+        name: foreignText.catch("unknown"),
+        type: foreignText.transform((type) => type.toLowerCase()).catch("unknown"),
+        // Drivers that do not know say 0, null or nothing.
+        vram_total: vram,
+        vram_free: vram,
+      }),
+    )
+    .catch([]),
 });
 
 /** Version and memory; also the cheapest check that a ComfyUI server answers. */
@@ -183,8 +197,8 @@ export async function readSystemStats(server: ComfyServer, options: CallOptions)
     devices: devices.map(({ name, type, vram_total, vram_free }) => ({
       name,
       type,
-      vramTotalBytes: vram_total,
-      vramFreeBytes: vram_free,
+      vramTotalBytes: vram_total ?? null,
+      vramFreeBytes: vram_free ?? null,
     })),
   };
 }

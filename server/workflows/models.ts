@@ -1,0 +1,78 @@
+import type { Graph } from "./workflow.ts";
+
+/** Files of models; other choices, such as samplers, have exact names. */
+const modelFile = /\.(safetensors|sft|ckpt|pt|pth|bin|gguf|onnx)$/i;
+
+export const isModelFile = (value: unknown): value is string =>
+  typeof value === "string" && modelFile.test(value);
+
+/** What a server calls a model; several choices when they fit equally well; null when none fits. */
+export type FoundModel = { readonly choice: string } | { readonly several: readonly string[] } | null;
+
+interface Spelling {
+  readonly choice: string;
+  /** With slashes of one kind, and letters composed. */
+  readonly path: string;
+}
+
+function spell(choice: string): Spelling {
+  return {
+    choice,
+    path: choice
+      .replaceAll("\\", "/")
+      .replace(/^\.?\/+/, "")
+      .normalize("NFC"),
+  };
+}
+
+const lower = (text: string) => text.toLowerCase();
+const baseOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+const stemOf = (path: string) => path.replace(modelFile, "");
+/** Whether one folder is the end of the other, as `SDXL` and `checkpoints/SDXL`. */
+const isSameFolder = (a: string, b: string) => a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
+
+/** From the surest to the least sure: how a choice may be the wanted file. The first that fits any choice decides. */
+const likenesses: readonly ((choice: string, wanted: string) => boolean)[] = [
+  (choice, wanted) => choice === wanted,
+  (choice, wanted) => lower(choice) === lower(wanted),
+  (choice, wanted) => baseOf(choice) === baseOf(wanted),
+  (choice, wanted) => lower(baseOf(choice)) === lower(baseOf(wanted)),
+  (choice, wanted) => lower(stemOf(baseOf(choice))) === lower(stemOf(baseOf(wanted))),
+];
+
+/**
+ * Finds a model file among the choices of a server, which name folders, slashes, cases and endings in their own way: the
+ * exact name first, then the same path, then the same base name, of several the one in the same folder.
+ */
+export function findModel(wanted: string, choices: readonly string[]): FoundModel {
+  if (choices.includes(wanted)) return { choice: wanted };
+  if (!isModelFile(wanted)) return null;
+  const { path } = spell(wanted);
+  const spellings = [...new Set(choices)].filter(isModelFile).map(spell);
+  for (const isAlike of likenesses) {
+    const fitting = spellings.filter((one) => isAlike(one.path, path));
+    const near = fitting.filter((one) => isSameFolder(lower(folderOf(one.path)), lower(folderOf(path))));
+    const [first, ...others] = fitting.length > 1 && near.length > 0 ? near : fitting;
+    if (!first) continue;
+    return others.length === 0
+      ? { choice: first.choice }
+      : { several: [first, ...others].map(({ choice }) => choice) };
+  }
+  return null;
+}
+
+/** The choices of a server by `<class>.<input>`. */
+export type ModelChoices = ReadonlyMap<string, readonly string[]>;
+
+/** A copy of the graph in which each model file has the server's own spelling; what is not found stays as it is. */
+export function spellModels(graph: Graph, choices: ModelChoices): Graph {
+  const copy = structuredClone(graph);
+  for (const { class_type: name, inputs } of Object.values(copy))
+    for (const [input, value] of Object.entries(inputs)) {
+      const known = isModelFile(value) ? choices.get(`${name}.${input}`) : undefined;
+      const found = known && isModelFile(value) ? findModel(value, known) : null;
+      if (found && "choice" in found) inputs[input] = found.choice;
+    }
+  return copy;
+}
