@@ -105,6 +105,8 @@ test("E8 what costs more than was agreed, or leaves the house against it, is ref
     });
     await expect(answer).rejects.toMatchObject({ details: { agreed: bounds, cloud: { provider: "fal" } } });
   }
+  // Without a price somebody has to name one.
+  await expect(send(edit)).rejects.toMatchObject({ code: "not_agreed", details: { wouldAgree: null } });
   expect(await jobCount()).toBe(0);
   const accepted: [object, Agreed | undefined][] = [
     [paint, agreed(0.04)],
@@ -112,7 +114,6 @@ test("E8 what costs more than was agreed, or leaves the house against it, is ref
     [faces, agreed(0)],
     [edit, agreed(0.2, { unknownPrice: true })],
     [paint, undefined],
-    [edit, undefined],
   ];
   for (const [request, bounds] of accepted) {
     const { id } = await send({ ...request, agreed: bounds });
@@ -157,7 +158,9 @@ test("E8 a retry keeps the bounds and the place of its job, and other bounds may
   const { id } = await send({ ...paint, agreed: agreed(0.04) });
   await fail(id);
   await orderChain(services.db, "painter", ["replicate", "fal"]);
-  await expect(retry(services, { submitter: owner, id })).rejects.toMatchObject({ code: "not_agreed" });
+  const free = { maxPriceUsd: 0 };
+  const refused = retry(services, { submitter: owner, id, agreed: free });
+  await expect(refused).rejects.toMatchObject({ code: "not_agreed" });
   const again = await retry(services, { submitter: owner, id, agreed: agreed(0.05) });
   expect(await readJob(services, again.id)).toMatchObject({ agreed: agreed(0.05), retryOf: id });
   await fail(again.id);

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import type { Agreed, Db } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
-import { type CloudModel, dollars, isWithin, readChain, titleOfProvider } from "../providers/index.ts";
+import {
+  type CloudModel,
+  dollars,
+  mayBuy,
+  type ModelOffer,
+  readChain,
+  titleOfProvider,
+} from "../providers/index.ts";
 import { liveProviders, type Quote } from "../scheduling/index.ts";
 
 /** No picture of any provider costs so much; a slip of the keyboard may. */
@@ -43,16 +50,25 @@ export interface CloudQuote {
   readonly maxPriceUsd: number | null;
 }
 
-export async function readCloudQuote(db: Db, model: CloudModel): Promise<CloudQuote | null> {
+/** The offers that would be tried, in their order: those of live providers where there are any. */
+async function readOffers(db: Db, model: CloudModel): Promise<readonly ModelOffer[]> {
   const [chain, held] = await Promise.all([readChain(db, model), liveProviders(db)]);
   const live = chain.filter(({ provider }) => held.has(provider));
-  const offers = live.length > 0 ? live : chain;
-  const [first] = offers;
-  if (!first) return null;
+  return live.length > 0 ? live : chain;
+}
+
+export async function readCloudQuote(db: Db, model: CloudModel): Promise<CloudQuote | null> {
+  return quoteOf(model, await readOffers(db, model));
+}
+
+/** Of offers with a price the first one, since what has none is bought only by a person's own maximum. */
+function quoteOf({ id, title }: CloudModel, offers: readonly ModelOffer[]): CloudQuote | null {
   const prices = offers.flatMap(({ priceUsd }) => (priceUsd === null ? [] : [priceUsd]));
-  const maxPriceUsd = first.priceUsd === null ? null : Math.max(...prices);
+  const first = offers.find(({ priceUsd }) => priceUsd !== null) ?? offers[0];
+  if (!first) return null;
   const { provider, priceUsd } = first;
-  return { model: model.id, title: model.title, provider, priceUsd, maxPriceUsd };
+  const maxPriceUsd = priceUsd === null ? null : Math.max(...prices);
+  return { model: id, title, provider, priceUsd, maxPriceUsd };
 }
 
 /** What a submit sends back to get what was shown and nothing dearer; null where the person has to name a maximum. */
@@ -62,25 +78,26 @@ export function agreementTo(cloud: CloudQuote | null): Agreed | null {
   return maxPriceUsd === null ? null : { maxPriceUsd, ownOnly: false, unknownPrice: false };
 }
 
-/** Throws `not_agreed` when the chosen place is not within what the request agreed to, or its price is not known and no maximum was named. */
+/** Throws `not_agreed`, with the place and price of now, where only what was not agreed to could run the request. */
 export async function requireAgreed(
   db: Db,
   agreed: Agreed | undefined,
   { candidate: { model }, hindrance }: Quote["placed"],
 ): Promise<void> {
-  if (model && hindrance?.why === "price_unknown") throw hindrance.error;
-  if (!agreed || !model) return;
-  const cloud = await readCloudQuote(db, model);
-  if (!cloud || isWithin(agreed, cloud.priceUsd)) return;
+  if (!model || (!agreed && !hindrance)) return;
+  const offers = await readOffers(db, model);
+  const cloud = quoteOf(model, offers);
+  if (!cloud || offers.some(({ priceUsd }) => mayBuy(agreed ?? null, priceUsd))) return;
   throw new AppError("not_agreed", refusalOf(cloud, agreed), {
-    details: { agreed, cloud, wouldAgree: agreementTo(cloud) },
+    details: { agreed: agreed ?? null, cloud, wouldAgree: agreementTo(cloud) },
   });
 }
 
-function refusalOf({ title, provider, priceUsd }: CloudQuote, agreed: Agreed): string {
+function refusalOf({ title, provider, priceUsd }: CloudQuote, agreed: Agreed | undefined): string {
   const price = priceUsd === null ? "at a price that is not known" : `for ${dollars(priceUsd)}`;
   const now = `It would be made by ${title} at ${titleOfProvider(provider)} ${price} now`;
-  return `${now}, but ${termsOf(agreed)}. Nothing was started. ${adviceOf(priceUsd)}`;
+  const terms = agreed ? `, but ${termsOf(agreed)}` : "";
+  return `${now}${terms}. Nothing was started. ${adviceOf(priceUsd)}`;
 }
 
 function termsOf({ ownOnly, maxPriceUsd }: Agreed): string {
