@@ -1,6 +1,15 @@
-import { metricsResponse } from "@atelier/server/api";
+import { forMethods, metricsResponse } from "@atelier/server/api";
 import { withServices } from "../server/services.ts";
 
 export const dynamic = "force-dynamic";
 
-export const GET = withServices(metricsResponse);
+const handler = withServices(forMethods(["GET"], metricsResponse));
+
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};

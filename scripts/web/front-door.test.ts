@@ -1,13 +1,18 @@
 import { once } from "node:events";
+import { readdir } from "node:fs/promises";
 import { createServer, request, type IncomingHttpHeaders, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
+import path from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { frontDoor, type FrontDoorEnv } from "./front-door.ts";
+import { refusedMethodHeader } from "../../server/platform/addresses.ts";
+import { frontDoor, type FrontDoorEnv, isHandled } from "./front-door.ts";
 
 let env: FrontDoorEnv = {};
 const server: Server = createServer((incoming, answer) => {
   if (!frontDoor(env)(incoming, answer)) return;
-  answer.end(JSON.stringify(incoming.headers));
+  if (incoming.url !== "/") answer.setHeader("x-seen", `${incoming.method} ${incoming.url}`);
+  if (incoming.url === "/absent") answer.statusCode = 404;
+  answer.end(incoming.method === "HEAD" ? "" : JSON.stringify(incoming.headers));
 });
 server.listen(0, "127.0.0.1");
 await once(server, "listening");
@@ -104,6 +109,101 @@ test("bound to loopback the studio answers to this machine's names and APP_URL's
 test("bound to another address every host is answered", async () => {
   env = { HOST: "0.0.0.0" };
   expect(await statusesOf(["192.168.1.20:3000", "studio.lan", "localhost"])).toEqual([200, 200, 200]);
+});
+
+/** What is answered to a request line as it is, of a client that no library can be. */
+async function askLine(
+  line: string,
+  ...headers: string[]
+): Promise<{ status: number; head: string; body: string }> {
+  const socket = connect(port, "127.0.0.1");
+  socket.end([line, ...headers, "Connection: close", "", ""].join("\r\n"));
+  const answer = Buffer.concat(await Array.fromAsync(socket)).toString();
+  const [head = "", ...body] = answer.split("\r\n\r\n");
+  return { status: Number(head.split(" ")[1]), head: head.toLowerCase(), body: body.join("") };
+}
+
+const own = "Host: localhost";
+
+test("a request line with scheme and host is its path at that host, whatever Host says", async () => {
+  for (const [line, seen, host] of [
+    [`GET http://localhost/api/health?x=1 HTTP/1.1`, "get /api/health?x=1", "localhost"],
+    [`POST HTTP://127.0.0.1:${port}/jobs HTTP/1.1`, "post /jobs", `127.0.0.1:${port}`],
+    [`GET https://localhost:3000/a%20b HTTP/1.1`, "get /a%20b", "localhost:3000"],
+  ] as const) {
+    const answer = await askLine(line, "Host: evil.example");
+    expect([line, answer.status]).toEqual([line, 200]);
+    expect(answer.head).toContain(`x-seen: ${seen}`);
+    expect(answer.body).toContain(`"host":"${host}"`);
+  }
+  const foreign = await askLine("GET http://evil.example/api/health HTTP/1.1", own);
+  expect(foreign.status).toBe(421);
+});
+
+test("a request line that names no address of a web server is 400", async () => {
+  for (const target of [
+    "*",
+    "ftp://localhost/a",
+    "file:///etc/passwd",
+    "http://",
+    "http://user@localhost/",
+    "http://user:secret@localhost/",
+    "localhost:80",
+    "javascript:1",
+    "api/health",
+    "?x=1",
+  ])
+    for (const method of ["GET", "TRACE"]) {
+      const { status } = await askLine(`${method} ${target} HTTP/1.1`, own);
+      expect([method, target, status]).toEqual([method, target, 400]);
+    }
+});
+
+test("OPTIONS * names what the server takes", async () => {
+  const { status, head } = await askLine("OPTIONS * HTTP/1.1", own);
+  expect([status, head]).toEqual([204, expect.stringContaining("allow: get, head, post")]);
+  expect((await askLine("OPTIONS * HTTP/1.1", "Host: evil.example")).status).toBe(421);
+});
+
+test("a method that no handler can be given is handed on as OPTIONS with its name, which no client can forge", async () => {
+  for (const method of ["TRACE", "PROPFIND", "PURGE", "LINK", "SEARCH"]) {
+    const answer = await askLine(`${method} /api/health HTTP/1.1`, own);
+    expect([method, answer.status]).toEqual([method, 200]);
+    expect(answer.head).toContain("x-seen: options /api/health");
+    expect(answer.body).toContain(`"${refusedMethodHeader}":"${method}"`);
+  }
+  const forged = await askLine("OPTIONS /api/health HTTP/1.1", own, `${refusedMethodHeader}: TRACE`);
+  expect(forged.body).not.toContain(refusedMethodHeader);
+});
+
+test("pages and files are read alone: other methods are 405 where there is one, 404 where there is none", async () => {
+  for (const method of ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "OPTIONS"]) {
+    const there = await askLine(`${method} /gallery HTTP/1.1`, own, "Content-Length: 0");
+    expect([method, there.status, there.body]).toEqual([method, method === "OPTIONS" ? 204 : 405, ""]);
+    expect(there.head).toContain("allow: get, head, options");
+    expect(there.head).toContain("x-seen: head /gallery");
+    const absent = await askLine(`${method} /absent HTTP/1.1`, own, "Content-Length: 0");
+    expect([method, absent.status, absent.head.includes("allow:")]).toEqual([method, 404, false]);
+  }
+  expect((await askLine("POST /jobs HTTP/1.1", own, "Content-Length: 0")).head).toContain(
+    "x-seen: post /jobs",
+  );
+});
+
+test("the addresses of route handlers are those that the files of the pages' framework have", async () => {
+  const app = path.resolve(import.meta.dirname, "../../app");
+  const files = await readdir(app, { recursive: true });
+  const paths = files
+    .filter((file) => /\/(route|page)\.tsx?$/.test(file))
+    .map((file) => ({
+      isHandler: file.endsWith("/route.ts"),
+      path: `/${path
+        .dirname(file)
+        .replace(/^\(\w+\)\//, "")
+        .replaceAll(/\[+[.\w]+\]+/g, "x")}`,
+    }));
+  expect(paths.length).toBeGreaterThan(40);
+  for (const each of paths) expect([each.path, isHandled(each.path)]).toEqual([each.path, each.isHandler]);
 });
 
 test("HSTS is sent only when APP_URL is https", async () => {

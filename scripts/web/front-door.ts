@@ -2,7 +2,13 @@ import { Server, ServerResponse, type IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 // Not by the package's door: this file is loaded before Next, and into each of its helper processes.
 import { answerRaw, isUpgrade, pathOfTarget } from "../../server/platform/upgrades.ts";
-import { clientAddress, isInRanges, isKnownHost, parseRanges } from "../../server/platform/addresses.ts";
+import {
+  clientAddress,
+  isInRanges,
+  isKnownHost,
+  parseRanges,
+  refusedMethodHeader,
+} from "../../server/platform/addresses.ts";
 
 /** The part of the environment that decides who may reach the studio. */
 export interface FrontDoorEnv {
@@ -20,8 +26,10 @@ const proxyHeaders = [
   "x-real-ip",
 ] as const;
 
-const misdirected =
-  "This studio does not answer to that host name. Open it as localhost, or set APP_URL to the address that people type.\n";
+const misdirected: Refusal = {
+  status: 421,
+  text: "This studio does not answer to that host name. Open it as localhost, or set APP_URL to the address that people type.\n",
+};
 
 /** Of several proxies the one that is next to the studio is known to be trusted. */
 function lastOf(value: string | string[] | undefined): string | undefined {
@@ -46,16 +54,14 @@ function settleHeaders(request: IncomingMessage, proxies: ReturnType<typeof pars
   if (scheme) headers["x-forwarded-proto"] = scheme;
 }
 
-const unreadable = "The path of this address is no text in UTF-8.\n";
-
-function refuse(answer: unknown, status: number, text: string): void {
-  if (answer instanceof ServerResponse) {
-    answer.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" });
-    answer.end(text);
-  } else if (answer instanceof Duplex) {
-    answerRaw(answer, { status });
-  }
+interface Refusal {
+  readonly status: 400 | 421;
+  readonly text: string;
 }
+
+const wrongTarget: Refusal = { status: 400, text: "The address of the request cannot be read.\n" };
+
+const unreadable: Refusal = { status: 400, text: "The path of this address is no text in UTF-8.\n" };
 
 /** Next fails with 500 at a path that it cannot decode. */
 function isReadable(request: IncomingMessage): boolean {
@@ -63,6 +69,84 @@ function isReadable(request: IncomingMessage): boolean {
     return !decodeURIComponent(pathOfTarget(request)).includes("\0");
   } catch {
     return false;
+  }
+}
+
+/** What Next can hand on; of others its own server fails before any handler is asked. */
+const handedOn = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** An address with scheme and host becomes a path, and its host is the request's. False for one of no web server. */
+function settleTarget(request: IncomingMessage): boolean {
+  const { url = "", headers } = request;
+  if (url.startsWith("/")) return true;
+  const target = URL.parse(url);
+  if (!target || !["http:", "https:"].includes(target.protocol)) return false;
+  if (target.username !== "" || target.password !== "") return false;
+  headers.host = target.host;
+  request.url = `${target.pathname}${target.search}`;
+  return true;
+}
+
+/** Rewrites what Next does not know of a request line; methods that no handler can be given become OPTIONS with a mark. */
+function settleLine(request: IncomingMessage): Refusal | null {
+  delete request.headers[refusedMethodHeader];
+  if (!settleTarget(request)) return wrongTarget;
+  if (!isReadable(request)) return unreadable;
+  const { method = "", url = "" } = request;
+  if (isHandled(url, method) && !handedOn.has(method)) {
+    request.headers[refusedMethodHeader] = method;
+    request.method = "OPTIONS";
+  }
+  return null;
+}
+
+/** Addresses of route handlers, which answer every method; all others are pages and files. */
+const handlers =
+  /^\/(api\/.*|metrics|jobsRedis|jobChangeOutfit|jobResult|upload|images\/.*|image\/raw\/.*|iopaint\/.*|inpaint|run_plugin|server_config|model)$/;
+
+/** Whether a route handler answers; `proxy.ts` leads the old clients' POST from the page of that address to theirs. */
+export function isHandled(url: string, method = "GET"): boolean {
+  const path = url.split("?", 1)[0] ?? "";
+  // The development tools of Next have addresses of their own.
+  return handlers.test(path) || (path === "/jobs" && method === "POST") || path.startsWith("/__nextjs");
+}
+
+function mustBeRead({ method, url = "" }: IncomingMessage): boolean {
+  return method !== "GET" && method !== "HEAD" && !isHandled(url, method);
+}
+
+/**
+ * Pages and files are read alone. Next fails at other methods, or shows the page: so it is asked by HEAD whether there is such
+ * an address, and the answer is 405, or 204 to OPTIONS, with what can be done.
+ */
+function readAlone(request: IncomingMessage, answer: ServerResponse): void {
+  const { method } = request;
+  request.method = "HEAD";
+  const writeHead = answer.writeHead.bind(answer);
+  answer.writeHead = (status: number) => {
+    const isThere = status !== 404 && status < 500;
+    for (const name of answer.getHeaderNames())
+      if (/^(content-|etag$|location$|x-next|link$|set-cookie$)/.test(name)) answer.removeHeader(name);
+    answer.setHeader("content-length", "0");
+    if (isThere) answer.setHeader("allow", "GET, HEAD, OPTIONS");
+    return writeHead(isThere ? (method === "OPTIONS" ? 204 : 405) : status);
+  };
+}
+
+const ofServer = [...handedOn].join(", ");
+
+/** `OPTIONS *` asks about the server as a whole. */
+function answerServer(answer: ServerResponse): void {
+  answer.writeHead(204, { allow: ofServer, "cache-control": "no-store" });
+  answer.end();
+}
+
+function refuse(answer: unknown, { status, text }: Refusal): void {
+  if (answer instanceof ServerResponse) {
+    answer.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" });
+    answer.end(text);
+  } else if (answer instanceof Duplex) {
+    answerRaw(answer, { status });
   }
 }
 
@@ -74,16 +158,20 @@ export function frontDoor(env: FrontDoorEnv) {
   const isHttps = APP_URL?.startsWith("https://") ?? false;
   return (request: IncomingMessage, answer: unknown): boolean => {
     settleHeaders(request, proxies);
-    if (!isKnownHost({ HOST, APP_URL }, request.headers.host ?? "")) {
-      refuse(answer, 421, misdirected);
+    const asksServer = request.method === "OPTIONS" && request.url === "*";
+    const refusal = asksServer ? null : settleLine(request);
+    const isKnown = isKnownHost({ HOST, APP_URL }, request.headers.host ?? "");
+    if (refusal || !isKnown) {
+      refuse(answer, refusal ?? misdirected);
       return false;
     }
-    if (!isReadable(request)) {
-      refuse(answer, 400, unreadable);
+    if (!(answer instanceof ServerResponse)) return true;
+    if (asksServer) {
+      answerServer(answer);
       return false;
     }
-    if (isHttps && answer instanceof ServerResponse)
-      answer.setHeader("Strict-Transport-Security", "max-age=31536000");
+    if (isHttps) answer.setHeader("Strict-Transport-Security", "max-age=31536000");
+    if (mustBeRead(request)) readAlone(request, answer);
     return true;
   };
 }

@@ -113,19 +113,19 @@ function createAuth(services: Services) {
 const bannedUserMessage = "An admin of this studio has suspended this account. Ask them about it.";
 
 /**
- * The endpoints of the library that are served; all others answer 404, also those that a newer version of the library adds.
+ * The endpoints of the library that are served, with their methods; all others answer 404, also those that a newer version of the library adds.
  * What an admin does to users is in `server/users`: there it is audited, keeps the last admin, and ends jobs and streams.
  */
-export const servedAuthPaths: ReadonlySet<string> = new Set([
-  "/get-session",
-  "/sign-in/anonymous",
-  "/sign-in/email",
-  "/sign-up/email",
-  "/sign-out",
-  "/list-sessions",
-  "/revoke-sessions",
-  "/change-password",
-  "/update-user",
+export const servedAuthPaths: ReadonlyMap<string, readonly string[]> = new Map([
+  ["/get-session", ["GET", "POST"]],
+  ["/sign-in/anonymous", ["POST"]],
+  ["/sign-in/email", ["POST"]],
+  ["/sign-up/email", ["POST"]],
+  ["/sign-out", ["POST"]],
+  ["/list-sessions", ["GET"]],
+  ["/revoke-sessions", ["POST"]],
+  ["/change-password", ["POST"]],
+  ["/update-user", ["POST"]],
 ]);
 
 /** By the path of the endpoint that was found, so that no spelling of an address reaches another. */

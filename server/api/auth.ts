@@ -1,7 +1,8 @@
-import { authOf } from "../accounts/index.ts";
+import { authOf, servedAuthPaths } from "../accounts/index.ts";
 import { probeDatabase } from "../db/index.ts";
 import { AppError, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { answerMethod } from "./methods.ts";
 import { classifyError, isCrossSite, readLimited, withRequestId } from "./requests.ts";
 
 /** Far above any form of the accounts. */
@@ -38,6 +39,8 @@ export function handleAuth(services: Services, request: Request): Promise<Respon
 }
 
 async function answer(services: Services, request: Request): Promise<Response> {
+  const methods = servedAuthPaths.get(new URL(request.url).pathname.replace(/^\/api\/auth(?=\/)/, ""));
+  if (methods && !methods.includes(request.method)) return answerMethod(request, methods);
   // The library checks some of its writes only when a cookie came along; a visit to another site must not make guests.
   if (request.method !== "GET" && isCrossSite(services.env, request))
     return refuse(services, new AppError("forbidden", "The request comes from another site."));

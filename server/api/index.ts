@@ -6,6 +6,7 @@
  * No SQL and no rules of the product here; no other folder of `server/` imports this one.
  */
 export { handleAuth } from "./auth.ts";
+export { forMethods } from "./methods.ts";
 export { handleClients } from "./clients/app.ts";
 export { createHttpApp, handleHttp } from "./http/app.ts";
 export { healthResponse, readyResponse } from "./http/health.ts";

@@ -10,7 +10,7 @@ import {
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { problemResponse } from "./http/route.ts";
-import { classifyError, readLimited } from "./requests.ts";
+import { classifyError, readLimited, withRequestId } from "./requests.ts";
 
 const maxWebhookBytes = 4 * 1024 ** 2;
 /** For the keys that a signature is verified with, where a provider publishes them. */
@@ -21,7 +21,11 @@ const verifyLimitMs = 5_000;
  * that something happened: the attempt of the token becomes due, and a worker asks the provider. So a repeated, late,
  * early or reordered webhook does no harm, and the answer is quick. An unknown token is 404, a wrong signature 401.
  */
-export async function handleProviderWebhook(services: Services, request: Request): Promise<Response> {
+export function handleProviderWebhook(services: Services, request: Request): Promise<Response> {
+  return withRequestId(request, () => answer(services, request));
+}
+
+async function answer(services: Services, request: Request): Promise<Response> {
   try {
     const [provider, token] = new URL(request.url).pathname.split("/").slice(-2);
     if (!isProvider(provider) || !token) throw new AppError("not_found");

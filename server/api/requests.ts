@@ -29,7 +29,16 @@ export function classifyError(error: unknown): AppError {
   return toAppError(error);
 }
 
-/** Answers a request under its id, which the answer carries as well. */
+/**
+ * Marks an answer as one for this caller: no cache on the way keeps what does not say that it may be kept, and none hands
+ * to one caller what was made for another.
+ */
+export function keepPrivate({ headers }: Response): void {
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+  if (!/\bpublic\b/.test(headers.get("cache-control") ?? "")) headers.append("vary", "Cookie, Authorization");
+}
+
+/** Answers a request under its id, which the answer carries as well; for this caller alone, see `keepPrivate`. */
 export function withRequestId(
   request: Request,
   answer: () => Promise<Response> | Response,
@@ -37,6 +46,7 @@ export function withRequestId(
   return underRequestId(request.headers.get(requestIdHeader), async (requestId) => {
     const response = await answer();
     response.headers.set(requestIdHeader, requestId);
+    keepPrivate(response);
     return response;
   });
 }

@@ -95,3 +95,9 @@ export function isKnownHost(env: { HOST: string; APP_URL?: string | undefined },
 export function originOf(env: { PORT: number; APP_URL?: string | undefined }): string {
   return env.APP_URL ? new URL(env.APP_URL).origin : `http://localhost:${env.PORT}`;
 }
+
+/**
+ * Set by the front door alone: the method of a request that no handler can be given, such as TRACE. The request is handed
+ * on as OPTIONS, and refused with what the address allows.
+ */
+export const refusedMethodHeader = "x-atelier-refused-method";

@@ -51,6 +51,7 @@ export const errorRules = {
   unauthorized: validation(401, "Sign in or send an API key."),
   forbidden: validation(403, "You may not do that."),
   not_found: validation(404, "There is nothing here under that address."),
+  method_not_allowed: validation(405, "This address does not take that method."),
   file_missing: validation(410, "The file of this picture is gone."),
   conflict: validation(409, "That was changed in the meantime. Reload and try again."),
   idempotency_mismatch: validation(409, "This Idempotency-Key was used before with another request."),

@@ -18,7 +18,7 @@ export {
   issuesOf,
 } from "./errors.ts";
 export { answerRaw, isUpgrade, pathOfTarget, pushPath } from "./upgrades.ts";
-export { isLoopback, namesLoopback, originOf } from "./addresses.ts";
+export { isLoopback, namesLoopback, originOf, refusedMethodHeader } from "./addresses.ts";
 export {
   isId,
   newId,

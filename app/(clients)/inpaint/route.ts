@@ -5,4 +5,11 @@ export const dynamic = "force-dynamic";
 
 const handler = withServices(handleClients);
 
-export { handler as POST };
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};

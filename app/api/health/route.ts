@@ -1,6 +1,15 @@
-import { healthResponse } from "@atelier/server/api";
+import { forMethods, healthResponse } from "@atelier/server/api";
 import { withServices } from "../../server/services.ts";
 
 export const dynamic = "force-dynamic";
 
-export const GET = withServices(healthResponse);
+const handler = withServices(forMethods(["GET"], healthResponse));
+
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};

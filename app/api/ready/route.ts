@@ -1,6 +1,15 @@
-import { readyResponse } from "@atelier/server/api";
+import { forMethods, readyResponse } from "@atelier/server/api";
 import { withServices } from "../../server/services.ts";
 
 export const dynamic = "force-dynamic";
 
-export const GET = withServices(readyResponse);
+const handler = withServices(forMethods(["GET"], readyResponse));
+
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};

@@ -1,13 +1,12 @@
 import { Hono } from "hono";
-import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { logRequests } from "../http/request-log.ts";
-import { problemResponse } from "../http/route.ts";
 import { generationsApi } from "./generations.ts";
 import { iopaintApi } from "./iopaint.ts";
 import { jobServerApi } from "./job-server.ts";
 import { lamaApi } from "./lama.ts";
 import { queryApi } from "../assistant-queries.ts";
+import { answerUnrouted } from "../methods.ts";
 import { type ClientApi, mountClientApi } from "./route.ts";
 
 interface Mount {
@@ -38,7 +37,7 @@ export function handleClients(services: Services, request: Request): Promise<Res
 export function createClientsApp(services: Services): Hono {
   const app = new Hono();
   logRequests(app, services);
-  app.notFound(() => problemResponse(new AppError("not_found")));
+  answerUnrouted(app);
   for (const mount of clientMounts) mountClientApi(app, services, mount);
   return app;
 }

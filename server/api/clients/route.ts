@@ -41,6 +41,7 @@ export function mountClientApi(
   services: Services,
   { api, prefix }: { readonly api: ClientApi; readonly prefix: string },
 ): void {
+  if (api.isSwitched && !services.env.EXISTING_CLIENTS) return;
   for (const route of api.routes)
     app.on(route.method.toUpperCase(), `${prefix}${route.path}`, (context) =>
       answer(services, context, { api, route }),
@@ -55,7 +56,6 @@ async function answer(
   const request = context.req.raw;
   const startedAtMs = performance.now();
   try {
-    if (api.isSwitched && !services.env.EXISTING_CLIENTS) throw new AppError("not_found");
     const caller = await requireKey(services, request);
     const params = context.req.param();
     const query = context.req.query();

@@ -4,6 +4,7 @@ import { AppError, issuesOf, originOf, requireReadable } from "../../platform/in
 import type { Services } from "../../services.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
 import { mountClientApi } from "../clients/route.ts";
+import { answerUnrouted } from "../methods.ts";
 import { classifyError, maxJsonBytes, readLimited } from "../requests.ts";
 import { directUploadRoutes } from "./direct-uploads.ts";
 import { mountDocs } from "./docs.ts";
@@ -50,7 +51,7 @@ export function createHttpApp(services: Services): Hono {
     logFailure(services, appError);
     return problemResponse(appError);
   });
-  app.notFound(() => problemResponse(new AppError("not_found")));
+  answerUnrouted(app);
   const installation = { limits: services.config.limits, origin: originOf(services.env) };
   app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, installation)));
   mountDocs(app);
@@ -62,7 +63,12 @@ export function createHttpApp(services: Services): Hono {
 
 /** Adds a route of the table to the app: caller first, then params, query and body by its schemas. */
 function mountRoute(app: Hono, services: Services, route: HttpRoute): void {
-  app.on(route.method.toUpperCase(), route.path.replaceAll(/\{(\w+)\}/g, ":$1"), handlerFor(services, route));
+  app.on(route.method.toUpperCase(), patternOf(route), handlerFor(services, route));
+}
+
+/** Ids have the characters of a UUID, so that `/jobs/estimate` is not a job of that id. */
+export function patternOf({ path }: Pick<HttpRoute, "path">): string {
+  return path.replaceAll(/\{(\w+)\}/g, ":$1{[0-9a-fA-F-]+}");
 }
 
 function handlerFor(services: Services, route: HttpRoute) {

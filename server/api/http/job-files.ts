@@ -18,7 +18,7 @@ export const jobBundleRoute = defineRoute({
   description: "Inputs, mask, results, parameters, story and figures.",
   tag: "jobs",
   resource: "job",
-  params: z.object({ id: z.string() }),
+  params: z.object({ id: z.uuid() }),
   responses: { 200: { description: "The zip.", contentType: "application/zip" } },
   async handle({ services, caller, params: { id } }) {
     const zip = await openBundle(services, { ownerId: caller.userId, id });
@@ -106,7 +106,7 @@ export const jobEventsRoute = defineRoute({
   description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamTimesOf({ FUNCTION_SECONDS: undefined }).lengthMs / 60_000} minutes, sooner where the pages run as functions; one user has at most ${streamLimits.openPerUser} open, the studio's own included.`,
   tag: "jobs",
   resource: "job",
-  params: z.object({ id: z.string() }),
+  params: z.object({ id: z.uuid() }),
   headers: z.object({ "last-event-id": z.coerce.number().int().min(0).default(0) }),
   responses: {
     200: {

@@ -22,7 +22,7 @@ import { defineRoute, type HttpRoute } from "./route.ts";
 import { deliverySchema } from "./webhooks.ts";
 
 const tag = "jobs";
-const params = z.object({ id: z.string() });
+const params = z.object({ id: z.uuid() });
 
 const submitJob = defineRoute({
   method: "post",

@@ -1,14 +1,16 @@
 import type { Context, Hono } from "hono";
 import { type AppError, requestIdHeader, ruleOf, underRequestId } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
+import { keepPrivate } from "../requests.ts";
 
-/** Gives each request of an app an id and a line in the log. */
+/** Gives each request of an app an id and a line in the log, and keeps its answer private. */
 export function logRequests(app: Hono, services: Services): void {
   app.use((context, next) =>
     underRequestId(context.req.header(requestIdHeader), async (requestId) => {
       const startedAtMs = performance.now();
       await next();
       context.header(requestIdHeader, requestId);
+      keepPrivate(context.res);
       logRequest(services, context, startedAtMs);
     }),
   );

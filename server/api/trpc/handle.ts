@@ -4,7 +4,7 @@ import { maxJsonBytes, readLimited, withRequestId } from "../requests.ts";
 import { adminRouter } from "./admin.ts";
 import { cloudRouter } from "./cloud.ts";
 import { deliveriesRouter, notificationsRouter, webhooksRouter } from "./deliveries.ts";
-import { createContext, t } from "./init.ts";
+import { createContext, statusOfAll, t } from "./init.ts";
 import { assistantRouter, memoriesRouter } from "./assistant.ts";
 import { jobsRouter } from "./jobs.ts";
 import { accountRouter, apiKeysRouter, imagesRouter, telegramRouter, workflowsRouter } from "./library.ts";
@@ -62,6 +62,10 @@ async function answer(services: Services, request: Request): Promise<Response> {
     req: bounded,
     router: appRouter,
     createContext: () => createContext(services, bounded),
+    responseMeta: ({ errors, data }) => {
+      const status = statusOfAll(errors, data.length);
+      return status === undefined ? {} : { status };
+    },
     maxBatchSize: request.method === "POST" ? maxMutations : maxQueries,
   });
 }

@@ -1,4 +1,5 @@
 import { initTRPC, TRPCError } from "@trpc/server";
+import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import superjson from "superjson";
 import { z } from "zod";
 import { type Caller, resolveCaller } from "../../accounts/index.ts";
@@ -38,8 +39,10 @@ type TrpcCode = TRPCError["code"];
 const trpcCodeByStatus: Readonly<Record<number, TrpcCode>> = {
   400: "BAD_REQUEST",
   401: "UNAUTHORIZED",
+  402: "PAYMENT_REQUIRED",
   403: "FORBIDDEN",
   404: "NOT_FOUND",
+  405: "METHOD_NOT_SUPPORTED",
   409: "CONFLICT",
   410: "NOT_FOUND",
   413: "PAYLOAD_TOO_LARGE",
@@ -55,7 +58,7 @@ const trpcCodeByStatus: Readonly<Record<number, TrpcCode>> = {
 const appCodeByTrpcCode: Partial<Record<TrpcCode, ErrorCode>> = {
   BAD_REQUEST: "bad_request",
   PARSE_ERROR: "bad_request",
-  METHOD_NOT_SUPPORTED: "bad_request",
+  METHOD_NOT_SUPPORTED: "method_not_allowed",
   UNSUPPORTED_MEDIA_TYPE: "bad_request",
   NOT_FOUND: "not_found",
   UNAUTHORIZED: "unauthorized",
@@ -82,6 +85,17 @@ export function toTrpcError(error: unknown): TRPCError {
   return new TRPCError({ code, message: appError.message, cause: appError });
 }
 
+/** The status of an error: that of the table, which tRPC's own codes cannot all name. */
+function statusOf(error: TRPCError): number {
+  return isAppError(error.cause) ? ruleOf(error.cause.code).httpStatus : getHTTPStatusCodeFromError(error);
+}
+
+/** The status of an answer whose calls all failed alike; undefined leaves it to tRPC, which answers a mixed batch by 207. */
+export function statusOfAll(errors: readonly TRPCError[], calls: number): number | undefined {
+  const [status, ...others] = new Set(errors.map(statusOf));
+  return errors.length === calls && others.length === 0 ? status : undefined;
+}
+
 /** The tRPC instance; its error shape adds `data.appCode` (closed table), `data.details` and `data.requestId`, and never a stack. */
 export const t = initTRPC.context<TrpcContext>().create({
   transformer: superjson,
@@ -97,7 +111,7 @@ export const t = initTRPC.context<TrpcContext>().create({
       message: appError.message,
       data: {
         code: shape.data.code,
-        httpStatus: shape.data.httpStatus,
+        httpStatus: statusOf(error),
         path: shape.data.path,
         appCode: appError.code,
         details: appError.details ?? null,

@@ -1,8 +1,15 @@
-import { handleTrpc } from "@atelier/server/api";
+import { forMethods, handleTrpc } from "@atelier/server/api";
 import { withServices } from "../../../server/services.ts";
 
 export const dynamic = "force-dynamic";
 
-const handler = withServices(handleTrpc);
+const handler = withServices(forMethods(["GET", "POST"], handleTrpc));
 
-export { handler as GET, handler as POST };
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};

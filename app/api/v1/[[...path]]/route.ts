@@ -5,4 +5,11 @@ export const dynamic = "force-dynamic";
 
 const handler = withServices(handleHttp);
 
-export { handler as GET, handler as POST, handler as PUT, handler as PATCH, handler as DELETE };
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};

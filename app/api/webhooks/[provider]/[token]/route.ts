@@ -1,6 +1,15 @@
-import { handleProviderWebhook } from "@atelier/server/api";
+import { forMethods, handleProviderWebhook } from "@atelier/server/api";
 import { withServices } from "../../../../server/services.ts";
 
 export const dynamic = "force-dynamic";
 
-export const POST = withServices(handleProviderWebhook);
+const handler = withServices(forMethods(["POST"], handleProviderWebhook));
+
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};
