@@ -8,6 +8,7 @@ import {
   type Later,
   type Logger,
   openLog,
+  useProxies,
 } from "./platform/index.ts";
 import { type Bells, createBells, createHints, type Hints, queueConnection } from "./queue/index.ts";
 import { closeFolders, type ImageDisk, openDisk, sweepTempFolders, tempFolderMs } from "./storage/index.ts";
@@ -55,6 +56,7 @@ export async function openServices({
       "internal",
       "DATABASE_URL is not set; the supervisor sets it for the embedded database.",
     );
+  useProxies(env);
   if (!isFunction(env)) closeFolders(env);
   const log = given ?? (await openLog({ env, name }));
   // What a killed process left behind; an installation without a worker has no other sweep.

@@ -126,7 +126,7 @@ export function StoryAttempts({ job }: { readonly job: JobView }) {
         {t("attempts")}
       </h2>
       <ol aria-labelledby="story-attempts" className="divide-y divide-line border-y border-line text-xs">
-        {data.items.map(({ provider, state, errorClass, costUsd, priceUsd, createdAt }) => (
+        {data.items.map(({ provider, state, errorClass, words, costUsd, priceUsd, createdAt }) => (
           <li
             key={`${provider} ${createdAt}`}
             className="flex justify-between gap-6 py-2 max-sm:flex-col max-sm:gap-0.5"
@@ -139,6 +139,7 @@ export function StoryAttempts({ job }: { readonly job: JobView }) {
               {errorClass === null ? null : (
                 <span className="text-quiet">{` · ${nameOf("reasons", errorClass)}`}</span>
               )}
+              {words === null ? null : <q className="ml-1 text-quiet">{words}</q>}
             </span>
             <span className="tabular text-quiet sm:text-right">
               {costOf({ state, costUsd, priceUsd }, { t, usd })}

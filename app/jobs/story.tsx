@@ -28,6 +28,21 @@ function hostOf(address: unknown): string {
   return text(address).replace(/^https?:\/\//, "");
 }
 
+/** The end of a job, and whether the provider made another shape than was asked for. */
+function CompletedText({ data }: Pick<JobEventView, "data">) {
+  const t = useTranslations("story.events");
+  // Safe: members that are missing read as no text.
+  const { asked, made } = (data.shape ?? {}) as { asked?: unknown; made?: unknown };
+  return (
+    <>
+      <p className="text-sm">{t("completed")}</p>
+      {text(asked) === "" ? null : (
+        <p className="text-xs text-quiet">{t("otherShape", { asked: text(asked), made: text(made) })}</p>
+      )}
+    </>
+  );
+}
+
 /** The text of one event. */
 function EventText({ event }: { readonly event: JobEventView }) {
   const t = useTranslations("story.events");
@@ -54,6 +69,7 @@ function EventText({ event }: { readonly event: JobEventView }) {
       </>
     );
   }
+  if (type === "completed") return <CompletedText data={data} />;
   if (type === "posted") return <p className="text-sm">{t(type, { server: hostOf(data.server) })}</p>;
   // Safe cast: an event type without a text does not compile.
   const key = type as JobEventType;

@@ -1,5 +1,5 @@
 import type { EmbeddingModel, LanguageModel } from "ai";
-import { type Config, type Env, isOwnNetwork } from "../platform/index.ts";
+import { type Config, type Env, isOwnNetwork, outsideFetch } from "../platform/index.ts";
 
 /** The stages that call a model. */
 export type ModelStage = "analyzer" | "responder" | "archivist";
@@ -143,7 +143,7 @@ const maxAnswerBytes = 8 * 1024 ** 2;
 
 /** `fetch` of the models: no redirect, which could carry a key elsewhere, and an answer of at most 8 MiB. */
 const boundedFetch: typeof fetch = async (input, init) => {
-  const response = await fetch(input, { ...init, redirect: "error" });
+  const response = await outsideFetch(input, { ...init, redirect: "error" });
   if (!response.body) return response;
   let left = maxAnswerBytes;
   const bounded = response.body.pipeThrough(

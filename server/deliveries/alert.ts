@@ -67,6 +67,7 @@ async function postFault({ env }: Services, { code, text }: Fault): Promise<void
     maxBytes: maxAnswerBytes,
     maxRedirects: 0,
     // The operator's own address, unlike those of users.
+    isNameTold: true,
     allowPrivate: [new URL(env.ALERT_WEBHOOK_URL).host, ...env.ALLOWED_PRIVATE_HOSTS],
   });
   if (status < 200 || status > 299) throw new Error(`The address for alerts answered HTTP ${status}.`);

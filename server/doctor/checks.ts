@@ -2,7 +2,14 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
-import { ConfigError, type Env, findMisspelled, isLoopback, loadConfig } from "../platform/index.ts";
+import {
+  ConfigError,
+  type Env,
+  findMisspelled,
+  isLoopback,
+  loadConfig,
+  readProxy,
+} from "../platform/index.ts";
 import { modelsOf, readKeys } from "../providers/index.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
@@ -181,3 +188,19 @@ export function checkSignUp(env: Env): CheckResult[] {
 }
 
 const paidModelKeys = ["ANTHROPIC_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY"] as const;
+
+/** The forward proxies that are in force for calls to the outside; nothing without a setting. */
+export function checkProxies(env: Env): CheckResult[] {
+  const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"] as const;
+  const without = ["servers of the own network", ...(env.NO_PROXY ?? [])].join(", ");
+  return names.flatMap((name) => {
+    const given = env[name];
+    if (given === undefined) return [];
+    const proxy = readProxy(given);
+    if (!proxy)
+      return [
+        failed(name, "is no address like http://proxy.example.org:3128; other kinds of proxies are not used"),
+      ];
+    return [passed(name, `${withoutPassword(proxy.href)} for calls to the outside, but for ${without}`)];
+  });
+}

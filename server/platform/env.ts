@@ -130,6 +130,11 @@ const envSchema = z.object({
   ALLOWED_PRIVATE_HOSTS: list
     .refine((items) => items.every(isHostEntry), "must be hosts like nas.lan,10.0.0.5:8080,[fd00::1]:8080")
     .default([]),
+  /** Forward proxies for calls to the outside, also under their names in small letters, and what is reached without. */
+  HTTPS_PROXY: optionalText,
+  HTTP_PROXY: optionalText,
+  ALL_PROXY: optionalText,
+  NO_PROXY: list.optional(),
   /** Mail server and sender of e-mail about completed jobs; without them none is sent. */
   SMTP_URL: smtpUrl.optional(),
   SMTP_FROM: mailbox.optional(),
@@ -220,6 +225,17 @@ function withPlatform(source: Source): Source {
   return { ...source, FUNCTION_SECONDS: vercelSeconds };
 }
 
+/** Proxies have names in small letters too, which other programs prefer. */
+const proxyNames = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
+
+function withProxies(source: Source): Source {
+  const small = proxyNames.flatMap((name) => {
+    const value = source[name.toLowerCase()];
+    return value ? [[name, value] as const] : [];
+  });
+  return { ...source, ...Object.fromEntries(small) };
+}
+
 /** What is wrong between names. Read from the source, so that it is found however wrong the single values are. */
 function findConflicts(source: Source): ConfigProblem[] {
   const ofPairs = pairs
@@ -233,7 +249,7 @@ function findConflicts(source: Source): ConfigProblem[] {
  * depends on the others can still be checked. Blank values count as unset.
  */
 export function inspectEnv(source: Source): { env: Env; problems: ConfigProblem[] } {
-  const filled = withPlatform(dropBlank(source));
+  const filled = withProxies(withPlatform(dropBlank(source)));
   const result = envSchema.safeParse(filled);
   const conflicts = findConflicts(filled);
   if (result.success) return { env: result.data, problems: conflicts };

@@ -1,11 +1,12 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { callbackify } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, isAppError } from "./errors.ts";
+import { openTunnel, proxyFor } from "./proxy.ts";
 import {
   checkRedirect,
   checkUrl,
@@ -31,6 +32,8 @@ export interface SafeFetchOptions extends UrlRules {
   readonly body?: string | Uint8Array;
   /** 3 by default. Only a GET follows any; another method returns the answer that redirects. */
   readonly maxRedirects?: number;
+  /** A proxy is told the name of the host and not its address: where the operator or a provider chose the host. */
+  readonly isNameTold?: boolean;
   /** All addresses of a name; by default the name server's. */
   readonly resolve?: (hostname: string) => Promise<readonly FoundAddress[]>;
 }
@@ -75,7 +78,7 @@ async function follow(first: URL, options: SafeFetchOptions): Promise<SafeAnswer
   let target = first;
   let { headers } = options;
   for (let followed = 0; ; followed += 1) {
-    const response = await open(target, { ...options, headers });
+    const response = await open(target, { ...options, headers }, await openWay(target, options));
     const { location } = response.headers;
     const isRedirect = redirects.has(response.statusCode ?? 0) && location !== undefined;
     if (!isRedirect) return { ...headOf(response, target), body: await bodyOf(response, maxBytes) };
@@ -89,17 +92,24 @@ async function follow(first: URL, options: SafeFetchOptions): Promise<SafeAnswer
 }
 
 /** Makes the connection and sends the request; the body of the response is not read yet. */
-function open(target: URL, options: SafeFetchOptions): Promise<IncomingMessage> {
+function open(target: URL, options: SafeFetchOptions, way: Socket | null): Promise<IncomingMessage> {
   const { method, headers, body, signal } = options;
-  const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+  const send = target.protocol === "https:" && !way ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const request = send(target, {
       method,
       signal,
       // No connection is shared: each one is checked for its own address.
-      agent: false,
-      lookup: checkedLookup(target, options),
-      headers: { accept: "*/*", "user-agent": "Atelier", ...headers, "accept-encoding": "identity" },
+      ...(way
+        ? { protocol: "http:", createConnection: () => way, setHost: false }
+        : { agent: false, lookup: checkedLookup(target, options) }),
+      headers: {
+        accept: "*/*",
+        "user-agent": "Atelier",
+        ...headers,
+        ...(way ? { host: target.host } : {}),
+        "accept-encoding": "identity",
+      },
     });
     request.once("response", resolve);
     request.on("error", reject);
@@ -107,6 +117,21 @@ function open(target: URL, options: SafeFetchOptions): Promise<IncomingMessage> 
     request.once("close", () => reject(new Error("The connection was closed without an answer.")));
     request.end(body);
   });
+}
+
+/**
+ * The way through the proxy that is in force, with TLS to the host; null for a direct connection. The addresses of the name
+ * are checked as for a direct one, and the proxy is told one of those. A network whose names only the proxy knows leaves
+ * that check to the proxy.
+ */
+async function openWay(target: URL, options: SafeFetchOptions): Promise<Socket | null> {
+  const proxy = target.protocol === "https:" && !isAllowedHost(target, options) ? proxyFor(target) : null;
+  if (!proxy) return null;
+  const name = target.hostname.replace(/^\[(.*)\]$/, "$1");
+  const found = isIP(name) === 0 ? await (options.resolve ?? resolveByServer)(name).catch(() => []) : [];
+  if (!found.every(({ address }) => isPublicAddress(address))) throw privateAddress();
+  const host = options.isNameTold ? name : (found[0]?.address ?? name);
+  return openTunnel(proxy, { host, port: target.port || "443", serverName: name }, options.signal);
 }
 
 /** Finds the addresses of a name for one connection, and refuses the name when one of them is private. */

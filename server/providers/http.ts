@@ -1,4 +1,4 @@
-import { parseForeignJson } from "../platform/index.ts";
+import { outsideFetch, parseForeignJson } from "../platform/index.ts";
 import { isPictureStart } from "./outputs.ts";
 import { ProviderError } from "./port.ts";
 
@@ -42,6 +42,7 @@ const unsentCodes = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
+  "ERR_PROXY",
 ]);
 
 /**
@@ -58,7 +59,7 @@ export async function callProvider(call: ProviderCall): Promise<ProviderAnswer> 
   const timeout = AbortSignal.timeout(call.timeoutMs ?? usualTimeoutMs);
   const isForm = body instanceof FormData;
   try {
-    const response = await fetch(url, {
+    const response = await outsideFetch(url, {
       method,
       headers: {
         accept: "application/json",

@@ -6,6 +6,7 @@ import type { Attempt } from "./attempts.ts";
 import { readChains } from "./chain.ts";
 import { cooldownLeftMs, type KeyLimits, type KeyLoadRow, limitsOf, loadsOf, rowsOfKeys } from "./load.ts";
 import type { Setting } from "./mapping.ts";
+import { wordsOf } from "./life.ts";
 import { modelsOf } from "./models.ts";
 import { type CloudModel, type ProviderName, providerNames } from "./port.ts";
 import { categoriesTaken, settingsTaken } from "./takes.ts";
@@ -198,6 +199,8 @@ export interface AttemptView {
   readonly model: string;
   readonly state: string;
   readonly errorClass: string | null;
+  /** The provider's own sentence where the user can act on it. */
+  readonly words: string | null;
   readonly priceUsd: number | null;
   readonly costUsd: number | null;
   readonly createdAt: string;
@@ -207,5 +210,5 @@ export interface AttemptView {
 export function toAttemptView(attempt: Attempt): AttemptView {
   const { provider, model, state, errorClass, priceUsd, costUsd, createdAt, endedAt } = attempt;
   const times = { createdAt: createdAt.toISOString(), endedAt: endedAt?.toISOString() ?? null };
-  return { provider, model, state, errorClass, priceUsd, costUsd, ...times };
+  return { provider, model, state, errorClass, words: wordsOf(attempt), priceUsd, costUsd, ...times };
 }

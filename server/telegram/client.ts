@@ -1,5 +1,5 @@
 import { Api, InputFile } from "grammy";
-import type { Env } from "../platform/index.ts";
+import { type Env, outsideFetch } from "../platform/index.ts";
 import { TelegramError, toTelegramError } from "./errors.ts";
 import { allowedUpdates, type BotUpdate, parseUpdate } from "./updates.ts";
 
@@ -154,7 +154,7 @@ const boundedFetch = (async (url: string, { agent: _agent, signal, ...options }:
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort);
   try {
-    const response = await fetch(url, { ...options, redirect: "error", signal: aborted.signal });
+    const response = await outsideFetch(url, { ...options, redirect: "error", signal: aborted.signal });
     const bytes = await readWithin(response, maxAnswerBytes);
     return new Response(bytes, { status: response.status });
   } finally {
@@ -183,7 +183,7 @@ async function readWithin(response: Response, maxBytes: number): Promise<Buffer<
 async function downloadFrom(url: string, signal: AbortSignal): Promise<Buffer> {
   try {
     const until = AbortSignal.any([signal, AbortSignal.timeout(downloadMs)]);
-    const response = await fetch(url, { redirect: "error", signal: until });
+    const response = await outsideFetch(url, { redirect: "error", signal: until });
     if (!response.ok) {
       await response.body?.cancel();
       throw new TelegramError("missing", `The file cannot be read: Telegram answered ${response.status}.`);

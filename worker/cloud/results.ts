@@ -102,6 +102,7 @@ async function download({ env }: Services, { access, signal }: Finished, url: st
       signal,
       timeoutMs: fetchTimeoutMs,
       maxBytes: maxResultBytes,
+      isNameTold: true,
       allowPrivate: resultHosts(access.baseUrl, env.ALLOWED_PRIVATE_HOSTS),
     });
     if (answer.status === 200 && !isPage(answer.body)) return answer.body;

@@ -1,0 +1,201 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { writeFile } from "node:fs/promises";
+import { schema } from "@atelier/server/db";
+import type { JobKind } from "@atelier/server/engines";
+import { readJob, readAnyStory } from "@atelier/server/jobs";
+import { newId } from "@atelier/server/platform";
+import { ProviderError, type ProviderOutput } from "@atelier/server/providers";
+import { withTempFolder } from "@atelier/server/storage";
+import { addNode, addOwner } from "@atelier/testing/jobs";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import sharp from "sharp";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { finish, type Finished } from "./results.ts";
+
+let opened: TestServices;
+let servers: { readonly own: Server; readonly other: Server };
+let at: { readonly own: string; readonly other: string };
+let picture: Buffer;
+const fetched: string[] = [];
+
+beforeAll(async () => {
+  opened = await createTestServices();
+  picture = await sharp({ create: { width: 40, height: 60, channels: 3, background: "#c05030" } })
+    .png()
+    .toBuffer();
+  const gif = await sharp(picture).gif().toBuffer();
+  const start = async (name: string) => {
+    const server = createServer(({ url }, response) => {
+      fetched.push(`${name}${url}`);
+      if (url === "/away") response.writeHead(302, { location: `${at.other}/a.png` }).end();
+      else if (url === "/busy") response.writeHead(503).end();
+      else if (url === "/text") response.end(`data:image/png;base64,${picture.toString("base64")}`);
+      else if (url === "/gif") response.end(gif);
+      else if (url === "/large") response.writeHead(200, { "content-length": 10 ** 12 }).flushHeaders();
+      else response.end(picture);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return server;
+  };
+  servers = { own: await start("own"), other: await start("other") };
+  const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  at = { own: urlOf(servers.own), other: urlOf(servers.other) };
+});
+afterAll(async () => {
+  for (const server of Object.values(servers)) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await opened.close();
+});
+beforeEach(() => void fetched.splice(0));
+
+/** A job whose run at a provider has ended. */
+async function waiting(kind: JobKind = "text_to_image", params: object = { prompt: "p" }) {
+  const { services } = opened;
+  const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
+  const { userId: ownerId } = await addOwner(services);
+  const [id, attemptId] = [newId(), newId()];
+  await services.db.insert(schema.jobs).values({
+    id,
+    ownerId,
+    kind,
+    status: "processing",
+    tier: 1,
+    params: { ...params },
+    queue: "cloud",
+    engine: "cloud",
+    model: "nano-banana",
+    need: "cloud/nano-banana",
+    attempt: 1,
+    nodeId,
+    providerAttemptId: attemptId,
+  });
+  const [attempt] = await services.db
+    .insert(schema.providerAttempts)
+    .values({
+      id: attemptId,
+      jobId: id,
+      ownerId,
+      provider: "openai",
+      model: "nano-banana",
+      endpoint: "e",
+      keyId: newId(),
+      token: newId(),
+      state: "accepted",
+    })
+    .returning();
+  const job = await readJob(services, id);
+  if (!job || !attempt) throw new Error("nothing was stored");
+  return { job, attempt };
+}
+
+/** Takes these results, with the files of the job by role. */
+async function take(
+  outputs: readonly ProviderOutput[],
+  more: Partial<Finished> & Awaited<ReturnType<typeof waiting>>,
+) {
+  const access = { name: "openai", baseUrl: `${at.own}/v1`, apiKey: "k", webhookSecret: null } as const;
+  const signal = AbortSignal.timeout(20_000);
+  const error = await withTempFolder(opened.services.env, (workDir) =>
+    finish(opened.services, {
+      access,
+      outputs,
+      costUsd: null,
+      files: {},
+      workDir,
+      signal,
+      isLastTry: false,
+      ...more,
+    }),
+  ).catch((thrown: unknown) => thrown);
+  return error instanceof ProviderError ? error.class : error;
+}
+
+test("E6 results are taken from the server itself in every form, and each one that is of use", async () => {
+  const urls = ["/a.png", "/text", "/gif"].map((name) => ({ url: `${at.own}${name}` }));
+  const one = await waiting();
+  const outputs = [...urls, { bytes: picture }, { url: `${at.other}/a.png` }, { bytes: Buffer.from("none") }];
+  expect(await take(outputs, one)).toBe(true);
+  const images = await opened.services.db.query.images.findMany({
+    where: (images, { eq }) => eq(images.jobId, one.job.id),
+  });
+  expect(images.map(({ widthPx, heightPx }) => [widthPx, heightPx])).toEqual(Array(4).fill([40, 60]));
+});
+
+test("M6 what a server leads to elsewhere is refused for good, also by a redirect, and nothing is fetched there", async () => {
+  const refused = [
+    `${at.other}/a.png`,
+    `${at.own}/away`,
+    "http://cdn.example.com/a.png",
+    "https://10.0.0.1/a.png",
+  ];
+  for (const url of refused) expect([url, await take([{ url }], await waiting())]).toEqual([url, "internal"]);
+  expect(await take([{ url: `${at.own}/large` }], await waiting())).toBe("internal");
+  expect(fetched.filter((name) => name.startsWith("other"))).toEqual([]);
+});
+
+test("a result that is away is waited for, until the last try takes the others", async () => {
+  const one = await waiting();
+  const outputs = [{ url: `${at.own}/busy` }, { url: `${at.own}/a.png` }];
+  expect(await take(outputs, one)).toBe("transient");
+  expect(await take(outputs, { ...one, isLastTry: true })).toBe(true);
+  expect(await take([{ url: `${at.own}/busy` }], { ...(await waiting()), isLastTry: true })).toBe(
+    "transient",
+  );
+});
+
+test("a result of another shape than asked for is told in the story", async () => {
+  const one = await waiting("text_to_image", { prompt: "p", width: 1_024, height: 1_024 });
+  expect(await take([{ bytes: picture }], one)).toBe(true);
+  const story = await readAnyStory(opened.services, { id: one.job.id });
+  expect(story.events.at(-1)?.data).toMatchObject({ shape: { asked: "1024 × 1024", made: "40 × 60" } });
+});
+
+const box = { left: 2_000, top: 100, width: 200, height: 80 };
+const size = { width: 4_500, height: 300 };
+
+const plain = (of: { readonly width: number; readonly height: number }, background: string) =>
+  sharp({ create: { ...of, channels: 3, background } });
+const rgbOf = (bytes: Uint8Array) => sharp(bytes).removeAlpha().raw().toBuffer();
+
+/** The red of each pixel outside of the box. */
+function outside(rgb: Uint8Array): Uint8Array {
+  const isInside = (x: number, y: number) =>
+    x >= box.left && x < box.left + box.width && y >= box.top && y < box.top + box.height;
+  return rgb.filter((_, at) => {
+    const pixel = Math.floor(at / 3);
+    return at % 3 === 0 && !isInside(pixel % size.width, Math.floor(pixel / size.width));
+  });
+}
+
+test("what a mask leaves out of a large picture stays bit for bit, whatever size came back", async () => {
+  const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
+  const source = await sharp({ create: { ...size, channels: 3, background: "#567", noise } })
+    .png()
+    .toBuffer();
+  const white = await plain(box, "#fff").png().toBuffer();
+  const mask = await plain(size, "#000")
+    .composite([{ input: white, left: box.left, top: box.top }])
+    .png()
+    .toBuffer();
+  const made = await plain({ width: 4_096, height: 273 }, "#ff0000").png().toBuffer();
+  const one = await waiting("inpaint", { prompt: "p" });
+  await withTempFolder(opened.services.env, async (folder) => {
+    const files = { image: path.join(folder, "image"), mask: path.join(folder, "mask") };
+    await writeFile(files.image, source);
+    await writeFile(files.mask, mask);
+    expect(await take([{ bytes: made }], { ...one, files })).toBe(true);
+  });
+  const [image] = await opened.services.db.query.images.findMany({
+    where: (images, { eq }) => eq(images.jobId, one.job.id),
+  });
+  const stored = await opened.services.disk.getBytes(`${image?.storageKey}/original.png`);
+  const [before, after] = await Promise.all([rgbOf(source), rgbOf(stored)]);
+  expect([image?.widthPx, image?.heightPx]).toEqual([size.width, size.height]);
+  expect(Buffer.compare(outside(before), outside(after))).toBe(0);
+  const middle = ((box.top + 40) * size.width + box.left + 100) * 3;
+  expect([...after.subarray(middle, middle + 3)]).toEqual([255, 0, 0]);
+});
