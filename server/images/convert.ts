@@ -36,7 +36,10 @@ function encodeAs(bytes: Buffer, format: AnswerFormat): Promise<Buffer<ArrayBuff
   const picture = sharp(bytes, { limitInputPixels: maxOutputPixels }).keepMetadata();
   switch (format) {
     case "jpeg":
-      return picture.jpeg({ quality: 95, chromaSubsampling: "4:4:4" }).toBuffer();
+      return picture
+        .flatten({ background: "#ffffff" })
+        .jpeg({ quality: 95, chromaSubsampling: "4:4:4" })
+        .toBuffer();
     case "webp":
       return picture.webp({ lossless: true, effort: 2 }).toBuffer();
     case "png":

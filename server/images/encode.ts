@@ -9,6 +9,7 @@ import { withPngXmp } from "./formats/png-write.ts";
 import { withJpegEnd } from "./formats/jpeg.ts";
 import type { StoredMime } from "./image.ts";
 import { previewPx, thumbnailPx, uploadLimits } from "./limits.ts";
+import { markByAlpha, whitenHidden } from "./transparency.ts";
 
 /** Every file of one picture, ready to be stored. */
 export interface ImageFiles extends SmallFiles {
@@ -95,6 +96,7 @@ interface Pixels {
 
 async function encodePhoto(bytes: Buffer, task: UploadTask): Promise<ImageFiles> {
   const pixels = await decodePhoto(bytes, task);
+  whitenHidden(pixels);
   const [original, small] = await Promise.all([encodeOriginal(pixels, task), makeSmallFiles(pixels)]);
   return { ...original, ...small, widthPx: pixels.widthPx, heightPx: pixels.heightPx };
 }
@@ -109,8 +111,9 @@ async function encodeMask(bytes: Buffer, task: UploadTask): Promise<ImageFiles> 
 
 async function encodeOutput(bytes: Buffer, { mime, xmp, maxPixels }: OutputTask): Promise<ImageFiles> {
   const pixels = await decodeOutput(bytes, maxPixels);
+  const mustEncode = whitenHidden(pixels) || mime !== "image/png";
   const [png, small] = await Promise.all([
-    mime === "image/png" ? bytes : openPixels(pixels).png().toBuffer(),
+    !mustEncode ? bytes : openPixels(pixels).png().toBuffer(),
     makeSmallFiles(pixels, xmp),
   ]);
   const { widthPx, heightPx } = pixels;
@@ -130,9 +133,13 @@ async function decodePhoto(bytes: Buffer, task: UploadTask): Promise<Pixels> {
   return { ...found, data: toSrgb({ data: samples, channels }, task.colour) };
 }
 
-/** Decodes a mask to one grey channel; transparent counts as black, colours count by their luminance. */
-function decodeMask(bytes: Buffer, task: UploadTask): Promise<Pixels> {
-  return decode(openFile(bytes, task).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
+/** Decodes a mask to one grey channel: by its alpha (`markByAlpha`), else by luminance with transparent as black. */
+async function decodeMask(bytes: Buffer, task: UploadTask): Promise<Pixels> {
+  const pixels = await decode(openFile(bytes, task).toColourspace("srgb"));
+  const { data, widthPx, heightPx, channels } = pixels;
+  const marks = markByAlpha({ data, channels, width: widthPx, height: heightPx });
+  if (marks) return { data: Buffer.from(marks.buffer), widthPx, heightPx, channels: 1 };
+  return collect(openPixels(pixels).flatten({ background: "#000000" }).greyscale().toColourspace("b-w"));
 }
 
 /** Decodes an engine's result of at most `maxPixels`. Throws `engine_failed` when the result is no image. */

@@ -595,6 +595,48 @@ describe("masks", () => {
     expect(green.data[0]).toBeGreaterThan(blue.data[0] ?? 255);
   });
 
+  /** A ground with a rectangle of alpha `inside`; everything else has the alpha `outside`. */
+  const drawAlpha = (colour: readonly number[], [outside, inside]: readonly [number, number]) => {
+    const rgba = Buffer.alloc(40 * 20 * 4);
+    for (let at = 0; at < 40 * 20; at += 1) {
+      const [x, y] = [at % 40, Math.floor(at / 40)];
+      const isInside = x >= 10 && x < 20 && y >= 5 && y < 15;
+      rgba.set([...colour, isInside ? inside : outside], at * 4);
+    }
+    return sharp(rgba, { raw: { width: 40, height: 20, channels: 4 } })
+      .png()
+      .toBuffer();
+  };
+
+  test.each([
+    ["a hole in white", [255, 255, 255], [255, 0], [0, 255]],
+    ["a hole in black", [0, 0, 0], [255, 0], [0, 255]],
+    ["a hole in a photo", [180, 90, 40], [255, 0], [0, 255]],
+    ["a soft hole", [255, 255, 255], [255, 55], [0, 200]],
+    ["black strokes", [0, 0, 0], [0, 255], [0, 255]],
+    ["coloured strokes, half transparent", [255, 200, 0], [0, 186], [0, 186]],
+    ["white strokes", [255, 255, 255], [0, 255], [0, 255]],
+  ] as const)("a mask of %s is read by its alpha", async (_name, colour, alphas, [outside, inside]) => {
+    const { data } = await storeMask(await drawAlpha(colour, alphas));
+    expect([data[0], data[5 * 40 + 10], data[14 * 40 + 19], data[15 * 40 + 20]]).toEqual([
+      outside,
+      inside,
+      inside,
+      outside,
+    ]);
+  });
+
+  test("a mask in black and white counts by grey, whatever is transparent besides", async () => {
+    const rgba = Buffer.alloc(40 * 20 * 4);
+    for (let at = 0; at < 40 * 20; at += 1) {
+      const grey = at % 40 < 20 ? 255 : 0;
+      rgba.set([grey, grey, grey, at < 5 * 40 ? 0 : 255], at * 4);
+    }
+    const png = sharp(rgba, { raw: { width: 40, height: 20, channels: 4 } }).png();
+    const { data } = await storeMask(await png.toBuffer());
+    expect([data[0], data[19 * 40], data[19 * 40 + 39]]).toEqual([0, 255, 0]);
+  });
+
   test("masks are never listed", async () => {
     await ingest(opened.services, { ownerId, role: "upload", bytes: await readSample("rocket.jpg") });
     const { items } = await listImages(opened.services, { ownerId });
@@ -614,6 +656,46 @@ describe("ingest", () => {
     ingest(opened.services, { ownerId, role: "upload", bytes, name });
 
   const readFile = ({ id }: IngestedImage, variant: Variant) => readFileOf(opened.services, id, variant);
+
+  test.each([
+    ["png", 4],
+    ["png", 2],
+    ["webp", 4],
+    ["avif", 4],
+    ["tiff", 4],
+  ] as const)("what a %s of %i channels hides below its alpha is not stored", async (format, channels) => {
+    const data = Buffer.alloc(60 * 40 * channels);
+    for (let at = 0; at < 60 * 40; at += 1) {
+      const alpha = at % 60 < 30 ? 0 : at % 60 < 40 ? 1 : 255;
+      const [hidden, seen] =
+        channels === 4
+          ? [
+              [255, 0, 255],
+              [0, 120, 0],
+            ]
+          : [[128], [20]];
+      data.set([...(alpha === 0 ? hidden : seen), alpha], at * channels);
+    }
+    const file = sharp(data, { raw: { width: 60, height: 40, channels } });
+    const options = { lossless: true, exact: true, compression: format === "avif" ? "av1" : "lzw" };
+    const image = await upload(await file.toFormat(format, options).toBuffer());
+    for (const variant of ["original", "preview"] as const) {
+      const stored = sharp(await readFile(image, variant));
+      const { data: rgba } = await stored
+        .ensureAlpha()
+        .toColourspace("srgb")
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      const hidden: number[][] = [];
+      for (let at = 0; at < rgba.length; at += 4)
+        if (rgba[at + 3] === 0) hidden.push([...rgba.subarray(at, at + 3)]);
+      // Lossy files mix neighbours, but no pixel is near to the colour that was hidden.
+      const far = channels === 4 ? [255, 0, 255] : [128, 128, 128];
+      const nearest = hidden.map((pixel) => Math.max(...pixel.map((v, i) => Math.abs(v - (far[i] ?? 0)))));
+      expect(Math.min(...nearest)).toBeGreaterThan(60);
+      expect(hidden.length).toBeGreaterThan(0);
+    }
+  });
 
   test("A5 an upload becomes one row and three files under its owner's key", async () => {
     const image = await upload(await readSample("garment_dress.jpg"), "My dress.jpg");

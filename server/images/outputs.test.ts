@@ -85,6 +85,27 @@ test("the pixels are exactly those of the engine's file, transparent ones includ
   expect((await pixels(original)).equals(opaque.data)).toBe(true);
 });
 
+test.each(["image/png", "image/webp"] as const)(
+  "a cut-out of type %s holds nothing of what was cut away",
+  async (mime) => {
+    const { data, info } = await sharp(await readSample("coffee.png"))
+      .ensureAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const { width, height } = info;
+    for (let at = 0; at < data.length; at += 4) data[at + 3] = at / 4 < (width * height) / 2 ? 0 : 200;
+    const picture = sharp(data, { raw: { width, height, channels: 4 } });
+    const encoded = mime === "image/png" ? picture.png() : picture.webp({ lossless: true, exact: true });
+    const input = await output(await encoded.toBuffer(), "remove_background", mime);
+    const { storageKey } = await storeOutput(opened.services, input);
+    const stored = await pixels(await read(`${storageKey}/original.png`));
+    const half = stored.length / 2;
+    const [cut, kept] = [stored.subarray(0, half), stored.subarray(half)];
+    expect(cut.every((value, at) => value === (at % 4 === 3 ? 0 : 255))).toBe(true);
+    expect(kept.equals(data.subarray(half))).toBe(true);
+  },
+);
+
 test.each(["image/jpeg", "image/webp"] as const)(
   "a result of type %s becomes a PNG of the same pixels",
   async (mime) => {

@@ -2,11 +2,13 @@ import { truncate } from "node:fs/promises";
 import path from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import pino from "pino";
+import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addUser, listObjects, readSample } from "@atelier/testing/pictures";
+import { addUser, listObjects, readRow, readSample } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { newId } from "../platform/index.ts";
-import { ingest, openFile, removeImages, renameImage, variants } from "./index.ts";
+import { putAll } from "../storage/index.ts";
+import { ingest, objectKey, openFile, readOriginalTo, removeImages, renameImage, variants } from "./index.ts";
 
 let opened: TestServices;
 let ownerId: string;
@@ -38,6 +40,21 @@ test.each([
   const bytes = body ? await buffer(body) : Buffer.alloc(0);
   expect(headers["content-length"]).toBe(String(bytes.length));
   expect(bytes.length).toBeGreaterThan(1_000);
+});
+
+test("what an older picture hides below its alpha goes neither to an engine nor to a provider", async () => {
+  const { services } = opened;
+  const image = await ingest(services, { ownerId, role: "upload", bytes: await readSample("coffee.png") });
+  const row = await readRow(services, image.id);
+  const background = { r: 255, g: 0, b: 255, alpha: 0 };
+  const hidden = await sharp({ create: { width: 32, height: 32, channels: 4, background } })
+    .png()
+    .toBuffer();
+  const key = objectKey(row, "original");
+  await putAll(services.disk, [{ key, bytes: hidden, mime: "image/png" }]);
+  const file = path.join(services.env.ATELIER_DATA_DIR, "copied");
+  await readOriginalTo(services, { ...row, sizeBytes: hidden.length }, file);
+  expect([...(await sharp(file).raw().toBuffer()).subarray(0, 4)]).toEqual([255, 255, 255, 0]);
 });
 
 test("a copy that is still right is not sent again", async () => {

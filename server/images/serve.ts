@@ -14,6 +14,7 @@ import {
   type Variant,
   variantMime,
 } from "./image.ts";
+import { whitenHiddenIn } from "./transparency.ts";
 
 export interface OpenFileInput extends OwnImageInput {
   readonly variant: Variant;
@@ -132,11 +133,12 @@ function percentEncode(character: string): string {
 
 type Reading = Pick<Services, "disk" | "log">;
 
-/** Copies the stored original to a local file. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
+/** Copies the stored original to a local file for an engine or a provider; what its alpha hides stays behind. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */
 export async function readOriginalTo(services: Reading, image: StoredOriginal, path: string): Promise<void> {
   const source = await openOriginal(services, image);
   try {
     await pipeline(source, createWriteStream(path));
+    await whitenHiddenIn(path);
   } catch (error) {
     throw storageFailure(error);
   }

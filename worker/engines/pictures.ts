@@ -129,10 +129,10 @@ export async function writePng(picture: Picture, dir: string, name = "result.png
 function interleave(rgb: Picture, alpha: Grey): Uint8Array {
   const data = new Uint8Array(alpha.data.length * 4);
   for (let i = 0; i < alpha.data.length; i++) {
-    data[i * 4] = byteAt(rgb.data, i * 3);
-    data[i * 4 + 1] = byteAt(rgb.data, i * 3 + 1);
-    data[i * 4 + 2] = byteAt(rgb.data, i * 3 + 2);
-    data[i * 4 + 3] = byteAt(alpha.data, i);
+    const share = byteAt(alpha.data, i);
+    // A cut-out must not hold what was cut away.
+    for (let c = 0; c < 3; c++) data[i * 4 + c] = share === 0 ? 255 : byteAt(rgb.data, i * 3 + c);
+    data[i * 4 + 3] = share;
   }
   return data;
 }
@@ -146,6 +146,31 @@ export async function writeMask(mask: Mask, file: string): Promise<void> {
     { raw, limitInputPixels: false },
   );
   await writeSharp(grey.toColourspace("b-w").png(), file);
+}
+
+/**
+ * Gives a result the transparency of its source, enlarged with it: models and most servers drop it. A result that has some
+ * of its own keeps that.
+ */
+export async function keepTransparency(source: string, result: string): Promise<void> {
+  const { hasAlpha } = await sharp(source, { limitInputPixels: false }).metadata();
+  if (!hasAlpha) return;
+  const made = sharp(result, { limitInputPixels: false });
+  const { width, height, hasAlpha: hasOwn } = await made.metadata();
+  if (hasOwn && !(await made.stats()).isOpaque) return;
+  const alpha = await sharp(source, { limitInputPixels: false })
+    .extractChannel("alpha")
+    .resize(width, height, { fit: "fill" })
+    .raw({ depth: "uchar" })
+    .toBuffer();
+  const { data } = await sharp(result, { limitInputPixels: false })
+    .toColourspace("srgb")
+    .removeAlpha()
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true });
+  const size = { width, height };
+  const picture = { data, ...size, alpha: { data: alpha, ...size } };
+  await writePng(picture, path.dirname(result), path.basename(result));
 }
 
 const previewSidePx = 384;

@@ -7,7 +7,7 @@ import { stripPlainPng } from "@atelier/server/images";
 import { AppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
 import type { Grey } from "../local/raster/grid.ts";
-import { maskBounds, readGreyMask, writeSharp } from "../pictures.ts";
+import { keepTransparency, maskBounds, readGreyMask, writeSharp } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
 import { isSameSize, pasteResult, type Region, roundUp, type Size } from "./paste.ts";
 
@@ -27,8 +27,21 @@ export async function preparePictures(task: EngineTask, workflow: Workflow): Pro
   const picture = task.inputs[role];
   const { mask } = task.inputs;
   if (picture && mask && workflow.paste) return prepareRepaint(task, workflow, { role, picture, mask });
-  if (picture && task.kind === "upscale") return prepareEnlarge(task, workflow, picture);
-  return { files: task.inputs, finish: writeClean };
+  if (picture && task.kind === "upscale")
+    return withTransparency(picture, await prepareEnlarge(task, workflow, picture));
+  const plain = { files: task.inputs, finish: writeClean };
+  return picture && task.kind === "restore_faces" ? withTransparency(picture, plain) : plain;
+}
+
+/** The result keeps the transparency of the picture, which the models of these kinds do not read. */
+function withTransparency(picture: string, prepared: PreparedPictures): PreparedPictures {
+  return {
+    files: prepared.files,
+    async finish(result, target) {
+      await prepared.finish(result, target);
+      await keepTransparency(picture, target);
+    },
+  };
 }
 
 interface Marked {

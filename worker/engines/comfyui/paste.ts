@@ -33,9 +33,13 @@ interface Paste {
   readonly target: string;
 }
 
-/** Blends a result into its picture, weighted by the mask: where the mask is black every pixel stays unchanged. */
-export async function pasteResult({ picture, mask, canvas, result, target }: Paste): Promise<void> {
+/**
+ * Blends a result into its picture, weighted by the mask: where the mask is black every pixel stays unchanged. A hard edge is
+ * softened over a few pixels inside the mask, where the colours of a model would leave a step.
+ */
+export async function pasteResult({ picture, mask: given, canvas, result, target }: Paste): Promise<void> {
   const { region } = canvas;
+  const mask = featherInside(given);
   const made = await readMade(result, canvas);
   const { data, info } = await sharp(picture, { limitInputPixels: false })
     .toColourspace("srgb")
@@ -86,6 +90,66 @@ async function readMade(result: string, { region, work, padded }: Canvas): Promi
     .resize(region.width, region.height, { fit: "fill" })
     .raw()
     .toBuffer();
+}
+
+/** How far a hard edge is softened, in pixels. */
+const featherPx = 3;
+
+/**
+ * A mask of two values with an edge that rises inside the marked area; thin strokes keep their full weight in the middle. A
+ * mask with soft edges of its own is left as it is.
+ */
+export function featherInside(mask: Grey): Grey {
+  const { data, width, height } = mask;
+  if (data.some((value) => value !== 0 && value !== 255)) return mask;
+  const depth = depthInside(mask);
+  const feathered = new Uint8Array(data.length);
+  for (let i = 0; i < data.length; i++) {
+    const own = depth[i] ?? 0;
+    if (own === 0) continue;
+    const deepest = own > featherPx ? own : deepestNear({ depth, width, height }, i);
+    feathered[i] = Math.round(255 * Math.min(1, own / Math.min(featherPx + 1, deepest)));
+  }
+  return { data: feathered, width, height };
+}
+
+/** Steps to the nearest pixel that is not marked, up to one more than the feather; the border of the picture is no edge. */
+function depthInside({ data, width, height }: Grey): Uint8Array {
+  let depth = data.map((value) => (value === 0 ? 0 : 1));
+  for (let step = 1; step <= featherPx; step++) {
+    const before = { depth, width, height };
+    depth = depth.map((value, at) => (value === step && isInner(before, at) ? step + 1 : value));
+  }
+  return depth;
+}
+
+/** Whether no neighbour is less deep. */
+function isInner({ depth, width, height }: Depths, at: number): boolean {
+  const own = depth[at] ?? 0;
+  const x = at % width;
+  const isAsDeep = (other: number) => (depth[other] ?? 0) >= own;
+  return (
+    (x === 0 || isAsDeep(at - 1)) &&
+    (x === width - 1 || isAsDeep(at + 1)) &&
+    (at < width || isAsDeep(at - width)) &&
+    (at >= width * (height - 1) || isAsDeep(at + width))
+  );
+}
+
+interface Depths {
+  readonly depth: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The greatest depth within the feather's reach: that of the middle of a thin stroke. */
+function deepestNear({ depth, width, height }: Depths, at: number): number {
+  const [x, y] = [at % width, Math.floor(at / width)];
+  let deepest = 0;
+  for (let row = Math.max(0, y - featherPx); row <= Math.min(height - 1, y + featherPx); row++)
+    for (let column = Math.max(0, x - featherPx); column <= Math.min(width - 1, x + featherPx); column++)
+      deepest = Math.max(deepest, depth[row * width + column] ?? 0);
+  return deepest;
 }
 
 interface Source {

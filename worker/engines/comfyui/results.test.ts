@@ -8,6 +8,7 @@ import { isAppError } from "@atelier/server/platform";
 import { pngChunk, withPngChunk } from "@atelier/testing/pictures";
 import { preparePictures } from "./canvas.ts";
 import { newContext, openScene, type Scene } from "./fixtures/open-scene.ts";
+import { featherInside } from "./paste.ts";
 import { forwardPreviews, requirePixels } from "./results.ts";
 
 describe("forward previews", () => {
@@ -103,6 +104,52 @@ describe("results", () => {
     }
     return count;
   }
+
+  test("D3 a hard edge rises over a few pixels inside the mask, a thin stroke keeps its weight, outside nothing changes", () => {
+    const [width, height] = [40, 20];
+    const data = new Uint8Array(width * height);
+    const mark = (x: number, y: number) => void (data[y * width + x] = 255);
+    for (let y = 5; y < 15; y++) for (let x = 5; x < 20; x++) mark(x, y);
+    for (let y = 0; y < height; y++) mark(30, y);
+    const made = featherInside({ data, width, height });
+    const row = [...made.data.subarray(10 * width, 11 * width)];
+    expect(row.slice(3, 12)).toEqual([0, 0, 64, 128, 191, 255, 255, 255, 255]);
+    expect([row[29], row[30], row[31]]).toEqual([0, 255, 0]);
+    expect(made.data.every((value, at) => data[at] !== 0 || value === 0)).toBe(true);
+    const soft = { data: data.map((value, at) => (at % 7 === 0 ? 100 : value)), width, height };
+    expect(featherInside(soft)).toBe(soft);
+    const whole = { data: new Uint8Array(width * height).fill(255), width, height };
+    expect(featherInside(whole).data.every((value) => value === 255)).toBe(true);
+  });
+
+  test.each(["upscale", "restore_faces"] as const)(
+    "D1 a result of %s keeps the transparency",
+    async (kind) => {
+      const size = { width: 65, height: 47 };
+      const picture = await drawPicture("image", size, 4);
+      const scale = kind === "upscale" ? 2 : 1;
+      const task = { ...scene.newTask({ workflow: "upscale_model", inputs: { image: picture } }), kind };
+      const { workflow } = task;
+      if (!workflow) throw new Error("the workflow is missing");
+      const prepared = await preparePictures(task, workflow);
+      const sent = await sharp(prepared.files.image).metadata();
+      const result = path.join(scene.folder, "server.png");
+      const [width, height] = [(sent.width ?? 0) * scale, (sent.height ?? 0) * scale];
+      await sharp({ create: { width, height, channels: 3, background: "#ff0000" } })
+        .png()
+        .toFile(result);
+      const target = path.join(scene.folder, "target.png");
+      await prepared.finish(result, target);
+      const made = await sharp(target).raw().toBuffer({ resolveWithObject: true });
+      expect(made.info).toMatchObject({ width: 65 * scale, height: 47 * scale, channels: 4 });
+      const { data: alpha } = await sharp(picture)
+        .extractChannel("alpha")
+        .resize(65 * scale, 47 * scale, { fit: "fill" })
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      expect(alpha.every((value, at) => made.data[at * 4 + 3] === value)).toBe(true);
+    },
+  );
 
   test.each([
     ["small and of odd sides", { width: 333, height: 257 }, { left: 40, top: 50, width: 31, height: 77 }],

@@ -54,6 +54,20 @@ describe("server failures", () => {
     expect(stranger.pool.list()).toMatchObject([{ state: "down", lastError }]);
   });
 
+  test.each(["upscale", "restore_faces"] as const)(
+    "D1 a result of %s keeps the transparency",
+    async (kind) => {
+      const { engine } = await scene.openEngine([await scene.startServer()]);
+      const image = path.join(scene.folder, "glass.png");
+      const half = { create: { width: 40, height: 30, channels: 4 as const, background: "#10203080" } };
+      await sharp(half).png().toFile(image);
+      const task = await scene.newTask(kind, { inputs: { image }, params: { scale: 2 } });
+      const [output] = await engine.run(task, newContext().context);
+      const { channels, isOpaque } = await sharp(output?.path).stats();
+      expect([isOpaque, channels[3]?.min, channels[3]?.max]).toEqual([false, 128, 128]);
+    },
+  );
+
   test("F27 D8 a server out of memory twice rests and comes back", async () => {
     const server = await scene.startServer();
     const { engine, pool } = await scene.openEngine([server]);

@@ -6,7 +6,15 @@ import { AppError } from "@atelier/server/platform";
 import { pluginsByKind, segmentPlugin } from "../../servers/index.ts";
 import { inputPath } from "../local/run-context.ts";
 import { byteAt, type Mask, maskWhere } from "../local/raster/grid.ts";
-import { type Picture, readMask, readPicture, writeMask, writePng, writeSharp } from "../pictures.ts";
+import {
+  keepTransparency,
+  type Picture,
+  readMask,
+  readPicture,
+  writeMask,
+  writePng,
+  writeSharp,
+} from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
 import {
   type CallOptions,
@@ -58,7 +66,8 @@ type PluginKind = keyof typeof pluginsByKind;
 /** A run with a plugin. The request reads the server's configuration first, because servers have different plugins. */
 export function preparePlugin(kind: PluginKind): PrepareRun {
   return async (task) => {
-    const picture = await preparePicture(inputPath(task, "image"));
+    const source = inputPath(task, "image");
+    const picture = await preparePicture(source);
     const scale = kind === "upscale" ? scaleOf(task.params) : 1;
     const size = { width: picture.width * scale, height: picture.height * scale };
     checkOutputSize(size);
@@ -73,6 +82,7 @@ export function preparePlugin(kind: PluginKind): PrepareRun {
         const { data, channels } = await readResult(answer, size);
         const raw = { ...size, channels };
         await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), file);
+        if (kind !== "remove_background") await keepTransparency(source, file);
       },
     };
   };
