@@ -4,6 +4,7 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import type { Attention, Overview } from "@atelier/server/monitoring";
 import { useFailureText } from "../client/failures.ts";
+import { useCloudNames } from "../client/cloud.ts";
 import { LiveData, useOverview, useWindow } from "./live.tsx";
 import { formatAge, formatSpan, Panel, Sparkline, Times } from "./parts.tsx";
 import { QueueTable } from "./queue-table.tsx";
@@ -80,6 +81,7 @@ function FailuresPanel({ overview: { failures, window } }: { readonly overview: 
 
 function useSentence(): (item: Attention) => string {
   const t = useTranslations("admin.attention");
+  const nameOf = useCloudNames();
   return (item) => {
     switch (item.type) {
       case "queue_without_node":
@@ -97,11 +99,18 @@ function useSentence(): (item: Attention) => string {
         return t(item.type, { node: item.node, reason: item.reason });
       case "workflow_refused":
         return t(item.type, { node: item.node, what: item.what });
+      case "provider_setup":
+        return t(item.type, {
+          provider: nameOf("providers", item.provider),
+          model: item.model,
+          reason: nameOf("reasons", item.errorClass),
+        });
     }
   };
 }
 
 function hrefOf(item: Attention): string {
+  if (item.type === "provider_setup") return "/admin/providers";
   if (item.type !== "queue_without_node") return `/admin/nodes#node-${item.nodeId}`;
   return `/admin/jobs?status=open&queue=${encodeURIComponent(item.queue)}`;
 }

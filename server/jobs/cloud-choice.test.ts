@@ -4,7 +4,14 @@ import { addOwner, readJob, readStory, type TestOwner } from "@atelier/testing/j
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { findModel, modelsOf, ProviderError, readProviders, readSpend } from "../providers/index.ts";
+import {
+  findModel,
+  modelsOf,
+  ProviderError,
+  readProviders,
+  readSetupFaults,
+  readSpend,
+} from "../providers/index.ts";
 import { noteRefusal, waitForProvider } from "./cloud.ts";
 import { chainError } from "./provider-texts.ts";
 import { nextHop } from "./cloud-choice.ts";
@@ -185,6 +192,37 @@ test("E9 each key that a node holds has its own state, and one that was replaced
   const one = await read(["first"]);
   expect(one).toMatchObject({ keys: 1, streak: 2, lastErrorClass: "auth" });
   expect(one?.cooldownLeftMs).toBeGreaterThan(0);
+});
+
+test("E9 a fault of the operator's own is told until the provider makes that model again; a user's or an outage is none", async () => {
+  const { db } = opened.services;
+  const ended = (modelId: string, errorClass: string | null, secondsAgo: number) => ({
+    id: newId(),
+    provider: "google",
+    model: modelId,
+    endpoint: "e",
+    keyId: "one",
+    ownerId: owner.userId,
+    state: errorClass === null ? ("succeeded" as const) : ("failed" as const),
+    errorClass,
+    errorMessage: errorClass === null ? null : "HTTP 404: gone",
+    token: newId(),
+    endedAt: new Date(Date.now() - secondsAgo * 1_000),
+  });
+  await db
+    .insert(schema.providerAttempts)
+    .values([
+      ended("gone", null, 60),
+      ended("gone", "model", 20),
+      ended("gone", "moderation", 10),
+      ended("mended", "credit", 20),
+      ended("mended", null, 10),
+      ended("busy", "rate", 10),
+      ended("old", "auth", 90_000),
+    ]);
+  expect(await readSetupFaults(db)).toEqual([
+    { provider: "google", model: "gone", errorClass: "model", reason: "HTTP 404: gone" },
+  ]);
 });
 
 test("E5 a job that one provider has failed waits longer each time for the one that is full, up to a minute", async () => {

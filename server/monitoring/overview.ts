@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
 import type { QueueNeeds } from "../platform/index.ts";
+import { readSetupFaults, type SetupFault } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import {
   type EndedFigures,
@@ -98,6 +99,13 @@ export type Attention =
       readonly node: string;
       readonly what: string;
       readonly reason: string;
+    }
+  | {
+      readonly type: "provider_setup";
+      readonly provider: string;
+      readonly model: string;
+      readonly errorClass: string;
+      readonly reason: string;
     };
 
 /** A node beats every second; two late beats are not reported yet. */
@@ -115,11 +123,17 @@ const order = [
   "server_down",
   "server_degraded",
   "workflow_refused",
+  "provider_setup",
 ] as const satisfies Attention["type"][];
 
 /** Conditions that need an admin. A requested drain and a busy server are none. */
-function findAttention(queues: readonly QueueNow[], nodes: readonly NodeFigures[]): Attention[] {
-  const found = [...queues.flatMap(ofQueue), ...nodes.flatMap(ofNode)];
+function findAttention(
+  queues: readonly QueueNow[],
+  nodes: readonly NodeFigures[],
+  faults: readonly SetupFault[],
+): Attention[] {
+  const ofProviders = faults.map((fault): Attention => ({ type: "provider_setup", ...fault }));
+  const found = [...queues.flatMap(ofQueue), ...nodes.flatMap(ofNode), ...ofProviders];
   return found.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
 }
 
@@ -193,11 +207,12 @@ export async function readOverview(
   { window, nodes: known }: OverviewInput,
 ): Promise<Overview> {
   const figuresOfHour = readFigures(services.db, "1h");
-  const [queues, nodes, hour, figures] = await Promise.all([
+  const [queues, nodes, hour, figures, faults] = await Promise.all([
     readQueues(services),
     known ?? readNodes(services),
     figuresOfHour,
     window === "1h" ? figuresOfHour : readFigures(services.db, window),
+    readSetupFaults(services.db),
   ]);
   const { byQueue, ...rest } = figures;
   const isListed = (name: string) => queues.some(({ queue }) => queue === name);
@@ -210,7 +225,7 @@ export async function readOverview(
   return {
     ...rest,
     window,
-    attention: findAttention(queues, nodes),
+    attention: findAttention(queues, nodes, faults),
     nodes: {
       active: nodes.filter(({ state, isAway }) => state === "active" && !isAway).length,
       draining: nodes.filter(({ state, isAway }) => state === "draining" && !isAway).length,

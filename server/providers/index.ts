@@ -72,6 +72,8 @@ export {
   readChainViews,
   readOfferedModels,
   readProviders,
+  readSetupFaults,
+  type SetupFault,
   readSpendLines,
   toAttemptView,
 } from "./report.ts";

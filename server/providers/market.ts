@@ -59,7 +59,7 @@ function wareOf(config: Config, market: Market, model: CloudModel): Ware {
 }
 
 function offError({ title }: CloudModel): AppError {
-  return new AppError("no_engine", `No provider of ${title} is switched on and has a key.`);
+  return new AppError("no_engine", `No provider of ${title} that can do this is switched on and has a key.`);
 }
 
 function hindranceOf(config: Config, { facts, agreed }: Market, offer: ModelOffer): Hindrance | null {

@@ -147,6 +147,27 @@ function toKeyReport(load: KeyLoadRow, { cloud }: Pick<Config, "cloud">): KeyRep
   };
 }
 
+/** A fault of the operator's own: a key, an account or an entry of the model list that a provider does not take. */
+export interface SetupFault {
+  readonly provider: ProviderName;
+  readonly model: string;
+  readonly errorClass: string;
+  /** What the provider answered, for admins. */
+  readonly reason: string;
+}
+
+/** The last faults of the operator's own of a day, each until the provider has made something of that model again. */
+export async function readSetupFaults(db: Db): Promise<SetupFault[]> {
+  const { providerAttempts } = schema;
+  return db.execute<SetupFault & Record<string, unknown>>(sql`
+    select provider, model, error_class as "errorClass", coalesce(error_message, '') as reason from (
+      select distinct on (provider, model) provider, model, state, error_class, error_message from ${providerAttempts}
+      where ended_at > now() - interval '1 day'
+        and (state = 'succeeded' or error_class in ('auth', 'credit', 'model'))
+      order by provider, model, ended_at desc) last
+    where state <> 'succeeded' order by provider, model`);
+}
+
 /** What one user spent at one provider on one day (UTC). */
 export interface SpendLine {
   readonly day: string;

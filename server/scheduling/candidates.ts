@@ -9,7 +9,15 @@ import {
   needOf,
 } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
-import { type CloudModel, findModel, lackOf, mayTake, modelsFor } from "../providers/index.ts";
+import {
+  type CloudModel,
+  findModel,
+  lackOf,
+  mayTake,
+  modelsFor,
+  offersFor,
+  paramsTaken,
+} from "../providers/index.ts";
 import type { ServerLack } from "./workflows.ts";
 import { takesInputs, type Workflow, workflowParams } from "../workflows/index.ts";
 
@@ -50,7 +58,7 @@ export function findCandidates({ workflows, models }: Known, request: PlaceReque
   if (request.model !== undefined) return [namedModel(models, request, request.model)];
   const ofModels = modelsFor(models, request)
     .filter((model) => takesPrompt(model, request) && mayTake(model, request.params))
-    .map(modelCandidate);
+    .map((model) => modelCandidate(model, request));
   if (request.engine === "cloud") return ofModels;
   if (request.engine !== undefined && !canEngineRun(request.engine, request))
     throw new AppError("no_engine", wrongEngineReason(request.engine, request));
@@ -58,8 +66,10 @@ export function findCandidates({ workflows, models }: Known, request: PlaceReque
   return request.engine === undefined ? [...own, ...ofModels] : own;
 }
 
-function modelCandidate(model: CloudModel): Candidate {
-  return { engine: "cloud", workflow: null, model, need: `cloud/${model.id}` };
+/** With the providers alone that take the settings: their prices and keys are those that count. */
+function modelCandidate(model: CloudModel, { params }: PlaceRequest): Candidate {
+  const fitting = { ...model, offers: offersFor(model.offers, paramsTaken(model, params)) };
+  return { engine: "cloud", workflow: null, model: fitting, need: `cloud/${model.id}` };
 }
 
 function namedModel(models: readonly CloudModel[], request: PlaceRequest, id: string): Candidate {
@@ -77,7 +87,7 @@ function namedModel(models: readonly CloudModel[], request: PlaceRequest, id: st
     );
   const lack = lackOf(model, request.params);
   if (lack !== null) throw new AppError("model_params", lack);
-  return modelCandidate(model);
+  return modelCandidate(model, request);
 }
 
 /** Whether the model takes the prompt of the request, or can run without one. */

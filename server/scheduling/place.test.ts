@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../db/index.ts";
 import { engines, jobKinds, requiredInputs } from "../engines.ts";
 import { parseConfig, type ConfigInput } from "../platform/index.ts";
+import { modelsOf } from "../providers/index.ts";
 import { findCandidates } from "./candidates.ts";
 import { leastDemandingQueue } from "./downgrade.ts";
 import { noteAccepted, recallPlaces, recallOutlooks } from "./snapshot.ts";
@@ -72,4 +73,33 @@ test("D3 a request that the local engine never takes is refused with the engines
     findCandidates({ workflows: [], models: [] }, { ...upscale, params: { scale } });
   expect(find(2)).toMatchObject([{ need: "local/upscale" }]);
   expect(() => find(4)).toThrow("name comfyui or iopaint or cloud");
+});
+
+test("E1 a model keeps the providers that take the settings; one that none takes is refused with a sentence", () => {
+  const models = modelsOf(parseConfig({}));
+  const find = (params: object, model?: string) =>
+    findCandidates(
+      { workflows: [], models },
+      { kind: "text_to_image", params: { prompt: "p", ...params }, roles: new Set(), model, engine: "cloud" },
+    );
+  const offers = (params: object) =>
+    find(params, "z-image-turbo")[0]?.model?.offers.map(({ provider }) => provider);
+  expect(offers({})).toEqual(["fal", "kie"]);
+  expect(offers({ width: 512, height: 768 })).toEqual(["fal", "kie"]);
+  expect(offers({ seed: 4 })).toEqual(["fal"]);
+  expect(() => find({ seed: 4 }, "nano-banana")).toThrow(/"Nano Banana" takes no seed/);
+  // Without a name, what is about how and not about what may be left out.
+  expect(find({ steps: 20, guidance: 3 }).length).toBe(find({}).length);
+});
+
+test("E1 an outfit whose garment is not told goes to no model that has to be told, unless it is told", () => {
+  const models = modelsOf(parseConfig({}));
+  const find = (category: string) =>
+    findCandidates(
+      { workflows: [], models },
+      { kind: "outfit_change", params: { category }, roles: new Set(["person", "garment"]), engine: "cloud" },
+    ).map(({ model }) => model?.id);
+  expect(find("auto")).not.toContain("leffa-tryon");
+  expect(find("bottom")).toContain("leffa-tryon");
+  expect(find("bottom")).not.toContain("kolors-tryon");
 });
