@@ -11,7 +11,14 @@ import { and, eq, like, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { createUser, resetPassword, resolveCaller, trustedOrigins, workerAccount } from "./index.ts";
+import {
+  createApiKey,
+  createUser,
+  resetPassword,
+  resolveCaller,
+  trustedOrigins,
+  workerAccount,
+} from "./index.ts";
 import { signInTries } from "./sign-in-limit.ts";
 
 let test1: TestServices;
@@ -350,6 +357,87 @@ describe("the address of a client", () => {
     const { sessions } = schema;
     const kept = await test1.services.db.$count(sessions, eq(sessions.ipAddress, "198.51.100.7"));
     expect(kept).toBe(limit);
+  });
+});
+
+describe("new guests and accounts", () => {
+  test("S5 have limits an hour and a day, for an address and for the networks of IPv6, each kind its own", async () => {
+    const limits = { guestsPerHour: 3, guestsPerDay: 5, signUpsPerHour: 2, signUpsPerDay: 9 };
+    const small = await createTestServices({ config: { limits } });
+    const { services } = small;
+    const enter = async (address: string) => {
+      const headers = { "x-forwarded-for": address };
+      return (await openTestBrowser(services).auth("/sign-in/anonymous", {}, headers)).status;
+    };
+    let people = 0;
+    const signUp = async (address: string) => {
+      const body = { email: `p${(people += 1)}@example.com`, password: testPassword, name: "P" };
+      return (await openTestBrowser(services).auth("/sign-up/email", body, { "x-forwarded-for": address }))
+        .status;
+    };
+    const inTurn = async (addresses: string[], ask: (address: string) => Promise<number>) => {
+      const statuses = [];
+      for (const address of addresses) statuses.push(await ask(address));
+      return statuses;
+    };
+    const back = (hours: number) =>
+      services.db.execute(sql`update rate_limits set last_request = last_request - ${hours * 3_600_000}
+        where key like '%|hour|%' or key like '%|day|%'`);
+    try {
+      const one = "198.51.100.7";
+      expect(await inTurn([one, one, one, one], enter)).toEqual([200, 200, 200, 429]);
+      expect(await inTurn([one, one, one], signUp)).toEqual([200, 200, 429]);
+      expect(await enter("198.51.100.8")).toBe(200);
+      await back(1);
+      // The fourth try of the hour counts for the hour alone.
+      expect(await inTurn([one, one, one], enter)).toEqual([200, 200, 429]);
+      await back(23);
+      expect(await enter(one)).toBe(200);
+      const of = (net: number, host: number) => `2001:db8:7:${net.toString(16)}::${host}`;
+      expect(await inTurn([of(1, 1), of(1, 2), of(1, 3), of(1, 4)], enter)).toEqual([200, 200, 200, 429]);
+      const others = Array.from({ length: 10 }, (_, at) => of(2 + at, 1));
+      const statuses = await inTurn(others, enter);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(9);
+      expect(await enter("2001:db8:8::1")).toBe(200);
+    } finally {
+      await small.close();
+    }
+  });
+
+  test("S5 at once no more than the limit get in", async () => {
+    const small = await createTestServices({ config: { limits: { guestsPerHour: 4 } } });
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () =>
+          openTestBrowser(small.services).auth(
+            "/sign-in/anonymous",
+            {},
+            { "x-forwarded-for": "203.0.113.1" },
+          ),
+        ),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
+      const [refused] = answers.filter(({ status }) => status === 429);
+      expect(await refused?.json()).toMatchObject({ message: expect.stringContaining("this hour") });
+    } finally {
+      await small.close();
+    }
+  });
+
+  test("an account without an invitation is known as such to what counts places, an admin is not", async () => {
+    const { services } = test1;
+    const made = await openAccount(services, "self-made@example.com");
+    expect(await caller(made.headers)).toMatchObject({ isSelfMade: true });
+    const id = (await caller(made.headers))?.userId ?? "";
+    const { key } = await createApiKey(services, { userId: id, name: "k" });
+    const byKey = new Headers({ authorization: `Bearer ${key}` });
+    expect(await caller(byKey)).toMatchObject({ isSelfMade: true, via: "api_key" });
+    await services.db.update(schema.users).set({ role: "admin" }).where(eq(schema.users.id, id));
+    expect(await caller(byKey)).toMatchObject({ isSelfMade: false, isAdmin: true });
+    await createUser(services, { email: "let-in@example.com", password: testPassword });
+    const letIn = openTestBrowser(services);
+    await letIn.auth("/sign-in/email", { email: "let-in@example.com", password: testPassword });
+    expect(await caller(letIn.headers)).toMatchObject({ isSelfMade: false });
   });
 });
 

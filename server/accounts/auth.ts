@@ -18,7 +18,7 @@ import type { Services } from "../services.ts";
 import { isClientUser } from "./client-users.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { describeLackOfSpace, mergeGuest } from "./merge-guest.ts";
-import { limitSignIn, settleSignIn } from "./sign-in-limit.ts";
+import { limitNewcomers, limitSignIn, settleSignIn } from "./sign-in-limit.ts";
 
 export const maxUserNameLength = 100;
 export const maxEmailLength = 254;
@@ -61,7 +61,7 @@ function createAuth(services: Services) {
     rateLimit,
     session: { expiresIn: sessionSeconds, updateAge: sessionRefreshSeconds },
     user: {
-      additionalFields: { selfMade: { type: "boolean", input: false, returned: false, required: false } },
+      additionalFields: { selfMade: { type: "boolean", input: false, required: false } },
     },
     emailAndPassword: { enabled: true, minPasswordLength, maxPasswordLength, autoSignIn: true },
     advanced: {
@@ -186,6 +186,7 @@ function guardEntry(services: Services) {
     requireServed(ctx);
     await limitSignIn(services, ctx);
     await admitEntry(services, { path: ctx.path, headers: ctx.headers });
+    await limitNewcomers(services, ctx);
   });
 }
 

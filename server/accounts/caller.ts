@@ -1,7 +1,12 @@
+import { sql } from "drizzle-orm";
+import { type Db, schema } from "../db/index.ts";
+
 /** The sender of a request, resolved from the session cookie or an API key. */
 export interface Caller {
   readonly userId: string;
   readonly isGuest: boolean;
+  /** The account was made without an invitation; never of an admin. */
+  readonly isSelfMade?: boolean;
   readonly isAdmin: boolean;
   readonly via: "session" | "api_key";
 }
@@ -11,6 +16,7 @@ export interface UserFacts {
   readonly id: string;
   readonly role?: string | null | undefined;
   readonly isAnonymous?: boolean | null | undefined;
+  readonly selfMade?: boolean | null | undefined;
   readonly banned?: boolean | null | undefined;
   readonly banExpires?: Date | null | undefined;
 }
@@ -18,4 +24,20 @@ export interface UserFacts {
 /** A ban ends by itself at `banExpires`. */
 export function isBanned(user: UserFacts): boolean {
   return user.banned === true && (!user.banExpires || user.banExpires > new Date());
+}
+
+/** `isBanned` as a query for the ids of users; a user who is being deleted is banned as well. */
+export const suspendedUsers = sql`select u.id from ${schema.users} u
+  where u.banned and (u.ban_expires is null or u.ban_expires > now())`;
+
+/** Those of the users who may not read on: they were suspended or deleted. */
+export async function findEnded(
+  { db }: { readonly db: Pick<Db, "execute"> },
+  userIds: readonly string[],
+): Promise<readonly string[]> {
+  if (userIds.length === 0) return [];
+  const rows = await db.execute<{ id: string }>(sql`
+    select u.id from ${schema.users} u where u.id in ${[...userIds]} and u.id not in (${suspendedUsers})`);
+  const allowed = new Set(rows.map(({ id }) => id));
+  return userIds.filter((id) => !allowed.has(id));
 }

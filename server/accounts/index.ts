@@ -7,7 +7,7 @@
  *
  * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
  */
-export type { Caller } from "./caller.ts";
+export { type Caller, findEnded, suspendedUsers } from "./caller.ts";
 export { authOf, maxKeyNameLength, servedAuthPaths, trustedOrigins } from "./auth.ts";
 export { actAs, findClient } from "./client-users.ts";
 export { createApiKey, listApiKeys, revokeApiKey } from "./api-keys.ts";

@@ -47,7 +47,7 @@ async function callerOfSession(services: Services, headers: Headers): Promise<Ca
 function callerFor(user: UserFacts, via: Caller["via"]): Caller {
   const isGuest = user.isAnonymous === true;
   const isAdmin = !isGuest && (user.role ?? "").split(",").includes("admin");
-  return { userId: user.id, isGuest, isAdmin, via };
+  return { userId: user.id, isGuest, isSelfMade: !isAdmin && user.selfMade === true, isAdmin, via };
 }
 
 /** Counts one request of an API key; false when its limit of this minute is reached. */

@@ -3,7 +3,7 @@ import type { GenericEndpointContext } from "better-auth";
 import { APIError, getSessionFromCtx } from "better-auth/api";
 import { sql } from "drizzle-orm";
 import type { Db } from "../db/index.ts";
-import { newId } from "../platform/index.ts";
+import { networksOf, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isBanned } from "./caller.ts";
 
@@ -53,16 +53,60 @@ async function limitKey(ctx: GenericEndpointContext, email: string): Promise<str
   return device ? `sign-in-device|${device}` : `sign-in|${digestOf(email)}`;
 }
 
+const hourMs = 3_600_000;
+
+/** Before a guest or an account is made: the library counts a minute, these an hour and a day. */
+export async function limitNewcomers(services: Services, ctx: GenericEndpointContext): Promise<void> {
+  const { guestsPerHour, guestsPerDay, signUpsPerHour, signUpsPerDay } = services.config.limits;
+  if (ctx.path === "/sign-in/anonymous")
+    await limitMade(services, ctx, { what: "guests", hour: guestsPerHour, day: guestsPerDay });
+  if (ctx.path === "/sign-up/email")
+    await limitMade(services, ctx, { what: "accounts", hour: signUpsPerHour, day: signUpsPerDay });
+}
+
+interface MadeLimit {
+  readonly what: "guests" | "accounts";
+  readonly hour: number;
+  readonly day: number;
+}
+
+async function limitMade(
+  { db }: Services,
+  { headers }: GenericEndpointContext,
+  { what, ...limits }: MadeLimit,
+): Promise<void> {
+  // One address: scripts/web/front-door.ts replaces whatever the client sent.
+  for (const { name, times } of networksOf(headers?.get("x-forwarded-for") ?? ""))
+    for (const window of ["hour", "day"] as const) {
+      const windowMs = window === "hour" ? hourMs : 24 * hourMs;
+      const limit = { windowMs, max: limits[window] * times };
+      if (await countTry(db, `new-${what}|${window}|${name}`, limit)) continue;
+      throw new APIError("TOO_MANY_REQUESTS", {
+        code: "TOO_MANY_REQUESTS",
+        message: `Too many new ${what} came from your network in this ${window}. Try again later, or sign in.`,
+      });
+    }
+}
+
+interface TryLimit {
+  readonly windowMs: number;
+  readonly max: number;
+}
+
 /** Counts a try and returns whether it is within the limit. Counted before the password is checked: parallel tries cannot pass together. */
-export async function countTry(db: Db, key: string): Promise<boolean> {
-  const isOver = sql`rate_limits.last_request <= ${nowMs} - ${signInWindowMs}`;
+export async function countTry(
+  db: Db,
+  key: string,
+  { windowMs, max }: TryLimit = { windowMs: signInWindowMs, max: signInTries },
+): Promise<boolean> {
+  const isOver = sql`rate_limits.last_request <= ${nowMs} - ${windowMs}::bigint`;
   const rows = await db.execute<{ count: number }>(sql`
     insert into rate_limits (id, key, count, last_request) values (${newId()}, ${key}, 1, ${nowMs})
     on conflict (key) do update set
       count = case when ${isOver} then 1 else rate_limits.count + 1 end,
       last_request = case when ${isOver} then excluded.last_request else rate_limits.last_request end
     returning count`);
-  return (rows[0]?.count ?? 0) <= signInTries;
+  return (rows[0]?.count ?? 0) <= max;
 }
 
 /** Uncounts a successful try, so that only failures count. */

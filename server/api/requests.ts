@@ -7,6 +7,7 @@ import {
   isFunction,
   requestIdHeader,
   streamMs,
+  takePlace,
   toAppError,
   underRequestId,
 } from "../platform/index.ts";
@@ -105,34 +106,17 @@ export async function admitWrite(services: Services, request: Request, caller: C
   if (caller && !(await takeWritePermit(services, caller.userId))) throw new AppError("rate_limited");
 }
 
-/** Requests that one user, and all users of this process, may have open: each holds pictures or a model for a while. */
-const openBounds = {
-  answer: { perUser: 4, all: 64, message: "Too many pictures are waited for at once. Wait for one of them." },
-  fetch: { perUser: 2, all: 16, message: "Too many pictures are fetched at once. Wait for one of them." },
-  trial: { perUser: 2, all: 8, message: "Too many prompts are tried at once. Wait for one of them." },
-} as const;
-type OpenWork = keyof typeof openBounds;
-const openByServices = new WeakMap<Services, Map<string, number>>();
-
 /** Runs work that holds much as one of its few. Throws `rate_limited` above a limit. */
 export async function asOneOfFew<T>(
   { services, caller }: { readonly services: Services; readonly caller: Caller },
-  kind: OpenWork,
+  kind: "answer" | "fetch" | "trial",
   work: () => Promise<T>,
 ): Promise<T> {
-  const open = openByServices.get(services) ?? new Map<string, number>();
-  openByServices.set(services, open);
-  const { perUser, all, message } = openBounds[kind];
-  const count = (key: string) => open.get(key) ?? 0;
-  const keys = [kind, `${kind} ${caller.userId}`] as const;
-  if (count(keys[0]) >= all || count(keys[1]) >= perUser) throw new AppError("rate_limited", message);
-  for (const key of keys) open.set(key, count(key) + 1);
+  const giveBack = takePlace(services, kind, caller);
   try {
     return await work();
   } finally {
-    for (const key of keys)
-      if (count(key) > 1) open.set(key, count(key) - 1);
-      else open.delete(key);
+    giveBack();
   }
 }
 
@@ -140,10 +124,6 @@ export async function asOneOfFew<T>(
 export const streamLimits = {
   /** A stream resolves its caller again after this time, so it does not outlive the session or key. */
   recheckMs: 30_000,
-  /** Open event streams of one user in one process, of all kinds. */
-  openPerUser: 20,
-  /** Open event streams of all users in one process. */
-  openPerProcess: 10_000,
 } as const;
 
 /** A stream whose reader takes nothing is not looked at when it should end; it is ended from outside this much later. */

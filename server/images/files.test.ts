@@ -41,6 +41,21 @@ test("S2 a heavy picture waits for one turn of another owner, not for all of its
   expect(begun).toEqual(["heavy 0", "heavy 1", "other"]);
 });
 
+test("those that nobody invited leave slots to others, and use them again when one of theirs ends", async () => {
+  const { ask, begun, end } = createLine({ slots: 3, heavySlots: 3, uninvitedSlots: 2 });
+  for (let at = 0; at < 5; at += 1)
+    void ask(`stranger ${at}`, { ...light(`stranger ${at}`), isUninvited: true });
+  await new Promise(setImmediate);
+  expect(begun).toEqual(["stranger 0", "stranger 1"]);
+  void ask("invited", light("invited"));
+  await new Promise(setImmediate);
+  expect(begun).toEqual(["stranger 0", "stranger 1", "invited"]);
+  await end("invited");
+  expect(begun).toHaveLength(3);
+  await end("stranger 0");
+  expect(begun.at(-1)).toBe("stranger 2");
+});
+
 test("owners who wait take turns, and each one's pictures start in the order in which they came", async () => {
   const { ask, begun, end } = createLine({ slots: 1, heavySlots: 1 });
   for (const name of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) void ask(name, light(name.slice(0, 1)));

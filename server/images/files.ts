@@ -12,6 +12,8 @@ type Weight = "light" | "heavy";
 export interface Turn {
   readonly ownerId: string;
   readonly weight: Weight;
+  /** Of a guest or an account that nobody invited. */
+  readonly isUninvited?: boolean;
 }
 
 export type TakeTurn = <T>(turn: Turn, work: () => Promise<T>) => Promise<T>;
@@ -20,25 +22,32 @@ interface TurnLimits {
   readonly slots: number;
   readonly heavySlots: number;
   readonly ownerSlots?: number;
+  /** Of those that nobody invited all together. */
+  readonly uninvitedSlots?: number;
 }
 
 interface Waiting {
   readonly weight: Weight;
+  readonly isUninvited: boolean;
   start(): void;
 }
 
 /**
- * Runs `slots` pieces of work at once, at most `heavySlots` of them heavy and `ownerSlots` of one owner. Owners who wait take turns. The work of one
+ * Runs `slots` pieces of work at once, at most `heavySlots` of them heavy, `ownerSlots` of one owner and `uninvitedSlots` of those that nobody invited. Owners who wait take turns. The work of one
  * owner starts in the order in which it came; only light work passes heavy work that has no slot.
  */
-export function createTurns({ slots, heavySlots, ownerSlots = slots }: TurnLimits): TakeTurn {
+export function createTurns(limits: TurnLimits): TakeTurn {
+  const { slots, heavySlots, ownerSlots = slots, uninvitedSlots = slots } = limits;
   const running = { light: 0, heavy: 0 };
+  let runningUninvited = 0;
   const runningByOwner = new Map<string, number>();
   /** Waiting work by owner; the owner with the next turn is first. */
   const lines = new Map<string, Waiting[]>();
 
-  const hasRoom = (weight: Weight) =>
-    running.light + running.heavy < slots && (weight === "light" || running.heavy < heavySlots);
+  const hasRoom = ({ weight, isUninvited }: Waiting) =>
+    running.light + running.heavy < slots &&
+    (weight === "light" || running.heavy < heavySlots) &&
+    (!isUninvited || runningUninvited < uninvitedSlots);
 
   function count(ownerId: string, by: 1 | -1): void {
     const left = (runningByOwner.get(ownerId) ?? 0) + by;
@@ -49,7 +58,7 @@ export function createTurns({ slots, heavySlots, ownerSlots = slots }: TurnLimit
   function takeNext(): Waiting | undefined {
     for (const [ownerId, line] of lines) {
       if ((runningByOwner.get(ownerId) ?? 0) >= ownerSlots) continue;
-      const next = line.find(({ weight }) => hasRoom(weight));
+      const next = line.find(hasRoom);
       if (!next) continue;
       const later = line.filter((waiting) => waiting !== next);
       lines.delete(ownerId);
@@ -63,19 +72,21 @@ export function createTurns({ slots, heavySlots, ownerSlots = slots }: TurnLimit
   function startWaiting(): void {
     for (let next = takeNext(); next; next = takeNext()) {
       running[next.weight] += 1;
+      if (next.isUninvited) runningUninvited += 1;
       next.start();
     }
   }
 
-  return async ({ ownerId, weight }, work) => {
+  return async ({ ownerId, weight, isUninvited = false }, work) => {
     await new Promise<void>((start) => {
-      lines.set(ownerId, [...(lines.get(ownerId) ?? []), { weight, start }]);
+      lines.set(ownerId, [...(lines.get(ownerId) ?? []), { weight, isUninvited, start }]);
       startWaiting();
     });
     try {
       return await work();
     } finally {
       running[weight] -= 1;
+      if (isUninvited) runningUninvited -= 1;
       count(ownerId, -1);
       startWaiting();
     }

@@ -57,7 +57,7 @@ export {
   restoreImages,
   starImage,
 } from "./library.ts";
-export { quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
+export { checkGuestSpace, quotaRule, readUsage, storageLimit, storageQuotaError } from "./quota.ts";
 export { stripPlainPng } from "./formats/png-write.ts";
 export {
   mimeOfKey,

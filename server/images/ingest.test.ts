@@ -22,6 +22,8 @@ import {
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import {
+  announcedSchema,
+  beginUpload,
   ingest,
   type IngestedImage,
   listImages,
@@ -429,6 +431,37 @@ describe("ingest races", () => {
       limits.guestImages = 3;
     }
     expect((await rowsOf(services, guest)).filter(({ deletedAt }) => deletedAt === null)).toEqual([]);
+  });
+
+  test("all guests together have a total of bytes, which no account is refused for", async () => {
+    const bytesOfGuests = 120_000;
+    const studio = await createTestServices({ config: { limits: { bytesOfGuests } } });
+    const { services } = studio;
+    const [bytes, others] = [await readSample("rocket.jpg"), await readSample("astronaut.png")];
+    const upload = (ownerId: string, file = others) =>
+      ingest(services, { ownerId, role: "upload", bytes: file });
+    try {
+      const [first, second] = [await addGuest(services), await addGuest(services)];
+      const { id } = await upload(first, bytes);
+      const own = eq(schema.images.id, id);
+      await services.db.update(schema.images).set({ sizeBytes: bytesOfGuests }).where(own);
+      vi.spyOn(performance, "now").mockReturnValue(performance.now() + 10_000);
+      const announced = announcedSchema.parse({ mime: "image/png", sizeBytes: others.length });
+      const refused = { code: "storage_quota", message: /all guests/ };
+      for (const ownerId of [first, second]) {
+        await expect(upload(ownerId)).rejects.toMatchObject(refused);
+        const mask = ingest(services, { ownerId, role: "mask", bytes: others });
+        await expect(mask).rejects.toMatchObject(refused);
+        await expect(beginUpload(services, { ownerId, announced })).rejects.toMatchObject(refused);
+      }
+      await upload(await addUser(services));
+      await services.db.delete(schema.images).where(own);
+      vi.spyOn(performance, "now").mockReturnValue(performance.now() + 20_000);
+      await upload(second, bytes);
+    } finally {
+      vi.restoreAllMocks();
+      await studio.close();
+    }
   });
 
   test("the pictures of an account take up at most the configured bytes, deleted ones included", async () => {

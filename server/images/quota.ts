@@ -35,8 +35,33 @@ export async function checkQuota(db: Db | Tx, config: Config, image: NewImage): 
   const kept = await readKept(db, config, ownerId);
   const pictures = role === "mask" ? kept.masks : kept.pictures;
   if (isGuest && pictures >= config.limits.guestImages) throw tooManyPictures(config);
+  if (isGuest) await checkGuestSpace(db, config, sizeBytes);
   const usedBytes = kept.sizeBytes;
   if (usedBytes + Math.max(sizeBytes, 1) > limitBytes) throw storageQuotaError({ usedBytes, limitBytes });
+}
+
+/** Age of the sum below: it reads the pictures of all guests, and a bound of this kind may be passed a little. */
+const guestSumMs = 5_000;
+const guestSums = new WeakMap<Config, { readonly atMs: number; readonly sizeBytes: number }>();
+
+/** Throws `storage_quota` when the pictures of all guests take up what guests may. A guest costs nothing, so each one's limit is none. */
+export async function checkGuestSpace(db: Db | Tx, config: Config, sizeBytes = 0): Promise<void> {
+  const kept = guestSums.get(config);
+  const sum = kept && performance.now() - kept.atMs < guestSumMs ? kept : await sumOfGuests(db);
+  guestSums.set(config, sum);
+  if (sum.sizeBytes + sizeBytes <= config.limits.bytesOfGuests) return;
+  throw new AppError(
+    "storage_quota",
+    "The pictures of all guests take up the space that this studio gives to guests. Sign in or make an account to add more.",
+    { details: { limitBytes: config.limits.bytesOfGuests } },
+  );
+}
+
+async function sumOfGuests(db: Db | Tx): Promise<{ atMs: number; sizeBytes: number }> {
+  const rows = await db.execute<{ sizeBytes: number }>(sql`
+    select coalesce(sum(size_bytes), 0)::float8 as "sizeBytes" from ${images}
+    where owner_id in (select id from ${users} where is_anonymous)`);
+  return { atMs: performance.now(), sizeBytes: rows[0]?.sizeBytes ?? 0 };
 }
 
 /** For restored images, which `readKept` counts already. Throws `quota_exceeded`, for guests only. */

@@ -1,4 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
+import { suspendedUsers } from "../accounts/index.ts";
 import { type JobStatus, schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -90,10 +91,6 @@ async function readAnswer(services: Services, target: Target): Promise<CancelAns
 export async function cancelAllOf(services: Services, ownerId: string): Promise<number> {
   return stopAll(services, sql`${schema.jobs.ownerId} = ${ownerId}`);
 }
-
-/** SQL query for the ids of users who may not use the studio; a user who is being deleted is suspended as well. */
-export const suspendedUsers = sql`select u.id from ${schema.users} u
-  where u.banned and (u.ban_expires is null or u.ban_expires > now())`;
 
 /** `cancelAllOf` for all suspended users: a job may be accepted in the moment of the suspension. */
 export async function cancelOfSuspended(services: Services): Promise<number> {

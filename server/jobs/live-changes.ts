@@ -1,7 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { suspendedUsers } from "./cancel.ts";
 import { isFinal, openStatuses } from "./job.ts";
 import { type JobsUpdate, type JobView, loadViews } from "./read.ts";
 
@@ -42,17 +41,6 @@ export async function readRevisions(
     from ${schema.jobs} where owner_id in ${[...ownerIds]}
       and (status in ${[...openStatuses]} or ended_at > now() - ${Math.round(withinMs)} * interval '1 millisecond')`);
   return result;
-}
-
-/** Those of the owners who may not read on: they were suspended or deleted. */
-export async function readEnded(
-  { db }: Pick<Services, "db">,
-  ownerIds: readonly string[],
-): Promise<readonly string[]> {
-  const rows = await db.execute<{ id: string }>(sql`
-    select u.id from ${schema.users} u where u.id in ${[...ownerIds]} and u.id not in (${suspendedUsers})`);
-  const allowed = new Set(rows.map(({ id }) => id));
-  return ownerIds.filter((id) => !allowed.has(id));
 }
 
 const readAtOnce = 200;

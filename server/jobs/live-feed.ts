@@ -1,3 +1,4 @@
+import { findEnded } from "../accounts/index.ts";
 import type { HintMessage, LiveProgress } from "../queue/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -5,7 +6,6 @@ import {
   createSentRevisions,
   type PendingReads,
   type ProgressUpdate,
-  readEnded,
   readRevisions,
   type SentRevisions,
 } from "./live-changes.ts";
@@ -131,7 +131,7 @@ function createPoll({ services, watchers, sent, pending, askForProgress }: Feed)
     if (polling) return;
     polling = true;
     try {
-      for (const ownerId of await readEnded(services, watchers.ownerIds())) watchers.end(ownerId);
+      for (const ownerId of await findEnded(services, watchers.ownerIds())) watchers.end(ownerId);
       if (watchers.ownerIds().length === 0) return;
       const startedMs = performance.now();
       const withinMs = startedMs - polledAtMs + lookBackMs;

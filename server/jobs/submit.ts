@@ -2,7 +2,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { type Db, inTurn, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
 import { AppError, newId } from "../platform/index.ts";
-import { quotaRule } from "../images/index.ts";
+import { checkGuestSpace, quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -79,6 +79,7 @@ async function accept(services: Services, job: NewJob): Promise<Accepted> {
   const { request, options } = job;
   const ownerId = options.submitter.userId;
   const rules = rulesFor(config, options.submitter.isGuest);
+  if (options.submitter.isGuest) await checkGuestSpace(db, config);
   if (options.newInputs ?? options.alongside) return acceptWith(services, { job, rules });
   const answer = await storeJob(db, job, rules);
   if (answer.outcome === "accepted") return { ...answer, known: null, displaced: [] };

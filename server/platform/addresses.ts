@@ -65,6 +65,31 @@ export function clientAddress({ peer, forwardedFor = "", proxies }: Hops): strin
   return client;
 }
 
+/** An address as those who hold it are counted, and how many times a limit of one address it may use. */
+interface Network {
+  readonly name: string;
+  readonly times: number;
+}
+
+/**
+ * The networks that an address counts for: of IPv4 itself, of IPv6 the 64 bits that one holder has, and the 48 that one may
+ * have as well. Empty for what is no address.
+ */
+export function networksOf(text: string): readonly Network[] {
+  const address = bareAddress(text);
+  if (address === null) return [];
+  if (!isIPv6(address)) return [{ name: address, times: 1 }];
+  // In the one spelling of URLs, without dotted parts.
+  const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const [first, last] = [head, tail ?? ""].map((part) => part.split(":").filter(Boolean));
+  const gap = Array.from({ length: 8 - (first?.length ?? 0) - (last?.length ?? 0) }, () => "0");
+  const groups = [...(first ?? []), ...gap, ...(last ?? [])];
+  return [
+    { name: `${groups.slice(0, 4).join(":")}::/64`, times: 1 },
+    { name: `${groups.slice(0, 3).join(":")}::/48`, times: 4 },
+  ];
+}
+
 /** The name of a Host header without its port, in lower case; null when the header is not valid. */
 function hostNameOf(host: string): string | null {
   return /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?$/i.exec(host)?.[1]?.toLowerCase() ?? null;

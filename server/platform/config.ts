@@ -95,6 +95,17 @@ const limitsSchema = z.strictObject({
     .int()
     .min(1)
     .default(1024 ** 3),
+  /** Bytes that the pictures of all guests together may take up. */
+  bytesOfGuests: z
+    .number()
+    .int()
+    .min(1)
+    .default(20 * 1024 ** 3),
+  /** Guests, and accounts without an invitation, that one address may make; of IPv6 a network of 64 bits, and four times that one of 48. */
+  guestsPerHour: z.number().int().min(1).default(300),
+  guestsPerDay: z.number().int().min(1).default(1_000),
+  signUpsPerHour: z.number().int().min(1).default(200),
+  signUpsPerDay: z.number().int().min(1).default(500),
   /** Free bytes of the data folder's disk below which uploads are refused and a worker takes no job. */
   minFreeBytes: z
     .number()

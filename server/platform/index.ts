@@ -18,7 +18,7 @@ export {
   issuesOf,
 } from "./errors.ts";
 export { answerRaw, isUpgrade, pathOfTarget, pushPath } from "./upgrades.ts";
-export { isLoopback, namesLoopback, originOf, refusedMethodHeader } from "./addresses.ts";
+export { isLoopback, namesLoopback, networksOf, originOf, refusedMethodHeader } from "./addresses.ts";
 export {
   isId,
   newId,
@@ -48,5 +48,6 @@ export { safeFetch } from "./safe-fetch.ts";
 export { checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";
+export { type Holder, places, sharesOf, takePlace } from "./places.ts";
 export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
 export { followLog, openLog, type Logger } from "./log.ts";

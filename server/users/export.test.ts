@@ -9,7 +9,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { userTables } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { ingest, removeImages } from "../images/index.ts";
-import { AppError, newId } from "../platform/index.ts";
+import { AppError, newId, sharesOf } from "../platform/index.ts";
+import { exportBounds, watchPace } from "./export.ts";
 import { openExport, suspend } from "./index.ts";
 
 let fixture: TestServices;
@@ -252,4 +253,44 @@ test("a suspended user gets no export", async () => {
   await addJob(services, { owner: { userId: id, isGuest: false, imageId: await addImage(services, id) } });
   await suspend(services, { userId: id, adminId: null });
   await expect(open(id)).rejects.toMatchObject({ code: "rate_limited" });
+});
+
+test("guests who hold exports leave half of the places of a process to accounts", async () => {
+  const { services } = fixture;
+  const held = [];
+  for (let at = 0; at < sharesOf("export").guests; at += 1) {
+    const id = await addGuest(services);
+    await addBigImage(id);
+    held.push(await openExport(services, { userId: id, isGuest: true, signal, isAllowed }));
+  }
+  const late = await addGuest(services);
+  const refused = openExport(services, { userId: late, isGuest: true, signal, isAllowed });
+  await expect(refused).rejects.toMatchObject({ code: "rate_limited" });
+  const account = await addUser(services);
+  await addBigImage(account);
+  const own = await open(account);
+  for (const zip of [...held, own]) zip.destroy();
+  await untilFree(account);
+});
+
+test("a reader below the least rate loses its export, as one who reads all day does", () => {
+  const { windowMs, minBytesPerSecond, totalMs } = exportBounds;
+  /** Reads so many bytes each second; returns when the export ends, and why. */
+  const readAt = (bytesPerSecond: number, everyMs = 1_000) => {
+    const pace = watchPace(0);
+    for (let nowMs = everyMs; nowMs <= totalMs + 2 * windowMs; nowMs += everyMs) {
+      if (bytesPerSecond > 0) pace.note((bytesPerSecond * everyMs) / 1_000);
+      const reason = pace.reasonToEnd(nowMs);
+      if (reason !== null) return { nowMs, reason };
+    }
+    return null;
+  };
+  expect(readAt(1)).toEqual({ nowMs: windowMs, reason: "the export was read too slowly" });
+  expect(readAt(minBytesPerSecond - 1)).toEqual({
+    nowMs: windowMs,
+    reason: "the export was read too slowly",
+  });
+  expect(readAt(minBytesPerSecond)).toEqual({ nowMs: totalMs + 1_000, reason: "the export took too long" });
+  expect(readAt(10 * minBytesPerSecond, windowMs / 2)?.reason).toBe("the export took too long");
+  expect(readAt(0)?.nowMs).toBe(windowMs);
 });

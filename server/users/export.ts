@@ -13,11 +13,10 @@ import {
   readAllImages,
 } from "../images/index.ts";
 import { list } from "../jobs/index.ts";
-import { AppError, isAppError } from "../platform/index.ts";
+import { AppError, type Holder, isAppError, takePlace } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
-interface ExportInput {
-  readonly userId: string;
+interface ExportInput extends Holder {
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** Whether the key or session that asked is still one; asked every few seconds. */
@@ -54,7 +53,7 @@ export async function openExport(services: Services, input: ExportInput): Promis
   });
   if (signal.aborted) leave();
   zip.once("error", (error) => output.destroy(error));
-  const writer: Writer = { zip, output, note: () => hold.note() };
+  const writer: Writer = { zip, output, note: (sizeBytes) => hold.note(sizeBytes) };
   fill(services, userId, writer).then(
     () => zip.end(),
     (error: unknown) => {
@@ -68,8 +67,8 @@ export async function openExport(services: Services, input: ExportInput): Promis
 interface Writer {
   readonly zip: ZipFile;
   readonly output: Readable;
-  /** The reader takes bytes. */
-  readonly note: () => void;
+  /** The reader takes so many bytes. */
+  readonly note: (sizeBytes: number) => void;
 }
 
 async function fill(services: Services, userId: string, writer: Writer): Promise<void> {
@@ -108,9 +107,9 @@ interface Entry {
   readonly isText: boolean;
 }
 
-async function* noted(source: AsyncIterable<unknown>, note: () => void): AsyncGenerator<unknown> {
+async function* noted(source: AsyncIterable<unknown>, note: Writer["note"]): AsyncGenerator<unknown> {
   for await (const piece of source) {
-    note();
+    note(typeof piece === "string" || Buffer.isBuffer(piece) ? piece.length : 0);
     yield piece;
   }
 }
@@ -192,16 +191,19 @@ const { users } = schema;
 
 const leaseSeconds = 60;
 const renewMs = 5_000;
-/** A reader that takes nothing for this long has left, or will not get to the end. */
-const stalledMs = 5 * 60_000;
-/** Exports of one process at once: each keeps a picture open and reads pages of the database. */
-const maxExports = 4;
-
-const openByServices = new WeakMap<Services, Set<string>>();
+/**
+ * Bounds of a reader: each export keeps a picture open and reads pages of the database, and there are few in a process. One
+ * who takes less than the rate over a window has left, or keeps the place from others, as one does who reads all day.
+ */
+export const exportBounds = {
+  windowMs: 5 * 60_000,
+  minBytesPerSecond: 8_192,
+  totalMs: 12 * 3_600_000,
+} as const;
 
 interface ExportHold {
-  /** The reader takes bytes. */
-  note(): void;
+  /** The reader takes so many bytes. */
+  note(sizeBytes: number): void;
   /** Ends the export, so that the user may begin another. Never throws. */
   release(): Promise<void>;
 }
@@ -212,20 +214,22 @@ interface ExportHold {
  */
 async function holdExport(
   services: Services,
-  { userId, isAllowed }: ExportInput,
+  { userId, isAllowed, ...holder }: ExportInput,
   stop: (reason: Error) => void,
 ): Promise<ExportHold> {
-  const open = openByServices.get(services) ?? new Set<string>();
-  openByServices.set(services, open);
-  if (open.size >= maxExports)
-    throw new AppError("rate_limited", "This server is busy with other exports. Try again in a few minutes.");
-  const isFree = sql`(export_until is null or export_until < now())`;
-  if (!(await extend(services, userId, isFree)))
-    throw new AppError("rate_limited", "Another export of your data is running. Wait until it has ended.");
-  open.add(userId);
-  let readAtMs = performance.now();
+  const giveBack = takePlace(services, "export", { ...holder, userId });
+  try {
+    const isFree = sql`(export_until is null or export_until < now())`;
+    if (!(await extend(services, userId, isFree)))
+      throw new AppError("rate_limited", "Another export of your data is running. Wait until it has ended.");
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+  const pace = watchPace(performance.now());
   const renew = async () => {
-    if (performance.now() - readAtMs > stalledMs) stop(new Error("the export stalled"));
+    const slow = pace.reasonToEnd(performance.now());
+    if (slow !== null) stop(new Error(slow));
     else if (!(await isAllowed()) || !(await extend(services, userId, sql`true`)))
       stop(new Error("the user may not use the studio any more"));
   };
@@ -235,15 +239,31 @@ async function holdExport(
   }, renewMs);
   timer.unref();
   return {
-    note() {
-      readAtMs = performance.now();
-    },
+    note: (sizeBytes) => pace.note(sizeBytes),
     async release() {
       clearInterval(timer);
-      open.delete(userId);
+      giveBack();
       await services.db
         .execute(sql`update ${users} set export_until = null where id = ${userId}`)
         .catch((err: unknown) => services.log.warn({ err, userId }, "end of an export not noted"));
+    },
+  };
+}
+
+/** Judges by what a reader takes whether it will get to the end. Times are those of `performance.now()`. */
+export function watchPace(startedAtMs: number) {
+  let window = { fromMs: startedAtMs, sizeBytes: 0 };
+  return {
+    note(sizeBytes: number): void {
+      window.sizeBytes += sizeBytes;
+    },
+    /** Null while the reader may go on. */
+    reasonToEnd(nowMs: number): string | null {
+      if (nowMs - startedAtMs > exportBounds.totalMs) return "the export took too long";
+      if (nowMs - window.fromMs < exportBounds.windowMs) return null;
+      const bytesPerSecond = (window.sizeBytes * 1_000) / (nowMs - window.fromMs);
+      window = { fromMs: nowMs, sizeBytes: 0 };
+      return bytesPerSecond < exportBounds.minBytesPerSecond ? "the export was read too slowly" : null;
     },
   };
 }

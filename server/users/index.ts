@@ -5,7 +5,7 @@
  *       │  ◀──unsuspend──             │ deleteUser, deleteOwnAccount
  *       └─────────────────────────────┴──▶ deleted ──purge──▶ gone
  *
- * - suspended: sessions end, keys are refused, open jobs are cancelled; `suspendedUsers` of jobs finds what came in since.
+ * - suspended: sessions end, keys are refused, open jobs are cancelled; `suspendedUsers` of accounts finds what came in since.
  * - deleted: the account is without name, address and credentials from that moment; `purgeDeleted` removes the rest, and a
  *   worker repeats it until nothing is left.
  *

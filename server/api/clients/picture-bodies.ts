@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createTurns, uploadLimits } from "../../images/index.ts";
-import { AppError, issuesOf, requireReadable } from "../../platform/index.ts";
+import { AppError, issuesOf, places, requireReadable, sharesOf } from "../../platform/index.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import type { ClientInput } from "./route.ts";
 
@@ -10,7 +10,12 @@ const maxBodyBytes = 2 * Math.ceil((uploadLimits.sizeBytes * 4) / 3) + maxJsonBy
 const bodyMs = 60_000;
 
 /** Bodies that are in memory at once, two of one user, so that slow ones of a few users do not hold up the others. */
-const takeBodyTurn = createTurns({ slots: 8, heavySlots: 8, ownerSlots: 2 });
+const takeBodyTurn = createTurns({
+  slots: places.body.all,
+  heavySlots: places.body.all,
+  ownerSlots: places.body.perUser,
+  uninvitedSlots: sharesOf("body").uninvited,
+});
 
 /** Base64, with or without the head of a data address. */
 export const pictureSchema = z
@@ -24,18 +29,21 @@ export const pictureSchema = z
 export async function readBody<T>({ request, caller }: ClientInput, schema: z.ZodType<T>): Promise<T> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes)
     throw new AppError("request_too_large");
-  return takeBodyTurn({ ownerId: caller.userId, weight: "light" }, async () => {
-    const bytes = await readInTime(request);
-    if (!bytes) throw new AppError("request_too_large");
-    const body = parseJson(bytes);
-    requireReadable(body);
-    const result = schema.safeParse(body);
-    if (result.success) return result.data;
-    const issues = issuesOf(result.error);
-    throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
-      details: { issues },
-    });
-  });
+  return takeBodyTurn(
+    { ownerId: caller.userId, weight: "light", isUninvited: caller.isSelfMade === true },
+    async () => {
+      const bytes = await readInTime(request);
+      if (!bytes) throw new AppError("request_too_large");
+      const body = parseJson(bytes);
+      requireReadable(body);
+      const result = schema.safeParse(body);
+      if (result.success) return result.data;
+      const issues = issuesOf(result.error);
+      throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+        details: { issues },
+      });
+    },
+  );
 }
 
 async function readInTime({ headers, body }: Request): Promise<Uint8Array | null> {

@@ -10,8 +10,9 @@ import type { Hono } from "hono";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
-import { streamLimits, streamTimesOf } from "../requests.ts";
-import { holdStreamSlot, takeStreamSlot } from "./streams.ts";
+import { places, takePlace } from "../../platform/index.ts";
+import { streamTimesOf } from "../requests.ts";
+import { holdStreamSlot } from "./streams.ts";
 
 let fixture: TestServices;
 let app: Hono;
@@ -56,7 +57,7 @@ async function firstText(response: Response) {
 }
 
 test("HEAD of an event stream answers its headers and follows nothing", async () => {
-  for (let round = 0; round <= streamLimits.openPerUser; round += 1) {
+  for (let round = 0; round <= places.stream.perUser; round += 1) {
     const response = await ask("/events", { method: "HEAD" });
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
     expect(response.body).toBeNull();
@@ -87,8 +88,7 @@ test("A8 HEAD of a bundle or of a job is no complete answer", async () => {
 
 test("one user has at most 20 event streams open, and gets a place back when one closes", async () => {
   const streams = [];
-  for (let at = 0; at < streamLimits.openPerUser; at += 1)
-    streams.push(await firstText(await ask("/events")));
+  for (let at = 0; at < places.stream.perUser; at += 1) streams.push(await firstText(await ask("/events")));
   expect(streams[0]?.text).toContain("event: created");
   const refused = await ask("/events");
   expect(refused.status).toBe(429);
@@ -100,7 +100,7 @@ test("one user has at most 20 event streams open, and gets a place back when one
 });
 
 test("a client that leaves without reading gives its place back", async () => {
-  for (let at = 0; at <= streamLimits.openPerUser; at += 1) {
+  for (let at = 0; at <= places.stream.perUser; at += 1) {
     const leaving = new AbortController();
     expect((await ask("/events", { signal: leaving.signal })).status).toBe(200);
     leaving.abort();
@@ -108,7 +108,7 @@ test("a client that leaves without reading gives its place back", async () => {
 });
 
 test("a client that leaves before the stream starts gives its place back", async () => {
-  for (let at = 0; at <= streamLimits.openPerUser; at += 1) {
+  for (let at = 0; at <= places.stream.perUser; at += 1) {
     const leaving = new AbortController();
     const asked = ask("/events", { signal: leaving.signal });
     leaving.abort();
@@ -124,10 +124,10 @@ test("live streams of the studio count against the same limit, and leave with th
     return handleTrpc(fixture.services, request);
   };
   const rest = await firstText(await ask("/events"));
-  for (let at = 1; at < streamLimits.openPerUser; at += 1) expect((await watch()).status).toBe(200);
+  for (let at = 1; at < places.stream.perUser; at += 1) expect((await watch()).status).toBe(200);
   const refused = await (await watch()).text();
   expect(refused).toContain("event: serialized-error");
-  expect(refused).toContain("You have 20 open event streams, which is the limit.");
+  expect(refused).toContain("Too many event streams are open.");
   expect(refused).toContain('"appCode":"rate_limited"');
   expect((await ask("/events")).status).toBe(429);
   leaving.abort();
@@ -138,12 +138,12 @@ test("live streams of the studio count against the same limit, and leave with th
 });
 
 test("all users of a process together have a limit of open streams", () => {
-  const places = Array.from({ length: streamLimits.openPerProcess }, (_, at) =>
-    takeStreamSlot(fixture.services, `user-${at}`),
+  const held = Array.from({ length: places.stream.all }, (_, at) =>
+    takePlace(fixture.services, "stream", { userId: `user-${at}` }),
   );
-  const one = () => takeStreamSlot(fixture.services, "one-more");
-  expect(one).toThrow("This server has too many open event streams.");
-  for (const giveBack of places) giveBack();
+  const one = () => takePlace(fixture.services, "stream", { userId: "one-more" });
+  expect(one).toThrow("Too many event streams are open.");
+  for (const giveBack of held) giveBack();
   one()();
 });
 
@@ -152,14 +152,14 @@ test("a stream whose reader takes nothing ends after its time, and gives its pla
   try {
     const { signal } = new AbortController();
     const onEnd = vi.fn<() => void>();
-    for (let at = 0; at < streamLimits.openPerUser; at += 1)
-      holdStreamSlot(fixture.services, { userId: "still", signal }, onEnd);
+    for (let at = 0; at < places.stream.perUser; at += 1)
+      holdStreamSlot(fixture.services, { caller: { userId: "still" }, signal }, onEnd);
     const { lengthMs, stalledMs } = streamTimesOf(fixture.services.env);
     vi.advanceTimersByTime(lengthMs);
     expect(onEnd).not.toHaveBeenCalled();
     vi.advanceTimersByTime(stalledMs - lengthMs);
-    expect(onEnd).toHaveBeenCalledTimes(streamLimits.openPerUser);
-    takeStreamSlot(fixture.services, "still")();
+    expect(onEnd).toHaveBeenCalledTimes(places.stream.perUser);
+    takePlace(fixture.services, "stream", { userId: "still" })();
   } finally {
     vi.useRealTimers();
   }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { resolveCaller } from "../../accounts/index.ts";
 import { jobKinds } from "../../engines.ts";
 import { get, type JobEventView, noteAnswer, openBundle, streamEvents } from "../../jobs/index.ts";
-import { isAppError } from "../../platform/index.ts";
+import { isAppError, places } from "../../platform/index.ts";
 import { offeredWorkflows } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
 import { openExport } from "../../users/index.ts";
@@ -48,7 +48,7 @@ export const exportRoute = defineRoute({
   responses: { 200: { description: "The zip", contentType: "application/zip" } },
   async handle({ services, caller, request }) {
     const zip = await openExport(services, {
-      userId: caller.userId,
+      ...caller,
       signal: request.signal,
       isAllowed: () => isStillCaller(services, request.headers),
     });
@@ -103,7 +103,7 @@ export const jobEventsRoute = defineRoute({
   path: "/jobs/{id}/events",
   operationId: "streamJobEvents",
   summary: "Follow a job by server-sent events",
-  description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamTimesOf({ FUNCTION_SECONDS: undefined }).lengthMs / 60_000} minutes, sooner where the pages run as functions; one user has at most ${streamLimits.openPerUser} open, the studio's own included.`,
+  description: `Each event's id is the job's revision; a connection that is opened again with \`Last-Event-ID\` continues exactly there. The stream ends after the job's last event, and after ${streamTimesOf({ FUNCTION_SECONDS: undefined }).lengthMs / 60_000} minutes, sooner where the pages run as functions; one user has at most ${places.stream.perUser} open, the studio's own included.`,
   tag: "jobs",
   resource: "job",
   params: z.object({ id: z.uuid() }),
@@ -127,7 +127,7 @@ export const jobEventsRoute = defineRoute({
         isAllowed: () => isStillCaller(services, request.headers),
       },
     );
-    const reader = { userId: caller.userId, signal: request.signal };
+    const reader = { caller, signal: request.signal };
     const close = holdStreamSlot(services, reader, () => {
       ended.abort();
       void events.return(undefined);

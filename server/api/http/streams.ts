@@ -1,8 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Readable } from "node:stream";
-import { AppError } from "../../platform/index.ts";
+import { type Holder, takePlace } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { streamLimits, streamTimesOf } from "../requests.ts";
+import { streamTimesOf } from "../requests.ts";
 
 export interface StreamBounds {
   /** Asked every `recheckMs`; the stream ends when it is false. */
@@ -70,37 +70,8 @@ export async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, response);
 }
 
-interface OpenStreams {
-  readonly byUser: Map<string, number>;
-  total: number;
-}
-
-const openByServices = new WeakMap<Services, OpenStreams>();
-
-/** Counts one more open stream of a user until the returned function is called. Throws `rate_limited` above a limit. */
-export function takeStreamSlot(services: Services, userId: string): () => void {
-  const open = openByServices.get(services) ?? { byUser: new Map(), total: 0 };
-  openByServices.set(services, open);
-  const own = open.byUser.get(userId) ?? 0;
-  if (own >= streamLimits.openPerUser)
-    throw new AppError("rate_limited", `You have ${own} open event streams, which is the limit.`);
-  if (open.total >= streamLimits.openPerProcess)
-    throw new AppError("rate_limited", "This server has too many open event streams. Try again later.");
-  open.byUser.set(userId, own + 1);
-  open.total += 1;
-  let isGivenBack = false;
-  return () => {
-    if (isGivenBack) return;
-    isGivenBack = true;
-    open.total -= 1;
-    const left = (open.byUser.get(userId) ?? 1) - 1;
-    if (left === 0) open.byUser.delete(userId);
-    else open.byUser.set(userId, left);
-  };
-}
-
 export interface StreamReader {
-  readonly userId: string;
+  readonly caller: Holder;
   /** Aborts when the client leaves; it may have left already. */
   readonly signal: AbortSignal;
 }
@@ -110,7 +81,7 @@ export interface StreamReader {
  * reader takes nothing for too long. Then calls `onEnd` once.
  */
 export function holdStreamSlot(services: Services, reader: StreamReader, onEnd: () => void): () => void {
-  const giveBack = takeStreamSlot(services, reader.userId);
+  const giveBack = takePlace(services, "stream", reader.caller);
   let hasEnded = false;
   const end = () => {
     if (hasEnded) return;

@@ -78,7 +78,7 @@ export const jobsRouter = t.router({
       const ended = new AbortController();
       const since = input?.since ? new Date(input.since) : null;
       const updates = watchAll(ctx.services, { ownerId: userId, since, signal: ended.signal });
-      const reader = { userId, signal: signal ?? ended.signal };
+      const reader = { caller: ctx.caller, signal: signal ?? ended.signal };
       const close = holdStreamSlot(ctx.services, reader, () => {
         ended.abort();
         void updates.return(undefined);

@@ -12,7 +12,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Caller, findClient, resolveCaller, trustedOrigins } from "../../accounts/index.ts";
+import { type Caller, findClient, findEnded, resolveCaller, trustedOrigins } from "../../accounts/index.ts";
 import { isDatabaseAway } from "../../db/index.ts";
 import {
   answerRaw,
@@ -20,6 +20,7 @@ import {
   pathOfTarget,
   pushPath,
   ruleOf,
+  takePlace,
   toAppError,
   toProblem,
 } from "../../platform/index.ts";
@@ -36,8 +37,8 @@ const maxMessageBytes = 1_024;
 const maxUnsentBytes = 1_048_576;
 /** Shorter than the 60 s after which proxies cut silent connections. */
 const pingMs = 25_000;
-const maxPerUser = 10;
-const maxSockets = 1_000;
+/** How often it is asked who was suspended or deleted. */
+const endedMs = 1_000;
 const closeMs = 1_000;
 /** Ids of sent runs that a connection keeps; a run is looked at for ten minutes after its end. */
 const maxSent = 1_000;
@@ -57,7 +58,7 @@ export interface PushInput {
 export function openPush(services: Services, { credentials }: PushInput): Push {
   const stopped = new AbortController();
   const busy = new Set<Promise<void>>();
-  const countOf = new Map<string, number>();
+  const owners = watchOwners(services);
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: maxMessageBytes,
@@ -68,18 +69,21 @@ export function openPush(services: Services, { credentials }: PushInput): Push {
   const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const headers = readHeaders(services, request, credentials);
     const findOwner = () => ownerOf(services, headers, request.url ?? "");
-    const ownerId = await findOwner();
+    const { ownerId, caller } = await findOwner();
     if (stopped.signal.aborted || socket.destroyed) return void socket.destroy();
-    const count = countOf.get(ownerId) ?? 0;
-    if (count >= maxPerUser || server.clients.size >= maxSockets) throw new AppError("rate_limited");
+    const giveBack = takePlace(services, "socket", { ...caller, userId: ownerId });
+    // A handshake that fails closes the socket without a client.
+    socket.once("close", giveBack);
     server.handleUpgrade(request, socket, head, (client) => {
-      countOf.set(ownerId, count + 1);
-      const end = serve(services, client, { ownerId, findOwner, stopped: stopped.signal }).finally(() => {
-        const left = (countOf.get(ownerId) ?? 1) - 1;
-        if (left > 0) countOf.set(ownerId, left);
-        else countOf.delete(ownerId);
-        busy.delete(end);
-      });
+      const forget = owners.add([caller.userId, ownerId], () => endClient(client, 1008));
+      const find = async () => (await findOwner()).ownerId;
+      const end = serve(services, client, { ownerId, findOwner: find, stopped: stopped.signal }).finally(
+        () => {
+          forget();
+          giveBack();
+          busy.delete(end);
+        },
+      );
       busy.add(end);
     });
   };
@@ -91,6 +95,7 @@ export function openPush(services: Services, { credentials }: PushInput): Push {
     },
     async close() {
       stopped.abort();
+      owners.close();
       for (const client of server.clients) client.close(1001, "The studio stops.");
       const late = setTimeout(() => {
         for (const client of server.clients) client.terminate();
@@ -130,15 +135,60 @@ function readHeaders(
   return headers;
 }
 
+interface Reader {
+  readonly caller: Caller;
+  /** Whose runs are sent. */
+  readonly ownerId: string;
+}
+
 /** The user whose runs are sent: an admin's key may name one by `?user_id=`. Throws `unauthorized`, `not_found`, `rate_limited`. */
-async function ownerOf(services: Services, headers: Headers, url: string): Promise<string> {
-  const caller: Caller | null = await resolveCaller(services, headers);
+async function ownerOf(services: Services, headers: Headers, url: string): Promise<Reader> {
+  const caller = await resolveCaller(services, headers);
   if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
+  if (caller.isGuest) throw new AppError("forbidden", "Make an account first; guests have no connections.");
   const name = URL.parse(url, "http://studio")?.searchParams.get("user_id") ?? null;
-  if (!caller.isAdmin || caller.via === "session" || name === null) return caller.userId;
+  if (!caller.isAdmin || caller.via === "session" || name === null) return { caller, ownerId: caller.userId };
   const named = await findClient(services, name);
   if (!named) throw new AppError("not_found");
-  return named.userId;
+  return { caller, ownerId: named.userId };
+}
+
+/** Ends connections within about a second of the suspension or deletion of one of their users. */
+function watchOwners(services: Services) {
+  const watched = new Set<{ readonly userIds: readonly string[]; readonly end: () => void }>();
+  let timer: NodeJS.Timeout | null = null;
+  const look = async () => {
+    const ids = new Set([...watched].flatMap(({ userIds }) => userIds));
+    const ended = new Set(await findEnded(services, [...ids]));
+    for (const { userIds, end } of watched) if (userIds.some((id) => ended.has(id))) end();
+  };
+  const lookLater = () => {
+    timer = setTimeout(() => {
+      // While the database is away, each connection ends by its own reads.
+      void look()
+        .catch((err: unknown) => services.log.debug({ err }, "the users of sockets were not read"))
+        .finally(() => (watched.size > 0 ? lookLater() : (timer = null)));
+    }, endedMs);
+    timer.unref();
+  };
+  return {
+    add(userIds: readonly string[], end: () => void): () => void {
+      const each = { userIds, end };
+      watched.add(each);
+      if (timer === null) lookLater();
+      return () => watched.delete(each);
+    },
+    close(): void {
+      watched.clear();
+      if (timer) clearTimeout(timer);
+    },
+  };
+}
+
+/** Closes in order, and by force when the client does not answer. */
+function endClient(client: WebSocket, code: number): void {
+  client.close(code);
+  setTimeout(() => client.terminate(), closeMs).unref();
 }
 
 function refuse({ log }: Services, socket: Duplex, thrown: unknown): void {

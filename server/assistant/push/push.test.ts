@@ -5,6 +5,7 @@ import {
   createTestServices,
   openAccount,
   openAdmin,
+  openGuest,
   testOrigin,
   type TestServices,
 } from "@atelier/testing/services";
@@ -190,6 +191,34 @@ test("B7 C3 when the process stops, connections end with 1001 and no new one is 
   })();
   await other.close();
   expect(await closed).toBe(1001);
+});
+
+test("B7 S5 a guest gets no connection, and a user who is suspended or deleted keeps none", async () => {
+  const { services } = fixture;
+  const { users } = schema;
+  const guest = await openGuest(services);
+  const asGuest = { ...Object.fromEntries(guest.headers), origin: testOrigin };
+  expect((await connect(asGuest)).status).toBe(403);
+  const gone = await account(openAccount, "gone@example.com");
+  const chief = await account(openAdmin, "chief@example.com");
+  const { userId: named } = await actAs(services, "bea");
+  const [byKey, bySession, forNamed, ofChief] = await Promise.all([
+    connect(bearer(gone)),
+    connect({ ...Object.fromEntries(gone.headers), origin: testOrigin }),
+    connect(bearer(admin), [], "?user_id=bea"),
+    connect(bearer(chief), [], "?user_id=ann"),
+  ]);
+  const opened = [byKey, bySession, forNamed, ofChief];
+  expect(opened.map(({ status }) => status)).toEqual([101, 101, 101, 101]);
+  const bystander = await connect(bearer(owner));
+  const startedAtMs = performance.now();
+  for (const id of [gone.id, named, chief.id])
+    await services.db.update(users).set({ banned: true }).where(eq(users.id, id));
+  expect(await Promise.all(opened.map(({ closed }) => closed))).toEqual([1008, 1008, 1008, 1008]);
+  // Ten times less than the length of a stream; the look comes once a second.
+  expect(performance.now() - startedAtMs).toBeLessThan(4_000);
+  expect(bystander.socket.readyState).toBe(WebSocket.OPEN);
+  expect((await connect(bearer(gone))).status).toBe(401);
 });
 
 test("B7 only the path of the sockets is theirs", () => {
