@@ -6,6 +6,7 @@ import Link from "next/link";
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureToast } from "../client/failures.ts";
+import { createSubmission } from "../client/submission.ts";
 import { LoadFailed } from "../frame/providers.tsx";
 import { Button, cx, Spinner } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
@@ -79,19 +80,33 @@ interface Asking {
   readonly onConversation: (id: string) => void;
 }
 
+interface QuestionInput {
+  readonly text: string;
+  readonly conversationId?: string;
+}
+
+/** A lost answer and a second Enter are one question: a second one would cost as much again. */
+const createQuestionSubmission = () =>
+  createSubmission("question", (input: QuestionInput, idempotencyKey) =>
+    api.assistant.ask.mutate({ ...input, idempotencyKey }),
+  );
+
 /** Asks in a conversation, or begins one. The text comes back when the question was refused. */
 function useAsk({ conversationId, onConversation }: Asking) {
   const queries = useQueryClient();
   const onFailure = useFailureToast();
   const [text, setText] = useState("");
+  const [submission] = useState(createQuestionSubmission);
   const { mutate, isPending } = useMutation({
-    mutationFn: (question: string) =>
-      api.assistant.ask.mutate({
-        text: question,
-        ...(conversationId === null ? {} : { conversationId }),
-      }),
+    mutationFn: async (question: string) => {
+      const input = { text: question, ...(conversationId === null ? {} : { conversationId }) };
+      const [asked] = await submission.send([input]);
+      return asked;
+    },
     onMutate: () => setText(""),
-    onSuccess: ({ conversationId: id }) => {
+    onSuccess: (asked) => {
+      if (asked === undefined) return;
+      const { conversationId: id } = asked;
       void queries.invalidateQueries({ queryKey: conversationKeys.one(id) });
       void queries.invalidateQueries({ queryKey: conversationKeys.list });
       if (id !== conversationId) onConversation(id);

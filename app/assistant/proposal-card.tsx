@@ -6,10 +6,12 @@ import Link from "next/link";
 import { useState } from "react";
 import type { ProposalView } from "@atelier/server/assistant";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
+import { type Agreed, freeOnly, withAgreement } from "../client/agreement.ts";
 import { api } from "../client/api.ts";
+import { ownOnly } from "../client/cloud.ts";
 import { useFailureToast } from "../client/failures.ts";
-import { useEstimate } from "../client/submit.ts";
-import { usePlaceText } from "../frame/own-only.tsx";
+import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
+import { OwnOnlyChoice, usePlaceText } from "../frame/own-only.tsx";
 import { JobStateLine } from "../jobs/parts.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { useJob } from "../live/hooks.tsx";
@@ -26,17 +28,16 @@ function requestOf({ request, needsConsent }: ProposalView): SubmitInput {
 }
 
 /** Where the job would run, when, and what it costs; before the click. */
-function ProposalEstimate({ proposal }: { readonly proposal: ProposalView }) {
+function ProposalEstimate({ answer }: { readonly answer: Estimate | undefined }) {
   const t = useTranslations("assistant.proposal");
   const { starts, runs } = useTimeText();
   const placeText = usePlaceText();
-  const answer = useEstimate(requestOf(proposal));
   if (answer === undefined) return <p className="h-[18px] text-xs" />;
   if (!answer.isPossible) return <p className="text-xs text-warn">{answer.reason}</p>;
   const place = answer.cloud === null ? t("own") : placeText(answer.cloud);
   return (
     <p className="tabular text-xs text-quiet">
-      {starts(answer.waitMs)}, {runs(answer.runMs)}. {place}
+      {starts(answer.waitMs)}, {runs(answer.runMs)}. {place} {answer.note}
     </p>
   );
 }
@@ -82,13 +83,22 @@ function ApprovedJob({ jobId }: { readonly jobId: string }) {
   );
 }
 
+interface Approval {
+  readonly hasConsent: boolean;
+  /** The place and price on the card. */
+  readonly shown: Agreed | null;
+}
+
 function usePropose(proposal: ProposalView, conversationId: string) {
   const queries = useQueryClient();
   const onError = useFailureToast();
   const onSuccess = () => queries.invalidateQueries({ queryKey: conversationKeys.one(conversationId) });
   const { id } = proposal;
   const approve = useMutation({
-    mutationFn: (hasConsent: boolean) => api.assistant.approve.mutate({ id, hasConsent }),
+    mutationFn: ({ hasConsent, shown }: Approval) =>
+      withAgreement(shown ?? freeOnly, (agreed) =>
+        api.assistant.approve.mutate({ id, hasConsent, ownOnly: ownOnly.get(), agreed }),
+      ),
     onSuccess,
     onError,
   });
@@ -106,9 +116,12 @@ function OpenProposal({ proposal, conversationId }: Props) {
   const [hasConsent, setConsent] = useState(false);
   const { approve, decline } = usePropose(proposal, conversationId);
   const isBusy = approve.isPending || decline.isPending;
+  const answer = useEstimate(requestOf(proposal));
+  const isPossible = answer?.isPossible !== false;
   return (
     <>
-      <ProposalEstimate proposal={proposal} />
+      <ProposalEstimate answer={answer} />
+      <OwnOnlyChoice />
       {proposal.needsConsent ? (
         <Checkbox checked={hasConsent} onChange={setConsent}>
           {t("consent")}
@@ -117,8 +130,8 @@ function OpenProposal({ proposal, conversationId }: Props) {
       <div className="flex flex-wrap gap-2">
         <Button
           look="primary"
-          disabled={isBusy || (proposal.needsConsent && !hasConsent)}
-          onClick={() => approve.mutate(hasConsent)}
+          disabled={isBusy || !isPossible || (proposal.needsConsent && !hasConsent)}
+          onClick={() => approve.mutate({ hasConsent, shown: agreedTo(answer) })}
         >
           {approve.isPending ? <Spinner /> : <Check aria-hidden />}
           {t("approve")}

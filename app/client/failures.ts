@@ -9,7 +9,12 @@ import type { OfferedWorkflow } from "./queries.ts";
 export interface Failure {
   readonly code: ErrorCode | "offline";
   readonly message: string;
+  /** Figures or names that explain it. */
+  readonly details?: Readonly<Record<string, unknown>>;
 }
+
+/** The user was asked, and does not want it: nothing has to be said. */
+export class NotWanted extends Error {}
 
 function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
@@ -20,15 +25,17 @@ export function failureOf(error: unknown): Failure {
   const code =
     field(field(error, "data"), "appCode") ?? field(error, "code") ?? field(field(error, "cause"), "code");
   const message = field(error, "message") ?? field(error, "detail");
+  const found = field(field(error, "data"), "details") ?? field(error, "details");
+  const details = typeof found === "object" && found !== null ? { ...found } : {};
   if (typeof code !== "string" || typeof message !== "string") return { code: "offline", message: "" };
   // Safe cast: a newer server may send a code that this page has no text for; then its message is shown.
-  return { code: code as ErrorCode, message };
+  return { code: code as ErrorCode, message, details };
 }
 
 const saysWhatIsWrong: ReadonlySet<string> = new Set(["upload_unsupported", "upload_unreadable"]);
 
 /** Whether the server's message is more precise than the text of the code: it says what is wrong with this picture. */
-export function hasOwnAdvice({ code, message }: Failure): boolean {
+export function hasOwnAdvice({ code, message }: Pick<Failure, "code" | "message">): boolean {
   return (code.endsWith("_unsuitable") || saysWhatIsWrong.has(code)) && message !== "";
 }
 
@@ -74,6 +81,7 @@ export function useFailureToast(): (error: unknown) => void {
   const textOf = useFailureText();
   return useCallback(
     (error) => {
+      if (error instanceof NotWanted) return;
       const { title, advice } = textOf(failureOf(error));
       toastFailure(title, advice);
     },

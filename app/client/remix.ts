@@ -4,6 +4,7 @@ import { useSearchParams } from "next/navigation";
 import { useEffect, useRef } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "./api.ts";
+import { ownOnly } from "./cloud.ts";
 import { useFailureToast } from "./failures.ts";
 import { keys, useImage } from "./queries.ts";
 
@@ -78,7 +79,11 @@ export function useRemix(take: ((job: RemixJob) => void) | null): void {
     if (imageId === null || takenId.current === imageId) return;
     if (!isUnknown && (job === undefined || take === null)) return;
     takenId.current = imageId;
-    if (!isUnknown && job !== undefined) take?.(job);
+    if (!isUnknown && job !== undefined) {
+      // Pictures that had to stay on own machines stay there; the switch shows it, and can be set back.
+      if (job.ownOnly) ownOnly.set(true);
+      take?.(job);
+    }
     window.history.replaceState(null, "", window.location.pathname);
   }, [imageId, isUnknown, job, take]);
 }

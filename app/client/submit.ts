@@ -3,32 +3,12 @@ import { useMutation, useQueries, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import { useSettled } from "../ui/hooks.ts";
-import { api, newId } from "./api.ts";
+import { type Agreed, askPrice, freeOnly, withAgreement } from "./agreement.ts";
+import { api } from "./api.ts";
 import { useOwnOnly, withOwnOnly } from "./cloud.ts";
-import { failureOf, useFailureToast } from "./failures.ts";
+import { useFailureToast } from "./failures.ts";
 import { keys, type OfferedWorkflow } from "./queries.ts";
-
-interface Prepared {
-  /** The request as JSON. */
-  readonly input: string;
-  readonly key: string;
-}
-
-/** Keeps one idempotency key: the same input gets the same key until `settle`. */
-export function createRequestKey() {
-  let prepared: Prepared | null = null;
-  return {
-    keyFor(input: object): string {
-      const text = JSON.stringify(input);
-      if (prepared?.input !== text) prepared = { input: text, key: newId() };
-      return prepared.key;
-    },
-    /** The job was accepted: the same input gets a new key from now on. */
-    settle(key: string): void {
-      if (prepared?.key === key) prepared = null;
-    },
-  };
-}
+import { createSubmission } from "./submission.ts";
 
 /** A request as JSON with placeholder prompts: prompts do not affect the estimate, and request addresses are logged. */
 export function textWithoutPrompts(request: SubmitInput): string {
@@ -88,63 +68,67 @@ export function useRunTimes(requests: readonly (SubmitInput | null)[]) {
   });
 }
 
+export type Estimate = Awaited<ReturnType<typeof api.jobs.estimate.query>>;
+
+/** What a click agrees to when this was shown; null where nothing was, or no price that one could agree to. */
+export function agreedTo(shown: Estimate | undefined): Agreed | null {
+  return shown?.isPossible === true ? shown.agreed : null;
+}
+
+/** What a click agrees to when this choice was shown with its price. */
+export function agreedToChoice(choice: Pick<OfferedWorkflow, "cloud"> | null | undefined): Agreed | null {
+  const priceUsd = choice?.cloud?.priceUsd ?? null;
+  return priceUsd === null ? null : { maxPriceUsd: priceUsd };
+}
+
+/** One keeper of the jobs that a part of a page starts. */
+export const createJobSubmission = () =>
+  createSubmission("job", (input: SubmitInput, idempotencyKey) =>
+    api.jobs.submit.mutate({ ...input, idempotencyKey }),
+  );
+
+/** Where the requests would go now. What costs something was not shown yet, so that the user is asked. */
+async function findAgreement(requests: readonly SubmitInput[]): Promise<Agreed> {
+  const [request] = requests;
+  const answer = request && (await api.jobs.estimate.query(request));
+  if (answer?.isPossible !== true) return freeOnly;
+  if (answer.cloud === null || answer.priceUsd === 0) return answer.agreed ?? freeOnly;
+  return askPrice(answer.cloud, requests.length);
+}
+
+/**
+ * Starts a job for each request, on own machines alone where the user chose so, for what was `shown` and nothing dearer.
+ * After a failure the same requests start only those that did not start. Throws `NotWanted`.
+ */
+export async function submitAgreed(
+  submission: ReturnType<typeof createJobSubmission>,
+  requests: readonly SubmitInput[],
+  shown: Agreed | null,
+) {
+  const own = requests.map(withOwnOnly);
+  return withAgreement(
+    shown ?? (await findAgreement(own)),
+    (agreed) => submission.send(own, (request) => ({ ...request, agreed })),
+    () => submission.countUnanswered(own) ?? own.length,
+  );
+}
+
 /** Starts a job. The same input sent again after a lost answer keeps its idempotency key, so it starts no second job. */
 export function useSubmit(onSubmitted?: (jobId: string) => void) {
   const showFailure = useFailureToast();
-  const [requestKey] = useState(createRequestKey);
+  const [submission] = useState(createJobSubmission);
   return useMutation({
-    mutationFn: async (input: SubmitInput) => {
-      const request = withOwnOnly(input);
-      const idempotencyKey = requestKey.keyFor(request);
-      const job = await api.jobs.submit.mutate({ ...request, idempotencyKey });
-      requestKey.settle(idempotencyKey);
+    mutationFn: async ({ request, shown = null }: Wanted) => {
+      const [job] = await submitAgreed(submission, [request], shown);
       return job;
     },
-    onSuccess: (job) => onSubmitted?.(job.id),
-    onError: (error, input) => {
-      // The job of this key was removed: the server would refuse the key for ever.
-      if (failureOf(error).code === "conflict") requestKey.settle(requestKey.keyFor(withOwnOnly(input)));
-      showFailure(error);
-    },
+    onSuccess: (job) => job && onSubmitted?.(job.id),
+    onError: showFailure,
   });
 }
 
-interface Batch {
-  /** The requests as JSON. */
-  readonly text: string;
-  /** Idempotency key of each request. */
-  readonly keys: string[];
-  /** Indexes of the requests whose job was accepted. */
-  readonly started: Set<number>;
-}
-
-/** Keeps one idempotency key per request of a batch, so that a repeated batch submits only what did not start. */
-export function createBatchTracker() {
-  let batch: Batch | null = null;
-  const find = (requests: readonly object[]) => (batch?.text === JSON.stringify(requests) ? batch : null);
-  return {
-    /** The batch of these requests; equal requests get the same batch until `settle`. */
-    prepare(requests: readonly object[]): Batch {
-      batch = find(requests) ?? {
-        text: JSON.stringify(requests),
-        keys: requests.map(newId),
-        started: new Set(),
-      };
-      return batch;
-    },
-    /** The number of requests that did not start; null when none of the batch started. */
-    countUnstarted(requests: readonly object[]): number | null {
-      const started = find(requests)?.started.size ?? 0;
-      return started === 0 ? null : requests.length - started;
-    },
-    /** Gives one request a new key, so that it starts a new job. */
-    renewKey(requests: readonly object[], index: number): void {
-      const own = find(requests);
-      if (own !== null) own.keys[index] = newId();
-    },
-    /** The whole batch started: equal requests get new keys from now on. */
-    settle(): void {
-      batch = null;
-    },
-  };
+interface Wanted {
+  readonly request: SubmitInput;
+  /** What the page showed of place and price; without it the user is asked where it costs something. */
+  readonly shown?: Agreed | null;
 }

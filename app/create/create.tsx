@@ -5,7 +5,7 @@ import { type ReactNode, useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useOwnOnly, useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../client/queries.ts";
-import { useEstimate } from "../client/submit.ts";
+import { agreedTo, type Estimate, useEstimate } from "../client/submit.ts";
 import { LoadFailed } from "../frame/providers.tsx";
 import { usePlaceText } from "../frame/own-only.tsx";
 import { RunButton } from "../frame/run-button.tsx";
@@ -17,14 +17,13 @@ import { useCreateRun, useCreations } from "./run.ts";
 import { SettingsPanel } from "./settings.tsx";
 
 interface EstimateLineProps {
-  /** null while no workflow is chosen. */
-  readonly request: CreateRequest | null;
+  /** Undefined until it is known. */
+  readonly answer: Estimate | undefined;
   readonly count: number;
 }
 
 /** The request without prompt and seed: they do not affect the estimate, so typing must not fetch a new one. */
-function forEstimate(request: CreateRequest | null): CreateRequest | null {
-  if (request === null) return null;
+function forEstimate(request: CreateRequest): CreateRequest {
   const { seed: _seed, negativePrompt: _negative, ...params } = request.params;
   return { ...request, params: { ...params, prompt: "-" } };
 }
@@ -39,11 +38,10 @@ function Warning({ children }: { readonly children: ReactNode }) {
 }
 
 /** The estimated start and run time, or why the job cannot run. */
-function EstimateLine({ request, count }: EstimateLineProps) {
+function EstimateLine({ answer, count }: EstimateLineProps) {
   const t = useTranslations("create");
   const { starts, runs } = useTimeText();
   const placeText = usePlaceText();
-  const answer = useEstimate(forEstimate(request));
   if (answer === undefined) return <p className="h-[18px]" />;
   if (!answer.isPossible) return <Warning>{answer.reason}</Warning>;
   if (answer.awaits !== null) return <Warning>{t(`away.${answer.awaits}`)}</Warning>;
@@ -52,6 +50,7 @@ function EstimateLine({ request, count }: EstimateLineProps) {
     <p className="tabular text-xs text-quiet">
       {t(answer.runs === 0 ? "estimateGuess" : "estimate", times)}
       {answer.cloud === null ? null : `. ${placeText(answer.cloud, count)}`}
+      {answer.note === null ? null : ` ${answer.note}`}
     </p>
   );
 }
@@ -60,6 +59,7 @@ const maxCharacters = 4_000;
 
 interface PromptCardProps {
   readonly chosen: OfferedWorkflow | undefined;
+  readonly answer: Estimate | undefined;
   /** How many jobs of a batch that started in part did not start; else null. */
   readonly unstarted: number | null;
   readonly canMake: boolean;
@@ -68,7 +68,7 @@ interface PromptCardProps {
 }
 
 /** The prompt with the Generate button. */
-function PromptCard({ chosen, unstarted, canMake, isBusy, onMake }: PromptCardProps) {
+function PromptCard({ chosen, answer, unstarted, canMake, isBusy, onMake }: PromptCardProps) {
   const t = useTranslations("create");
   const form = useForm();
   const takesNegative = chosen?.params.negativePrompt !== undefined;
@@ -100,10 +100,7 @@ function PromptCard({ chosen, unstarted, canMake, isBusy, onMake }: PromptCardPr
         </label>
       ) : null}
       <div className="flex items-center justify-between gap-x-4 gap-y-2 border-t border-line px-4 py-3 max-sm:flex-col max-sm:items-stretch sm:px-5">
-        <EstimateLine
-          request={chosen === undefined ? null : buildRequest({ ...form, count: 1 }, chosen)}
-          count={form.count}
-        />
+        <EstimateLine answer={answer} count={form.count} />
         <RunButton canRun={canMake} isBusy={isBusy} onRun={onMake}>
           {unstarted === null ? t("make", { count: form.count }) : t("makeOthers", { count: unstarted })}
         </RunButton>
@@ -163,13 +160,18 @@ export function Create() {
   const creations = useCreations();
   const { mutate, isPending, countUnstarted } = useCreateRun();
   useCreateRemix(offered);
+  const answer = useEstimate(
+    chosen === undefined ? null : forEstimate(buildRequest({ ...form, count: 1 }, chosen)),
+  );
   const make = useCallback(() => {
-    if (chosen !== undefined) mutate(buildRequests(createForm.get(), chosen));
-  }, [chosen, mutate]);
+    if (chosen === undefined) return;
+    mutate({ requests: buildRequests(createForm.get(), chosen), shown: agreedTo(answer) });
+  }, [answer, chosen, mutate]);
   return (
     <div className="grid gap-x-10 gap-y-5 px-4 pt-1 sm:px-6 wide:grid-cols-[minmax(0,1fr)_288px] wide:grid-rows-[auto_1fr] wide:gap-y-8 wide:px-8 xl:gap-x-14">
       <PromptCard
         chosen={chosen}
+        answer={answer}
         unstarted={isPending || chosen === undefined ? null : countUnstarted(buildRequests(form, chosen))}
         canMake={canMake}
         isBusy={isPending}

@@ -193,7 +193,7 @@ function CardActions({ job }: { readonly job: JobView }) {
       <IconButton
         label={offer.isPossible ? t("upscale", { size: offer.size }) : (offer.reason ?? pictures("noEngine"))}
         disabled={!offer.isPossible || upscale.isPending}
-        onClick={() => upscale.mutate({ kind: "upscale", inputs: { image: imageId } })}
+        onClick={() => upscale.mutate({ request: { kind: "upscale", inputs: { image: imageId } } })}
       >
         <Maximize2 aria-hidden />
       </IconButton>

@@ -5,9 +5,10 @@ import { useMemo, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { withOwnOnly } from "../client/cloud.ts";
-import { failureOf, useFailureText } from "../client/failures.ts";
+import { failureOf, NotWanted, useFailureText } from "../client/failures.ts";
 import { keys } from "../client/queries.ts";
-import { createBatchTracker } from "../client/submit.ts";
+import type { Agreed } from "../client/agreement.ts";
+import { createJobSubmission, submitAgreed } from "../client/submit.ts";
 import { withLive } from "../jobs/jobs-list.tsx";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { hasEnded } from "../live/store.ts";
@@ -52,39 +53,27 @@ function useBatchFailureToast() {
   };
 }
 
+interface Wanted {
+  readonly requests: readonly CreateRequest[];
+  /** The place and price that were shown; null without any. */
+  readonly shown: Agreed | null;
+}
+
 /** Starts one job per picture. After a failure, the next press submits only the requests that did not start. */
 export function useCreateRun() {
   const showFailure = useBatchFailureToast();
   const queries = useQueryClient();
-  const [batch] = useState(createBatchTracker);
+  const [submission] = useState(createJobSubmission);
+  const countUnstarted = (requests: readonly CreateRequest[]) =>
+    submission.countUnanswered(requests.map(withOwnOnly));
   const run = useMutation({
-    mutationFn: async (built: readonly CreateRequest[]) => {
-      const requests = built.map(withOwnOnly);
-      const { keys: requestKeys, started } = batch.prepare(requests);
-      // In parallel: tRPC sends them as one HTTP request, so leaving the page cannot lose a part.
-      const answers = await Promise.allSettled(
-        requests.map(async (request, index) => {
-          if (started.has(index)) return;
-          await api.jobs.submit.mutate({ ...request, idempotencyKey: requestKeys[index] });
-          started.add(index);
-        }),
-      );
-      for (const [index, answer] of answers.entries()) {
-        // The job of this key was removed: the server would always refuse this key.
-        if (answer.status === "rejected" && failureOf(answer.reason).code === "conflict")
-          batch.renewKey(requests, index);
-      }
-      const refused = answers.find((answer) => answer.status === "rejected");
-      if (refused !== undefined) throw refused.reason;
-      batch.settle();
-    },
-    onError: (error, requests) => {
-      const unstarted = batch.countUnstarted(requests.map(withOwnOnly)) ?? requests.length;
+    mutationFn: ({ requests, shown }: Wanted) => submitAgreed(submission, requests, shown),
+    onError: (error, { requests }) => {
+      if (error instanceof NotWanted) return;
+      const unstarted = countUnstarted(requests) ?? requests.length;
       showFailure(error, requests.length - unstarted, requests.length);
     },
     onSettled: () => queries.invalidateQueries({ queryKey: keys.estimates }),
   });
-  const countUnstarted = (requests: readonly CreateRequest[]) =>
-    batch.countUnstarted(requests.map(withOwnOnly));
   return { ...run, countUnstarted };
 }

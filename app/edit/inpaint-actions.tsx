@@ -4,76 +4,65 @@ import { Eraser, PaintbrushVertical } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { api, newId } from "../client/api.ts";
-import { failureOf, useFailureToast } from "../client/failures.ts";
-import { ownOnly, useWorkflows } from "../client/cloud.ts";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { failureOf, NotWanted, useFailureToast } from "../client/failures.ts";
+import { useWorkflows } from "../client/cloud.ts";
 import { type OfferedWorkflow, useCapability } from "../client/queries.ts";
-import { choiceOf } from "../client/submit.ts";
+import { agreedToChoice, choiceOf, createJobSubmission, submitAgreed } from "../client/submit.ts";
 import { Button } from "../ui/button.tsx";
 import { type ActionProps, ActionRow, findForPrompt, placeOf, PromptField } from "./action-row.tsx";
 import { hasPaint, type Mark, type MarkHistory, uploadMask } from "./mask.ts";
 
 /** What the user requested. Prompt and workflow are set for "Replace with prompt" and missing for "Remove object". */
-export interface InpaintInput {
+interface InpaintInput {
   readonly marks: readonly Mark[];
   readonly prompt?: string;
   readonly workflow?: Pick<OfferedWorkflow, "name" | "cloud">;
-  /** The picture stays on the studio's own machines. */
-  readonly ownOnly?: boolean;
 }
 
-/** A request whose mask is uploaded. Kept until the job is accepted, so that a repeat uses the same key. */
-interface PreparedRequest {
-  readonly image: Pick<ImageView, "id">;
-  readonly input: InpaintInput;
-  /** Id of the uploaded mask. */
-  readonly maskId: string;
-  readonly idempotencyKey: string;
+interface SentMask {
+  readonly imageId: string;
+  readonly marks: readonly Mark[];
+  readonly id: string;
 }
 
-/** Whether image and input are those of the prepared request: its idempotency key is valid for that request only. */
-export function isSameRequest(
-  last: PreparedRequest | null,
-  image: Pick<ImageView, "id">,
-  input: InpaintInput,
-): last is PreparedRequest {
-  return (
-    last?.image.id === image.id &&
-    last.input.marks === input.marks &&
-    last.input.prompt === input.prompt &&
-    last.input.ownOnly === input.ownOnly &&
-    last.input.workflow?.name === input.workflow?.name
-  );
+/** Uploads the mask of these marks once, so that the same input is the same request. */
+function useMask(image: ImageView) {
+  const sent = useRef<SentMask | null>(null);
+  const send = async (marks: readonly Mark[]): Promise<string> => {
+    const known = sent.current;
+    if (known?.imageId === image.id && known.marks === marks) return known.id;
+    const id = await uploadMask(image, marks);
+    sent.current = { imageId: image.id, marks, id };
+    return id;
+  };
+  const forget = () => void (sent.current = null);
+  return { send, forget };
 }
 
 /** Uploads the mask and submits the job. Equal input after a lost answer repeats the same request. */
 function useInpaint(image: ImageView, onJob: ActionProps["onJob"]) {
   const showFailure = useFailureToast();
-  const prepared = useRef<PreparedRequest | null>(null);
+  const mask = useMask(image);
+  const [submission] = useState(createJobSubmission);
   return useMutation({
-    mutationFn: async (given: InpaintInput) => {
-      const input = { ...given, ownOnly: ownOnly.get() };
-      const request = isSameRequest(prepared.current, image, input)
-        ? prepared.current
-        : { image, input, maskId: await uploadMask(image, input.marks), idempotencyKey: newId() };
-      prepared.current = request;
-      const { maskId, idempotencyKey } = request;
-      const { prompt, workflow } = input;
-      const job = await api.jobs.submit.mutate({
+    mutationFn: async ({ marks, prompt, workflow }: InpaintInput) => {
+      const request: SubmitInput = {
         kind: "inpaint",
         params: prompt === undefined ? {} : { prompt },
         ...(workflow === undefined ? {} : choiceOf(workflow)),
-        ownOnly: input.ownOnly,
-        inputs: { image: image.id, mask: maskId },
-        idempotencyKey,
-      });
-      prepared.current = null;
+        inputs: { image: image.id, mask: await mask.send(marks) },
+      };
+      const [job] = await submitAgreed(submission, [request], agreedToChoice(workflow));
       return job;
     },
-    onSuccess: (job, { marks }) => onJob(job.id, marks),
+    onSuccess: (job, { marks }) => {
+      mask.forget();
+      if (job !== undefined) onJob(job.id, marks);
+    },
     onError: (error) => {
       // The server refused the request; the mask may be deleted, so the next request uploads it again.
-      if (failureOf(error).code !== "offline") prepared.current = null;
+      if (!(error instanceof NotWanted) && failureOf(error).code !== "offline") mask.forget();
       showFailure(error);
     },
   });

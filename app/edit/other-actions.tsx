@@ -2,10 +2,9 @@
 import { ImagePlus, Maximize2, ScanFace, Scissors, Wand, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
-import type { SubmitInput } from "@atelier/server/jobs";
 import { useWorkflows } from "../client/cloud.ts";
 import { useCapability } from "../client/queries.ts";
-import { choiceOf, useEstimate, useSubmit } from "../client/submit.ts";
+import { agreedTo, agreedToChoice, choiceOf, useEstimate, useSubmit } from "../client/submit.ts";
 import { usePlaceText } from "../frame/own-only.tsx";
 import { useUpscaleOffer } from "../pictures/actions.tsx";
 import { Picture } from "../pictures/picture.tsx";
@@ -22,25 +21,20 @@ import {
   PromptField,
 } from "./action-row.tsx";
 
-/** Where the server would send a picture now and what that costs; null for own machines. */
-function useEstimatedPlace(request: SubmitInput): string | null {
-  const placeText = usePlaceText();
-  const answer = useEstimate(request);
-  return answer?.isPossible === true && answer.cloud !== null ? placeText(answer.cloud) : null;
-}
-
 /** "Remove background". */
 export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
   const t = useTranslations("edit");
   const submit = useSubmit(onJob);
   const capability = useCapability("remove_background");
   const request = { kind: "remove_background", inputs: { image: image.id } } as const;
-  const place = useEstimatedPlace(request);
+  const placeText = usePlaceText();
+  const answer = useEstimate(request);
+  const place = answer?.isPossible === true && answer.cloud !== null ? placeText(answer.cloud) : null;
   return (
     <ActionRow hint={capability?.reason ?? place ?? t("cutOutHint")}>
       <Button
         disabled={isBusy || submit.isPending || capability?.available === false}
-        onClick={() => submit.mutate(request)}
+        onClick={() => submit.mutate({ request, shown: agreedTo(answer) })}
       >
         <Scissors aria-hidden />
         {t("cutOut")}
@@ -59,7 +53,7 @@ export function RestoreFacesAction({ image, isBusy, onJob }: ActionProps) {
     <ActionRow hint={capability.reason ?? t("restoreFacesHint")}>
       <Button
         disabled={isBusy || submit.isPending}
-        onClick={() => submit.mutate({ kind: "restore_faces", inputs: { image: image.id } })}
+        onClick={() => submit.mutate({ request: { kind: "restore_faces", inputs: { image: image.id } } })}
       >
         <ScanFace aria-hidden />
         {t("restoreFaces")}
@@ -86,10 +80,13 @@ export function UpscaleAction({ image, isBusy, onJob, start }: ActionProps & { r
   const workflow = scale === 4 ? byFour.workflow : undefined;
   const upscale = () =>
     submit.mutate({
-      kind: "upscale",
-      ...(workflow === undefined ? {} : choiceOf(workflow)),
-      params: { scale },
-      inputs: { image: image.id },
+      request: {
+        kind: "upscale",
+        ...(workflow === undefined ? {} : choiceOf(workflow)),
+        params: { scale },
+        inputs: { image: image.id },
+      },
+      shown: agreedToChoice(workflow),
     });
   return (
     <ActionRow hint={offer.reason ?? (workflow && placeOf(workflow)) ?? t("upscaleTo", { size: offer.size })}>
@@ -193,10 +190,13 @@ export function ChangeAction({ image, isBusy, onJob, start }: ActionProps & { re
   const prompt = text.trim();
   const change = () =>
     submit.mutate({
-      kind: "edit",
-      ...(workflow === undefined ? {} : choiceOf(workflow)),
-      params: { prompt },
-      inputs: { image: image.id, ...(reference.imageId === null ? {} : { reference: reference.imageId }) },
+      request: {
+        kind: "edit",
+        ...(workflow === undefined ? {} : choiceOf(workflow)),
+        params: { prompt },
+        inputs: { image: image.id, ...(reference.imageId === null ? {} : { reference: reference.imageId }) },
+      },
+      shown: agreedToChoice(workflow),
     });
   return (
     <ActionRow hint={workflow ? (placeOf(workflow) ?? workflow.title) : t("referenceNeeded")}>

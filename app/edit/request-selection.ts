@@ -1,9 +1,13 @@
 import type { ImageView } from "@atelier/server/images";
-import type { JobView } from "@atelier/server/jobs";
-import { api, newId } from "../client/api.ts";
+import type { JobView, SubmitInput } from "@atelier/server/jobs";
+import { freeOnly } from "../client/agreement.ts";
+import { api } from "../client/api.ts";
 import { imageUrl } from "../client/remix.ts";
+import { createJobSubmission, submitAgreed } from "../client/submit.ts";
 import { hasEnded, live } from "../live/store.ts";
 import { type Click, readSelection, type Selection } from "./selection.ts";
+
+const submission = createJobSubmission();
 
 /**
  * Has a server select what the clicks mean; null when the job was cancelled elsewhere. Aborting cancels the job. Throws the
@@ -14,13 +18,15 @@ export async function requestSelection(
   clicks: readonly Click[],
   signal: AbortSignal,
 ): Promise<Selection | null> {
-  const { id } = await api.jobs.submit.mutate({
+  const request: SubmitInput = {
     kind: "segment",
     retention: "ephemeral",
     inputs: { image: image.id },
     params: { clicks: [...clicks] },
-    idempotencyKey: newId(),
-  });
+  };
+  const [job] = await submitAgreed(submission, [request], freeOnly);
+  if (job === undefined) return null;
+  const { id } = job;
   try {
     const { error, outputs } = await waitForEnd(id, signal);
     if (error !== null) throw Object.assign(new Error(error.message), { code: error.code });

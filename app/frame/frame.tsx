@@ -8,6 +8,7 @@ import { JobsDock } from "../jobs/dock.tsx";
 import { LiveConnection, useOpenJobCount } from "../live/hooks.tsx";
 import { Toaster } from "../ui/toasts.tsx";
 import { PageDrop } from "../uploads/drop.tsx";
+import { AgreementDialog } from "./agreement-dialog.tsx";
 import { useNavItems } from "./nav-items.ts";
 import { Announcer, ConnectionNotice } from "./providers.tsx";
 import { Shortcuts, ShortcutsButton } from "./shortcuts.tsx";
@@ -169,6 +170,7 @@ export function AppFrame({ hadCreate, children }: AppFrameProps) {
       <Announcer />
       <Shortcuts />
       <Toaster />
+      <AgreementDialog />
     </>
   );
 }

@@ -1,6 +1,7 @@
 "use client";
 import { CircleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
+import type { CloudOffer } from "../client/agreement.ts";
 import {
   nearCaps,
   type NearCap,
@@ -15,21 +16,20 @@ import { useDollars } from "../ui/hooks.ts";
 import { useWorkflowsQuery } from "../client/queries.ts";
 import { Checkbox } from "../ui/fields.tsx";
 
-interface CloudPlace {
-  readonly provider: string;
-  readonly priceUsd: number | null;
-}
+type CloudPlace = Pick<CloudOffer, "provider" | "priceUsd" | "maxPriceUsd">;
 
 /** Where pictures go and what that costs, as a sentence. */
 export function usePlaceText(): (place: CloudPlace, count?: number) => string {
   const t = useTranslations("cloud");
   const usd = useDollars();
   const nameOf = useCloudNames();
-  return ({ provider: name, priceUsd }, count = 1) => {
+  return ({ provider: name, priceUsd, maxPriceUsd }, count = 1) => {
     const provider = nameOf("providers", name);
-    return priceUsd === null
-      ? t("placeUnpriced", { provider })
-      : t("place", { provider, price: usd(priceUsd * count) });
+    if (priceUsd === null) return t("placeUnpriced", { provider });
+    const price = usd(priceUsd * count);
+    return maxPriceUsd === null || maxPriceUsd <= priceUsd
+      ? t("place", { provider, price })
+      : t("placeUpTo", { provider, price, most: usd(maxPriceUsd * count) });
   };
 }
 

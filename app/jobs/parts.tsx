@@ -16,7 +16,9 @@ import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { memo, type ReactNode } from "react";
 import type { JobView } from "@atelier/server/jobs";
+import { freeOnly, withAgreement } from "../client/agreement.ts";
 import { api } from "../client/api.ts";
+import { ownOnly } from "../client/cloud.ts";
 import { useFailureToast } from "../client/failures.ts";
 import { hasEnded } from "../live/store.ts";
 import { Picture } from "../pictures/picture.tsx";
@@ -64,7 +66,8 @@ export function useCancelJob(id: string) {
 export function useRetryJob(id: string, onRetried?: (jobId: string) => void) {
   const onError = useFailureToast();
   return useMutation({
-    mutationFn: () => api.jobs.retry.mutate({ id }),
+    mutationFn: () =>
+      withAgreement(freeOnly, (agreed) => api.jobs.retry.mutate({ id, ownOnly: ownOnly.get(), agreed })),
     onSuccess: (job) => onRetried?.(job.id),
     onError,
   });

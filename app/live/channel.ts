@@ -30,6 +30,8 @@ export const draftKeys = {
   create: "atelier-create",
   studio: "atelier-studio",
   ownOnly: "atelier-own-only",
+  /** Keys of requests that were not answered. */
+  unanswered: "atelier-unanswered",
 } as const;
 
 /** A stored draft; null without one, and when the browser blocks its storage. */

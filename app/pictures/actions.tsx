@@ -89,7 +89,7 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
     >
       <MenuItem
         disabled={!upscale.isPossible}
-        onSelect={() => submit.mutate({ kind: "upscale", inputs: { image: image.id } })}
+        onSelect={() => submit.mutate({ request: { kind: "upscale", inputs: { image: image.id } } })}
       >
         <Maximize2 aria-hidden />
         <span>
@@ -99,7 +99,9 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
       </MenuItem>
       <MenuItem
         disabled={cutOut?.available === false}
-        onSelect={() => submit.mutate({ kind: "remove_background", inputs: { image: image.id } })}
+        onSelect={() =>
+          submit.mutate({ request: { kind: "remove_background", inputs: { image: image.id } } })
+        }
       >
         <Scissors aria-hidden />
         <span>

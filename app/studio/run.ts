@@ -2,9 +2,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { failureOf, useFailureToast } from "../client/failures.ts";
+import { failureOf, NotWanted, useFailureToast } from "../client/failures.ts";
 import { type OfferedWorkflow, useCapability, useImage } from "../client/queries.ts";
-import { choiceNameOf, useSubmit } from "../client/submit.ts";
+import { agreedToChoice, choiceNameOf, useSubmit } from "../client/submit.ts";
 import { useOutfitEngine } from "./engine.tsx";
 import { categoryFor, type Category, outfitRequest, personMask, studio, usePersonMask } from "./state.ts";
 
@@ -50,6 +50,7 @@ function useMaskId(personId: string | null) {
 
 /** The stored mask may be refused or deleted, so forget it; after a lost answer the same request must be sent again. */
 function forgetRefusedMask(error: unknown): void {
+  if (error instanceof NotWanted) return;
   if (failureOf(error).code !== "offline") personMask.forgetSent();
 }
 
@@ -78,7 +79,10 @@ export function useRun(personId: string | null, garmentId: string | null) {
     const input = { person: personId, garment: garmentId, category, prompt, workflow: chosen };
     setSending(true);
     readMask()
-      .then((mask) => mutate(outfitRequest({ ...input, mask }), { onError: forgetRefusedMask }), showFailure)
+      .then((mask) => {
+        const wanted = { request: outfitRequest({ ...input, mask }), shown: agreedToChoice(chosen) };
+        mutate(wanted, { onError: forgetRefusedMask });
+      }, showFailure)
       .finally(() => setSending(false));
   }, [chosen, garmentId, isBusy, mutate, personId, readMask, showFailure, prompt]);
 

@@ -55,6 +55,7 @@ const send = (request: object, key?: string) =>
 const addCloud = () =>
   addNode(opened.services, {
     queue: "cloud",
+    providers: ["fal", "replicate"],
     slots: 9,
     needs: models.map(({ id }) => `cloud/${id}` as const),
   });

@@ -6,6 +6,7 @@ import {
   dollars,
   mayBuy,
   type ModelOffer,
+  offersFor,
   readChain,
   titleOfProvider,
 } from "../providers/index.ts";
@@ -50,15 +51,22 @@ export interface CloudQuote {
   readonly maxPriceUsd: number | null;
 }
 
-/** The offers that would be tried, in their order: those of live providers where there are any. */
-async function readOffers(db: Db, model: CloudModel): Promise<readonly ModelOffer[]> {
-  const [chain, held] = await Promise.all([readChain(db, model), liveProviders(db)]);
-  const live = chain.filter(({ provider }) => held.has(provider));
-  return live.length > 0 ? live : chain;
+/** A model with the params that a run of it gets. */
+interface Order {
+  readonly model: CloudModel;
+  readonly params: Readonly<Record<string, unknown>>;
 }
 
-export async function readCloudQuote(db: Db, model: CloudModel): Promise<CloudQuote | null> {
-  return quoteOf(model, await readOffers(db, model));
+/** The offers that would be tried, in their order: those of live providers where there are any. */
+async function readOffers(db: Db, { model, params }: Order): Promise<readonly ModelOffer[]> {
+  const [chain, held] = await Promise.all([readChain(db, model), liveProviders(db)]);
+  const able = offersFor(chain, params);
+  const live = able.filter(({ provider }) => held.has(provider));
+  return live.length > 0 ? live : able;
+}
+
+export async function readCloudQuote(db: Db, order: Order): Promise<CloudQuote | null> {
+  return quoteOf(order.model, await readOffers(db, order));
 }
 
 /** Of offers with a price the first one, since what has none is bought only by a person's own maximum. */
@@ -83,9 +91,10 @@ export async function requireAgreed(
   db: Db,
   agreed: Agreed | undefined,
   { candidate: { model }, hindrance }: Quote["placed"],
+  params: Order["params"],
 ): Promise<void> {
   if (!model || (!agreed && !hindrance)) return;
-  const offers = await readOffers(db, model);
+  const offers = await readOffers(db, { model, params });
   const cloud = quoteOf(model, offers);
   if (!cloud || offers.some(({ priceUsd }) => mayBuy(agreed ?? null, priceUsd))) return;
   throw new AppError("not_agreed", refusalOf(cloud, agreed), {

@@ -64,12 +64,12 @@ export async function prepare(services: Services, draft: Draft): Promise<NewJob>
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, options.submitter.userId, request);
   const quote = await readOwnQuote(services, draft, inputs);
-  await requireAgreed(services.db, request.agreed, quote.placed);
   const { maxCharged } = services.config.limits;
   const { candidate } = quote.placed;
   const { params, metadata } = options.keepsUnused
     ? resolveTolerantly(request, candidate)
     : { params: resolveParams(request, candidate), metadata: request.metadata };
+  await requireAgreed(services.db, request.agreed, quote.placed, params);
   const mark = markOf({ ...request, metadata }, maxCharged);
   return { ...draft, quote, inputs, row: { ...rowOf(draft, quote, { inputs, params }), ...mark } };
 }

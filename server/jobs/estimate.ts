@@ -48,8 +48,9 @@ export async function estimate(
   const { wait } = quote;
   const { candidate, queue } = quote.placed;
   // Throws where the workflow refuses the settings.
-  resolveParams(request, candidate);
-  const cloud = candidate.model ? await readCloudQuote(services.db, candidate.model) : null;
+  const params = resolveParams(request, candidate);
+  const { model } = candidate;
+  const cloud = model ? await readCloudQuote(services.db, { model, params }) : null;
   return {
     isPossible: true,
     reason: awayReason(wait),

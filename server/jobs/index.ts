@@ -84,7 +84,14 @@ export {
 } from "./read.ts";
 export { type Job, type JobEventType, type Lease, readJob } from "./job.ts";
 export { agreedSchema } from "./agreement.ts";
-export { kindParams, parseSubmit, submitSchema, submitWithUrlsSchema, type SubmitInput } from "./request.ts";
+export {
+  kindParams,
+  parseSubmit,
+  submitSchema,
+  submitWithUrlsSchema,
+  type SubmitInput,
+  type SubmitRequest,
+} from "./request.ts";
 export { loadInputImages, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { streamEvents, watch } from "./live-streams.ts";

@@ -61,6 +61,7 @@ export {
   offerMinutes,
   offerPrice,
   type PictureRequest,
+  type PriceOffer,
   swapPictures,
 } from "./requests.ts";
 export type { BotUpdate } from "./updates.ts";

@@ -108,6 +108,8 @@ export interface TestNode {
   readonly slots?: number;
   readonly queue?: string;
   readonly needs?: readonly Need[];
+  /** Providers of whose keys it holds one. */
+  readonly providers?: readonly string[];
 }
 
 /** What a node with nothing but the engine of this computer can claim. */
@@ -118,7 +120,7 @@ const localNeeds = jobKinds.map((kind) => needOf({ engine: "local", kind, workfl
 /** Adds the row of a node without any process behind it; it beats for nobody. */
 export async function addNode(
   { db }: Pick<Services, "db">,
-  { state = "active", slots = 1, queue = testQueue, needs = localNeeds }: TestNode = {},
+  { state = "active", slots = 1, queue = testQueue, needs = localNeeds, providers = [] }: TestNode = {},
 ): Promise<string> {
   const id = newId();
   await db.insert(schema.nodes).values({
@@ -128,7 +130,14 @@ export async function addNode(
     bootId: "test",
     pid: 1,
     pidStartedAt: "0",
-    capability: { cores: 2, memoryBytes: 4 * 1024 ** 3, kinds: jobKinds, gpus: [], engines: ["local"] },
+    capability: {
+      cores: 2,
+      memoryBytes: 4 * 1024 ** 3,
+      kinds: jobKinds,
+      gpus: [],
+      engines: ["local"],
+      ...(providers.length > 0 ? { providers } : {}),
+    },
     state,
     // No process beats for it, yet it counts as live in a test of any length.
     seenAt: sql`now() + interval '1 day'`,

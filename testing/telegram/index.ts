@@ -2,6 +2,8 @@
 export { type BotApi, startBotApi } from "./bot-api.ts";
 export { until } from "./rules.ts";
 export {
+  cheapenOffers,
+  noteSeen,
   codeOf,
   countConsents,
   expireOffers,

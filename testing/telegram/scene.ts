@@ -79,6 +79,22 @@ export async function expireOffers({ db }: Services, { chatId }: Person): Promis
     .where(eq(telegramRequests.chatId, String(chatId)));
 }
 
+/** Leaves the price that a chat is asked about as if it had been this low then, US dollars. */
+export async function cheapenOffers({ db }: Services, { chatId }: Person, priceUsd: number): Promise<void> {
+  const { telegramRequests } = schema;
+  const lower = JSON.stringify({ priceUsd, maxPriceUsd: priceUsd });
+  await db
+    .update(telegramRequests)
+    .set({ offer: sql`offer || ${lower}::jsonb` })
+    .where(eq(telegramRequests.chatId, String(chatId)));
+}
+
+/** Leaves a node as if its last beat had been so many seconds ago. */
+export async function noteSeen({ db }: Services, nodeId: string, secondsAgo: number): Promise<void> {
+  const seenAt = sql`now() - ${secondsAgo} * interval '1 second'`;
+  await db.update(schema.nodes).set({ seenAt }).where(eq(schema.nodes.id, nodeId));
+}
+
 /** The process that reads the bot's updates; null when none does. */
 export async function readHolder({ db }: Services): Promise<string | null> {
   const { telegramBots } = schema;

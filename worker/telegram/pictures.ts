@@ -14,7 +14,7 @@ import {
   swapPictures,
 } from "@atelier/server/telegram";
 import type { Bot, Buttons } from "./bot.ts";
-import { priceButtons, start, type Started, type Task, type Wish } from "./start.ts";
+import { agreementOf, priceButtons, start, type Started, type Task, type Wish } from "./start.ts";
 
 type Press = Extract<BotUpdate, { readonly type: "press" }>;
 
@@ -112,7 +112,7 @@ export async function answerRequestPress(bot: Bot, user: LinkedUser, press: Pres
     await bot.settle(press, swappedText(request), outfitButtons(request));
     return true;
   }
-  if (verb === "pay") return answerPay(bot, user, { press, request });
+  if (verb === "pay" || verb === "own") return answerPay(bot, user, { press, request });
   const task = taskOf(verb, named, request);
   if (!task) return false;
   const started = await start(bot, user, wishFor(request, task));
@@ -124,7 +124,7 @@ export async function answerRequestPress(bot: Bot, user: LinkedUser, press: Pres
   return true;
 }
 
-/** Starts what the person agreed to pay for. */
+/** Starts what the person agreed to pay for, or wants on the own machines. */
 async function answerPay(
   bot: Bot,
   user: LinkedUser,
@@ -136,8 +136,11 @@ async function answerPay(
     await bot.settle(press, texts.expired);
     return true;
   }
-  const { kind, params, key, priceUsd: agreedUsd } = offer;
-  const started = await start(bot, user, { ...wishFor(request, { kind, params }), key, agreedUsd });
+  const [verb = "", , named = ""] = press.data.split(":");
+  const { kind, params, key } = offer;
+  const agreed = verb === "pay" ? agreementOf(offer, named) : null;
+  const wish = { ...wishFor(request, { kind, params }), key, ownOnly: verb === "own" };
+  const started = await start(bot, user, { ...wish, ...(agreed ? { agreed } : {}) });
   await settleStart(
     bot,
     press,

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { orderChain } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import {
   type BotApi,
+  cheapenOffers,
   expireOffers,
   jobsOf,
   linkOwner,
+  noteSeen,
   type Person,
   photo,
   rolesOf,
@@ -34,20 +35,21 @@ const models = [
   model("painter", "text_to_image", [offer("fal", 0.04), offer("replicate", 0.085)]),
   model("editor", "edit", [offer("fal", null)]),
   model("gift", "restore_faces", [offer("fal", 0)]),
-  model("scaler", "upscale", [offer("fal", 0.5)]),
+  model("scaler", "upscale", [{ ...offer("fal", 0.5), input: { factor: "$scale" } }]),
 ];
 
 let api: BotApi;
 let opened: TestServices;
 let services: Services;
+let homeId: string;
 let stop: () => Promise<void>;
 beforeAll(async () => {
   api = await startBotApi();
   opened = await createTestServices({ env: api.env, config: { cloud: { models } } });
   ({ services } = opened);
-  await addNode(services, { slots: 50, queue: "cpu-light", needs: ["local/upscale"] });
+  homeId = await addNode(services, { slots: 50, queue: "cpu-light", needs: ["local/upscale"] });
   const needs = models.map(({ id }) => `cloud/${id}` as const);
-  await addNode(services, { slots: 50, queue: "cloud", needs });
+  await addNode(services, { slots: 50, queue: "cloud", needs, providers: ["fal", "replicate"] });
   const bot = startTelegram(services, { leaseMs: 3_000, waitSeconds: 1, editMs: 300 });
   stop = async () => bot?.stop();
 });
@@ -69,13 +71,14 @@ test("C1 E8 what costs money is asked about with its price, and one agreement ma
   const person = api.person();
   const owner = await linkOwner(services, person);
   person.say("a house by the sea");
-  const question = await shows(person, /The painter at fal.*costs about \$0\.04/);
-  expect(question.buttons.map(({ text }) => text)).toEqual(["Make it for $0.04", "Cancel"]);
+  const question = await shows(person, /The painter at fal.*costs about \$0\.04, and at most \$0\.085/);
+  expect(question.buttons.map(({ text }) => text)).toEqual(["Make it for $0.085", "Cancel"]);
   expect(await jobsOf(services, owner)).toEqual([]);
-  person.press("Make it for $0.04");
-  person.press("Make it for $0.04");
+  person.press("Make it for $0.085");
+  person.press("Make it for $0.085");
   const [job] = await jobCount(person, owner, 1);
   expect(job).toMatchObject({ engine: "cloud", model: "painter", ownOnly: false });
+  expect(job?.agreed).toMatchObject({ maxPriceUsd: 0.085, ownOnly: false, unknownPrice: false });
   expect(job?.params).toMatchObject({ prompt: "a house by the sea" });
   await until("the notice", () => person.notices.find((text) => text.includes("done already")));
   expect(await jobsOf(services, owner)).toHaveLength(1);
@@ -97,7 +100,7 @@ test("C1 an old question about a price makes nothing", async () => {
   person.say("too late");
   await shows(person, /costs about/);
   await expireOffers(services, person);
-  person.press("Make it for $0.04");
+  person.press("Make it for $0.085");
   await shows(person, /asked about too long ago/);
   expect(await jobsOf(services, owner)).toEqual([]);
 });
@@ -107,27 +110,48 @@ test("C1 a price that rose after the question is asked about again", async () =>
   const owner = await linkOwner(services, person);
   person.say("a dear friend");
   const question = await shows(person, /costs about \$0\.04/);
-  await orderChain(services.db, "painter", ["replicate", "fal"]);
-  person.press("Make it for $0.04");
-  await until("the new price", () => (question.text.includes("Replicate") ? true : null));
-  expect(question.buttons.map(({ text }) => text)).toEqual(["Make it for $0.085", "Cancel"]);
+  await cheapenOffers(services, person, 0.01);
+  const before = question.text;
+  person.press("Make it for $0.085");
+  await until("the question again", () =>
+    person.messages.some(({ text }) => text === before && text.includes("costs about")) ? true : null,
+  );
   expect(await jobsOf(services, owner)).toEqual([]);
-  await orderChain(services.db, "painter", ["fal", "replicate"]);
-  // Now it costs less than what is agreed to.
   person.press("Make it for $0.085");
   await jobCount(person, owner, 1);
 });
 
-test("C1 an unknown price of an edit is asked about, too", async () => {
+test("C1 an unknown price is asked about with the most that the person would pay", async () => {
   const person = api.person();
   const owner = await linkOwner(services, person);
   person.sendPhotos([await photo()], { caption: "make it blue" });
-  const question = await shows(person, /The editor at fal.*price is not known/);
-  expect(question.buttons.map(({ text }) => text)).toEqual(["Make it, price unknown", "Cancel"]);
-  person.press("Make it, price unknown");
+  const question = await shows(person, /The editor at fal.*price is not known: choose the most/);
+  const buttons = ["At most $0.05", "At most $0.20", "At most $1.00", "Cancel"];
+  expect(question.buttons.map(({ text }) => text)).toEqual(buttons);
+  person.press("At most $0.20");
   const [job] = await jobCount(person, owner, 1);
   expect(job).toMatchObject({ kind: "edit", model: "editor", params: { prompt: "make it blue" } });
+  expect(job?.agreed).toEqual({ maxPriceUsd: 0.2, ownOnly: false, unknownPrice: true });
   expect(await rolesOf(services, job?.id ?? "")).toEqual(["image"]);
+});
+
+test("C1 E8 where own machines are too busy the person chooses between them and the price", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  await noteSeen(services, homeId, 600);
+  person.sendPhotos([await photo()]);
+  await shows(person, /What is to be done/);
+  person.press("Upscale");
+  const question = await shows(person, /The scaler at fal.*costs about \$0\.50/);
+  expect(question.buttons.map(({ text }) => text)).toEqual([
+    "Make it for $0.50",
+    "On our own machines",
+    "Cancel",
+  ]);
+  person.press("On our own machines");
+  const [job] = await jobCount(person, owner, 1);
+  expect(job).toMatchObject({ engine: "local", ownOnly: true, model: null });
+  await noteSeen(services, homeId, 0);
 });
 
 test("C1 what the own machines or a provider do for nothing starts without a question", async () => {
@@ -147,7 +171,9 @@ test("C1 what the own machines or a provider do for nothing starts without a que
     await jobCount(person, owner, at + 1);
   }
   const [own, gift] = await jobsOf(services, owner);
-  expect(own).toMatchObject({ kind: "upscale", engine: "local", ownOnly: true });
+  expect(own).toMatchObject({ kind: "upscale", engine: "local" });
+  expect(own?.agreed).toMatchObject({ maxPriceUsd: 0, ownOnly: true });
   expect(gift).toMatchObject({ kind: "restore_faces", model: "gift", ownOnly: false });
+  expect(gift?.agreed).toMatchObject({ maxPriceUsd: 0, ownOnly: false });
   expect(person.messages.filter(({ text }) => /costs about|price is not/.test(text))).toEqual([]);
 });

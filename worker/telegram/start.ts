@@ -1,8 +1,8 @@
 import { titleOfKind } from "@atelier/server/deliveries";
 import type { JobKind } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
-import { estimate, parseSubmit, submit } from "@atelier/server/jobs";
-import { toAppError } from "@atelier/server/platform";
+import { estimate, parseSubmit, submit, type SubmitInput, type SubmitRequest } from "@atelier/server/jobs";
+import { isAppError, toAppError } from "@atelier/server/platform";
 import { titleOfProvider } from "@atelier/server/providers";
 import {
   addText,
@@ -11,6 +11,7 @@ import {
   offerMinutes,
   offerPrice,
   type PictureRequest,
+  type PriceOffer,
   showJob,
   TelegramError,
 } from "@atelier/server/telegram";
@@ -30,9 +31,13 @@ export interface Wish {
   readonly task: Task;
   /** Makes it one job however often it is started. */
   readonly key: string;
-  /** The price that the person agreed to, US dollars; null: an unknown one. Without it only what is free is started. */
-  readonly agreedUsd?: number | null;
+  /** What the person agreed to pay. Without it only what is free is started. */
+  readonly agreed?: Agreed;
+  /** The person wants it on the studio's own machines. */
+  readonly ownOnly?: boolean;
 }
+
+type Agreed = NonNullable<SubmitInput["agreed"]>;
 
 /** `asks`: the job would cost more than was agreed to, and the text asks for it. */
 export type Started =
@@ -49,51 +54,73 @@ const texts = {
  * same bytes are the same picture of the account, so the request is the same as well.
  */
 export async function start(bot: Bot, user: LinkedUser, wish: Wish): Promise<Started> {
-  const { services } = bot;
-  const { chatId, request, task, key: idempotencyKey, agreedUsd } = wish;
   try {
     const inputs = await takeInAll(bot, user, wish);
-    const asked = parseSubmit({ ...task, inputs });
-    const quote = await estimate(services, asked, user);
-    if (!quote.isPossible) return { kind: "refused", text: quote.reason };
-    const { cloud } = quote;
-    if (cloud && isDearer(cloud.priceUsd, agreedUsd)) return await askPrice(bot, wish, { user, cloud });
-    // The submit chooses again, and must not choose what was not agreed to.
-    const bound = cloud ? { model: cloud.model } : { ownOnly: true };
-    const job = await submit(services, { ...asked, ...bound }, { submitter: user, idempotencyKey, asked });
-    await showJob(services, { jobId: job.id, chatId });
-    if (request) await endRequest(services, request.id);
-    return { kind: "started" };
+    const asked = parseSubmit({ ...wish.task, inputs });
+    return await submitAgreed(bot, wish, { user, asked }).catch((error: unknown) => {
+      const cloud = isAppError(error) && error.code === "not_agreed" ? error.details?.["cloud"] : null;
+      if (!cloud) throw error;
+      // Safe: the refusal of a submit names the place and price of now in this shape.
+      return askPrice(bot, wish, { user, asked, cloud: cloud as Cloud });
+    });
   } catch (error) {
     return { kind: "refused", text: sentenceOf(error) };
   }
 }
 
-function isDearer(priceUsd: number | null, agreedUsd: number | null | undefined): boolean {
-  if (priceUsd === 0) return false;
-  if (priceUsd === null) return agreedUsd !== null;
-  return agreedUsd === undefined || agreedUsd === null || priceUsd > agreedUsd;
+interface Asking {
+  readonly user: LinkedUser;
+  readonly asked: SubmitRequest;
+}
+
+async function submitAgreed(bot: Bot, wish: Wish, { user, asked }: Asking): Promise<Started> {
+  const { services } = bot;
+  const { chatId, request, key: idempotencyKey, ownOnly = false } = wish;
+  const wanted = { ...asked, ownOnly };
+  const quote = await estimate(services, wanted, user);
+  if (!quote.isPossible) return { kind: "refused", text: quote.reason };
+  const { cloud, priceUsd } = quote;
+  const agreed = wish.agreed ?? (priceUsd === 0 ? (quote.agreed ?? undefined) : undefined);
+  if (!agreed && cloud) return askPrice(bot, wish, { user, asked, cloud });
+  const job = await submit(services, { ...wanted, agreed }, { submitter: user, idempotencyKey, asked });
+  await showJob(services, { jobId: job.id, chatId });
+  if (request) await endRequest(services, request.id);
+  return { kind: "started" };
 }
 
 interface Cloud {
   readonly title: string;
   readonly provider: string;
   readonly priceUsd: number | null;
+  readonly maxPriceUsd: number | null;
+}
+
+interface Question extends Asking {
+  readonly cloud: Cloud;
 }
 
 async function askPrice(
   { services }: Bot,
   { chatId, request, task, key }: Wish,
-  { user: { userId }, cloud }: { readonly user: LinkedUser; readonly cloud: Cloud },
+  { user, cloud, asked }: Question,
 ): Promise<Started> {
-  const { title, provider, priceUsd } = cloud;
+  const { title, provider, priceUsd, maxPriceUsd } = cloud;
   const { prompt } = task.params;
+  const { userId } = user;
   const row = request ?? (await addText(services, { userId, chatId, text: String(prompt) }));
-  const offer = { ...task, key, priceUsd };
+  const home = await estimate(services, { ...asked, ownOnly: true }, user);
+  const offer = { ...task, key, priceUsd, maxPriceUsd, hasHome: home.isPossible };
   await offerPrice(services, row, offer);
-  const price = priceUsd === null ? "Its price is not known." : `It costs about ${dollars.format(priceUsd)}.`;
-  const text = `${titleOfKind(task.kind)} would be made by ${title} at ${titleOfProvider(provider)}, not on the studio's own machines. ${price} The question holds for ${offerMinutes} minutes.`;
+  const text = `${titleOfKind(task.kind)} would be made by ${title} at ${titleOfProvider(provider)}, not on the studio's own machines. ${priceText(cloud)} The question holds for ${offerMinutes} minutes.`;
   return { kind: "asks", text, buttons: priceButtons(row, offer) };
+}
+
+function priceText({ priceUsd, maxPriceUsd }: Cloud): string {
+  if (priceUsd === null) return "Its price is not known: choose the most that you would pay.";
+  const about = `It costs about ${dollars.format(priceUsd)}`;
+  return maxPriceUsd === null || maxPriceUsd <= priceUsd
+    ? `${about}.`
+    : `${about}, and at most ${dollars.format(maxPriceUsd)} if another provider has to make it.`;
 }
 
 const dollars = new Intl.NumberFormat("en-US", {
@@ -102,13 +129,29 @@ const dollars = new Intl.NumberFormat("en-US", {
   maximumFractionDigits: 3,
 });
 
+/** What a person may choose from where no source states the price, US dollars. */
+const maxima = [0.05, 0.2, 1] as const;
+
+type Offer = Pick<PriceOffer, "priceUsd" | "maxPriceUsd" | "hasHome">;
+
 /** The buttons below the question for a price. */
 export function priceButtons(
   { id }: Pick<PictureRequest, "id">,
-  { priceUsd }: Pick<Cloud, "priceUsd">,
+  { priceUsd, maxPriceUsd, hasHome = false }: Offer,
 ): Buttons {
-  const label = priceUsd === null ? "Make it, price unknown" : `Make it for ${dollars.format(priceUsd)}`;
-  return [[{ text: label, data: `pay:${id}` }], [{ text: "Cancel", data: `drop:${id}` }]];
+  const pays =
+    priceUsd === null
+      ? maxima.map((usd) => ({ text: `At most ${dollars.format(usd)}`, data: `pay:${id}:${usd}` }))
+      : [{ text: `Make it for ${dollars.format(maxPriceUsd ?? priceUsd)}`, data: `pay:${id}` }];
+  const home = hasHome ? [[{ text: "On our own machines", data: `own:${id}` }]] : [];
+  return [pays, ...home, [{ text: "Cancel", data: `drop:${id}` }]];
+}
+
+/** What a press on one of the buttons agrees to; null for a press that names no maximum. */
+export function agreementOf({ priceUsd, maxPriceUsd }: Offer, named: string): Agreed | null {
+  if (priceUsd !== null) return { maxPriceUsd: maxPriceUsd ?? priceUsd };
+  const maximum = maxima.find((usd) => String(usd) === named);
+  return maximum === undefined ? null : { maxPriceUsd: maximum, unknownPrice: true };
 }
 
 async function takeInAll(

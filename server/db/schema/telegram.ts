@@ -65,6 +65,10 @@ export interface TelegramOffer {
   readonly key: string;
   /** US dollars; null when no source states it. */
   readonly priceUsd: number | null;
+  /** The most that it costs, whichever provider of the chain makes it; offers of older versions lack it. */
+  readonly maxPriceUsd?: number | null;
+  /** Own machines can make it, too. */
+  readonly hasHome?: boolean;
 }
 
 /** Pictures of a chat, or a text without any, that a job is to be made of. */

@@ -1,0 +1,93 @@
+"use client";
+import { useSyncExternalStore } from "react";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { failureOf, NotWanted } from "./failures.ts";
+
+export type Agreed = NonNullable<SubmitInput["agreed"]>;
+
+/** Nothing was shown that costs anything. */
+export const freeOnly: Agreed = { maxPriceUsd: 0 };
+
+/** A provider that would make pictures now. */
+export interface CloudOffer {
+  readonly title: string;
+  readonly provider: string;
+  /** Of one picture, US dollars; null when no source states it. */
+  readonly priceUsd: number | null;
+  readonly maxPriceUsd: number | null;
+}
+
+/** A question to the user: whether so many pictures may be made there, for that price. */
+export interface PriceQuestion {
+  readonly cloud: CloudOffer;
+  readonly count: number;
+  readonly answer: (agreed: Agreed | null) => void;
+}
+
+const listeners = new Set<() => void>();
+let questions: readonly PriceQuestion[] = [];
+
+function setQuestions(next: readonly PriceQuestion[]): void {
+  questions = next;
+  for (const listener of listeners) listener();
+}
+
+function watch(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The question that the user has to answer now. */
+export function usePriceQuestion(): PriceQuestion | null {
+  return useSyncExternalStore(
+    watch,
+    () => questions[0] ?? null,
+    () => null,
+  );
+}
+
+/** Shows place and price. Throws `NotWanted` when the user does not agree. */
+export async function askPrice(cloud: CloudOffer, count: number): Promise<Agreed> {
+  const agreed = await new Promise<Agreed | null>((resolve) => {
+    const question: PriceQuestion = {
+      cloud,
+      count,
+      answer(given) {
+        setQuestions(questions.filter((one) => one !== question));
+        resolve(given);
+      },
+    };
+    setQuestions([...questions, question]);
+  });
+  if (agreed === null) throw new NotWanted();
+  return agreed;
+}
+
+/** The place and price of now in a refusal; null for other failures. */
+function offerIn(error: unknown): CloudOffer | null {
+  const { code, details } = failureOf(error);
+  const cloud = details?.["cloud"];
+  // Safe cast: the refusal of a submit has the offer in this shape.
+  return code === "not_agreed" && typeof cloud === "object" ? (cloud as CloudOffer | null) : null;
+}
+
+/**
+ * The one path of everything that may cost money: sends what was agreed to, and when the place or the price has changed
+ * shows the new one and asks once more. Throws `NotWanted` when the user does not agree.
+ */
+export async function withAgreement<Answer>(
+  shown: Agreed,
+  send: (agreed: Agreed) => Promise<Answer>,
+  count: () => number = () => 1,
+): Promise<Answer> {
+  let agreed = shown;
+  for (;;) {
+    try {
+      return await send(agreed);
+    } catch (error) {
+      const offer = offerIn(error);
+      if (offer === null) throw error;
+      agreed = await askPrice(offer, count());
+    }
+  }
+}
