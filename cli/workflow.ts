@@ -2,6 +2,7 @@ import { inspectEnv, isAppError } from "@atelier/server/platform";
 import {
   builtInWorkflows,
   checkWorkflow,
+  noteWorkflow,
   type ObjectInfo,
   type ObjectInfoByClass,
   readWorkflowFolder,
@@ -17,6 +18,8 @@ const usage = `Usage: atelier workflow check DIR [--server URL]
 interface Verdict {
   readonly name: string;
   readonly problems: readonly string[];
+  /** No faults, but good to know. */
+  readonly notes: readonly string[];
 }
 
 /** The server with the headers that the environment has for it. */
@@ -38,14 +41,16 @@ async function judge(dir: string | null, url: string): Promise<Verdict[]> {
     ...workflows.map((workflow) => ({
       name: workflow.name,
       problems: objectInfo ? checkWorkflow(workflow, objectInfo) : [],
+      notes: noteWorkflow(workflow, objectInfo),
     })),
-    ...problems.map(({ name, reason }) => ({ name, problems: reason.split("\n") })),
+    ...problems.map(({ name, reason }) => ({ name, problems: reason.split("\n"), notes: [] })),
   ];
 }
 
-function print({ name, problems }: Verdict): void {
+function print({ name, problems, notes }: Verdict): void {
   console.log(`${problems.length === 0 ? "ok  " : "FAIL"}  ${name}`);
   for (const problem of problems) console.log(`      ${problem}`);
+  for (const note of notes) console.log(`      note: ${note}`);
 }
 
 function summarise(verdicts: readonly Verdict[]): number {

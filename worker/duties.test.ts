@@ -160,6 +160,7 @@ describe("duties", () => {
       missing: {},
       tightNeeds: [],
       choices: new Map(),
+      ranges: new Map(),
       jobId: null,
       isFree: isUp,
       queueLength: 0,

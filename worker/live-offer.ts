@@ -114,6 +114,7 @@ export function toSeen(state: ServerState): SeenServer {
     models,
     tightNeeds,
     choices: _choices,
+    ranges: _ranges,
     isFree: _isFree,
     refusesConnections: _refuses,
     ...server

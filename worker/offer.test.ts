@@ -45,6 +45,7 @@ describe("offer", () => {
       missing: {},
       tightNeeds: [],
       choices: new Map(),
+      ranges: new Map(),
       jobId: null,
       isFree: true,
       queueLength: 0,

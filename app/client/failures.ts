@@ -32,7 +32,13 @@ export function failureOf(error: unknown): Failure {
   return { code: code as ErrorCode, message, details };
 }
 
-const saysWhatIsWrong: ReadonlySet<string> = new Set(["upload_unsupported", "upload_unreadable"]);
+const saysWhatIsWrong: ReadonlySet<string> = new Set([
+  "upload_unsupported",
+  "upload_unreadable",
+  "node_failed",
+  "no_picture",
+  "graph_invalid",
+]);
 
 /** Whether the server's message is more precise than the text of the code: it says what is wrong with this picture. */
 export function hasOwnAdvice({ code, message }: Pick<Failure, "code" | "message">): boolean {

@@ -107,6 +107,14 @@ describe("reroute", () => {
       expect(job.notBefore).toBeInstanceOf(Date);
     });
 
+    test("node_failed: charged, to another server, and failed at once when there is none", async () => {
+      await addServer(scene.services, { nodeId, url: small, needs: [need] });
+      await addServer(scene.services, { nodeId, url: large, needs: [need] });
+      await submitUpscale();
+      expect(await failOn(small, "node_failed")).toMatchObject({ avoid: [small], charged: 1 });
+      expect(await failOn(large, "node_failed")).toMatchObject({ status: "failed", charged: 2 });
+    });
+
     test("request_too_large: to another server, and failed with its own code when there is none", async () => {
       const code = "request_too_large";
       await addServer(scene.services, { nodeId, url: small, needs: [need] });
@@ -275,7 +283,7 @@ describe("fail", () => {
       return readJob(opened.services, id);
     }
 
-    test.each(["no_person_found", "output_too_large", "no_engine"] as const)(
+    test.each(["no_person_found", "output_too_large", "no_engine", "no_picture", "graph_invalid"] as const)(
       "D8 validation: %s fails at once, with its text",
       async (code) => {
         const { message } = new AppError(code);

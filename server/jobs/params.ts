@@ -1,10 +1,9 @@
-import { randomInt } from "node:crypto";
 import { z } from "zod";
 import type { JobKind } from "../engines.ts";
 import { AppError, issuesOf } from "../platform/index.ts";
 import { paramsTaken } from "../providers/index.ts";
 import { type Candidate, sizeClassOf } from "../scheduling/index.ts";
-import { type Workflow, workflowParams } from "../workflows/index.ts";
+import { drawSeed, type Workflow, workflowParams } from "../workflows/index.ts";
 import type { Inputs } from "./pictures.ts";
 import type { SubmitRequest } from "./request.ts";
 
@@ -12,7 +11,6 @@ type Params = Readonly<Record<string, unknown>>;
 
 /** Params of the kind itself; a workflow receives them only if it maps them. */
 const ofTheKind = new Set(["consent", "category", "scale"]);
-const maxRandom = 2 ** 48 - 1;
 
 type Fitting = Pick<Candidate, "workflow" | "model">;
 
@@ -69,7 +67,8 @@ function fit(
     Object.fromEntries(all.filter(([name]) => isOfWorkflow(name))),
   );
   if (!result.success) return result.error;
-  const seed = "seed" in workflow.params ? { seed: result.data.seed ?? randomInt(maxRandom) } : {};
+  const spec = workflow.params.seed;
+  const seed = spec ? { seed: result.data.seed ?? drawSeed(spec) } : {};
   // Drop empty defaults, or they would count as a prompt that the user typed.
   const filled = Object.entries(result.data).filter(([name, value]) => value !== "" || name in given);
   const kept = all.filter(([name]) => isOfKind(name));

@@ -28,14 +28,6 @@ const network = (strategy: "other_server" | "retry", message: string): ErrorRule
   message,
 });
 
-/** Another server may have the missing part, or the same one later: models come and go. */
-const elsewhere = (message: string): ErrorRule => ({
-  strategy: "other_server",
-  charged: false,
-  httpStatus: 502,
-  message,
-});
-
 /**
  * The closed table of error codes. A row decides the strategy, the charge and the HTTP status; what a code means for a
  * server is decided beside the servers, and what helps a person beside the pages.
@@ -123,8 +115,9 @@ export const errorRules = {
   server_busy: network("other_server", "The server is too busy at the moment."),
   proxy_error: network("other_server", "A proxy in front of the server refused the request."),
   engine_interrupted: network("other_server", "The job was stopped on the server."),
-  model_missing: elsewhere("The server does not have a model that the workflow needs."),
-  node_missing: elsewhere("The server does not have a node that the workflow needs."),
+  // Another server may have the missing part, or the same one later: models come and go.
+  model_missing: network("other_server", "The server does not have a model that the workflow needs."),
+  node_missing: network("other_server", "The server does not have a node that the workflow needs."),
   gpu_out_of_memory: {
     strategy: "cpu_queue",
     charged: false,
@@ -149,6 +142,9 @@ export const errorRules = {
     httpStatus: 502,
     message: "The engine could not make the picture.",
   },
+  // The same again on the same server: a faulty node, a setting that it cannot take, a service without a key.
+  node_failed: { ...validation(502, "A node of the workflow failed."), strategy: "only_other_server" },
+  no_picture: validation(422, "The workflow makes no picture that can be used."),
   out_of_memory: {
     strategy: "retry",
     charged: true,

@@ -1,15 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { readSimulatedClasses, sampleFiles } from "@atelier/testing/workflows";
 import { builtInWorkflows } from "./built-in.ts";
-import {
-  checkGraph,
-  findMissing,
-  isComplete,
-  isTight,
-  type ObjectInfo,
-  type ObjectInfoByClass,
-  readModelChoices,
-} from "./check.ts";
+import { checkGraph, checkWorkflow, type ObjectInfo, type ObjectInfoByClass } from "./check.ts";
+import { findMissing, isComplete, isTight, noteWorkflow, readModelChoices } from "./needs.ts";
+import { drawSeed, seedWithin } from "./params.ts";
+import { parseWorkflow } from "./parse.ts";
 import { findModel, spellModels } from "./models.ts";
 import type { Graph } from "./workflow.ts";
 
@@ -205,4 +200,77 @@ describe("check", () => {
       expect(findMissing(builtIn, empty).models).toEqual(lacks);
     }
   });
+});
+
+describe("seeds", () => {
+  test.each([
+    [5, 0, 10, 5],
+    [11, 0, 10, 0],
+    [2 ** 53 - 1, 0, 2 ** 32 - 1, 2 ** 32 - 1],
+    [2 ** 53 - 1, 0, 2 ** 64, 2 ** 53 - 1],
+    [0, 1, 10, 10],
+    [7, 3, 3, 3],
+    [9, 5, 4, 9],
+  ])("the seed %i within %i to %i is %i", (seed, min, max, expected) => {
+    expect(seedWithin(seed, { min, max })).toBe(expected);
+  });
+
+  test("a drawn seed is within the limits of the manifest, and within 32 bits without any", () => {
+    for (let count = 0; count < 200; count++) {
+      expect(drawSeed({ type: "seed", to: ["1.seed"] })).toBeLessThan(2 ** 32);
+      const few = drawSeed({ type: "seed", min: 3, max: 5, to: ["1.seed"] });
+      expect([3, 4, 5]).toContain(few);
+    }
+  });
+
+  const seeded = (seed: object, max: number) => {
+    const { manifest, graph } = sampleFiles();
+    const workflow = parseWorkflow({
+      name: "seeded",
+      isBuiltIn: false,
+      manifest: { ...manifest, params: { seed: { type: "seed", to: ["2.blur_radius"], ...seed } } },
+      graph,
+    });
+    const inputs = {
+      required: { blur_radius: ["INT", { min: 1, max }], sigma: ["FLOAT", {}], image: ["IMAGE"] },
+    };
+    return { workflow, objectInfo: new Map<string, ObjectInfo>([["ImageBlur", { input: inputs }]]) };
+  };
+  const problemsOf = ({ workflow, objectInfo }: ReturnType<typeof seeded>) =>
+    checkWorkflow(workflow, objectInfo).filter((line) => line.includes("blur_radius"));
+
+  test("the check tries both limits of a seed, and notes a node that takes less than is drawn", () => {
+    expect(problemsOf(seeded({ min: 0, max: 50 }, 31))).toEqual([
+      "node 2 (ImageBlur): blur_radius is 0, below the least 1",
+      "node 2 (ImageBlur): blur_radius is 50, above the most 31",
+    ]);
+    expect(problemsOf(seeded({ min: 1, max: 31 }, 31))).toEqual([]);
+    const open = seeded({}, 31);
+    expect([problemsOf(open), noteWorkflow(open.workflow, open.objectInfo)]).toEqual([
+      [],
+      ["seeds above 31 are folded into the range of the node; a max in the manifest refuses them"],
+    ]);
+    expect(() => seeded({ min: 5, max: 4 }, 31)).toThrow("has a min above its max");
+  });
+});
+
+test.each([
+  ["PreviewAny", undefined, true],
+  ["SaveWEBM", { images: ["IMAGE"] }, true],
+  ["VHS_VideoCombine", { images: ["IMAGE"] }, true],
+  ["SaveAudioMP3", { audio: ["AUDIO"] }, true],
+  ["UnknownSink", { latent: ["LATENT"] }, true],
+  ["SaveImage", { images: ["IMAGE"] }, false],
+  ["MaskPreview", { mask: ["MASK"] }, false],
+  ["ImageOrAny", { any: ["*"] }, false],
+  ["NotOnThisServer", undefined, false],
+])("an output node %s that takes %j is noted: %s", (name, required, isNoted) => {
+  const { manifest, graph } = sampleFiles();
+  const save = { class_type: name, inputs: { images: ["2", 0], filename_prefix: "x" } };
+  const source = { name: "odd", isBuiltIn: false, manifest, graph: { ...graph, "3": save } };
+  const objectInfo = new Map(required ? [[name, { input: { required } }]] : []);
+  const notes = noteWorkflow(parseWorkflow(source), objectInfo);
+  expect(notes).toEqual(
+    isNoted ? [`node 3 (${name}) is an output, but makes no picture that can be shown`] : [],
+  );
 });

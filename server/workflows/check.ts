@@ -1,13 +1,6 @@
 import { applyWithout } from "./build-graph.ts";
-import { findModel, isModelFile, type ModelChoices } from "./models.ts";
-import {
-  type Graph,
-  isLink,
-  type Link,
-  type ModelInput,
-  type Workflow,
-  writeGraphInput,
-} from "./workflow.ts";
+import { findModel } from "./models.ts";
+import { type Graph, isLink, type Link, type ParamSpec, type Workflow, writeGraphInput } from "./workflow.ts";
 
 /** A server's description of one node class (`/object_info/<class>`): the fields that are read here. */
 export interface ObjectInfo {
@@ -48,7 +41,7 @@ function numberOf(value: unknown): number | null {
 }
 
 /** Reads an input's spec: `[[choices], options]` of older nodes, `["COMBO", { options }]` of newer ones, `[TYPE, options]`. */
-function readInputFacts(spec: unknown): InputFacts {
+export function readInputFacts(spec: unknown): InputFacts {
   const [type, options]: unknown[] = Array.isArray(spec) ? spec : [];
   const isList = Array.isArray(type) || type === "COMBO";
   return {
@@ -155,11 +148,17 @@ export function checkGraph(graph: Graph, objectInfo: ObjectInfoByClass): string[
 
 type Limit = "min" | "max";
 
+function limitOf(spec: Exclude<ParamSpec, { type: "text" }>, limit: Limit): number | undefined {
+  // A seed without limits is folded into the range of the node.
+  if (spec.type === "seed") return spec[limit];
+  return spec.choices ? Math[limit](...Object.values(spec.choices)) : (spec[limit] ?? spec.default);
+}
+
 function atLimits({ graph, params }: Workflow, limit: Limit): Graph {
   const copy = structuredClone(graph);
   for (const spec of Object.values(params)) {
-    if (spec.type !== "integer" && spec.type !== "number") continue;
-    const value = spec.choices ? Math[limit](...Object.values(spec.choices)) : (spec[limit] ?? spec.default);
+    if (spec.type === "text") continue;
+    const value = limitOf(spec, limit);
     if (value !== undefined) for (const address of spec.to) writeGraphInput(copy, address, value);
   }
   return copy;
@@ -183,90 +182,4 @@ export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass)
     atLimits(workflow, "max"),
   ];
   return [...new Set(graphs.flatMap((graph) => checkGraph(graph, objectInfo)))];
-}
-
-/** A model that a server lacks; with the choices that fit equally well, where there are several. */
-interface MissingModel extends ModelInput {
-  readonly several: readonly string[];
-}
-
-/** What a server lacks to run a workflow. */
-export interface Missing {
-  readonly classes: readonly string[];
-  readonly models: readonly MissingModel[];
-}
-
-function findMissingModel(model: ModelInput, objectInfo: ObjectInfoByClass): MissingModel[] {
-  const info = objectInfo.get(model.class);
-  const facts = info && findInput(info, model.input);
-  // Models of a missing class are not listed.
-  if (!info || (facts && facts.choices === null)) return [];
-  const found = facts ? findModel(model.file, facts.choices ?? []) : null;
-  if (found && "choice" in found) return [];
-  return [{ ...model, several: found ? found.several : [] }];
-}
-
-/** Compares the needs of a workflow with a server. */
-export function findMissing(
-  { classes, models }: Pick<Workflow, "classes" | "models">,
-  objectInfo: ObjectInfoByClass,
-): Missing {
-  return {
-    classes: classes.filter((name) => !objectInfo.get(name)),
-    models: models.flatMap((model) => findMissingModel(model, objectInfo)),
-  };
-}
-
-export function isComplete({ classes, models }: Missing): boolean {
-  return classes.length === 0 && models.length === 0;
-}
-
-/** What a server lacks, one line each, for the admin. */
-export function describeMissing({ classes, models }: Missing): string[] {
-  return [
-    ...classes.map((name) => `node ${name}`),
-    ...models.map(
-      ({ file, class: name, input, several }) =>
-        `model ${file} (${name}.${input})${several.length > 0 ? `: it may be any of ${several.join(", ")}` : ""}`,
-    ),
-  ];
-}
-
-/** The choices of a server for every input of the graphs that holds a model file. */
-export function readModelChoices(
-  workflows: readonly Pick<Workflow, "graph">[],
-  objectInfo: ObjectInfoByClass,
-): ModelChoices {
-  const choices = new Map<string, readonly string[]>();
-  for (const { class_type: name, inputs } of workflows.flatMap(({ graph }) => Object.values(graph))) {
-    const info = objectInfo.get(name);
-    for (const input of info ? Object.keys(inputs).filter((key) => isModelFile(inputs[key])) : []) {
-      const facts = info && findInput(info, input);
-      if (facts?.choices) choices.set(`${name}.${input}`, facts.choices);
-    }
-  }
-  return choices;
-}
-
-/** What is known of a server's card. */
-interface Card {
-  /** As the server names it: cuda, mps, cpu and so on. */
-  readonly device: string | null;
-  readonly vramBytes: number | null;
-}
-
-const gibBytes = 2 ** 30;
-/** Graphics cards report up to a tenth less memory than their nominal size. */
-const nominalShare = 0.9;
-/** A card that says less has a driver that does not know (shared memory, DirectML, a virtual card). */
-const leastBelievedBytes = 2 * gibBytes;
-
-/** Whether the server runs in the memory of a card whose reported size can be believed. */
-export function knowsMemory({ device, vramBytes }: Card): boolean {
-  return device !== null && device !== "cpu" && (vramBytes ?? 0) >= leastBelievedBytes;
-}
-
-/** Whether the card is smaller than the workflow wants. A hint: servers swap models in and out, and many run all the same. */
-export function isTight({ vramGib }: Pick<Workflow, "vramGib">, card: Card): boolean {
-  return knowsMemory(card) && (card.vramBytes ?? 0) / gibBytes < vramGib * nominalShare;
 }

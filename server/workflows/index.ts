@@ -8,21 +8,21 @@
  */
 export { buildGraph } from "./build-graph.ts";
 export { builtInWorkflows } from "./built-in.ts";
+export { checkGraph, checkWorkflow, findInput, type ObjectInfo, type ObjectInfoByClass } from "./check.ts";
 export {
-  checkGraph,
-  checkWorkflow,
   describeMissing,
   findMissing,
   isComplete,
   isTight,
   knowsMemory,
-  findInput,
+  noteWorkflow,
   readModelChoices,
-  type ObjectInfo,
-  type ObjectInfoByClass,
-} from "./check.ts";
+  readSeedRanges,
+  seedRange,
+  type SeedRanges,
+} from "./needs.ts";
 export { findModel, type ModelChoices, spellModels } from "./models.ts";
 export type { ParamName, Workflow } from "./workflow.ts";
 export { parseWorkflow } from "./parse.ts";
 export { readWorkflowFolder } from "./read-folder.ts";
-export { takesInputs, workflowParams } from "./params.ts";
+export { drawSeed, seedWithin, takesInputs, workflowParams } from "./params.ts";

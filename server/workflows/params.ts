@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { z } from "zod";
 import type { InputRole } from "../engines.ts";
 import { isStorable } from "../platform/index.ts";
@@ -33,9 +34,36 @@ function numberSchema(spec: ParamSpec & { type: "integer" | "number" }): z.ZodTy
   return spec.multipleOf === undefined ? ranged : ranged.multipleOf(spec.multipleOf);
 }
 
+/** Whole numbers that something takes as a seed; both ends count. */
+export interface SeedRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Drawn seeds stay below this: most nodes take more, hardly any takes less. */
+export const mostDrawn = 2 ** 32 - 1;
+
+/** A new seed for a workflow whose param is this one. */
+export function drawSeed(spec: ParamSpec): number {
+  const { min = 0, max = mostDrawn } = spec.type === "seed" ? spec : {};
+  return randomInt(min, Math.max(min, Math.min(max, min + mostDrawn)) + 1);
+}
+
+/** The seed itself, or where it is out of range another one within, always the same for the same seed. */
+export function seedWithin(seed: number, { min, max }: SeedRange): number {
+  if ((seed >= min && seed <= max) || max < min) return seed;
+  const [low, span] = [BigInt(Math.ceil(min)), BigInt(Math.floor(max)) - BigInt(Math.ceil(min)) + 1n];
+  const rest = (BigInt(seed) - low) % span;
+  return Number(low + (rest < 0n ? rest + span : rest));
+}
+
 /** The schema of a given value, without its default. */
 export function valueSchema(spec: ParamSpec): z.ZodType<string | number> {
-  if (spec.type === "seed") return z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+  if (spec.type === "seed")
+    return z
+      .int()
+      .min(spec.min ?? 0)
+      .max(spec.max ?? Number.MAX_SAFE_INTEGER);
   return spec.type === "text" ? textSchema(spec) : numberSchema(spec);
 }
 

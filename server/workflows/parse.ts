@@ -60,8 +60,12 @@ function checkTo(graph: Graph, { type, to }: ParamSpec): string[] {
   });
 }
 
+function checkSeed({ min = 0, max = Infinity }: ParamSpec & { type: "seed" }): string[] {
+  return min > max ? ["has a min above its max"] : [];
+}
+
 function checkValues(spec: ParamSpec): string[] {
-  if (spec.type === "seed") return [];
+  if (spec.type === "seed") return checkSeed(spec);
   const problems: string[] = [];
   if (spec.required && spec.default !== undefined) problems.push("is required and has a default");
   if (spec.type !== "text" && !spec.choices) {

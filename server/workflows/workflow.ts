@@ -109,7 +109,13 @@ const numberParam = z.strictObject({
   to: addresses,
 });
 
-const seedParam = z.strictObject({ type: z.literal("seed"), to: addresses });
+const seedLimit = z.int().nonnegative();
+const seedParam = z.strictObject({
+  type: z.literal("seed"),
+  min: seedLimit.optional(),
+  max: seedLimit.optional(),
+  to: addresses,
+});
 
 const paramSchema = z.discriminatedUnion("type", [textParam, numberParam, seedParam]);
 

@@ -49,6 +49,8 @@ type HttpFault =
   | (Often & { readonly kind: "own-prompt-id" })
   /** Uploads answer 500, SaveImage fails with errno 28; "forever" by default. */
   | (Often & { readonly kind: "disk-full" })
+  /** A node that saves pictures makes files of another kind, as nodes for videos do. */
+  | (Often & { readonly kind: "other-files"; readonly extension: string })
   /** An interrupt is answered and forgotten, as one is that comes just before a prompt begins. */
   | (Often & { readonly kind: "interrupt-lost" })
   /** The upgrade to a WebSocket is answered with 502. */
@@ -79,6 +81,7 @@ const httpKinds: Readonly<Record<HttpFault["kind"], true>> = {
   "node-errors-with-200": true,
   "own-prompt-id": true,
   "disk-full": true,
+  "other-files": true,
   "interrupt-lost": true,
   "socket-refused": true,
 };

@@ -15,6 +15,7 @@ import {
   type TemplateValues,
 } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
+import { seedWithin } from "@atelier/server/workflows";
 import { askedSize, type Size, sizeValues } from "./sizes.ts";
 
 /** Files of the input pictures by role, and what a template may ask for. */
@@ -55,7 +56,7 @@ const categoryTexts: Readonly<Record<string, string>> = {
 };
 
 /** The largest seed that every provider takes; a larger one is folded into the range, always to the same seed. */
-const seeds = 2 ** 31;
+const seeds = { min: 0, max: 2 ** 31 - 1 };
 
 /** The params under the names of the placeholders. */
 export function valuesOf({ params }: Pick<Job, "params">): Record<string, TemplateValues[string]> {
@@ -63,7 +64,7 @@ export function valuesOf({ params }: Pick<Job, "params">): Record<string, Templa
   const named = {
     prompt,
     negative_prompt: negativePrompt,
-    seed: typeof seed === "number" ? seed % seeds : undefined,
+    seed: typeof seed === "number" ? seedWithin(seed, seeds) : undefined,
     steps,
     guidance,
     strength,

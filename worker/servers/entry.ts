@@ -135,7 +135,12 @@ const maxRestedInRow = 2;
 
 const lossCodes: readonly ErrorCode[] = ["server_lost", "proxy_error"];
 const memoryCodes: readonly ErrorCode[] = ["gpu_out_of_memory", "out_of_memory"];
-const engineCodes: readonly ErrorCode[] = ["engine_failed", "engine_crashed", "engine_timeout"];
+const engineCodes: readonly ErrorCode[] = [
+  "engine_failed",
+  "node_failed",
+  "engine_crashed",
+  "engine_timeout",
+];
 
 export function newHealth(): Health {
   return {

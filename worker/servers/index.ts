@@ -27,7 +27,7 @@
  */
 import type { Need } from "@atelier/server/engines";
 import type { AppError } from "@atelier/server/platform";
-import type { ModelChoices } from "@atelier/server/workflows";
+import type { ModelChoices, SeedRanges } from "@atelier/server/workflows";
 import type { ServerAddress } from "./address.ts";
 
 export type ServerEngine = "comfyui" | "iopaint";
@@ -55,6 +55,8 @@ export interface ServerFacts {
   readonly tightNeeds: readonly Need[];
   /** How it spells the model files of the workflows. */
   readonly choices: ModelChoices;
+  /** Which numbers its nodes take as seeds. */
+  readonly ranges: SeedRanges;
   /** Jobs that run and wait on the server, of all its clients. */
   readonly queueLength: number | null;
 }
@@ -94,6 +96,8 @@ export interface HeldServer {
   readonly vramTotalBytes: number | null;
   /** How it spells the model files of the workflows. */
   readonly choices: ModelChoices;
+  /** Which numbers its nodes take as seeds. */
+  readonly ranges: SeedRanges;
   /** Idempotent. */
   release(): void;
 }

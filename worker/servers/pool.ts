@@ -135,14 +135,14 @@ function takeTurn(entry: ServerEntry, turns: { last: number }): void {
 
 function toHeld({ found, label, facts }: ServerEntry, giveBack: () => void): HeldServer {
   const { url, engine, headers, query } = found;
-  const { device, vramTotalBytes, choices } = facts;
+  const { device, vramTotalBytes, choices, ranges } = facts;
   let isHeld = true;
   const release = () => {
     if (!isHeld) return;
     isHeld = false;
     giveBack();
   };
-  return { url, engine, headers, query, label, device, vramTotalBytes, choices, release };
+  return { url, engine, headers, query, label, device, vramTotalBytes, choices, ranges, release };
 }
 
 /** Notes the end of a run. A failed run is followed by a probe, so that the state of the server is current. */

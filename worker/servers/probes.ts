@@ -9,6 +9,7 @@ import {
   type ObjectInfo,
   type ObjectInfoByClass,
   readModelChoices,
+  readSeedRanges,
   type Workflow,
 } from "@atelier/server/workflows";
 import {
@@ -166,6 +167,7 @@ function toFacts({ stats, queueLength, wanted, objectInfo, vramGib }: Answers): 
     needs: able.map(({ need }) => need),
     tightNeeds: able.filter((one) => one.isTight).map(({ need }) => need),
     choices: readModelChoices(wanted, objectInfo),
+    ranges: readSeedRanges(wanted, objectInfo),
     models: listModels(wanted, objectInfo),
     missing: Object.fromEntries(lacking.map(({ name, missing }) => [name, describeMissing(missing)])),
     queueLength,
@@ -293,5 +295,6 @@ export const unknownFacts: ServerFacts = {
   missing: {},
   tightNeeds: [],
   choices: new Map(),
+  ranges: new Map(),
   queueLength: null,
 };

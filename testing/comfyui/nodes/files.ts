@@ -135,7 +135,8 @@ async function saveFrames(
   let count = lastCount(files.names(place, subfolder), stem);
   for (const frame of frames) {
     count += 1;
-    const name = `${stem}_${String(count).padStart(5, "0")}_.png`;
+    const extension = faults.take("other-files")?.extension ?? "png";
+    const name = `${stem}_${String(count).padStart(5, "0")}_.${extension}`;
     if (faults.take("disk-full")) throw diskFull(`/opt/comfyui/${place}/${subfolder}/${name}`);
     const bytes = addPngText(await encodePng(frame), metadataOf(call));
     files.write({ place, subfolder, name }, bytes);

@@ -161,6 +161,43 @@ test.each([
   expect(report).toHaveBeenCalledWith(server.url, expect.objectContaining({ code }), expect.any(String));
 });
 
+test.each([
+  [
+    { kind: "other-files", extension: "webm" },
+    "no_picture",
+    /a file of the kind "webm" at node \d+ \(SaveImage\)/,
+  ],
+  [{ kind: "other-files", extension: "exr" }, "no_picture", /a file of the kind "exr"/],
+  [
+    {
+      kind: "node-error",
+      exceptionType: "Exception",
+      message: "Unauthorized: Please login first to use this node.",
+    },
+    "node_failed",
+    /^The node KSampler failed: Exception: Unauthorized: Please login/,
+  ],
+  [
+    {
+      kind: "node-error",
+      nodeClass: "SaveImage",
+      exceptionType: "FileNotFoundError",
+      message: "'/opt/out/a/b.png'",
+    },
+    "node_failed",
+    /^The node SaveImage failed: FileNotFoundError: 'b\.png'/,
+  ],
+] satisfies [Fault, string, RegExp][])(
+  "A12 %o fails with the words of the node",
+  async (fault, code, words) => {
+    const server = await scene.startServer();
+    const { engine } = await scene.openEngine(server);
+    server.inject(fault);
+    const run = engine.run(scene.newTask({ workflow: "t2i_sd15" }), newContext().context);
+    await expect(run).rejects.toMatchObject({ code, message: expect.stringMatching(words) });
+  },
+);
+
 test("F30 a full disk of the worker is not the server's fault", async () => {
   const server = await scene.startServer();
   const { engine, pool } = await scene.openEngine(server);

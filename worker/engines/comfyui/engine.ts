@@ -77,6 +77,7 @@ const serverCodes = new Set<ErrorCode>([
   "server_busy",
   "proxy_error",
   "engine_failed",
+  "node_failed",
   "engine_interrupted",
   "engine_blocked",
   "gpu_out_of_memory",

@@ -77,3 +77,43 @@ test.each(pictureKinds)(
 test("the engine has the kinds that workflows may have", () => {
   expect(comfyuiEngine.kinds).toEqual(pictureKinds);
 });
+
+test("a workflow whose output node saves nothing fails once, with the node's name", async () => {
+  const base = smallest("text_to_image");
+  const textOnly = { ...base, name: "own_text", outputs: ["note"] };
+  const lone = await openScene([textOnly]);
+  const { engine } = await lone.openEngine(await lone.startServer());
+  const run = engine.run(lone.newTask({ workflow: "own_text" }), newContext().context);
+  const message = "The workflow made no file at its output, node note (PreviewAny).";
+  await expect(run).rejects.toMatchObject({ code: "no_picture", message });
+  await lone.close();
+});
+
+test.each([
+  [5, 5],
+  [32, 1],
+  [2 ** 53 - 1, 1 + ((2 ** 53 - 2) % 31)],
+  [0, 31],
+])("a seed %i becomes %i where the node takes 1 to 31, and the result says so", async (given, used) => {
+  const base = smallest("edit");
+  const blur = { class_type: "ImageBlur", inputs: { image: ["image", 0], blur_radius: 1, sigma: 1 } };
+  const save = { class_type: "SaveImage", inputs: { images: ["blur", 0], filename_prefix: "x" } };
+  const manifest = { ...base.manifest, params: { seed: { type: "seed", to: ["blur.blur_radius"] } } };
+  const seeded = parseWorkflow({
+    name: "own_seeded",
+    isBuiltIn: false,
+    graph: { ...base.graph, blur, save },
+    manifest,
+  });
+  const lone = await openScene([seeded]);
+  const server = await lone.startServer();
+  const { engine } = await lone.openEngine(server);
+  const image = path.join(lone.folder, "image.png");
+  await sharp({ create: { width: 64, height: 64, channels: 3, background: "#ffffff" } })
+    .png()
+    .toFile(image);
+  const task = lone.newTask({ workflow: "own_seeded", params: { seed: given }, inputs: { image } });
+  expect(await engine.run(task, newContext().context)).toMatchObject([{ facts: { seed: used } }]);
+  expect(JSON.stringify(server.prompts()[0]?.graph)).toContain(`"blur_radius":${used}`);
+  await lone.close();
+});

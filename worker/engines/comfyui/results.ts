@@ -2,7 +2,7 @@ import { access } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
-import { AppError } from "@atelier/server/platform";
+import { AppError, foreignText } from "@atelier/server/platform";
 import type { EngineContext } from "../port.ts";
 import { type ComfyServer, type OutputFile, viewImage } from "./client/index.ts";
 
@@ -11,35 +11,50 @@ const maxBytes = maxOutputPixels * 4;
 /** Further pictures of one run are not fetched. */
 const maxPictures = 8;
 const formats = new Set(["png", "jpeg", "webp"]);
+const pictureNames = /\.(png|jpe?g|webp)$/i;
 
 interface Fetch {
   readonly files: readonly OutputFile[];
+  /** The output nodes of the workflow, as `9 (SaveImage)`. */
+  readonly nodes: string;
   readonly workDir: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Downloads the pictures of a run and returns their paths. Throws `engine_failed` when there is none or a file is not a
- * picture, and `output_too_large`.
+ * Downloads the pictures of a run and returns their paths. Throws `no_picture` when there is none or a file is of
+ * another kind, which is so each time, `engine_failed` for a damaged file, and `output_too_large`.
  */
 export async function fetchPictures(
   server: ComfyServer,
-  { files, workDir, signal }: Fetch,
+  { files, nodes, workDir, signal }: Fetch,
 ): Promise<string[]> {
-  if (files.length === 0) throw new AppError("engine_failed", "The server made no picture.");
+  if (files.length === 0)
+    throw new AppError("no_picture", `The workflow made no file at its output, node ${nodes}.`);
+  const odd = files.find(({ filename }) => !pictureNames.test(filename));
+  if (odd) throw notAPicture(path.extname(odd.filename).slice(1), nodes);
   const paths: string[] = [];
   for (const [position, file] of files.slice(0, maxPictures).entries()) {
     const target = path.join(workDir, `fetched-${position}`);
     await viewImage(server, { file, target, maxBytes }, { signal });
-    await requirePicture(target);
+    await requirePicture(target, nodes);
     paths.push(target);
   }
   return paths;
 }
 
-async function requirePicture(file: string): Promise<void> {
+/** What a node made instead of a picture. */
+function notAPicture(kind: string, nodes: string): AppError {
+  const what = foreignText.parse(kind).slice(0, 20);
+  return new AppError(
+    "no_picture",
+    `The workflow made a file of the kind "${what}" at node ${nodes}, and no PNG, JPEG or WebP.`,
+  );
+}
+
+async function requirePicture(file: string, nodes: string): Promise<void> {
   const facts = await sharp(file, { limitInputPixels: maxOutputPixels }).metadata().catch(refuse);
-  if (!formats.has(facts.format)) return refuse();
+  if (!formats.has(facts.format)) throw notAPicture(facts.format, nodes);
   if (facts.width * facts.height > maxOutputPixels) throw new AppError("output_too_large");
 }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
-import { buildGraph, spellModels, type Workflow } from "@atelier/server/workflows";
+import { buildGraph, seedRange, seedWithin, spellModels, type Workflow } from "@atelier/server/workflows";
 import { RunStopped } from "../../runs.ts";
 import type { HeldServer } from "../../servers/index.ts";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
@@ -44,7 +44,8 @@ async function post(held: HeldServer, run: ServerRun): Promise<OutputFile[]> {
   const promptId = randomUUID();
   const name = nameRun(task.jobId, promptId);
   const images = await uploadPictures(held, { files: pictures.files, name }, signal);
-  const built = buildGraph(workflow, { params: task.params, images, prefix: `${outputFolder}/${name}` });
+  const params = { ...task.params, ...seedOn(held, run) };
+  const built = buildGraph(workflow, { params, images, prefix: `${outputFolder}/${name}` });
   const graph = spellModels(built, held.choices);
   const beforePost = async () => {
     await context.onSubmitting({ server: held.url, externalId: promptId });
@@ -100,7 +101,8 @@ async function collect(held: HeldServer, run: ServerRun, { files, facts }: Ended
   context.onProgress(endShare, "fetching");
   const wanted = files.filter(({ nodeId }) => workflow.outputs.includes(nodeId));
   const { workDir } = task;
-  const fetched = await fetchPictures(held, { files: wanted, workDir, signal: context.signal });
+  const nodes = workflow.outputs.map((id) => `${id} (${workflow.graph[id]?.class_type ?? ""})`).join(", ");
+  const fetched = await fetchPictures(held, { files: wanted, nodes, workDir, signal: context.signal });
   const outputs: EngineOutput[] = [];
   for (const [position, result] of fetched.entries()) {
     const target = path.join(workDir, `result-${position}.png`);
@@ -123,14 +125,20 @@ async function finish(pictures: PreparedPictures, result: string, target: string
   }
 }
 
-function factsOf(held: HeldServer, { task }: ServerRun, { startedAt, adopted }: Ended["facts"]) {
-  const { seed } = task.params;
+function factsOf(held: HeldServer, run: ServerRun, { startedAt, adopted }: Ended["facts"]) {
   return {
     server: held.label,
-    ...(seed === undefined ? {} : { seed }),
+    ...seedOn(held, run),
     ...(adopted ? { adopted: true } : {}),
     timeMs: Math.round(performance.now() - startedAt),
   };
+}
+
+/** The seed as the nodes of the server take it: a larger one is folded into their range, always to the same seed. */
+function seedOn({ ranges }: HeldServer, { task, workflow }: ServerRun): { readonly seed?: unknown } {
+  const { seed } = task.params;
+  if (typeof seed !== "number") return seed === undefined ? {} : { seed };
+  return { seed: seedWithin(seed, seedRange(workflow, ranges)) };
 }
 
 /** Output folder of our results on a server. */

@@ -44,8 +44,9 @@ test("A12 neither the traceback nor what people wrote leaves the server's answer
     traceback: ['  File "/opt/comfyui/nodes.py", line 77'],
     current_inputs: { text: ["a portrait of Ada"] },
   });
-  expect(failure.message).toBe("The engine could not make the picture.");
   const exception = "ValueError: cannot encode '[input]'";
+  // A person's own mistake, such as a wrong setting, comes again: the node's words say which.
+  expect(failure.message).toBe(`The node CLIPTextEncode failed: ${exception}`);
   expect(failure.details).toEqual({ nodeClass: "CLIPTextEncode", exception });
   expect(String(failure.cause)).toBe("Error: ValueError: cannot encode '[input]'");
 });
@@ -80,6 +81,37 @@ test("the text of an exception is one line of 200 characters at most", () => {
   });
   expect(details?.["exception"]).toMatch(/^SafetensorError: header too small x{100,}$/);
   expect(String(details?.["exception"])).toHaveLength(200);
+});
+
+test.each([
+  ["ValueError", "Sampler 'x' not in list", "node_failed"],
+  ["TypeError", "unsupported operand", "node_failed"],
+  ["ModuleNotFoundError", "No module named 'onnx'", "node_failed"],
+  ["Exception", "Unauthorized: Please login first to use this node.", "node_failed"],
+  ["Exception", "API request failed: 402 Payment Required", "node_failed"],
+  ["RuntimeError", "Missing API key for this node", "node_failed"],
+  ["Exception", "**** ERROR: Saving image outside the output folder is not allowed.", "node_failed"],
+  ["RuntimeError", "CUDA error: an illegal memory access was encountered", "engine_failed"],
+  ["SafetensorError", "Error while deserializing header: HeaderTooLarge", "engine_failed"],
+  ["ConnectionError", "Max retries exceeded", "engine_failed"],
+  ["OSError", "[Errno 28] No space left on device", "engine_failed"],
+] as const)("A12 %s: %s is %s: what is lasting is tried once on a server", (type, text, code) => {
+  const failure = executionFailure({ node_type: "Brush", exception_type: type, exception_message: text });
+  expect(failure.code).toBe(code);
+  expect(failure.message.startsWith("The node Brush failed: ")).toBe(code === "node_failed");
+});
+
+test.each([
+  ["cannot open '/opt/comfy ui/models/loras/a.safetensors'", /'\/opt|loras/],
+  ["cannot open /home/ada/private/a.png now", /home|ada|private/],
+  [String.raw`cannot open C:\Users\Ada\a.png`, /Users|Ada/],
+  ["GET https://api.example.org/v1/x?key=abcdef123&y=1 failed", /abcdef123/],
+  ["bad header Authorization: Bearer abcdef123456", /abcdef123456/],
+  ["key sk-abcdef1234567890 was refused", /abcdef1234567890/],
+  ["api_key='abcdef1234567890' is wrong", /abcdef1234567890/],
+])("S9 A12 the words of a node hold neither places nor keys: %s", (exception_message, hiddenText) => {
+  const data = { node_type: "Brush", exception_type: "ValueError", exception_message };
+  expect(executionFailure(data).message).not.toMatch(hiddenText);
 });
 
 test("A12 a failure without any data is a failure all the same", () => {

@@ -18,20 +18,27 @@ type Failure = z.infer<typeof schema>;
 const causeChars = 500;
 
 /**
- * Our error for an `execution_error`. Its details (node class, exception) are for admins, not for the job's owner, and
- * hold none of the user's texts.
+ * Our error for an `execution_error`. Node class and exception stand in its details for the job's story, and in the message
+ * where the failure is lasting; they hold none of the user's texts, no paths and no keys.
  */
 export function executionFailure(data: unknown, userTexts: readonly string[] = []): AppError {
   const parsed = schema.safeParse(data);
   if (!parsed.success) return new AppError("engine_failed");
   const failure = parsed.data;
   const cause = causeOf(failure, userTexts);
-  const details = {
-    ...(failure.node_type ? { nodeClass: failure.node_type } : {}),
-    exception: foreignText.parse(cause.message),
-  };
-  return new AppError(codeOf(failure), undefined, { details, cause });
+  const code = codeOf(failure);
+  const exception = foreignText.parse(cause.message).trim();
+  const details = { ...(failure.node_type ? { nodeClass: failure.node_type } : {}), exception };
+  const message = code === "node_failed" ? `The node ${failure.node_type} failed: ${exception}` : undefined;
+  return new AppError(code, message, { details, cause });
 }
+
+/** Exceptions that a program raises for what it was given: they come again with each run of the same graph. */
+const lasting =
+  /^(?:builtins\.)?(ValueError|TypeError|KeyError|IndexError|AttributeError|NameError|UnboundLocalError|ImportError|ModuleNotFoundError|AssertionError|NotImplementedError|ZeroDivisionError|FileNotFoundError|NotADirectoryError|IsADirectoryError|PermissionError)$/;
+/** What nodes of paid services and of files say in exceptions of any type. */
+const lastingText =
+  /unauthori[sz]ed|\b(?:401|402|403)\b|(?:please )?log ?in|sign ?in|api[ _-]?key|credits|subscription|outside the output folder|not allowed|not supported|not implemented/i;
 
 function codeOf({
   exception_type: type,
@@ -41,8 +48,9 @@ function codeOf({
   const memory = exhaustedMemory(type, message);
   if (memory) return memory === "gpu" ? "gpu_out_of_memory" : "out_of_memory";
   if (type === "ExecutionBlocked") return "engine_blocked";
-  if (type !== "FileNotFoundError") return "engine_failed";
-  return nodeClass.startsWith("LoadImage") ? "input_missing" : "model_missing";
+  if (type === "FileNotFoundError" && nodeClass.startsWith("LoadImage")) return "input_missing";
+  if (type === "FileNotFoundError" && /Load/.test(nodeClass)) return "model_missing";
+  return lasting.test(type) || lastingText.test(message) ? "node_failed" : "engine_failed";
 }
 
 /** Messages of torch and Python, on any device. */
@@ -65,7 +73,21 @@ function causeOf(failure: Failure, userTexts: readonly string[]): Error {
     (left, value) => (value.trim().length > 3 ? left.replaceAll(value, hidden) : left),
     exception_message,
   );
-  return new Error(`${exception_type}: ${withoutWordsOf(userTexts, message).slice(0, causeChars)}`);
+  const said = withoutWordsOf(userTexts, withoutPlaces(message));
+  return new Error(`${exception_type}: ${said.slice(0, causeChars)}`);
+}
+
+/** A path keeps its last part; addresses lose their query, and what looks like a key goes. */
+function withoutPlaces(message: string): string {
+  return message
+    .replaceAll(/(https?:\/\/[^\s?#"']+)[?#][^\s"']*/gi, "$1")
+    .replaceAll(/\b(?:bearer|token|api[_-]?key|secret|password)["']?\s*[:= ]\s*["']?[\w.~+/-]{8,}/gi, hidden)
+    .replaceAll(/\b(?:sk|pk|hf|key)[-_][\w-]{8,}/gi, hidden)
+    .replaceAll(/(["'`])(?:[a-z]:)?[\\/][^"'`]*[\\/]([^"'`\\/]*)\1/gi, "$1$2$1")
+    .replaceAll(/[^\s"'`<>|]+/g, (word) => {
+      const parts = word.includes("://") ? [] : word.split(/[\\/]/);
+      return parts.length > 2 ? (parts.at(-1) ?? "") : word;
+    });
 }
 
 const hidden = "[input]";
@@ -125,6 +147,7 @@ const validationText = foreignText.catch("");
 
 const nodeError = z.object({
   type: validationText,
+  message: validationText,
   details: validationText,
   extra_info: z
     .object({ input_name: validationText, received_value: foreignText.optional().catch(undefined) })
@@ -154,6 +177,7 @@ interface Fault {
   readonly node: string;
   readonly nodeClass: string;
   readonly type: string;
+  readonly message: string;
   readonly input: string;
   readonly value: string | undefined;
   readonly details: string;
@@ -171,9 +195,16 @@ export function validationFailure(validation: Validation): AppError {
   }
   if (faults.some(isMissingImage)) return new AppError("input_missing");
   const errors = faults.map(({ node, nodeClass, type, input }) => ({ node, class: nodeClass, type, input }));
-  return new AppError("graph_invalid", undefined, {
+  return new AppError("graph_invalid", refusalOf(validation, faults[0]), {
     details: { type: validation.error?.type ?? "node_errors", errors },
   });
+}
+
+/** The server's own words for its first fault; they hold no value but numbers that are out of range. */
+function refusalOf({ error }: Validation, fault: Fault | undefined): string | undefined {
+  if (fault?.message)
+    return `The server refused the workflow: node ${fault.node} (${fault.nodeClass}) ${fault.input}: ${fault.message}`;
+  return error?.message ? `The server refused the workflow: ${error.message}` : undefined;
 }
 
 /** Servers before 2026 name the class only in the message. */
@@ -188,10 +219,11 @@ function unknownClasses({ error }: Validation): string[] | null {
 
 function faultsOf({ node_errors }: Validation): Fault[] {
   return Object.entries(node_errors).flatMap(([node, { class_type: nodeClass, errors }]) =>
-    errors.map(({ type, details, extra_info }) => ({
+    errors.map(({ type, message, details, extra_info }) => ({
       node,
       nodeClass,
       type,
+      message,
       input: extra_info.input_name ?? "",
       value: extra_info.received_value,
       details,

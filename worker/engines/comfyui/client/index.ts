@@ -20,8 +20,8 @@
  * Files: http.ts sends requests and maps failures of the network; routes.ts has one function per route; post.ts posts and
  * cancels; failures.ts maps ComfyUI's errors to our codes; socket.ts and watch.ts follow; run.ts joins them.
  *
- * Not here: jobs, leases, the choice of a server, retries of a job. Error texts of a server never reach users: they may hold
- * paths and prompts.
+ * Not here: jobs, leases, the choice of a server, retries of a job. Words of a server reach users only as failures.ts
+ * cleans them: they may hold paths, keys and prompts.
  */
 export { adoptPrompt, runPrompt, type RunPromptInput } from "./run.ts";
 export { cancelPrompt, postPrompt } from "./post.ts";

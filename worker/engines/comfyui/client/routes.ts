@@ -163,10 +163,7 @@ export interface SystemStats {
   readonly devices: readonly ComfyDevice[];
 }
 
-const vram = foreignBytes
-  .transform((bytes) => bytes || null)
-  .nullish()
-  .catch(null);
+const vram = foreignBytes.nullish().catch(null);
 
 const systemStatsSchema = z.object({
   system: z.object({
