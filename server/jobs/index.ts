@@ -74,6 +74,7 @@ export { changeModel, otherModels } from "./kind-chain.ts";
 export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {
   get,
+  getAny,
   getStory,
   type JobEventView,
   type JobsUpdate,

@@ -207,6 +207,13 @@ export async function get(services: Services, { ownerId, id }: JobAddress): Prom
   return job;
 }
 
+/** One job of any owner, for the operator. Throws `not_found`. */
+export async function getAny({ db }: Pick<Services, "db">, id: string): Promise<JobView> {
+  const [job] = isId(id) ? await loadViews(db, sql`jobs.id = ${id}`, sql``) : [];
+  if (!job) throw new AppError("not_found");
+  return job;
+}
+
 /** The events of a job after a revision, oldest first, without what only admins may read. */
 export async function readEvents(
   services: Services,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { workerAccount } from "@atelier/server/accounts";
 import {
   get,
+  getAny,
   type JobView,
   kindParams,
   noteAnswer,
@@ -12,7 +13,7 @@ import {
   submit,
 } from "@atelier/server/jobs";
 import { readAdminRequests } from "@atelier/server/nodes";
-import { AppError, issuesOf, lineOfText, newId } from "@atelier/server/platform";
+import { AppError, isAppError, issuesOf, lineOfText, newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { WorkerView } from "./server.ts";
 
@@ -94,13 +95,30 @@ export async function createImageFromPrompt({ services, request }: Call): Promis
   return { status: 202, headers: { location: `/status/${id}` }, json: { status: "accepted", job_id: id } };
 }
 
-/** GET /status/{job_id}: a job that was submitted to any worker. Throws `not_found` for jobs of other accounts. */
+/**
+ * GET /status/{job_id}: a job of the studio. The token belongs to the operator, so every job's progress can be read; its
+ * words and pictures only of a job that was submitted to a worker.
+ */
 export async function readStatus({ services, id }: Call): Promise<Answer> {
   const account = await workerAccount(services);
-  const job = await get(services, { ownerId: account.id, id });
+  const job = await get(services, { ownerId: account.id, id }).catch(nullIfNotFound);
+  const headers = { "cache-control": "no-store" };
+  if (!job) return { status: 200, headers, json: toProgress(await getAny(services, id)) };
   // This answer delivers a job without a result; one with a result is delivered when its file was sent.
   if (job.status === "failed" || job.status === "cancelled") await noteAnswer(services, job.id);
-  return { status: 200, headers: { "cache-control": "no-store" }, json: toStatus(job) };
+  return { status: 200, headers, json: toStatus(job) };
+}
+
+function nullIfNotFound(error: unknown): null {
+  if (isAppError(error) && error.code === "not_found") return null;
+  throw error;
+}
+
+/** What the operator may know of a user's job. */
+function toProgress({ id, status, progress, stage, error, ...job }: JobView) {
+  const { kind, queue, node, server, estimate, createdAt, startedAt, endedAt } = job;
+  const facts = { kind, queue, node, server, estimate, createdAt, startedAt, endedAt };
+  return { job_id: id, status, progress, stage, error, ...facts };
 }
 
 function toStatus({ id, outputs, ...job }: JobView) {

@@ -155,10 +155,23 @@ describe.each(["postgres", "redis"] as const)("on %s", (backend) => {
     expect(post.status).toBe(401);
   });
 
-  test("A14 S1 others' jobs are not known here", async () => {
+  test("A14 S1 of others' jobs the progress alone is told, and no picture", async () => {
     const id = await addJob(opened.services, { owner });
     await until(opened.services, id, "completed");
-    for (const path of [`/status/${id}`, `/result/${id}`, "/status/x", "/nothing", "/CreateImageFromPrompt"])
+    const { status, json } = await direct.read(`/status/${id}`);
+    expect({ status, json }).toMatchObject({
+      status: 200,
+      json: { job_id: id, status: "completed", progress: 1, error: null, node: "direct" },
+    });
+    for (const member of ["params", "outputs", "inputs", "metadata", "workflow"])
+      expect(json).not.toHaveProperty(member);
+    for (const path of [
+      `/result/${id}`,
+      "/status/x",
+      "/status/0190d1c0-0000-7000-8000-000000000000",
+      "/nothing",
+      "/CreateImageFromPrompt",
+    ])
       expect((await direct.read(path)).json).toMatchObject({ status: 404, code: "not_found" });
   });
 
