@@ -2,7 +2,7 @@ import "server-only";
 import { after } from "next/server";
 import { withDrainedBody } from "@atelier/server/api";
 import { sealSecrets } from "@atelier/server/deliveries";
-import { checkStore, otherStoreReason } from "@atelier/server/images";
+import { checkStore, isStoreCheckDue, otherStoreReason } from "@atelier/server/images";
 import { keepJobLogs } from "@atelier/server/jobs";
 import { isFunction, loadConfigOr } from "@atelier/server/platform";
 import { openServices, type Services } from "@atelier/server/services";
@@ -14,32 +14,28 @@ declare global {
   var atelierServices: Promise<Services> | undefined;
 }
 
-/** When the store of these services was last asked for without an answer, ms of the monotonic clock. */
-const unprovenSinceMs = new WeakMap<Services, number>();
-
 const jobLogsOf = new WeakMap<Services, ReturnType<typeof keepJobLogs>>();
 
-/** Throws ConfigurationError, with the services closed, when the image store is not the studio's. */
-async function requireOwnStore(services: Services, beforeClose = () => {}): Promise<void> {
-  // Without the database or the store requests tell what is away; the store is compared when both are back.
+/** Throws ConfigurationError for the store of another studio; while it is away, requests tell so themselves. */
+async function requireOwnStore(services: Services): Promise<void> {
   const state = await checkStore(services).catch(() => "away");
-  if (state === "away") unprovenSinceMs.set(services, performance.now());
-  else unprovenSinceMs.delete(services);
-  if (state !== "other") return;
-  beforeClose();
-  await jobLogsOf.get(services)?.close();
-  await services.close();
-  throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
+  if (state === "other") throw new ConfigurationError([{ name: "S3_BUCKET", message: otherStoreReason }]);
 }
 
-/** Asks again for a store that was away, beside a request, since a function does not run between requests. */
+/** Closes services that cannot be used. */
+async function giveUp(services: Services): Promise<void> {
+  await jobLogsOf.get(services)?.close();
+  await services.close();
+}
+
+/** Compares the store again beside a request; the next one opens the services anew, and gets the reason. */
 function recheckStore(services: Services): void {
-  const sinceMs = unprovenSinceMs.get(services);
-  if (sinceMs === undefined || performance.now() - sinceMs < services.config.timing.probeMs) return;
-  unprovenSinceMs.delete(services);
-  // The next request opens the services again, and gets the reason when they still cannot be used.
-  const forget = () => void (globalThis.atelierServices = undefined);
-  services.later(requireOwnStore(services, forget).catch(() => undefined));
+  if (!isStoreCheckDue(services)) return;
+  const recheck = requireOwnStore(services).catch(() => {
+    globalThis.atelierServices = undefined;
+    return giveUp(services);
+  });
+  services.later(recheck.catch(() => undefined));
 }
 
 /** Makes the platform wait for the work. Outside of a request, as in a timer, there is no platform to be told. */
@@ -64,7 +60,12 @@ async function open(): Promise<Services> {
     name: "web",
     ...(isFunction(env) ? { keepAlive } : {}),
   });
-  await requireOwnStore(services);
+  try {
+    await requireOwnStore(services);
+  } catch (error) {
+    await giveUp(services);
+    throw error;
+  }
   jobLogsOf.set(services, keepJobLogs(services));
   services.later(sealSecrets(services));
   return services;

@@ -1,5 +1,6 @@
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
@@ -248,6 +249,31 @@ test("B3 the database tells all processes of each status", async () => {
     })
     .toBe(true);
   close();
+});
+
+test("B3 programs of one's own are told of each status on the channel that they know", async () => {
+  const listener = new pg.Client({ connectionString: fixture.services.env.DATABASE_URL });
+  await listener.connect();
+  const heard: unknown[] = [];
+  listener.on("notification", ({ channel, payload }) => heard.push([channel, JSON.parse(payload ?? "")]));
+  await listener.query("listen pipeline_events");
+  const { runId } = await asked();
+  const nodeId = await addNode();
+  for (const from of ["new", "analyzed", "ready"] as const) {
+    const stage = stageFrom(from);
+    const run = await capture(fixture.services, { runId, stage, nodeId });
+    if (!run) throw new Error("not captured");
+    if (from === "new") await endStage(fixture.services, leaseOf(run), { stage, set: { analysis } });
+    else if (from === "analyzed") await endStage(fixture.services, leaseOf(run), { stage, set: { context } });
+    else await completeRun(fixture.services, leaseOf(run), answer);
+  }
+  const statuses = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED"];
+  const told = statuses.map((status) => [
+    "pipeline_events",
+    { id: runId, status, operation: status === "NEW" ? "INSERT" : "UPDATE" },
+  ]);
+  await expect.poll(() => heard).toEqual(told);
+  await listener.end();
 });
 
 async function ownerOf(runId: string) {

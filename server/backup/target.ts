@@ -1,4 +1,4 @@
-import { appliedMigrations, type Load, withLoad } from "../db/index.ts";
+import { appliedMigrations, countProcesses, type Load, withLoad } from "../db/index.ts";
 import { markKey, readMark } from "../images/index.ts";
 import { AppError } from "../platform/index.ts";
 import { type ImageDisk, listObjects, putAll } from "../storage/index.ts";
@@ -88,9 +88,6 @@ function inspectDatabase({ databaseUrl: url, signal }: Target): Promise<Database
   const run = async (load: Load): Promise<DatabaseState> => {
     const hasTable = async (name: string) =>
       (await load.run("select to_regclass($1) is not null as found", [name]))[0]?.["found"] === true;
-    const [sessions] = await load.run(
-      "select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name like 'atelier %' and pid <> pg_backend_pid()",
-    );
     const [left] = (await hasTable(unfinishedTable))
       ? await load.run(`select * from ${unfinishedTable}`)
       : [];
@@ -106,7 +103,7 @@ function inspectDatabase({ databaseUrl: url, signal }: Target): Promise<Database
         ? { backupId: String(left["backup_id"]), storeMark: String(left["store_mark"]) }
         : null,
       hasRows: rows?.["found"] === true,
-      processes: Number(sessions?.["count"]),
+      processes: await countProcesses((query) => load.run(query)),
       storeMark: typeof mark === "string" ? mark : null,
     };
   };

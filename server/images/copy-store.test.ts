@@ -5,7 +5,7 @@ import { startS3, type TestS3 } from "@atelier/testing/s3";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ImageDisk, openBucket, openLocalDisk, removePrefix } from "../storage/index.ts";
-import { checkStore, copyStore, ingest, openFile } from "./index.ts";
+import { checkStore, copyStore, ingest, isStoreCheckDue, openFile } from "./index.ts";
 
 let s3: TestS3;
 let opened: TestServices;
@@ -56,7 +56,14 @@ test("A16 a copy that was broken off is refused as a store, and goes on where it
     skipped: 9,
   });
   // From here on the old store is refused, so that no process that was forgotten goes on with it.
+  const { config } = services;
+  expect(
+    isStoreCheckDue({ disk: files, config: { ...config, timing: { ...config.timing, probeMs: 0 } } }),
+  ).toBe(true);
   expect(await checkStore(services)).toBe("other");
+  expect(
+    isStoreCheckDue({ disk: files, config: { ...config, timing: { ...config.timing, probeMs: 60_000 } } }),
+  ).toBe(false);
   expect(await checkStore({ ...services, disk: bucket })).toBe("own");
   for (const id of ids) {
     const { body } = await openFile({ ...services, disk: bucket }, { ownerId, id, variant: "original" });

@@ -34,7 +34,14 @@ export { createTurns } from "./files.ts";
 export { adjustMask, highlightMask, maskOfCutOut } from "./adjust-mask.ts";
 export { type AnswerFormat, formatOf, readAs } from "./convert.ts";
 export { copyStore } from "./copy-store.ts";
-export { checkStore, markKey, otherStoreReason, readMark, type StoreState } from "./store-mark.ts";
+export {
+  checkStore,
+  isStoreCheckDue,
+  markKey,
+  otherStoreReason,
+  readMark,
+  type StoreState,
+} from "./store-mark.ts";
 export {
   deleteUnusedRows,
   lockRows,

@@ -25,11 +25,20 @@ type Marked = Pick<Services, "db" | "disk" | "log">;
 /** A store that hangs is away. */
 const checkMs = 5_000;
 
+/** When a process last compared its store, ms of the monotonic clock. */
+const checkedAtMs = new WeakMap<Services["disk"], number>();
+
+/** Whether to compare again: the pictures may have moved to another store while this process runs. */
+export function isStoreCheckDue({ disk, config }: Pick<Services, "disk" | "config">): boolean {
+  return performance.now() - (checkedAtMs.get(disk) ?? -Infinity) >= config.timing.probeMs;
+}
+
 /**
  * Compares the mark in the image store with the one in the database: two processes with different stores would lose each
  * other's pictures. The first process of an installation makes the mark. Throws only when the database is away.
  */
 export async function checkStore(services: Marked): Promise<StoreState> {
+  checkedAtMs.set(services.disk, performance.now());
   const { promise: late, resolve } = Promise.withResolvers<StoreState>();
   const timer = setTimeout(() => resolve("away"), checkMs);
   try {
