@@ -102,7 +102,7 @@ function settleLine(request: IncomingMessage): Refusal | null {
 
 /** Addresses of route handlers, which answer every method; all others are pages and files. */
 const handlers =
-  /^\/(api\/.*|metrics|jobsRedis|jobChangeOutfit|jobResult|upload|images\/.*|image\/raw\/.*|iopaint\/.*|inpaint|run_plugin|server_config|model)$/;
+  /^\/(api\/.*|metrics|jobsRedis|jobChangeOutfit|jobResult|upload|images\/.*|image\/raw\/.*|iopaint\/.*|inpaint|run_plugin|server_config|model|socket\.io\/)$/;
 
 /** Whether a route handler answers; `proxy.ts` leads the old clients' POST from the page of that address to theirs. */
 export function isHandled(url: string, method = "GET"): boolean {
@@ -181,8 +181,16 @@ const judged = new Set(["request", "upgrade", "checkContinue", "checkExpectation
 /** Takes over a connection; false leaves it to the server, such as one of the development tools. */
 export type TakeUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
 
+/** Takes over a request that no handler of Next is for; false leaves it to the server. */
+export type TakeRequest = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+interface Takers {
+  readonly takeUpgrade: TakeUpgrade;
+  readonly takeRequest: TakeRequest;
+}
+
 /** Puts the door before every HTTP server of this process: `next start` and `next dev` give no access to theirs. */
-export function installFrontDoor(env: FrontDoorEnv, takeUpgrade: TakeUpgrade): void {
+export function installFrontDoor(env: FrontDoorEnv, { takeUpgrade, takeRequest }: Takers): void {
   const admit = frontDoor(env);
   const emit: unknown = Reflect.get(Server.prototype, "emit");
   if (typeof emit !== "function") throw new TypeError("An HTTP server without emit.");
@@ -190,6 +198,7 @@ export function installFrontDoor(env: FrontDoorEnv, takeUpgrade: TakeUpgrade): v
     if (event === "listening") Object.assign(this, { shouldUpgradeCallback: isUpgrade });
     if (judged.has(event) && !admit(args[0] as IncomingMessage, args[1])) return true;
     if (event === "upgrade" && takeUpgrade(...(args as Parameters<TakeUpgrade>))) return true;
+    if (event === "request" && takeRequest(...(args as Parameters<TakeRequest>))) return true;
     return Boolean(Reflect.apply(emit, this, [event, ...args]));
   };
 }

@@ -1,5 +1,5 @@
-import { answerRaw, pathOfTarget, pushPath } from "../../server/platform/upgrades.ts";
-import { installFrontDoor, type TakeUpgrade } from "./front-door.ts";
+import { answerRaw, pathOfTarget, pushPath, taskUpdatesPath } from "../../server/platform/upgrades.ts";
+import { installFrontDoor, type TakeRequest, type TakeUpgrade } from "./front-door.ts";
 
 /** Where the development tools of Next tell an open page of changes. */
 const toolsPath = "/_next/hmr";
@@ -12,7 +12,7 @@ const isDevelopment = process.env["NODE_ENV"] === "development";
 const takeUpgrade: TakeUpgrade = (request, socket, head) => {
   const path = pathOfTarget(request);
   if (isDevelopment && path === toolsPath) return false;
-  if (path !== pushPath) {
+  if (path !== pushPath && !isTaskUpdates(path)) {
     answerRaw(socket, { status: 404 });
     return true;
   }
@@ -20,6 +20,19 @@ const takeUpgrade: TakeUpgrade = (request, socket, head) => {
   import("./push.ts")
     .then(({ upgrade }) => upgrade(request, socket, head))
     .catch(() => answerRaw(socket, { status: 503 }));
+  return true;
+};
+
+/** As the environment reads it, which is loaded with the first socket. */
+const servesOthers = /^(1|true|yes|on|y|enabled)$/i.test(process.env["EXISTING_CLIENTS"]?.trim() ?? "");
+const isTaskUpdates = (path: string) => servesOthers && path === taskUpdatesPath;
+
+/** Long polls, with which a client of socket.io begins. */
+const takeRequest: TakeRequest = (request, response) => {
+  if (!isTaskUpdates(pathOfTarget(request))) return false;
+  import("./push.ts")
+    .then(({ takeTaskRequest }) => takeTaskRequest(request, response))
+    .catch(() => response.writeHead(503).end());
   return true;
 };
 
@@ -31,5 +44,5 @@ installFrontDoor(
     APP_URL: blank(process.env["APP_URL"]),
     TRUSTED_PROXIES: blank(process.env["TRUSTED_PROXIES"]),
   },
-  takeUpgrade,
+  { takeUpgrade, takeRequest },
 );

@@ -33,4 +33,5 @@ export {
   type InvitationView,
 } from "./entry.ts";
 export { mergeGuest } from "./merge-guest.ts";
+export { readSocketCaller, type SocketReader, type SocketRequest } from "./socket-reader.ts";
 export { resolveCaller, takeWritePermit } from "./resolve-caller.ts";

@@ -17,7 +17,7 @@ export {
   type ErrorCode,
   issuesOf,
 } from "./errors.ts";
-export { answerRaw, isUpgrade, pathOfTarget, pushPath } from "./upgrades.ts";
+export { answerRaw, isUpgrade, pathOfTarget, pushPath, taskUpdatesPath } from "./upgrades.ts";
 export { isLoopback, namesLoopback, networksOf, originOf, refusedMethodHeader } from "./addresses.ts";
 export {
   isId,

@@ -4,6 +4,9 @@ import type { Duplex } from "node:stream";
 /** Where the assistant's answers are sent over WebSockets. */
 export const pushPath = "/api/ws";
 
+/** Where programs that were written for another server listen to their jobs, by socket.io. */
+export const taskUpdatesPath = "/socket.io/";
+
 /** The path of a request, also of one in absolute form, as it was written. */
 export function pathOfTarget({ url = "" }: Pick<IncomingMessage, "url">): string {
   return url.replace(/^https?:\/\/[^/?#]*/i, "").split("?", 1)[0] ?? "";

@@ -12,7 +12,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Caller, findClient, findEnded, resolveCaller, trustedOrigins } from "../../accounts/index.ts";
+import { findEnded, readSocketCaller, type SocketRequest } from "../../accounts/index.ts";
 import { isDatabaseAway } from "../../db/index.ts";
 import {
   answerRaw,
@@ -49,10 +49,7 @@ export interface Push {
   close(): Promise<void>;
 }
 
-export interface PushInput {
-  /** A worker's port is no part of the studio for browsers: there only keys count. */
-  readonly credentials: "key" | "key_or_session";
-}
+export type PushInput = Pick<SocketRequest, "credentials">;
 
 /** Serves WebSockets over connections that a server of HTTP hands over. */
 export function openPush(services: Services, { credentials }: PushInput): Push {
@@ -67,8 +64,7 @@ export function openPush(services: Services, { credentials }: PushInput): Push {
   });
 
   const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const headers = readHeaders(services, request, credentials);
-    const findOwner = () => ownerOf(services, headers, request.url ?? "");
+    const findOwner = () => readSocketCaller(services, { request, credentials });
     const { ownerId, caller } = await findOwner();
     if (stopped.signal.aborted || socket.destroyed) return void socket.destroy();
     const giveBack = takePlace(services, "socket", { ...caller, userId: ownerId });
@@ -110,47 +106,6 @@ export function openPush(services: Services, { credentials }: PushInput): Push {
 /** Whether an upgrade asks for it. */
 export function isPushRequest(request: Pick<IncomingMessage, "url">): boolean {
   return pathOfTarget(request) === pushPath;
-}
-
-/** The headers that tell who asks. Throws `forbidden` for a page of another site, or one that hides behind a cookie. */
-function readHeaders(
-  { env }: Services,
-  request: IncomingMessage,
-  credentials: PushInput["credentials"],
-): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers))
-    if (typeof value === "string") headers.set(name, value);
-  const offered = (headers.get("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
-  const key = offered.find((name) => name.startsWith("bearer."))?.slice("bearer.".length);
-  if (key !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
-  if (credentials === "key") headers.delete("cookie");
-  const origin = headers.get("origin");
-  const isSame =
-    origin === null
-      ? // Programs send none; a cookie without one may be a browser's that hides it.
-        headers.has("authorization") || !headers.has("cookie")
-      : trustedOrigins(env, new Request(`http://studio${pushPath}`, { headers })).includes(origin);
-  if (!isSame) throw new AppError("forbidden", "The request may come from another site.");
-  return headers;
-}
-
-interface Reader {
-  readonly caller: Caller;
-  /** Whose runs are sent. */
-  readonly ownerId: string;
-}
-
-/** The user whose runs are sent: an admin's key may name one by `?user_id=`. Throws `unauthorized`, `not_found`, `rate_limited`. */
-async function ownerOf(services: Services, headers: Headers, url: string): Promise<Reader> {
-  const caller = await resolveCaller(services, headers);
-  if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
-  if (caller.isGuest) throw new AppError("forbidden", "Make an account first; guests have no connections.");
-  const name = URL.parse(url, "http://studio")?.searchParams.get("user_id") ?? null;
-  if (!caller.isAdmin || caller.via === "session" || name === null) return { caller, ownerId: caller.userId };
-  const named = await findClient(services, name);
-  if (!named) throw new AppError("not_found");
-  return { caller, ownerId: named.userId };
 }
 
 /** Ends connections within about a second of the suspension or deletion of one of their users. */
