@@ -17,7 +17,7 @@ test.describe("a file that is no picture", () => {
     const tray = page.getByRole("region", { name: "Jobs" });
     await expect(
       tray.getByText(
-        "This is not a picture we can read. Only JPEG, PNG, WebP and AVIF pictures can be uploaded.",
+        "This is not a picture we can read. Only JPEG, PNG, WebP, AVIF, HEIC, GIF and TIFF pictures can be uploaded.",
       ),
     ).toBeVisible();
     await tray.getByRole("button", { name: "Dismiss list.png" }).click();

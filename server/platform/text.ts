@@ -27,24 +27,43 @@ export function storableText(text: string): string {
 /** Deeper than any request and any answer of a server that is meant. */
 const maxDepth = 64;
 
+interface Part {
+  readonly value: unknown;
+  readonly depth: number;
+  /** The member of the request that it is in; null for the request itself. */
+  readonly path: string | null;
+}
+
 /** Throws `bad_request` for a value from a client that holds a text which cannot be stored, or that is nested too deep. */
-export function requireReadable(value: unknown): void {
+export function requireReadable(request: unknown): void {
   // A part that is referred to often is looked at once.
   const seen = new Set<object>();
-  const left: { readonly part: unknown; readonly depth: number }[] = [{ part: value, depth: 1 }];
+  const left: Part[] = [{ value: request, depth: 1, path: null }];
   for (let next = left.pop(); next; next = left.pop()) {
-    const { part, depth } = next;
-    if (typeof part === "string" && !isStorable(part))
-      throw new AppError("bad_request", "A text holds NUL, or half of a character: send plain text.");
-    if (typeof part !== "object" || part === null || seen.has(part)) continue;
-    if (depth > maxDepth)
-      throw new AppError("bad_request", `The request is nested more than ${maxDepth} deep.`);
-    seen.add(part);
-    const isList = Array.isArray(part);
-    if (!isList && !isPlainObject(part)) continue;
-    const members: unknown[] = isList ? part : Object.entries(part).flat();
-    for (const member of members) left.push({ part: member, depth: depth + 1 });
+    const { value, depth, path } = next;
+    if (typeof value === "string" && !isStorable(value))
+      throw unreadable(path, "A text holds NUL, or half of a character: send plain text.");
+    if (typeof value !== "object" || value === null || seen.has(value)) continue;
+    if (depth > maxDepth) throw unreadable(path, `The request is nested more than ${maxDepth} deep.`);
+    seen.add(value);
+    for (const [name, member] of membersOf(value))
+      left.push({ value: member, depth: depth + 1, path: path ?? name });
   }
+}
+
+/** Names are texts as well. */
+function membersOf(value: object): (readonly [string | null, unknown])[] {
+  if (Array.isArray(value)) return value.map((member: unknown) => [null, member] as const);
+  if (!isPlainObject(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => [[null, name] as const, [name, member] as const]);
+}
+
+function unreadable(path: string | null, message: string): AppError {
+  return new AppError(
+    "bad_request",
+    message,
+    path === null ? {} : { details: { issues: [{ path, message }] } },
+  );
 }
 
 /** The JSON of a server; undefined when it is none, or is nested deeper than code that walks it could bear. */

@@ -32,12 +32,12 @@ test(
     expect(await ended).toMatchObject({ code: "25P03" });
     const { id } = await accepted;
     await untilAll(services, [id], { statuses: ["completed"] });
-    // The product's own sessions keep their own limits, and a backup has none.
+    // The product's own sessions keep their own limits, and a backup has a longer one.
     const read = "select current_setting('idle_in_transaction_session_timeout') as idle";
     const { signal } = new AbortController();
     expect(await services.db.execute(sql.raw(read))).toEqual([{ idle: "15s" }]);
     expect(await withSnapshot({ url, signal, run: (snapshot) => snapshot.read(read) })).toEqual([
-      { idle: "0" },
+      { idle: "15min" },
     ]);
     expect(await scene.faults()).toEqual([]);
   },

@@ -16,8 +16,16 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => pictures.listen(0, "127.0.0.1", resolve));
   const host = `127.0.0.1:${(pictures.address() as { port: number }).port}`;
   origin = `http://${host}`;
-  scene = await openClientScene({ EXISTING_CLIENTS: "0", ALLOWED_PRIVATE_HOSTS: host });
-  const needs = ["cloud/nano-banana", "cloud/nano-banana-edit", "cloud/flux-2-pro"] as const;
+  scene = await openClientScene(
+    { EXISTING_CLIENTS: "0", ALLOWED_PRIVATE_HOSTS: host },
+    { config: { cloud: { prices: { "flux-2-pro": 0.05 } } } },
+  );
+  const needs = [
+    "cloud/nano-banana",
+    "cloud/nano-banana-edit",
+    "cloud/flux-2-pro",
+    "cloud/z-image-turbo",
+  ] as const;
   await addNode(scene.services, { queue: "cloud", needs, slots: 4 });
 });
 afterAll(async () => {
@@ -58,6 +66,15 @@ test("E1 a generation is a job of that model, queued at once", async () => {
     params: { prompt: "a boat", seed: 7, width: 1_368, height: 768 },
     metadata: { aspect_ratio: "16:9", output_format: "png" },
   });
+});
+
+test("E8 a model whose price no source states needs the operator's price or the most that its user would pay", async () => {
+  const bare = { modelId: "z-image-turbo", input: { prompt: "a boat" } };
+  const refused = await create(bare);
+  expect(refused).toMatchObject({ http: 409, code: "not_agreed", cloud: { priceUsd: null } });
+  expect(refused.detail).toMatch(/at a price that is not known now. Nothing was started. Name the most/);
+  const agreed = { maxPriceUsd: 0.2, unknownPrice: true };
+  expect(await create({ ...bare, agreed })).toMatchObject({ http: 201, status: "queued" });
 });
 
 test("E1 pictures are addresses or ids, under the names of providers", async () => {

@@ -111,7 +111,7 @@ const settingsCases = [
 describe("A16 settings of a client that knows no workflows, with one live workflow", () => {
   let other: ClientScene;
   beforeAll(async () => {
-    other = await openClientScene({}, "t2i_flux2_klein_4b");
+    other = await openClientScene({}, { textWorkflow: "t2i_flux2_klein_4b" });
   });
   afterAll(() => other.close());
 
