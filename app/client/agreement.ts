@@ -37,13 +37,11 @@ function watch(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The question that the user has to answer now. */
+/** The question that the user has to answer now; those of other requests come after it. */
+export const firstQuestion = (): PriceQuestion | null => questions[0] ?? null;
+
 export function usePriceQuestion(): PriceQuestion | null {
-  return useSyncExternalStore(
-    watch,
-    () => questions[0] ?? null,
-    () => null,
-  );
+  return useSyncExternalStore(watch, firstQuestion, () => null);
 }
 
 /** Shows place and price. Throws `NotWanted` when the user does not agree. */

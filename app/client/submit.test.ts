@@ -1,5 +1,10 @@
-import { describe, expect, test } from "vitest";
-import { agreedTo, agreedToChoice, type Estimate, textWithoutPrompts } from "./submit.ts";
+import { describe, expect, test, vi } from "vitest";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { firstQuestion } from "./agreement.ts";
+import { ownOnly } from "./cloud.ts";
+import { NotWanted } from "./failures.ts";
+import { createSubmission } from "./submission.ts";
+import { agreedTo, agreedToChoice, type Estimate, submitAgreed, textWithoutPrompts } from "./submit.ts";
 
 describe("text without words", () => {
   test("D8 an estimate is asked for without the words", () => {
@@ -28,4 +33,60 @@ test("E8 a click agrees to what was shown: to nothing where no price was", () =>
   expect(agreedToChoice(choice(null))).toBeNull();
   expect(agreedToChoice({ cloud: null })).toBeNull();
   expect(agreedToChoice(null)).toBeNull();
+});
+
+/** A server that makes a picture for $0.05 at a provider, or refuses. */
+function openServer() {
+  const sent: (SubmitInput & { readonly key: string })[] = [];
+  const submission = createSubmission("job", async (input: SubmitInput, key) => {
+    sent.push({ ...input, key });
+    if ((input.agreed?.maxPriceUsd ?? 0) >= 0.05) return { id: `job of ${key}`, status: "queued" as const };
+    const cloud = { title: "The painter", provider: "fal", priceUsd: 0.05, maxPriceUsd: 0.05 };
+    throw Object.assign(new Error("dearer"), { code: "not_agreed", details: { cloud } });
+  });
+  return { sent, submission };
+}
+
+const house: SubmitInput = { kind: "text_to_image", inputs: {}, params: { prompt: "a house" } };
+const asked = () => vi.waitFor(() => firstQuestion() ?? Promise.reject(new Error("nothing is asked")));
+
+describe("E8 the one path of what may cost money", () => {
+  test("a new price is asked about once more, and the answer is sent under the same key", async () => {
+    const { sent, submission } = openServer();
+    const started = submitAgreed(submission, [house], { maxPriceUsd: 0.04 });
+    const question = await asked();
+    expect(question).toMatchObject({ cloud: { provider: "fal", priceUsd: 0.05 }, count: 1 });
+    question.answer({ maxPriceUsd: 0.05 });
+    expect(await started).toHaveLength(1);
+    expect(firstQuestion()).toBeNull();
+    expect(sent.map(({ agreed }) => agreed?.maxPriceUsd)).toEqual([0.04, 0.05]);
+    expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
+  });
+
+  test("who does not agree gets nothing, and the same may be sent again", async () => {
+    const { sent, submission } = openServer();
+    const started = submitAgreed(submission, [house, house], { maxPriceUsd: 0 });
+    const question = await asked();
+    expect(question.count).toBe(2);
+    question.answer(null);
+    await expect(started).rejects.toBeInstanceOf(NotWanted);
+    expect(sent.every(({ agreed }) => agreed?.maxPriceUsd === 0)).toBe(true);
+    expect(await submitAgreed(submission, [house, house], { maxPriceUsd: 0.05 })).toHaveLength(2);
+  });
+
+  test("questions of two requests at once come one after the other", async () => {
+    const first = submitAgreed(openServer().submission, [house], { maxPriceUsd: 0 });
+    const second = submitAgreed(openServer().submission, [house, house], { maxPriceUsd: 0 });
+    for (let left = 2; left > 0; left -= 1) (await asked()).answer({ maxPriceUsd: 0.05 });
+    expect([(await first).length, (await second).length]).toEqual([1, 2]);
+  });
+
+  test("the switch for own machines goes with every request of every page", async () => {
+    const { sent, submission } = openServer();
+    ownOnly.set(true);
+    await submitAgreed(submission, [house, { ...house, params: { prompt: "x" } }], { maxPriceUsd: 1 });
+    ownOnly.set(false);
+    await submitAgreed(submission, [house], { maxPriceUsd: 1 });
+    expect(sent.map((request) => request.ownOnly ?? false)).toEqual([true, true, false]);
+  });
 });

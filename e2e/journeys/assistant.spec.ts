@@ -55,3 +55,30 @@ test("M2 what the user writes down is remembered, corrected and forgotten", asyn
   await dialog.getByRole("button", { name: "Forget everything" }).click();
   await expect(page.getByRole("heading", { name: "Nothing is remembered" })).toBeVisible();
 });
+
+test.describe("a lost answer", () => {
+  test.use({ expectedError: /ERR_FAILED/ });
+
+  test("B1 a question whose answer was lost, and a second Enter, are one question", async ({ page }) => {
+    await beGuest(page);
+    await page.goto("/assistant");
+    const question = page.getByRole("textbox", { name: "Question" });
+    let lost = 0;
+    await page.route("**/api/trpc/assistant.ask**", async (route) => {
+      await route.fetch();
+      lost += 1;
+      await route.abort();
+    });
+    await question.fill("What did we try with the blue coat?");
+    await question.press("Enter");
+    await expect.poll(() => lost).toBe(1);
+    await expect(question).toHaveValue("What did we try with the blue coat?");
+    await page.unroute("**/api/trpc/assistant.ask**");
+    await question.press("Enter");
+    await expect(page.getByText('you asked "What did we try with the blue coat?"')).toBeVisible({
+      timeout: 30_000,
+    });
+    await page.goto("/assistant");
+    await expect(page.getByRole("link", { name: /^What did we try with the blue coat/ })).toHaveCount(1);
+  });
+});

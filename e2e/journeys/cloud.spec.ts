@@ -42,6 +42,7 @@ test.afterAll(async () => {
 });
 
 const words = "A lighthouse at dusk, long exposure";
+const place = /Sent to Google for \$0\.067/;
 
 test("E1 E2 E5 a prompt goes to a provider (SIMULATOR): where and for how much is said before the click; the next one of the chain makes the picture", async ({
   page,
@@ -49,7 +50,7 @@ test("E1 E2 E5 a prompt goes to a provider (SIMULATOR): where and for how much i
   await beMember(page);
   await page.goto("/create");
   await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
-  await expect(page.getByText("Sent to Google for $0.067.")).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText(place)).toBeVisible({ timeout: 30_000 });
   await page.getByRole("button", { name: /^Generate/ }).click();
   const results = page.getByRole("region", { name: "Pictures" });
   await expect(results.getByRole("button", { name: `Open: ${words}` })).toBeVisible({ timeout: 60_000 });
@@ -73,8 +74,74 @@ test("E1 pictures that shall stay on the studio's own machines are not sent to a
   await beMember(page);
   await page.goto("/create");
   await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
-  await expect(page.getByText("Sent to Google for $0.067.")).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText(place)).toBeVisible({ timeout: 30_000 });
   await page.getByRole("checkbox", { name: /^Only on our own machines/ }).click();
-  await expect(page.getByText("Sent to Google for $0.067.")).toBeHidden();
+  await expect(page.getByText(place)).toBeHidden();
   await expect(page.getByRole("button", { name: /^Generate/ })).toBeDisabled();
+});
+
+test.describe("refusals and lost answers", () => {
+  test.use({ expectedError: /status of 409|ERR_FAILED/ });
+
+  test("E8 what has become dearer since it was shown is asked about once more, and one click makes one picture", async ({
+    page,
+  }) => {
+    await beMember(page);
+    // As if the price had been lower when the page showed it.
+    await page.route("**/api/trpc/**jobs.estimate**", async (route) => {
+      const response = await route.fetch();
+      const text = await response.text();
+      await route.fulfill({
+        response,
+        body: text.replaceAll(/"maxPriceUsd":0\.\d+/g, '"maxPriceUsd":0.001'),
+      });
+    });
+    await page.goto("/create");
+    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    await prompt.fill("A harbour in fog");
+    await expect(page.getByText(place)).toBeVisible({ timeout: 30_000 });
+    const make = page.getByRole("button", { name: /^Generate/ });
+    await make.click();
+    const dialog = page.getByRole("dialog", { name: "This costs money" });
+    await expect(dialog.getByText(/at Google would make it now/)).toBeVisible();
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await expect(dialog).toBeHidden();
+    await expect(prompt).toHaveValue("A harbour in fog");
+    await page.goto("/jobs");
+    await expect(page.getByText("A harbour in fog")).toHaveCount(0);
+    await page.goto("/create");
+    await expect(page.getByText(place)).toBeVisible({ timeout: 30_000 });
+    await make.click();
+    await dialog.getByRole("button", { name: /^Make it for/ }).click();
+    const results = page.getByRole("region", { name: "Pictures" });
+    const made = results.getByRole("button", { name: "Open: A harbour in fog" });
+    await expect(made).toBeVisible({ timeout: 60_000 });
+    await expect(made).toHaveCount(1);
+  });
+
+  test("A4 a lost answer, a reload and a second click make one picture", async ({ page }) => {
+    await beMember(page);
+    await page.goto("/create");
+    const words = "A bridge at noon";
+    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
+    await expect(page.getByText(place)).toBeVisible({ timeout: 30_000 });
+    const make = page.getByRole("button", { name: /^Generate/ });
+    let lost = 0;
+    await page.route("**/api/trpc/jobs.submit**", async (route) => {
+      await route.fetch();
+      lost += 1;
+      await route.abort();
+    });
+    await make.click();
+    await expect.poll(() => lost).toBe(1);
+    await expect(make).toBeEnabled();
+    await page.unroute("**/api/trpc/jobs.submit**");
+    await page.reload();
+    await expect(page.getByText(place)).toBeVisible({ timeout: 30_000 });
+    await make.click();
+    await expect(make).toBeEnabled();
+    await page.goto("/jobs");
+    await expect(page.getByRole("link", { name: words })).toHaveCount(1);
+  });
 });
