@@ -155,7 +155,7 @@ export function frontDoor(env: FrontDoorEnv) {
   const { HOST = "127.0.0.1", APP_URL } = env;
   const names = (env.TRUSTED_PROXIES ?? "").split(",").map((name) => name.trim());
   const proxies = parseRanges(names.filter(Boolean));
-  const isHttps = APP_URL?.startsWith("https://") ?? false;
+  const isHttps = APP_URL !== undefined && URL.parse(APP_URL)?.protocol === "https:";
   return (request: IncomingMessage, answer: unknown): boolean => {
     settleHeaders(request, proxies);
     const asksServer = request.method === "OPTIONS" && request.url === "*";

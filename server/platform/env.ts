@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isAddressRange } from "./addresses.ts";
 import { usualConfigFile } from "./config.ts";
 import { type ConfigProblem, nearestName } from "./config-problems.ts";
+import { databaseUrl, originUrl, proxyText, redisUrl, smtpUrl, webUrl } from "./env-addresses.ts";
 import { isHostEntry } from "./public-addresses.ts";
 
 const text = z.string().trim().min(1);
@@ -20,18 +21,8 @@ function integer(min: number, max: number) {
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const signUps = ["open", "invite", "closed"] as const;
-const databaseUrl = z.url({
-  protocol: /^postgres(ql)?$/,
-  error: "must be an address like postgres://user:password@host:5432/atelier",
-});
-const redisUrl = z.url({ protocol: /^rediss?$/, error: "must be an address like redis://host:6379" });
 const poolers = ["transaction"] as const;
-const webUrl = z.url({ protocol: /^https?$/, error: "must be an address like https://atelier.example.org" });
 
-const smtpUrl = z.url({
-  protocol: /^smtps?$/,
-  error: "must be an address like smtps://user:password@mail.example.org:465",
-});
 const mailbox = z
   .string()
   .trim()
@@ -114,7 +105,7 @@ const envSchema = z.object({
   S3_PUBLIC_ENDPOINT: webUrl.optional(),
   /** Whether pictures reach browsers through the studio or by a link to the bucket. */
   S3_DOWNLOADS: z.enum(downloads, { error: `must be one of ${downloads.join(", ")}` }).default("stream"),
-  APP_URL: webUrl.optional(),
+  APP_URL: originUrl.optional(),
   HOST: text.default("127.0.0.1"),
   PORT: integer(0, 65_535).default(3000),
   /** Set when the web runs as functions: the seconds after which the platform ends a request. */
@@ -131,9 +122,9 @@ const envSchema = z.object({
     .refine((items) => items.every(isHostEntry), "must be hosts like nas.lan,10.0.0.5:8080,[fd00::1]:8080")
     .default([]),
   /** Forward proxies for calls to the outside, also under their names in small letters, and what is reached without. */
-  HTTPS_PROXY: optionalText,
-  HTTP_PROXY: optionalText,
-  ALL_PROXY: optionalText,
+  HTTPS_PROXY: proxyText.optional(),
+  HTTP_PROXY: proxyText.optional(),
+  ALL_PROXY: proxyText.optional(),
   NO_PROXY: list.optional(),
   /** Mail server and sender of e-mail about completed jobs; without them none is sent. */
   SMTP_URL: smtpUrl.optional(),

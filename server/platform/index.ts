@@ -32,6 +32,7 @@ export {
   foreignCount,
   foreignText,
 } from "./text.ts";
+export { credentialsProblem } from "./env-addresses.ts";
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, readConfigProblems } from "./config-problems.ts";
 export {

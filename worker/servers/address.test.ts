@@ -29,6 +29,8 @@ test.each([
   "https://me:sec:ret@gpu.lan:port",
   "nginx-plus:ftp://me:secret@gpu.lan",
   "http://me:%zzsecret@gpu.lan",
+  "http://me:12/secret@gpu.lan:8188",
+  "me:12#secret@gpu.lan",
 ])("A10 the error for the wrong address %s does not tell its credentials", (text) => {
   const refusal = { code: "bad_request", message: expect.not.stringMatching(/me:|sec|ret/) };
   expect(() => parseAddress(text)).toThrow(expect.objectContaining(refusal));

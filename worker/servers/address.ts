@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "@atelier/server/platform";
+import { AppError, credentialsProblem, isAppError } from "@atelier/server/platform";
 
 /** Address of a server or of a list of servers. Its secrets are kept apart, because the address is stored and logged. */
 export interface ServerAddress {
@@ -14,6 +14,8 @@ export interface ServerAddress {
  * Credentials become a header.
  */
 export function parseAddress(text: string, base?: string): ServerAddress {
+  const problem = credentialsProblem(text);
+  if (problem !== null) throw new AppError("bad_request", `The address of a server ${problem}.`);
   const url = readUrl(text.trim(), base);
   const headers = url && credentialsOf(url);
   if (!headers || !/^https?:$/.test(url.protocol) || !url.hostname)

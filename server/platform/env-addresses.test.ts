@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { inspectEnv } from "./env.ts";
+
+function problemsOf(name: string, value: string): string[] {
+  return inspectEnv({ [name]: value, SMTP_FROM: "a@example.org", SMTP_URL: "smtp://mail", [name]: value })
+    .problems.filter((problem) => problem.name === name)
+    .map(({ message }) => message);
+}
+
+const secret = /s3cr|12[#/?]|:12/;
+const schemes = [
+  ["DATABASE_URL", "postgres"],
+  ["DATABASE_DIRECT_URL", "postgresql"],
+  ["REDIS_URL", "rediss"],
+  ["SMTP_URL", "smtps"],
+  ["HTTPS_PROXY", "http"],
+  ["http_proxy", "http"],
+] as const;
+const wrong =
+  "s3cr#et s3cr/et s3cr?et s3cr%et 12#s3cr 12/s3cr 12?s3cr s3cr% s3cr%e4 #s3cr ?s3cr 12/s3cr# s3cr@x#y@z";
+
+test.each(schemes)(
+  "A1 a password in %s whose signs are not encoded is refused, and not shown",
+  (name, scheme) => {
+    const shown = name.toUpperCase();
+    const ofAddress = (password: string) =>
+      inspectEnv({ [name]: `${scheme}://me:${password}@db.example.org:5432/x` })
+        .problems.filter((problem) => problem.name === shown)
+        .map(({ message }) => ({ password, message }));
+    for (const password of wrong.split(" ")) {
+      const message: unknown = expect.stringContaining("percent-encoded");
+      expect(ofAddress(password)).toEqual([{ password, message }]);
+      expect(JSON.stringify(ofAddress(password).map((found) => found.message))).not.toMatch(secret);
+    }
+    for (const password of [":", "a%23b%2Fc%3Fd%25", "ä ö", "a@b", "12", "", "[x]", "p:q", "a+b&c=d"])
+      expect(ofAddress(encodeURIComponent(password))).toEqual([]);
+  },
+);
+
+test.each([
+  ["REDIS_URL", "redis://a:6379,b:6379,c:6379", "Cluster and Sentinel"],
+  ["REDIS_URL", "redis://:p@a:26379,b:26379/0", "Cluster and Sentinel"],
+  ["REDIS_URL", "redis+sentinel://a:26379/mymaster", "redis://host:6379"],
+  ["DATABASE_URL", "postgres://me@db/x#y", "percent-encoded"],
+  ["LLM_BASE_URL", "https://me:s3cr@gpu.lan/v1", "a key has its own setting"],
+  ["S3_ENDPOINT", "https://id:s3cr@s3.example.org", "a key has its own setting"],
+  ["APP_URL", "https://example.org/atelier", "without a path"],
+  ["APP_URL", "https://example.org/atelier/", "without a path"],
+  ["APP_URL", "https://example.org/?x=1", "without a path"],
+  ["APP_URL", "https://example.org/#start", "without a path"],
+  ["APP_URL", "https://me:s3cr@example.org", "no user name"],
+  ["APP_URL", "ftp://example.org", "https://atelier.example.org"],
+  ["APP_URL", "atelier.example.org", "https://atelier.example.org"],
+  ["APP_URL", "localhost:3000", "https://atelier.example.org"],
+  ["APP_URL", "https://", "https://atelier.example.org"],
+  ["APP_URL", "/atelier", "https://atelier.example.org"],
+])("A1 %s refuses %s", (name, value, text) => {
+  expect(problemsOf(name, value)).toEqual([expect.stringContaining(text)]);
+  expect(problemsOf(name, value).join("")).not.toMatch(secret);
+});
+
+test.each([
+  ["https://atelier.example.org/", "https://atelier.example.org"],
+  [" HTTPS://Atelier.Example.ORG:443// ", "https://atelier.example.org"],
+  ["http://10.0.0.5:8080", "http://10.0.0.5:8080"],
+  ["http://[fd00::1]:3000/", "http://[fd00::1]:3000"],
+  ["https://bücher.example", "https://xn--bcher-kva.example"],
+])("A1 an APP_URL of %j is the origin %s", (written, origin) => {
+  expect(inspectEnv({ APP_URL: written })).toMatchObject({ env: { APP_URL: origin }, problems: [] });
+});

@@ -1,0 +1,113 @@
+import { z } from "zod";
+
+/** A sign that ends a part of an address cannot stand as itself in a name or a password. */
+const encodingAdvice =
+  "has a user name or password with a sign that must be percent-encoded in an address: # is %23, / is %2F, ? is %3F, @ is %40, % is %25";
+
+function canDecode(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** In paths and queries of the web an @ is usual, unless a host follows it. */
+const hostAfterAt = /^[/?\\][^=@]*[^=@/]@(?:\[|[\w-]+[.:])/;
+
+/** Whether the rest of an address was meant for the name and password before the host. */
+function isCutOff(authority: string, rest: string, isWeb: boolean): boolean {
+  if (!rest.includes("@")) return false;
+  const [, port] = /:([^:\]]*)$/.exec(authority) ?? [];
+  if (rest.startsWith("#") || (port !== undefined && !/^\d*$/.test(port))) return true;
+  if (isWeb) return port !== undefined && hostAfterAt.test(rest);
+  return /^\/[^?#]*@|^\?[^=]*@/.test(rest);
+}
+
+/** The part that should hold name, password and host, and all after it; `http` stands for a missing scheme. */
+function splitAddress(address: string) {
+  const [, scheme = "http", after = ""] = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(.*)$/is.exec(address.trim()) ?? [];
+  const isWeb = /^https?$/i.test(scheme);
+  const [authority = ""] = (isWeb ? /^[^/?#\\]*/ : /^[^/?#]*/).exec(after) ?? [];
+  return { authority, rest: after.slice(authority.length), isWeb };
+}
+
+/**
+ * Why the name and password of an address cannot be read as they were meant; null when they can. The sentence holds
+ * nothing of the address. Another reading often remains: `u:12/34@db` is the port 12 of a host u.
+ */
+export function credentialsProblem(address: string): string | null {
+  const { authority, rest, isWeb } = splitAddress(address);
+  const end = authority.lastIndexOf("@");
+  const isLost = end < 0 ? isCutOff(authority, rest, isWeb) : /^#.*@/s.test(rest);
+  // Only web addresses may have a fragment, which is dropped.
+  const hasFragment = !isWeb && rest.includes("#");
+  return isLost || hasFragment || !canDecode(authority.slice(0, Math.max(end, 0))) ? encodingAdvice : null;
+}
+
+interface Rule {
+  readonly protocol: RegExp;
+  readonly example: string;
+  /** Why an address that can be read is not taken all the same; null when it is. */
+  readonly refuse?: (url: URL) => string | null;
+}
+
+/** Tells one fault of an address, the one that explains the others. */
+function addressOf({ protocol, example, refuse = () => null }: Rule) {
+  const shapeProblem = (url: URL | null) =>
+    url !== null && protocol.test(url.protocol) ? refuse(url) : `must be an address like ${example}`;
+  return z
+    .string()
+    .trim()
+    .superRefine((value, ctx) => {
+      const message = credentialsProblem(value) ?? severalProblem(value) ?? shapeProblem(URL.parse(value));
+      if (message !== null) ctx.addIssue({ code: "custom", message });
+    });
+}
+
+/** Clients of Redis Cluster and Sentinel take a list of hosts. */
+function severalProblem(value: string): string | null {
+  return /^redis[^:]*:\/\/(?:[^@/]*@)?[^/?#]*,/i.test(value)
+    ? "names several servers; Redis Cluster and Sentinel are not supported: name the one primary"
+    : null;
+}
+
+export const databaseUrl = addressOf({
+  protocol: /^postgres(ql)?:$/,
+  example: "postgres://user:password@host:5432/atelier",
+});
+export const redisUrl = addressOf({ protocol: /^rediss?:$/, example: "redis://host:6379" });
+export const smtpUrl = addressOf({
+  protocol: /^smtps?:$/,
+  example: "smtps://user:password@mail.example.org:465",
+});
+
+/** `fetch` takes no addresses with names and passwords. */
+const credentialsRefusal = ({ username, password }: URL) =>
+  username === "" && password === ""
+    ? null
+    : "must hold no user name and password: a key has its own setting";
+
+/** The studio answers at the root of a host. */
+const pathRefusal = ({ pathname, search, hash }: URL) =>
+  /^\/*$/.test(pathname) && search === "" && hash === ""
+    ? null
+    : "must be an address without a path, query or fragment, like https://atelier.example.org: the studio needs a host name of its own";
+
+const web = { protocol: /^https?:$/, example: "https://atelier.example.org" };
+
+export const webUrl = addressOf({ ...web, refuse: credentialsRefusal });
+
+/** Becomes the origin that browsers name, however it is spelled. */
+export const originUrl = addressOf({
+  ...web,
+  refuse: (url) => credentialsRefusal(url) ?? pathRefusal(url),
+}).transform((value) => URL.parse(value)?.origin ?? value);
+
+/** A proxy for calls to the outside; kinds that are not used are left to the doctor to name. */
+export const proxyText = z
+  .string()
+  .trim()
+  .min(1)
+  .refine((value) => credentialsProblem(value) === null, encodingAdvice);
