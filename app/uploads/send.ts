@@ -91,11 +91,24 @@ async function sendBegun(options: SendOptions, announced: unknown, tries = 2): P
   if (answer.status === 200) return { ok: true, image: await answer.json() };
   const begun: Begun = await answer.json();
   const sent = await put(begun, options);
-  if (sent.status === forbidden && !begun.url.startsWith("/") && tries > 1)
+  if (sent.status === forbidden && !begun.url.startsWith("/") && tries > 1) {
+    giveUp(begun);
     return sendBegun(options, announced, tries - 1);
+  }
+  const result = await finish(begun, sent, signal).catch((error: unknown) => refused(failureOf(error)));
+  if (!result.ok) giveUp(begun);
+  return result;
+}
+
+async function finish({ id }: Begun, sent: PutResult, signal: AbortSignal): Promise<SendResult> {
   if (sent.status < 200 || sent.status > 299) return refused(sent.failure);
-  const finished = await post(`/${begun.id}/finish`, {}, signal);
+  const finished = await post(`/${id}/finish`, {}, signal);
   return finished.ok ? { ok: true, image: await finished.json() } : refused(await failureIn(finished));
+}
+
+/** An upload that is begun and not finished counts against the account. Not waited for: it ends by itself, too. */
+function giveUp({ id }: Begun): void {
+  fetch(`/api/v1/uploads/direct/${id}`, { method: "DELETE", keepalive: true }).catch(() => undefined);
 }
 
 async function sendOnce(options: SendOptions): Promise<SendResult> {

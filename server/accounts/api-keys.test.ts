@@ -2,7 +2,7 @@ import { createTestServices, openAccount, type TestServices } from "@atelier/tes
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { createApiKey, listApiKeys, resolveCaller, revokeApiKey, takeWritePermit } from "./index.ts";
+import { createApiKey, listApiKeys, resolveCaller, revokeApiKey, takePermitOf } from "./index.ts";
 
 const perMinute = 40;
 let fixture: TestServices;
@@ -117,8 +117,8 @@ test("two processes together let exactly the configured number of a user's write
   const another = await fixture.openAnother();
   await awaitYoungMinute();
   const asked = Array.from({ length: perMinute * 2 }, (_, index) =>
-    takeWritePermit(index % 2 ? services : another, userId),
+    takePermitOf(index % 2 ? services : another, "writes", userId),
   );
   expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(perMinute);
-  expect(await takeWritePermit(services, "another user")).toBe(true);
+  expect(await takePermitOf(services, "writes", "another user")).toBe(true);
 });

@@ -34,4 +34,4 @@ export {
 } from "./entry.ts";
 export { mergeGuest } from "./merge-guest.ts";
 export { readSocketCaller, type SocketReader, type SocketRequest } from "./socket-reader.ts";
-export { resolveCaller, takeWritePermit } from "./resolve-caller.ts";
+export { permitKeysOf, resolveCaller, takePermitOf } from "./resolve-caller.ts";

@@ -55,9 +55,23 @@ function takePermit(services: Services, keyId: string): Promise<boolean> {
   return takeFrom(permitsOf(services), keyId, () => takeKeyBlock(services, keyId));
 }
 
-/** Counts one write of a user by session; false when the limit of this minute is reached. */
-export function takeWritePermit(services: Services, userId: string): Promise<boolean> {
-  return takeFrom(permitsOf(services), `writes|${userId}`, () => takeWriteBlock(services, userId));
+/** What is counted a minute besides the requests of keys: by a user's session, and by the address of an unknown sender. */
+const permitLimits = {
+  writes: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
+  reads: ({ limits }: Services["config"]) => limits.sessionReadsPerMinute,
+  webhooks: () => 600,
+} as const;
+
+export type PermitKind = keyof typeof permitLimits;
+
+/** Keys of the rows that count a user. */
+export const permitKeysOf = (userId: string) => [`writes|${userId}`, `reads|${userId}`];
+
+/** Counts one request of whom `id` names; false when the limit of this minute is reached. */
+export function takePermitOf(services: Services, kind: PermitKind, id: string): Promise<boolean> {
+  const key = `${kind}|${id}`;
+  const max = permitLimits[kind](services.config);
+  return takeFrom(permitsOf(services), key, () => takeBlock(services, key, max));
 }
 
 /** Permits of one key, or of one user's writes, that this process may use without a query. */
@@ -138,14 +152,13 @@ async function takeKeyBlock({ db, config }: Services, keyId: string): Promise<Bl
   return rows[0];
 }
 
-/** The same for the writes of a user by session. A block that passes the limit is counted and not granted. */
-async function takeWriteBlock({ db, config }: Services, userId: string): Promise<Block | undefined> {
-  const max = config.limits.sessionWritesPerMinute;
+/** The same for a row of its own. A block that passes the limit is counted and not granted. */
+async function takeBlock({ db }: Services, key: string, max: number): Promise<Block | undefined> {
   const block = blockOf(max);
   const minuteMs = sql`(extract(epoch from date_trunc('minute', statement_timestamp())) * 1000)::bigint`;
   const rows = await db.execute<{ used: number; leftMs: number }>(sql`
     insert into rate_limits (id, key, count, last_request)
-    values (${newId()}, ${`writes|${userId}`}, ${block}::int, ${minuteMs})
+    values (${newId()}, ${key}, ${block}::int, ${minuteMs})
     on conflict (key) do update set last_request = excluded.last_request, count = ${block}::int + case
       when rate_limits.last_request = excluded.last_request then least(rate_limits.count, ${max}::int) else 0 end
     returning count as used,

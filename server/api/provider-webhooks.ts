@@ -1,4 +1,5 @@
-import { AppError } from "../platform/index.ts";
+import { takePermitOf } from "../accounts/index.ts";
+import { AppError, networksOf } from "../platform/index.ts";
 import {
   clientOf,
   knowsToken,
@@ -29,6 +30,10 @@ async function answer(services: Services, request: Request): Promise<Response> {
   try {
     const [provider, token] = new URL(request.url).pathname.split("/").slice(-2);
     if (!isProvider(provider) || !token) throw new AppError("not_found");
+    // Each unknown token costs a query. A webhook that is refused only makes its job wait for the next look at the provider.
+    const [network] = networksOf(request.headers.get("x-forwarded-for") ?? "");
+    if (network && !(await takePermitOf(services, "webhooks", network.name)))
+      throw new AppError("rate_limited");
     // First: without the secret of an attempt nobody makes this process read a body or fetch the keys of a provider.
     if (!(await knowsToken(services, { provider, token }))) throw new AppError("not_found");
     const rawBody = await readLimited(request, maxWebhookBytes);

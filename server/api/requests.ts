@@ -1,4 +1,4 @@
-import { type Caller, takeWritePermit, trustedOrigins } from "../accounts/index.ts";
+import { type Caller, takePermitOf, trustedOrigins } from "../accounts/index.ts";
 import { isDatabaseAway } from "../db/index.ts";
 import {
   AppError,
@@ -103,7 +103,13 @@ function assertSameOrigin(env: Pick<Env, "APP_URL" | "HOST">, request: Request):
 export async function admitWrite(services: Services, request: Request, caller: Caller | null): Promise<void> {
   if (caller?.via === "api_key") return;
   assertSameOrigin(services.env, request);
-  if (caller && !(await takeWritePermit(services, caller.userId))) throw new AppError("rate_limited");
+  if (caller && !(await takePermitOf(services, "writes", caller.userId))) throw new AppError("rate_limited");
+}
+
+/** Admits a read that rests on a cookie. Throws `rate_limited` above the user's limit. */
+export async function admitRead(services: Services, caller: Caller | null): Promise<void> {
+  if (caller?.via !== "session") return;
+  if (!(await takePermitOf(services, "reads", caller.userId))) throw new AppError("rate_limited");
 }
 
 /** Runs work that holds much as one of its few. Throws `rate_limited` above a limit. */

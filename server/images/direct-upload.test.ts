@@ -7,9 +7,10 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
+import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { listObjects, type SignedPut } from "../storage/index.ts";
-import { beginUpload, expireUploads, finishUpload, openFile, receiveUpload } from "./index.ts";
+import { beginUpload, expireUploads, finishUpload, giveUpUpload, openFile, receiveUpload } from "./index.ts";
 
 const { directUploads } = schema;
 const { signal } = new AbortController();
@@ -188,6 +189,65 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
       expect(rows).toHaveLength(1);
     },
   );
+
+  test("A15 an upload that is given up holds nothing, sent or not, and is unknown afterwards", async () => {
+    await expect(giveUpUpload(services, { ownerId, id: newId() })).rejects.toMatchObject({
+      code: "not_found",
+    });
+    for (const isSent of [false, true]) {
+      const begun = await begin();
+      if (isSent) await send(begun, photo);
+      const other = { ownerId: await addUser(services), id: begun.id };
+      await expect(giveUpUpload(services, other)).rejects.toMatchObject({ code: "not_found" });
+      await giveUpUpload(services, { ownerId, id: begun.id });
+      expect(await incoming(services)).toEqual([]);
+      for (const again of [
+        () => giveUpUpload(services, { ownerId, id: begun.id }),
+        () => finishUpload(services, { ownerId, id: begun.id, signal }),
+        () => receiveUpload(services, { ownerId, id: begun.id, body: () => Readable.from([photo]) }),
+      ])
+        await expect(again()).rejects.toMatchObject({ code: "not_found" });
+    }
+    const finished = await begin();
+    await send(finished, photo);
+    await finishUpload(services, { ownerId, id: finished.id, signal });
+    await expect(giveUpUpload(services, { ownerId, id: finished.id })).rejects.toMatchObject({
+      code: "conflict",
+    });
+  });
+
+  test("A15 of the uploads that hold places, those that are given up or should have been sent hold none", async () => {
+    const begun = [];
+    for (let at = 0; at < 100; at += 1) begun.push(await begin());
+    await expect(begin()).rejects.toMatchObject({ code: "rate_limited" });
+    await giveUpUpload(services, { ownerId, id: begun[0]?.id ?? "" });
+    await begin();
+    await expect(begin()).rejects.toMatchObject({ code: "rate_limited" });
+    const minutes = sql`created_at - interval '16 minutes'`;
+    await services.db
+      .update(directUploads)
+      .set({ createdAt: minutes })
+      .where(eq(directUploads.ownerId, ownerId));
+    const late = await begin();
+    await send(late, photo);
+    await finishUpload(services, { ownerId, id: late.id, signal });
+  });
+
+  test("A15 a file that arrives while its upload is given up is not kept", async () => {
+    const begun = await begin();
+    if (begun.put) return;
+    const body = () =>
+      Readable.from(
+        (async function* () {
+          yield photo.subarray(0, 1_000);
+          await giveUpUpload(services, { ownerId, id: begun.id });
+          yield photo.subarray(1_000);
+        })(),
+      );
+    const received = receiveUpload(services, { ownerId, id: begun.id, body });
+    await expect(received).rejects.toMatchObject({ code: "not_found" });
+    expect(await incoming(services)).toEqual([]);
+  });
 
   test("A15 what was begun and never finished goes after an hour, with its file", async () => {
     const begun = await begin();

@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { and, count, eq, isNull, lt, or, sql } from "drizzle-orm";
+import { and, count, eq, isNull, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type Db, inTurn, schema, type Tx } from "../db/index.ts";
 import { AppError, isAppError, isId, isOutOfSpace, newId, pictureLimits, ruleOf } from "../platform/index.ts";
@@ -12,7 +12,6 @@ import type { Services } from "../services.ts";
 import {
   openObject,
   putAll,
-  removePrefix,
   type SignedPut,
   signedPutMs,
   storageFailure,
@@ -22,7 +21,6 @@ import { takeDecodeTurn } from "./files.ts";
 import { findOwnImage, type ImageView, type IngestedImage, toImageView } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
 import { maxBytesOf } from "./inspect.ts";
-import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
 
@@ -65,11 +63,11 @@ export type BegunUpload =
 
 type Row = typeof directUploads.$inferSelect;
 
-function incomingPrefix({ id }: Pick<Row, "id">): string {
+export function incomingPrefix({ id }: Pick<Row, "id">): string {
   return `incoming/${id}`;
 }
 
-function incomingKey(upload: Pick<Row, "id">): string {
+export function incomingKey(upload: Pick<Row, "id">): string {
   return `${incomingPrefix(upload)}/file`;
 }
 
@@ -94,37 +92,47 @@ export async function beginUpload(
       const open = await readOpen(tx, ownerId);
       await checkQuota(tx, config, { ownerId, role, sizeBytes: sizeBytes + open.sizeBytes });
       if (open.uploads >= maxOpen)
-        throw new AppError("rate_limited", "You have begun too many uploads. Finish some, or wait an hour.");
+        throw new AppError(
+          "rate_limited",
+          `You have begun too many uploads. Finish some or give some up, or wait ${signedPutMs / 60_000} minutes.`,
+        );
       await tx.insert(directUploads).values({ id, ownerId, role, name, mime, sizeBytes, sha256 });
     }),
   );
   return { id, put };
 }
 
-/** Uploads of an owner that may still put a file into the store: a signed link works until it expires, also after the end. */
+/**
+ * Uploads of an owner that may still put a file into the store: a signed link works until it expires, also after the end. By
+ * then sending must have begun, so that an older one holds no place, but its file may lie there.
+ */
 async function readOpen(db: Db | Tx, ownerId: string): Promise<{ uploads: number; sizeBytes: number }> {
   const isSendable = sql`${directUploads.createdAt} > now() - ${signedPutMs} * interval '1 millisecond'`;
+  const isBegun = and(isNull(directUploads.imageId), isNull(directUploads.givenUpAt));
   const [open] = await db
     .select({
-      uploads: count(sql`case when ${directUploads.imageId} is null then 1 end`),
+      uploads: count(sql`case when ${isBegun} and ${isSendable} then 1 end`),
       sizeBytes: sql`coalesce(sum(${directUploads.sizeBytes}), 0)`.mapWith(Number),
     })
     .from(directUploads)
-    .where(and(eq(directUploads.ownerId, ownerId), or(isNull(directUploads.imageId), isSendable)));
+    .where(and(eq(directUploads.ownerId, ownerId), or(isBegun, isSendable)));
   return open ?? { uploads: 0, sizeBytes: 0 };
 }
 
-interface OwnUpload {
+export interface OwnUpload {
   readonly ownerId: string;
   readonly id: string;
 }
 
-async function findOwn({ db }: Pick<Services, "db">, { ownerId, id }: OwnUpload): Promise<Row> {
+/** A begun upload of this owner. Throws `not_found`. */
+export async function findOwn({ db }: Pick<Services, "db">, { ownerId, id }: OwnUpload): Promise<Row> {
   if (!isId(id)) throw new AppError("not_found");
   const [row] = await db
     .select()
     .from(directUploads)
-    .where(and(eq(directUploads.id, id), eq(directUploads.ownerId, ownerId)));
+    .where(
+      and(eq(directUploads.id, id), eq(directUploads.ownerId, ownerId), isNull(directUploads.givenUpAt)),
+    );
   if (!row) throw new AppError("not_found");
   return row;
 }
@@ -134,7 +142,7 @@ async function findOwn({ db }: Pick<Services, "db">, { ownerId, id }: OwnUpload)
  * Throws `not_found`, `bad_request`, `storage_unavailable`.
  */
 export async function receiveUpload(
-  services: Pick<Services, "db" | "disk" | "env">,
+  services: Pick<Services, "db" | "disk" | "env" | "log">,
   { body, ...own }: OwnUpload & { readonly body: () => Readable },
 ): Promise<void> {
   const row = await findOwn(services, own);
@@ -146,6 +154,11 @@ export async function receiveUpload(
     await takeDecodeTurn({ ownerId: own.ownerId, weight: "light" }, async () =>
       putAll(services.disk, [{ key: incomingKey(row), bytes: await readFile(file), mime: row.mime }]),
     );
+  });
+  // Given up meanwhile: whoever did so has removed what was there before.
+  await findOwn(services, own).catch(async (error: unknown) => {
+    await discardObjects(services, [incomingPrefix(row)]);
+    throw error;
   });
 }
 
@@ -242,30 +255,4 @@ async function fetchTo(
     throw signal.aborted || isOutOfSpace(error) ? error : storageFailure(error);
   }
   if (row.sha256 !== null && hash.digest("hex") !== row.sha256) throw notAnnounced();
-}
-
-/** Removes the begun uploads of a user who is being deleted, files first. Ends early when the signal aborts. Throws `storage_unavailable`. */
-export async function removeUploadsOf(
-  { db, disk }: Pick<Services, "db" | "disk">,
-  ownerId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const own = await db
-    .select({ id: directUploads.id })
-    .from(directUploads)
-    .where(eq(directUploads.ownerId, ownerId));
-  for (const upload of own) {
-    if (signal.aborted) return;
-    await removePrefix(disk, incomingPrefix(upload));
-    await db.delete(directUploads).where(eq(directUploads.id, upload.id));
-  }
-}
-
-/** Removes uploads that were begun more than an hour ago, with their files. */
-export async function expireUploads(services: Pick<Services, "db" | "disk" | "log">): Promise<void> {
-  const rows = await services.db
-    .delete(directUploads)
-    .where(lt(directUploads.createdAt, sql`now() - ${directUploadMs} * interval '1 millisecond'`))
-    .returning({ id: directUploads.id });
-  await discardObjects(services, rows.map(incomingPrefix));
 }

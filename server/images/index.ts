@@ -11,13 +11,12 @@
  * Objects are written before their row, so a row always has its files. An upload is decoded only after `inspect` accepted
  * its bytes. No knowledge of jobs here.
  */
+export { expireUploads, giveUpUpload, removeUploadsOf } from "./end-uploads.ts";
 export {
   announcedSchema,
   beginUpload,
-  expireUploads,
   finishUpload,
   receiveUpload,
-  removeUploadsOf,
   scaleDownSchema,
 } from "./direct-upload.ts";
 export {

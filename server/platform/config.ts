@@ -118,6 +118,8 @@ const limitsSchema = z.strictObject({
   apiKeyPerMinute: z.number().int().min(1).default(600),
   /** Writes (procedures and HTTP requests that change something) per minute of one user by session. */
   sessionWritesPerMinute: z.number().int().min(1).default(600),
+  /** Reads per minute of one user by session: procedures, pictures and streams. A gallery asks for hundreds of pictures. */
+  sessionReadsPerMinute: z.number().int().min(1).default(6_000),
 });
 
 const retentionSchema = z.strictObject({

@@ -42,8 +42,13 @@ test("C1 a deep link links the chat that opens it after a confirmation, and turn
   const link = await createLink(services, owner.userId);
   expect(link.url).toMatch(/^https:\/\/t\.me\/simulated_studio_bot\?start=[\w-]{22}$/);
   expect(await readTelegramState(services, owner.userId)).toEqual({ isOffered: true, link: null });
+  await services.db
+    .update(schema.users)
+    .set({ name: "Bob (bob@example.test)" })
+    .where(eq(schema.users.id, owner.userId));
   const question = await openCode(services, { code: codeOf(link), chatId });
-  expect(question?.account).toBe(`Test (${owner.userId}@example.test)`);
+  // The name is the owner's: what it says of another address comes after the real one.
+  expect(question?.account).toBe(`${owner.userId}@example.test (name: “Bob (bob@example.test)”)`);
   expect(await findLinkedUser(services, chatId)).toBeNull();
   const codeId = question?.codeId ?? "";
   expect(await confirmLink(services, { codeId, chatId, name: "@ann" })).toBe(true);

@@ -75,7 +75,10 @@ async function readBotName({ env, log }: Services): Promise<string> {
 /** What the bot asks a chat that opened a deep link. */
 export interface LinkQuestion {
   readonly codeId: string;
-  /** Name and address of the account, so that nobody links a chat to the account of somebody else unknowingly. */
+  /**
+   * Address and name of the account, so that nobody links a chat to the account of somebody else unknowingly. The address comes
+   * first: the owner writes the name, which may look like another address.
+   */
   readonly account: string;
 }
 
@@ -101,7 +104,7 @@ export async function openCode(
   const name = user.name.trim();
   return {
     codeId: row.codeId,
-    account: name && name !== user.email ? `${name} (${user.email})` : user.email,
+    account: name && name !== user.email ? `${user.email} (name: “${name}”)` : user.email,
   };
 }
 

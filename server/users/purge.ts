@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, sql } from "drizzle-orm";
-import { userTables } from "../accounts/index.ts";
+import { permitKeysOf, userTables } from "../accounts/index.ts";
 import { schema, type Tx } from "../db/index.ts";
 import { removePicturesOf, removeUploadsOf } from "../images/index.ts";
 import { cancelAllOf, removeJobsOf } from "../jobs/index.ts";
@@ -70,7 +70,7 @@ async function removeRows(tx: Tx, userId: string): Promise<void> {
     ([, { onDelete, inExport }]) => onDelete === "removed" && inExport === "rows",
   );
   await tx.execute(
-    sql`delete from rate_limits where key in (${`writes|${userId}`}, ${`password|${userId}`})`,
+    sql`delete from rate_limits where key in ${[...permitKeysOf(userId), `password|${userId}`]}`,
   );
   for (const [table, { column }] of withoutFiles)
     if (table !== "users")

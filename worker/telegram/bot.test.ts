@@ -60,7 +60,7 @@ test("C1 the bot links a chat: the deep link, the account's name, the confirmati
   person.say("/start");
   await shows(person, /not linked to an account/);
   person.say(`/start ${codeOf(await createLink(services, owner.userId))}`);
-  await shows(person, new RegExp(`account Test \\(${owner.userId}@example\\.test\\)`));
+  await shows(person, new RegExp(`account ${owner.userId}@example\\.test \\(name: “Test”\\)`));
   person.press("Confirm");
   await shows(person, /^Linked\./);
   expect((await readTelegramState(services, owner.userId)).link).toMatchObject({ name: "@ann" });

@@ -27,6 +27,7 @@ const cases: Readonly<Record<string, Case>> = {
   beginUpload: { body: { mime: "image/png", sizeBytes: 10 } },
   sendUpload: {},
   finishUpload: {},
+  giveUpUpload: {},
   listImages: {},
   getImage: {},
   deleteImage: {},

@@ -14,7 +14,7 @@ import type { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
 import { maxJsonBytes } from "../requests.ts";
-import { createHttpApp, handleAuth, handleTrpc } from "../index.ts";
+import { createHttpApp, handleAuth, handleProviderWebhook, handleTrpc } from "../index.ts";
 import { httpRoutes } from "./app.ts";
 
 let fixture: TestServices;
@@ -340,6 +340,41 @@ describe("the document", () => {
       expect((await open({ cookie: "atelier-theme=%3Cscript" })).page).not.toContain("forceDarkModeState");
     });
   });
+});
+
+test("reads by session have a limit of their own on both doors together, each call of a batch counts, keys do not", async () => {
+  const limits = { ...fixture.services.config.limits, sessionReadsPerMinute: 4 };
+  const services = { ...fixture.services, config: { ...fixture.services.config, limits } };
+  const limited = createHttpApp(services);
+  const cookie = Object.fromEntries((await openGuest(services)).headers);
+  const read = async (headers: Record<string, string>, method = "GET") =>
+    (await limited.fetch(new Request(`${testOrigin}/api/v1/jobs`, { method, headers }))).status;
+  const query = async (path: string) =>
+    (await handleTrpc(services, new Request(`${testOrigin}/api/trpc/${path}`, { headers: cookie }))).status;
+  expect([await read(cookie), await read(cookie, "HEAD")]).toEqual([200, 200]);
+  expect(await query("account.usage,account.usage?batch=1&input=%7B%7D")).toBe(200);
+  expect([await read(cookie), await read(cookie, "HEAD"), await query("account.usage")]).toEqual([
+    429, 429, 429,
+  ]);
+  expect(await read(Object.fromEntries(owner.browser.headers))).toBe(200);
+  expect(await read(bearer())).toBe(200);
+});
+
+test("webhooks with tokens that nobody knows have a limit for each address", async () => {
+  const call = async (address: string) => {
+    const headers = { "x-forwarded-for": address };
+    const url = `${testOrigin}/api/webhooks/fal/unknown`;
+    return (await handleProviderWebhook(fixture.services, new Request(url, { method: "POST", headers })))
+      .status;
+  };
+  // Twice the limit at most passes, where a minute ends meanwhile.
+  for (const address of ["198.51.100.7", "2001:db8:1:2::5"]) {
+    const statuses = await Promise.all(Array.from({ length: 1_300 }, () => call(address)));
+    expect(statuses.filter((status) => status === 404).length).toBeGreaterThanOrEqual(600);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(100);
+  }
+  expect(await call("2001:db8:1:2::6")).toBe(429);
+  expect(await call("198.51.100.8")).toBe(404);
 });
 
 test("writes by session have a limit on both doors together; reads and keys do not count", async () => {

@@ -3,6 +3,7 @@ import {
   announcedSchema,
   beginUpload,
   finishUpload,
+  giveUpUpload,
   receiveUpload,
   scaleDownSchema,
 } from "../../images/index.ts";
@@ -74,6 +75,24 @@ const receiveRoute = defineRoute({
   },
 });
 
+/** DELETE /uploads/direct/{id} */
+const giveUpRoute = defineRoute({
+  method: "delete",
+  path: "/uploads/direct/{id}",
+  operationId: "giveUpUpload",
+  summary: "Give up a direct upload",
+  description:
+    "Removes what was sent; the upload counts no more. One that nobody gives up counts for a quarter of an hour.",
+  tag: "images",
+  resource: "upload",
+  params,
+  responses: { 204: { description: "Given up" } },
+  handle: async ({ services, caller, params: { id } }) => {
+    await giveUpUpload(services, { ownerId: caller.userId, id });
+    return new Response(null, { status: 204 });
+  },
+});
+
 /** POST /uploads/direct/{id}/finish */
 const finishRoute = defineRoute({
   method: "post",
@@ -99,4 +118,4 @@ const finishRoute = defineRoute({
   },
 });
 
-export const directUploadRoutes = [beginRoute, receiveRoute, finishRoute];
+export const directUploadRoutes = [beginRoute, receiveRoute, giveUpRoute, finishRoute];

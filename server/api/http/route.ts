@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Caller, resolveCaller } from "../../accounts/index.ts";
 import { AppError, type ErrorCode, errorRules, toProblem } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { admitWrite } from "../requests.ts";
+import { admitRead, admitWrite } from "../requests.ts";
 
 const readMethods = new Set(["GET", "HEAD"]);
 
@@ -13,12 +13,13 @@ const readMethods = new Set(["GET", "HEAD"]);
 export async function requireCaller(services: Services, request: Request): Promise<Caller> {
   const caller = await resolveCaller(services, request.headers);
   if (!caller) throw new AppError("unauthorized");
-  if (!readMethods.has(request.method)) await admitWrite(services, request, caller);
+  if (readMethods.has(request.method)) await admitRead(services, caller);
+  else await admitWrite(services, request, caller);
   return caller;
 }
 
-/** RFC 9457. The same shape in every answer that is not a success. */
-export const problemSchema = z.object({
+/** RFC 9457. The same shape in every answer that is not a success, with members of its own where a code has figures to tell. */
+export const problemSchema = z.looseObject({
   type: z.literal("about:blank"),
   title: z.string(),
   status: z.int(),

@@ -1,6 +1,6 @@
 import { resolveCaller } from "../../accounts/index.ts";
 import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
-import { admitWrite, streamLimits } from "../requests.ts";
+import { admitRead, admitWrite, streamLimits } from "../requests.ts";
 import { appErrorOf, t, toTrpcError, type TrpcContext } from "./init.ts";
 
 interface Call {
@@ -78,6 +78,7 @@ export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, g
   requireReadable(await getRawInput());
   const caller = await ctx.findCaller();
   if (type === "mutation") await admitWrite(ctx.services, ctx.request, caller);
+  else await admitRead(ctx.services, caller);
   return next({ ctx: { caller } });
 });
 

@@ -80,6 +80,8 @@ export const directUploads = pgTable(
     sha256: text("sha256"),
     /** The image that it became. */
     imageId: uuid("image_id"),
+    /** Given up by its owner; kept while a signed link may still put a file into the bucket. */
+    givenUpAt: timestamp("given_up_at", { withTimezone: true }),
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
   },
   (table) => [

@@ -1,0 +1,1 @@
+ALTER TABLE "direct_uploads" ADD COLUMN "given_up_at" timestamp with time zone;
