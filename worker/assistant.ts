@@ -5,12 +5,15 @@ import {
   endStage,
   failRun,
   findDueRuns,
+  findEnds,
   handBackStage,
   leaseOf,
+  noAnswer,
   onAssistantNotice,
   pruneTalks,
   recoverRuns,
   type Run,
+  RunLost,
   type Stage,
   stageAt,
 } from "@atelier/server/assistant";
@@ -24,10 +27,15 @@ import { persist } from "./run-job.ts";
 /** Loaded with the first run: the packages of the models take a tenth of a second and 50 MB. */
 const loadStages = () => import("@atelier/server/assistant/stages");
 
+const stopReason = "the user stopped the answer";
+
 /** A stage that this worker has. */
 interface Busy {
   readonly done: Promise<void>;
+  /** The user stops the answer. */
   readonly stop: AbortController;
+  /** Another worker has the run, or it is gone. */
+  readonly lost: AbortController;
 }
 
 /**
@@ -41,8 +49,9 @@ export function startAssistant(services: Services, incarnation: Incarnation): Pi
 
   const begin = (runId: string, stage: Stage) => {
     if (stopped.signal.aborted || busy.has(runId) || busy.size >= slots) return;
-    const stop = new AbortController();
-    const done = workOn({ services, incarnation, stopped: stopped.signal, stop: stop.signal }, runId, stage)
+    const [stop, lost] = [new AbortController(), new AbortController()];
+    const signals = { stopped: stopped.signal, stop: stop.signal, lost: lost.signal };
+    const done = workOn({ services, incarnation, ...signals }, runId, stage)
       .catch((error: unknown) => {
         services.log.warn({ err: error, runId }, "a stage of the assistant could not be done, trying again");
       })
@@ -50,17 +59,21 @@ export function startAssistant(services: Services, incarnation: Incarnation): Pi
         busy.delete(runId);
         sweep.wake();
       });
-    busy.set(runId, { done, stop });
+    busy.set(runId, { done, stop, lost });
   };
   const onNotice = (notice: AssistantNotice) => {
-    if (notice.type === "stop") busy.get(notice.id)?.stop.abort(new Error("the user stopped the answer"));
+    if (notice.type === "stop") busy.get(notice.id)?.stop.abort(new Error(stopReason));
     const stage = notice.type === "run" ? stageAt(notice.status) : null;
     if (stage) begin(notice.id, stage);
   };
   const close = onAssistantNotice(services, onNotice);
   const sweep = startLoop(services.log, "assistant", async () => {
     const nodeId = incarnation.current()?.id ?? null;
-    await recoverRuns(services, { nodeId, busyIds: [...busy.keys()] });
+    const own = { nodeId, busyIds: [...busy.keys()] };
+    await recoverRuns(services, own);
+    const ends = await findEnds(services, own);
+    for (const id of ends.stopped) busy.get(id)?.stop.abort(new Error(stopReason));
+    for (const id of ends.lost) busy.get(id)?.lost.abort(new RunLost());
     const due = busy.size < slots ? await findDueRuns(services, slots + busy.size) : [];
     for (const run of due) {
       const stage = stageAt(run.status);
@@ -83,8 +96,8 @@ interface Work {
   readonly incarnation: Incarnation;
   /** The process stops: the stage is handed back. */
   readonly stopped: AbortSignal;
-  /** The user stops the answer. */
   readonly stop: AbortSignal;
+  readonly lost: AbortSignal;
 }
 
 /** Takes a stage and goes on with the next ones of the run, so that most runs stay in one worker. */
@@ -94,9 +107,16 @@ async function workOn(work: Work, runId: string, first: Stage): Promise<void> {
     const nodeId = incarnation.current()?.id;
     const run: Run | null = nodeId ? await capture(services, { runId, stage, nodeId }) : null;
     if (!run) return;
-    const next = await doStage(work, run, stage);
+    const next: Run | null =
+      run.stopRequestedAt === null ? await doStage(work, run, stage) : await endUnanswered(work, run);
     stage = next && stageAt(next.status);
   }
+}
+
+/** Ends a run that its user stopped before there was an answer. */
+async function endUnanswered({ services }: Work, run: Run): Promise<null> {
+  await completeRun(services, leaseOf(run), noAnswer);
+  return null;
 }
 
 /** Does a captured stage and stores how it ended. Null when the run goes no further here. */
@@ -108,6 +128,8 @@ async function doStage(work: Work, run: Run, stage: Stage): Promise<Run | null> 
     return await runStage({ ...work, services: own }, run, stage);
   } catch (error) {
     const lease = leaseOf(run);
+    if (error instanceof RunLost) return null;
+    if (work.stop.aborted) return endUnanswered(work, run);
     // What cannot be written now the sweep of this worker gives back.
     if (stopped.aborted || isDatabaseAway(error)) await handBackStage(own, lease, stage);
     else await failRun(own, lease, await failureOf(own, error, stage));
@@ -115,16 +137,21 @@ async function doStage(work: Work, run: Run, stage: Stage): Promise<Run | null> 
   }
 }
 
-async function runStage({ services, stopped, stop }: Work, run: Run, stage: Stage): Promise<Run | null> {
+async function runStage(
+  { services, stopped, stop, lost }: Work,
+  run: Run,
+  stage: Stage,
+): Promise<Run | null> {
   const stages = await loadStages();
   const lease = leaseOf(run);
   if (stage.name === "responder") {
-    const answer = await stages.respond(services, run, { signal: stopped, stop });
+    const signal = AbortSignal.any([stopped, lost]);
+    const answer = await stages.respond(services, run, { signal, stop });
     return persist(stopped, () => completeRun(services, lease, answer));
   }
   const set =
     stage.name === "analyzer"
-      ? { analysis: await stages.analyze(services, run, stopped) }
+      ? { analysis: await stages.analyze(services, run, AbortSignal.any([stopped, stop, lost])) }
       : { context: await stages.assemble(services, run) };
   return persist(stopped, () => endStage(services, lease, { stage, set }));
 }

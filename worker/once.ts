@@ -53,7 +53,13 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   runs.close();
   const closing = await finish(consumers, stop);
   const { signalled } = stop;
-  await shutDownNode(services, { incarnation, runs, consumers: { close: () => closing.closed }, signalled });
+  await shutDownNode(services, {
+    incarnation,
+    runs,
+    consumers: { close: () => closing.closed },
+    signalled,
+    othersDone: Promise.resolve(),
+  });
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();
   await Promise.all(engines.map((engine) => engine.close()));

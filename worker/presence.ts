@@ -69,6 +69,8 @@ interface ShutDownInput {
   readonly consumers: Pick<Consumers, "close">;
   /** Resolves when the grace time begins. A node that an admin stops has no grace time and finishes its jobs. */
   readonly signalled: Promise<unknown>;
+  /** What else is handed back while the node is there, such as stages of the assistant; never rejects. */
+  readonly othersDone: Promise<unknown>;
 }
 
 /** Drains the node, waits for its jobs while it still beats, then marks it gone. */
@@ -87,7 +89,7 @@ export async function shutDownNode(services: Services, input: ShutDownInput): Pr
       services.log.warn({ err: error }, "not drained"),
     );
   await consumers.close();
-  await runs.settled();
+  await Promise.all([runs.settled(), input.othersDone]);
   over.abort();
   await incarnation.stop();
   await storeRunCounts(services);

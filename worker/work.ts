@@ -102,11 +102,10 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   ];
   const reason = await stop.requested;
   services.log.info({ reason, runs: runs.leases().length }, "stopping");
-  // Before the node is gone, so that its stages are handed back and not lost.
-  await assistant.stop();
+  const { signalled } = stop;
   await Promise.all([
     http?.close(),
-    shutDownNode(services, { incarnation, runs, consumers, signalled: stop.signalled }),
+    shutDownNode(services, { incarnation, runs, consumers, signalled, othersDone: assistant.stop() }),
   ]);
   await Promise.all(loops.map((loop) => loop.stop()));
   offer.close();

@@ -85,10 +85,13 @@ interface QuestionInput {
   readonly conversationId?: string;
 }
 
+/** "Yesterday" is a day of the user. */
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+
 /** A lost answer and a second Enter are one question: a second one would cost as much again. */
 const createQuestionSubmission = () =>
   createSubmission("question", (input: QuestionInput, idempotencyKey) =>
-    api.assistant.ask.mutate({ ...input, idempotencyKey }),
+    api.assistant.ask.mutate({ ...input, idempotencyKey, timeZone }),
   );
 
 /** Asks in a conversation, or begins one. The text comes back when the question was refused. */

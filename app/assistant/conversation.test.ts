@@ -10,6 +10,7 @@ const run = (changes: Partial<RunView> = {}): RunView => ({
   attempt: 3,
   question: "What do I like?",
   answer: "",
+  thinking: "",
   parts: [],
   proposals: [],
   usedCount: 0,

@@ -89,6 +89,36 @@ function UsedMemories({ run }: { readonly run: RunView }) {
   );
 }
 
+/** What the model thought on its way to the answer. */
+function Thinking({ run }: { readonly run: RunView | null }) {
+  const t = useTranslations("assistant");
+  const text = run?.thinking ?? "";
+  if (text === "") return null;
+  return (
+    <details className="text-xs text-quiet">
+      <summary className="w-fit cursor-pointer rounded-control py-1 hover:text-ink">{t("thinking")}</summary>
+      <p className="mt-2 max-h-96 overflow-y-auto border-l border-line pl-3 break-words whitespace-pre-wrap">
+        {text}
+      </p>
+    </details>
+  );
+}
+
+function Failure({ message, onRepeat }: { readonly message: string; readonly onRepeat: () => void }) {
+  const t = useTranslations("assistant");
+  return (
+    <div role="alert" className="flex items-start gap-2 text-sm text-fail">
+      <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
+      <div className="flex flex-col items-start gap-2">
+        <p>{message}</p>
+        <Button size="small" onClick={onRepeat}>
+          {t("repeat")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
 interface TurnProps {
   readonly turn: Turn;
   /** Asks the same question again, after a failure. */
@@ -105,6 +135,7 @@ export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
       <p className="max-w-[85%] self-end rounded-card bg-well px-4 py-2.5 break-words whitespace-pre-wrap">
         {turn.question}
       </p>
+      <Thinking run={run} />
       {piecesOf(turn.answer, run?.parts ?? []).map(({ text, part }, index) => (
         <div key={index} className="flex flex-col gap-4 empty:hidden">
           {text.trim() === "" ? null : <AnswerText text={text} />}
@@ -113,17 +144,7 @@ export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
       ))}
       {run === null ? null : <RunState run={run} />}
       {run?.isStopped && hasRunEnded(run) ? <p className="text-xs text-quiet">{t("stopped")}</p> : null}
-      {run?.error ? (
-        <div role="alert" className="flex items-start gap-2 text-sm text-fail">
-          <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
-          <div className="flex flex-col items-start gap-2">
-            <p>{run.error.message}</p>
-            <Button size="small" onClick={() => onRepeat(turn.question)}>
-              {t("repeat")}
-            </Button>
-          </div>
-        </div>
-      ) : null}
+      {run?.error ? <Failure message={run.error.message} onRepeat={() => onRepeat(turn.question)} /> : null}
       {run && hasRunEnded(run) && run.usedCount > 0 ? <UsedMemories run={run} /> : null}
     </article>
   );

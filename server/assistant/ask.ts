@@ -4,7 +4,8 @@ import { z } from "zod";
 import { schema } from "../db/index.ts";
 import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isOpen } from "./run.ts";
+import { completeStopped, isOpen } from "./run.ts";
+import { noteTimeZone } from "./settings.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, assistantSettings, idempotencyKeys } =
   schema;
@@ -24,6 +25,8 @@ export const askSchema = z.object({
   conversationId: z.string().optional(),
   /** Makes it one question however often it is sent; the same for no two questions. */
   idempotencyKey: lineOfText.min(1).max(200).optional(),
+  /** Of the browser, such as `Asia/Tokyo`: "yesterday" is a day of the user. An unknown one changes nothing. */
+  timeZone: z.string().max(100).optional(),
 });
 
 export interface Question extends z.infer<typeof askSchema> {
@@ -37,8 +40,8 @@ export interface AskedRun {
 }
 
 /**
- * Accepts a question with one statement: it is logged, and a run is stored as `new`, of which the database tells the
- * workers. A question that is sent again under its key gives the first run. Throws `not_found` for a conversation of nobody
+ * Accepts a question: it is logged, and a run is stored as `new`, of which the database tells the workers. Questions of one
+ * user take turns, since each counts the open ones. A question that is sent again under its key gives the first run. Throws `not_found` for a conversation of nobody
  * or somebody else, `conflict` while the conversation still has an open run or when what the key began was removed,
  * `idempotency_mismatch` for another text under a key, and `quota_exceeded`.
  */
@@ -46,6 +49,8 @@ export async function ask(services: Services, question: Question): Promise<Asked
   const conversationId = question.conversationId ?? newId();
   if (!isId(conversationId)) throw new AppError("not_found");
   const isNew = question.conversationId === undefined;
+  const { timeZone, ownerId } = question;
+  if (timeZone !== undefined) await noteTimeZone(services, { userId: ownerId, timeZone });
   const asked: Asked = { ...question, conversationId, isNew, runId: newId(), key: keyOf(question) };
   const verdict = await accept(services, asked).catch((error: unknown) => {
     // Of two questions at the same moment the second.
@@ -102,7 +107,7 @@ async function accept(services: Services, asked: Asked): Promise<Verdict | undef
   const ownOpen = sql`select count(*) from ${assistantRuns} where owner_id = ${ownerId} and ${isOpen}`;
   const openHere = sql`select from ${assistantRuns} where conversation_id = ${conversationId} and ${isOpen}`;
   const isPaused = sql`exists (select from ${assistantSettings} where user_id = ${ownerId} and is_memory_paused)`;
-  const [verdict] = await services.db.execute<Verdict>(sql`
+  const statement = sql`
     with place as (${place}), judged as (
       select id, (${ownOpen}) >= ${services.config.assistant.openRuns} as is_full, exists (${openHere}) as is_answering from place
     ), keyed as (${keyed}), conversation as (${conversation}), logged as (
@@ -113,8 +118,12 @@ async function accept(services: Services, asked: Asked): Promise<Verdict | undef
       insert into ${assistantRuns} (id, owner_id, conversation_id, question_id, status)
       select ${runId}::uuid, ${ownerId}, id, ${questionId}::uuid, 'new' from conversation returning id
     )
-    select is_full as "isFull", is_answering as "isAnswering", exists (select from started) as "isAccepted" from judged`);
-  return verdict;
+    select is_full as "isFull", is_answering as "isAnswering", exists (select from started) as "isAccepted" from judged`;
+  return services.db.transaction(async (tx) => {
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtext('assistant_ask'), hashtext(${ownerId}))`);
+    const [verdict] = await tx.execute<Verdict>(statement);
+    return verdict;
+  });
 }
 
 /** What an earlier request with the key began; null when the key is new. */
@@ -157,19 +166,20 @@ function titleOf(text: string): string {
   return `${(end > titleLength / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }
 
-/** Ends an answer early: what there is of it stays. Throws `not_found`; a run that has ended stays as it is. */
+/** Ends an answer early: what there is of it stays, and what no worker has yet ends at once. Throws `not_found`; a run that has ended stays as it is. */
 export async function stopRun(
-  { db }: Services,
+  services: Services,
   { ownerId, id }: { readonly ownerId: string; readonly id: string },
 ): Promise<void> {
   if (!isId(id)) throw new AppError("not_found");
+  const { db } = services;
   const own = and(eq(assistantRuns.id, id), eq(assistantRuns.ownerId, ownerId));
   const [stopped] = await db
     .update(assistantRuns)
     .set({ stopRequestedAt: sql`clock_timestamp()` })
     .where(and(own, isOpen, isNull(assistantRuns.stopRequestedAt)))
     .returning({ id: assistantRuns.id });
-  if (stopped) return;
+  if (stopped) return completeStopped(services, id);
   const [known] = await db.select({ id: assistantRuns.id }).from(assistantRuns).where(own);
   if (!known) throw new AppError("not_found");
 }

@@ -29,10 +29,12 @@ async function addRun(waitsMs: readonly number[], { hasMemory = false, endedMsAg
         ended_at = case when ${status} = 'completed' then clock_timestamp() - ${endedMsAgo} * interval '1 millisecond' end
       where id = ${runId}`);
   const whole = waitsMs.reduce((sum, ms) => sum + ms, 0);
+  // One clock for all: the statements take their time, too.
+  const nowMs = Date.now();
   let passedMs = 0;
   for (const [at] of statuses.entries()) {
     await db.execute(sql`
-      update assistant_run_events set at = clock_timestamp() - ${endedMsAgo + whole - passedMs} * interval '1 millisecond'
+      update assistant_run_events set at = ${new Date(nowMs - endedMsAgo - whole + passedMs).toISOString()}::timestamptz
       where run_id = ${runId} and revision = ${at + 1}`);
     passedMs += waitsMs[at] ?? 0;
   }

@@ -27,6 +27,7 @@ export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
 export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
 export { findStageModel, findVectorModel, type ModelStage, vectorModel } from "./models.ts";
+export { listModelNotes } from "./model-notes.ts";
 export {
   addMemory,
   deleteMemory,
@@ -58,11 +59,14 @@ export {
   endStage,
   failRun,
   findDueRuns,
+  findEnds,
   handBackStage,
   isEnded,
   leaseOf,
+  noAnswer,
   recoverRuns,
   type Run,
+  RunLost,
   type Stage,
   stageAt,
 } from "./run.ts";

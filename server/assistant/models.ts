@@ -1,12 +1,11 @@
-import type { EmbeddingModel, LanguageModel } from "ai";
-import { type Config, type Env, isOwnNetwork, outsideFetch } from "../platform/index.ts";
+import { type Config, type Env, isOwnNetwork } from "../platform/index.ts";
 
 /** The stages that call a model. */
 export type ModelStage = "analyzer" | "responder" | "archivist";
 
 /** Where a model is called: the part of its id before the first slash. */
 const hosts = ["anthropic", "google", "openai", "local"] as const;
-type Host = (typeof hosts)[number];
+export type Host = (typeof hosts)[number];
 
 /** A model of a stage with all that a call of it needs to know. */
 export interface StageModel {
@@ -15,10 +14,24 @@ export interface StageModel {
   /** Undefined for models that refuse sampling parameters. */
   readonly temperature: number | undefined;
   readonly maxOutputTokens: number;
+  /** Until the first sign of an answer; of embeddings, for the whole call. */
   readonly timeoutMs: number;
+  /** Between two signs of an answer that is being written. */
+  readonly silenceMs: number;
+  /** The whole of an answer, however steadily it grows. */
+  readonly longestMs: number;
   /** US dollars per million tokens. */
   readonly price: { readonly inputUsd: number; readonly outputUsd: number; readonly isKnown: boolean };
 }
+
+/** A server at home loads a model from its disk first, and reads a long question for minutes. */
+const usualLimitsS = {
+  vendor: { analyzer: 15, responder: 30, archivist: 60, silence: 30 },
+  local: { analyzer: 90, responder: 300, archivist: 300, silence: 120 },
+} as const;
+const longestMs = 30 * 60_000;
+/** The analyzer is a help, so a question waits for it this many times its limit at the most. */
+const analyzerLengths = 2;
 
 const envNames = {
   analyzer: "LLM_ANALYZER_MODEL",
@@ -47,13 +60,17 @@ export function findStageModel({ env, config }: Settings, stage: ModelStage): St
   if (id === null) return { problem: "No key of a language model is set." };
   const host = hostOf(id);
   if (!hasAccess(env, host)) return { problem: `${id} needs ${keyNames[host]}.` };
-  const { maxOutputTokens, timeoutS, temperature } = config.assistant[stage];
+  const { maxOutputTokens, timeoutS, silenceS, temperature } = config.assistant[stage];
+  const usual = usualLimitsS[host === "local" ? "local" : "vendor"];
+  const timeoutMs = (timeoutS ?? usual[stage]) * 1_000;
   const refuses = config.assistant.withoutSampling.some((start) => id.startsWith(start));
   return {
     id,
     temperature: refuses || temperature === null ? undefined : temperature,
     maxOutputTokens,
-    timeoutMs: timeoutS * 1_000,
+    timeoutMs,
+    silenceMs: (silenceS ?? usual.silence) * 1_000,
+    longestMs: stage === "analyzer" ? Math.min(longestMs, timeoutMs * analyzerLengths) : longestMs,
     price: priceOf({ env, config }, id),
   };
 }
@@ -79,6 +96,8 @@ export function findVectorModel({ env, config }: Settings): VectorModel | NoMode
     temperature: undefined,
     maxOutputTokens: 0,
     timeoutMs: timeoutS * 1_000,
+    silenceMs: timeoutS * 1_000,
+    longestMs: timeoutS * 1_000,
     price: priceOf({ env, config }, id),
   };
 }
@@ -95,7 +114,8 @@ export function stageModel(settings: Settings, stage: ModelStage): StageModel | 
   return "problem" in found ? null : found;
 }
 
-const keyNames = {
+/** The variable that gives access to a host. */
+export const keyNames = {
   anthropic: "ANTHROPIC_API_KEY",
   google: "GOOGLE_GENERATIVE_AI_API_KEY",
   openai: "OPENAI_API_KEY",
@@ -111,7 +131,7 @@ function idOf(name: string): string {
   return hosts.some((host) => name.startsWith(`${host}/`)) ? name : `local/${name}`;
 }
 
-function hostOf(id: string): Host {
+export function hostOf(id: string): Host {
   const host = hosts.find((name) => id.startsWith(`${name}/`));
   return host ?? "local";
 }
@@ -137,64 +157,4 @@ function priceOf({ env, config: { assistant } }: Settings, id: string): StageMod
   const known = start === undefined ? undefined : assistant.prices[start];
   const assumed = assistant.assumedUsdPerMillion;
   return known ? { ...known, isKnown: true } : { inputUsd: assumed, outputUsd: assumed, isKnown: false };
-}
-
-const maxAnswerBytes = 8 * 1024 ** 2;
-
-/** `fetch` of the models: no redirect, which could carry a key elsewhere, and an answer of at most 8 MiB. */
-const boundedFetch: typeof fetch = async (input, init) => {
-  const response = await outsideFetch(input, { ...init, redirect: "error" });
-  if (!response.body) return response;
-  let left = maxAnswerBytes;
-  const bounded = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        left -= chunk.byteLength;
-        if (left < 0) controller.error(new Error(`The answer has more than ${maxAnswerBytes} bytes.`));
-        else controller.enqueue(chunk);
-      },
-    }),
-  );
-  const { status, statusText, headers } = response;
-  return new Response(bounded, { status, statusText, headers });
-};
-
-const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
-
-function optionsOf(env: Env, host: Host) {
-  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
-  return { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
-}
-
-/** Opens a model for calls. The packages are loaded with the first call: most processes make none. */
-export async function openModel(env: Env, id: string): Promise<LanguageModel> {
-  const host = hostOf(id);
-  const name = nameOf(id);
-  const options = optionsOf(env, host);
-  if (host === "anthropic") return (await import("@ai-sdk/anthropic")).createAnthropic(options)(name);
-  if (host === "google") return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options)(name);
-  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options)(name);
-  return (await openLocal(env, options))(name);
-}
-
-/** Opens a model of embeddings. */
-export async function openVectorModel(env: Env, id: string): Promise<EmbeddingModel> {
-  const host = hostOf(id);
-  const name = nameOf(id);
-  const options = optionsOf(env, host);
-  if (host === "google")
-    return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options).embeddingModel(name);
-  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
-  return (await openLocal(env, options)).embeddingModel(name);
-}
-
-async function openLocal(env: Env, options: { readonly apiKey?: string; readonly fetch: typeof fetch }) {
-  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  return createOpenAICompatible({
-    ...options,
-    name: "local",
-    baseURL: env.LLM_BASE_URL ?? "",
-    supportsStructuredOutputs: true,
-    includeUsage: true,
-  });
 }

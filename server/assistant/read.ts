@@ -18,6 +18,8 @@ export interface RunView {
   readonly question: string;
   /** As far as it is stored. */
   readonly answer: string;
+  /** What the model thought, where it tells; no part of the answer. */
+  readonly thinking: string;
   readonly parts: Run["parts"];
   readonly proposals: readonly ProposalView[];
   /** How many memories and messages the answer could use. */
@@ -45,7 +47,7 @@ async function loadRuns(services: Pick<Services, "db">, where: SQL | undefined):
 }
 
 function viewOf(run: Run, question: string, proposals: readonly ProposalView[]): RunView {
-  const { id, conversationId, status, revision, attempt, answer, parts, createdAt, endedAt } = run;
+  const { id, conversationId, status, revision, attempt, answer, thinking, parts, createdAt, endedAt } = run;
   const own = new Set(parts.flatMap((part) => (part.type === "proposal" ? [part.proposalId] : [])));
   return {
     id,
@@ -55,6 +57,7 @@ function viewOf(run: Run, question: string, proposals: readonly ProposalView[]):
     attempt,
     question,
     answer,
+    thinking,
     parts,
     proposals: proposals.filter((proposal) => own.has(proposal.id)),
     usedCount: run.context?.used.length ?? 0,

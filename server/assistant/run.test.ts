@@ -41,7 +41,7 @@ const context = {
   tokens: { total: 9, memory: 0 },
   isCut: false,
 } as const;
-const answer = { text: "Linen.", parts: [], isRecalled: true };
+const answer = { text: "Linen.", thinking: "", parts: [], isRecalled: true };
 
 async function addNode(state: "active" | "gone" = "active"): Promise<string> {
   const id = newId();

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, notInArray, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
 import { type Db, type RunStatus, schema, type Tx } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
@@ -108,6 +108,8 @@ const withoutWords = sql`context || '{"instructions": "", "messages": []}'::json
 export interface Answer {
   readonly text: string;
   readonly parts: Run["parts"];
+  /** What the model thought before and between its words; shown, and never a part of the log. */
+  readonly thinking: string;
   /** Whether its words come from the user and the model alone, so that they may be recalled (M5). */
   readonly isRecalled: boolean;
 }
@@ -116,14 +118,16 @@ export interface Answer {
 export async function completeRun(
   { db }: Services,
   lease: RunLease,
-  { text, parts, isRecalled }: Answer,
+  { text, parts, thinking, isRecalled }: Answer,
 ): Promise<Run | null> {
   return db.transaction(async (tx) => {
     const answerId = newId();
     const ended = { nodeId: null, endedAt: sql`clock_timestamp()`, context: withoutWords };
-    const set = { answer: text, parts, answerId, ...ended };
-    const [run] = await move(tx, { from: ["responding"], to: "completed", where: heldBy(lease), set });
-    if (!run) return null;
+    const set = { answer: text, parts, thinking, answerId: text === "" ? null : answerId, ...ended };
+    const from = stages.map(({ during }) => during);
+    const [run] = await move(tx, { from, to: "completed", where: heldBy(lease), set });
+    // An answer that was stopped before its first word is no line of the log.
+    if (!run || text === "") return run ?? null;
     const { conversationId, ownerId, id: runId, questionId } = run;
     const [question] = await tx
       .select({ isRecalled: assistantMessages.isRecalled })
@@ -140,6 +144,49 @@ export async function completeRun(
     });
     return run;
   });
+}
+
+/** The answer of a run that was stopped before it had one. */
+export const noAnswer: Answer = { text: "", parts: [], thinking: "", isRecalled: false };
+
+/** Completes a stopped run that no worker has: its next stage would be work for no one. */
+export async function completeStopped({ db }: Pick<Services, "db">, runId: string): Promise<void> {
+  await move(db, {
+    from: stages.map(({ from }) => from),
+    to: "completed",
+    where: and(eq(assistantRuns.id, runId), isNotNull(assistantRuns.stopRequestedAt)),
+    set: { nodeId: null, endedAt: sql`clock_timestamp()`, context: withoutWords },
+  });
+}
+
+/** The work on a run is for nothing: another worker has it, or it is gone. */
+export class RunLost extends Error {
+  constructor() {
+    super("The run is no longer this worker's.");
+    this.name = "RunLost";
+  }
+}
+
+/** Which of a worker's runs were stopped by their users, and which it no longer has. */
+export async function findEnds(
+  { db }: Pick<Services, "db">,
+  { nodeId, busyIds }: RecoverInput,
+): Promise<{ readonly stopped: readonly string[]; readonly lost: readonly string[] }> {
+  if (busyIds.length === 0) return { stopped: [], lost: [] };
+  const { id, nodeId: holder, stopRequestedAt } = assistantRuns;
+  const rows = await db
+    .select({ id, holder, stopRequestedAt })
+    .from(assistantRuns)
+    .where(inArray(id, [...busyIds]));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return {
+    stopped: rows.filter((row) => row.stopRequestedAt !== null).map((row) => row.id),
+    // Between two stages no node has a run.
+    lost: busyIds.filter((busyId) => {
+      const row = byId.get(busyId);
+      return !row || (row.holder !== null && row.holder !== nodeId);
+    }),
+  };
 }
 
 /** Gives a stage back, as a worker that stops does; another one begins it anew. */
@@ -241,11 +288,11 @@ export async function findDueRuns({ db }: Services, limit: number): Promise<Run[
 export async function storePartialAnswer(
   { db }: Services,
   lease: RunLease,
-  { answer, parts }: Pick<Run, "answer" | "parts">,
+  { answer, parts, thinking }: Pick<Run, "answer" | "parts" | "thinking">,
 ): Promise<{ readonly isHeld: boolean; readonly isStopped: boolean }> {
   const [row] = await db
     .update(assistantRuns)
-    .set({ answer, parts })
+    .set({ answer, parts, thinking })
     .where(and(heldBy(lease), eq(assistantRuns.status, "responding")))
     .returning({ stopRequestedAt: assistantRuns.stopRequestedAt });
   return { isHeld: row !== undefined, isStopped: row?.stopRequestedAt != null };

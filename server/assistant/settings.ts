@@ -1,6 +1,7 @@
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
+import { isTimeZone, ownZone } from "./days.ts";
 
 const { assistantSettings } = schema;
 
@@ -11,6 +12,32 @@ export async function isMemoryPaused({ db }: Pick<Services, "db">, userId: strin
     .from(assistantSettings)
     .where(eq(assistantSettings.userId, userId));
   return row?.isPaused ?? false;
+}
+
+/** The time zone of a user: that of the browser that asked last, else that of this machine. */
+export async function readTimeZone({ db }: Pick<Services, "db">, userId: string): Promise<string> {
+  const [row] = await db
+    .select({ timeZone: assistantSettings.timeZone })
+    .from(assistantSettings)
+    .where(eq(assistantSettings.userId, userId));
+  const known = row?.timeZone ?? null;
+  return known !== null && isTimeZone(known) ? known : ownZone();
+}
+
+/** Keeps the time zone of a user's browser; an unknown one changes nothing. */
+export async function noteTimeZone(
+  { db }: Pick<Services, "db">,
+  { userId, timeZone }: { readonly userId: string; readonly timeZone: string },
+): Promise<void> {
+  if (!isTimeZone(timeZone)) return;
+  await db
+    .insert(assistantSettings)
+    .values({ userId, timeZone })
+    .onConflictDoUpdate({
+      target: assistantSettings.userId,
+      set: { timeZone },
+      setWhere: sql`${assistantSettings.timeZone} is distinct from ${timeZone}`,
+    });
 }
 
 /** Stops or resumes the memory of a user. What is remembered stays; talks during a pause are never remembered. */

@@ -64,7 +64,7 @@ export const cloudSchema = z.strictObject({
 });
 
 /** One stage of the assistant that calls a language model. */
-const stageSchema = (usual: { maxOutputTokens: number; timeoutS: number; temperature: number | null }) =>
+const stageSchema = (usual: { maxOutputTokens: number; temperature: number | null }) =>
   z
     .strictObject({
       /** `anthropic/<model>`, `google/<model>`, `openai/<model>` or `local/<model>`; null: the first that has a key. */
@@ -72,8 +72,12 @@ const stageSchema = (usual: { maxOutputTokens: number; timeoutS: number; tempera
       /** Not sent to models that refuse it; null: that of the model. */
       temperature: z.number().min(0).max(2).nullable().default(usual.temperature),
       maxOutputTokens: z.number().int().min(1).default(usual.maxOutputTokens),
-      /** Limit of one call. */
-      timeoutS: seconds.default(usual.timeoutS),
+      /**
+       * How long a call waits for the first sign of an answer, and then for each next one; not how long an answer may take.
+       * Null: short for vendors, longer for `local/` models (server/assistant/models.ts).
+       */
+      timeoutS: seconds.nullable().default(null),
+      silenceS: seconds.nullable().default(null),
     })
     .prefault({});
 
@@ -105,9 +109,9 @@ const usdPerMillion = z.number().min(0);
 
 /** The assistant: its models, limits and times. */
 export const assistantSchema = z.strictObject({
-  analyzer: stageSchema({ maxOutputTokens: 600, timeoutS: 15, temperature: null }),
-  responder: stageSchema({ maxOutputTokens: 2_000, timeoutS: 30, temperature: 0.7 }),
-  archivist: stageSchema({ maxOutputTokens: 800, timeoutS: 60, temperature: null }),
+  analyzer: stageSchema({ maxOutputTokens: 600, temperature: null }),
+  responder: stageSchema({ maxOutputTokens: 2_000, temperature: 0.7 }),
+  archivist: stageSchema({ maxOutputTokens: 800, temperature: null }),
   embedding: embeddingSchema,
   /** Beginnings of models that refuse sampling parameters. */
   withoutSampling: z.array(z.string()).default(["anthropic/", "openai/gpt-5", "openai/gpt-6", "openai/o"]),

@@ -24,6 +24,13 @@ export type LlmRequest = z.infer<typeof requestSchema>;
 /** What one request gets. Without a status the answer is a success. */
 export interface LlmReply extends Fault {
   readonly text?: string;
+  /** Comes before the text, in a field of its own. */
+  readonly reasoning?: string;
+  /** Instead of an answer of the API: what a proxy or another program says, as it is. */
+  readonly raw?: { readonly type: string; readonly body: string };
+  /** Tokens that the server counts of what it was sent. */
+  readonly readTokens?: number;
+  readonly finishReason?: string;
   readonly toolCalls?: readonly { readonly name: string; readonly args: unknown; readonly id?: string }[];
   /** Between two words of a stream. */
   readonly wordMs?: number;
@@ -95,6 +102,10 @@ export async function openLlm({ port = 0, answer }: LlmOptions): Promise<Llm> {
     requests.push(request);
     const reply = await llm.answer(request, requests.length);
     if (await isFault(response, reply)) return;
+    if (reply.raw) {
+      response.writeHead(200, { "content-type": reply.raw.type }).end(reply.raw.body);
+      return;
+    }
     await (request.stream ? stream(response, request, reply) : whole(response, request, reply));
   }
 
@@ -176,8 +187,8 @@ async function readBody(incoming: IncomingMessage): Promise<unknown> {
   }
 }
 
-function usageOf({ messages }: LlmRequest, { text = "" }: LlmReply) {
-  const prompt = messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0);
+function usageOf({ messages }: LlmRequest, { text = "", readTokens }: LlmReply) {
+  const prompt = readTokens ?? messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0);
   const completion = countTokens(text);
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 }
@@ -208,13 +219,20 @@ function whole(response: ServerResponse, request: LlmRequest, reply: LlmReply): 
         message: {
           role: "assistant",
           content: reply.text ?? null,
+          ...(reply.reasoning === undefined ? {} : { reasoning_content: reply.reasoning }),
           ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
         },
-        finish_reason: toolCalls.length > 0 ? "tool_calls" : "stop",
+        finish_reason: reasonOf(reply, toolCalls),
       },
     ],
     usage: usageOf(request, reply),
   });
+}
+
+const wordsIn = (text = "") => text.match(/\s*\S+\s*/g) ?? [];
+
+function reasonOf({ finishReason }: LlmReply, toolCalls: readonly unknown[]): string {
+  return finishReason ?? (toolCalls.length > 0 ? "tool_calls" : "stop");
 }
 
 async function stream(response: ServerResponse, request: LlmRequest, reply: LlmReply): Promise<void> {
@@ -225,7 +243,8 @@ async function stream(response: ServerResponse, request: LlmRequest, reply: LlmR
     );
   const delta = (content: object) => send([{ index: 0, delta: content, finish_reason: null }]);
   delta({ role: "assistant", content: "" });
-  const words = (reply.text ?? "").match(/\s*\S+\s*/g) ?? [];
+  for (const thought of wordsIn(reply.reasoning)) delta({ reasoning_content: thought });
+  const words = wordsIn(reply.text);
   for (const [at, word] of words.entries()) {
     if (at === reply.cutAfterWords) {
       response.socket?.resetAndDestroy();
@@ -237,7 +256,13 @@ async function stream(response: ServerResponse, request: LlmRequest, reply: LlmR
   }
   const toolCalls = toolCallsOf(reply);
   if (toolCalls.length > 0) delta({ tool_calls: toolCalls });
-  send([{ index: 0, delta: {}, finish_reason: toolCalls.length > 0 ? "tool_calls" : "stop" }]);
+  send([
+    {
+      index: 0,
+      delta: {},
+      finish_reason: reasonOf(reply, toolCalls),
+    },
+  ]);
   send([], { usage: usageOf(request, reply) });
   response.end("data: [DONE]\n\n");
 }

@@ -15,6 +15,29 @@ export function useModels() {
   return useLiveQuery(["assistant", "models"], () => api.admin.assistant.models.query(), refetchMs);
 }
 
+type Model = NonNullable<ReturnType<typeof useModels>["data"]>["items"][number];
+
+/** A model, with what it does not know or read. */
+function ModelFacts({ model, problem, hasPrice, note }: Model) {
+  const t = useTranslations("admin.assistant");
+  if (model === null) return problem;
+  return (
+    <>
+      {hasPrice ? model : t("noPrice", { model })}
+      {note && note.refused.length > 0 ? (
+        <span className="block text-xs text-quiet">
+          {t("refuses", { features: note.refused.join(", ") })}
+        </span>
+      ) : null}
+      {note?.readTokens == null ? null : (
+        <span className="block text-xs text-warn">
+          {t("readsLess", { read: note.readTokens, sent: note.sentTokens ?? 0 })}
+        </span>
+      )}
+    </>
+  );
+}
+
 function Models() {
   const t = useTranslations("admin.assistant");
   const query = useModels();
@@ -23,10 +46,7 @@ function Models() {
       <LiveData query={query}>
         {({ items }) => (
           <Facts
-            rows={items.map(({ stage, model, problem, hasPrice }) => [
-              t(`stages.${stage}`),
-              model === null ? problem : hasPrice ? model : t("noPrice", { model }),
-            ])}
+            rows={items.map((item) => [t(`stages.${item.stage}`), <ModelFacts key={item.stage} {...item} />])}
           />
         )}
       </LiveData>

@@ -19,6 +19,7 @@ import {
   listConversations,
   listMemories,
   listMemoriesSchema,
+  listModelNotes,
   listPrompts,
   listRuns,
   listRunsSchema,
@@ -143,7 +144,8 @@ export const adminAssistantRouter = t.router({
     .input(z.strictObject({ window: z.enum(["1h", "24h", "7d"]).default("24h") }))
     .query(({ ctx, input }) => readFigures(ctx.services, { hours: hoursOf[input.window] })),
   /** The model of each stage, or what it lacks; that of embeddings where one is set up. */
-  models: adminProcedure.query(({ ctx }) => {
+  models: adminProcedure.query(async ({ ctx }) => {
+    const notes = new Map((await listModelNotes(ctx.services)).map((note) => [note.model, note]));
     const vectors = findVectorModel(ctx.services);
     const found = [
       ...modelStages.map((stage) => ({ stage, model: findStageModel(ctx.services, stage) })),
@@ -152,8 +154,14 @@ export const adminAssistantRouter = t.router({
     return {
       items: found.map(({ stage, model }) =>
         "problem" in model
-          ? { stage, model: null, problem: model.problem, hasPrice: true }
-          : { stage, model: model.id, problem: null, hasPrice: model.price.isKnown },
+          ? { stage, model: null, problem: model.problem, hasPrice: true, note: null }
+          : {
+              stage,
+              model: model.id,
+              problem: null,
+              hasPrice: model.price.isKnown,
+              note: notes.get(model.id) ?? null,
+            },
       ),
     };
   }),

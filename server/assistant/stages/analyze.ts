@@ -6,8 +6,10 @@ import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { recall } from "../recall.ts";
 import type { Run } from "../run.ts";
-import { isMemoryPaused } from "../settings.ts";
-import { askForJson, type CallResult, type CallServices, type PromptedCall } from "./calls.ts";
+import { todayIn } from "../days.ts";
+import { isMemoryPaused, readTimeZone } from "../settings.ts";
+import { askForJson, type PromptedCall } from "./ask-json.ts";
+import type { CallResult, CallServices } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 
 const { assistantMessages, memories } = schema;
@@ -26,10 +28,13 @@ const fittingSummaries = 8;
 const newestSummaries = 4;
 const turnsBefore = 6;
 const triesToParse = 2;
+/** A question does not wait long for a help that it can do without. */
+const triesToReach = 2;
 
 /**
  * Finds out what a question needs: which memories, which period, which words to search for. An answer that cannot be read
- * is asked for once more; then, and without a model, rules decide. Throws `ModelError` for what the user has to know.
+ * is asked for once more; then, without a model, and when the model fails or is late, rules decide: the responder tells the
+ * user what is wrong. Throws `ModelError` for a cap of spending.
  */
 export async function analyze(services: Services, run: Run, signal: AbortSignal): Promise<RunAnalysis> {
   const question = await readText(services, run.questionId);
@@ -46,13 +51,15 @@ export async function analyze(services: Services, run: Run, signal: AbortSignal)
     stage: "analyzer",
     model,
     promptVersion: prompt.version,
+    tries: triesToReach,
   } as const;
   for (let left = triesToParse; left > 0; left -= 1) {
     try {
       return (await askAnalyzer(services, { call, text: prompt.text, signal }, material)).value;
     } catch (error) {
-      if (!(error instanceof ModelError) || error.class !== "invalid_output") throw error;
-      services.log.warn({ err: error, runId: run.id, left: left - 1 }, "an analysis could not be read");
+      if (!(error instanceof ModelError) || error.class === "over_budget") throw error;
+      services.log.warn({ err: error, runId: run.id, left: left - 1 }, "there is no analysis of a question");
+      if (error.class !== "invalid_output") break;
     }
   }
   return analyzeByRule(question);
@@ -92,7 +99,8 @@ export async function askAnalyzer(
   prompted: PromptedCall,
   material: AnalyzerMaterial,
 ): Promise<CallResult<RunAnalysis>> {
-  const text = prompted.text.replaceAll("{today}", new Date().toISOString().slice(0, 10));
+  const timeZone = await readTimeZone(services, prompted.call.ownerId);
+  const text = prompted.text.replaceAll("{today}", todayIn(timeZone));
   const form = { schema: analysisSchema, material };
   const { value, usage } = await askForJson(services, { ...prompted, text }, form);
   return { value: sensible(value, new Set(material.summaries.map(({ id }) => id))), usage };

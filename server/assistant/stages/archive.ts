@@ -12,7 +12,8 @@ import {
 } from "../archive-log.ts";
 import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
-import { askForJson, type CallResult, type CallServices, type PromptedCall } from "./calls.ts";
+import { askForJson, type PromptedCall } from "./ask-json.ts";
+import type { CallResult, CallServices } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 
 export interface ArchiveInput {

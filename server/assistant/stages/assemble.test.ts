@@ -11,7 +11,7 @@ const hit = (text: string, day: number, score: number): RecallHit => {
 test("B5 the best memories that fit are taken and stand in the order of their times", async () => {
   const count = await loadTokenCounter();
   const hits = [hit("I like linen.", 9, 3), hit("My size is M.", 2, 2), hit("A cat. ".repeat(200), 5, 1)];
-  const fitted = fitMemory(count, hits, 60);
+  const fitted = fitMemory(count, hits, { maxTokens: 60, timeZone: "UTC" });
   const lines = fitted.text.split("\n");
   expect(lines.map((line) => line.slice(0, 14))).toEqual([
     "- [2026-05-02]",
@@ -20,8 +20,14 @@ test("B5 the best memories that fit are taken and stand in the order of their ti
   ]);
   expect(fitted.isCut).toBe(true);
   expect(count(fitted.text)).toBeLessThanOrEqual(60);
-  expect(fitMemory(count, hits.slice(0, 2), 60)).toMatchObject({ isCut: false });
-  expect(fitMemory(count, hits, 0)).toEqual({ text: "", used: [], isCut: true });
+  expect(fitMemory(count, hits.slice(0, 2), { maxTokens: 60, timeZone: "UTC" })).toMatchObject({
+    isCut: false,
+  });
+  expect(fitMemory(count, hits, { maxTokens: 0, timeZone: "UTC" })).toEqual({
+    text: "",
+    used: [],
+    isCut: true,
+  });
 });
 
 test("B5 a text is cut at a word and within its tokens, in any script", async () => {

@@ -4,7 +4,8 @@ import type { Services } from "../../services.ts";
 import { type Prompt, readPrompt } from "../prompts.ts";
 import { recall, type RecallHit } from "../recall.ts";
 import type { Run } from "../run.ts";
-import { isMemoryPaused } from "../settings.ts";
+import { dayOf, endOfDay, startOfDay, todayIn } from "../days.ts";
+import { isMemoryPaused, readTimeZone } from "../settings.ts";
 import { type CountTokens, cutToTokens, loadTokenCounter } from "./tokens.ts";
 
 const { assistantMessages, memories } = schema;
@@ -12,17 +13,19 @@ const { assistantMessages, memories } = schema;
 const maxHits = 12;
 const maxTurns = 40;
 
-/** Builds what the responder is given for a run. */
-export async function assemble(services: Services, run: Run): Promise<RunContext> {
-  const [responder, assembler, turns] = await Promise.all([
+/** Builds what the responder is given for a run, within a share of the tokens that it may have. */
+export async function assemble(services: Services, run: Run, share = 1): Promise<RunContext> {
+  const [responder, assembler, turns, timeZone] = await Promise.all([
     readPrompt(services, "responder"),
     readPrompt(services, "assembler"),
     readTurns(services, run),
+    readTimeZone(services, run.ownerId),
   ]);
   const { ownerId, conversationId, analysis } = run;
   const question = turns.at(-1)?.content ?? "";
   const hits = await findMemory(services, { ownerId, conversationId, question, analysis });
-  const { context } = await buildContext(services, { responder, assembler }, { turns, hits });
+  const material = { turns, hits, timeZone, share };
+  const { context } = await buildContext(services, { responder, assembler }, material);
   return context;
 }
 
@@ -37,6 +40,9 @@ interface ContextMaterial {
   readonly turns: RunContext["messages"];
   /** What the memory has about it, best first. */
   readonly hits: readonly RecallHit[];
+  readonly timeZone: string;
+  /** Of the tokens that are set; 1 without. */
+  readonly share?: number;
 }
 
 /**
@@ -49,15 +55,18 @@ export async function buildContext(
     responder,
     assembler,
   }: { readonly responder: Pick<Prompt, "text">; readonly assembler: Pick<Prompt, "text"> },
-  { turns, hits }: ContextMaterial,
+  { turns, hits, timeZone, share = 1 }: ContextMaterial,
 ): Promise<BuiltContext> {
-  const { contextTokens, memoryTokens } = config.assistant;
+  const contextTokens = Math.floor(config.assistant.contextTokens * share);
+  const memoryTokens = Math.floor(config.assistant.memoryTokens * share);
   const count = await loadTokenCounter();
-  const today = new Date().toISOString().slice(0, 10);
-  const instructions = responder.text.replaceAll("{today}", today);
+  const instructions = responder.text.replaceAll("{today}", todayIn(timeZone));
   const question = turns.at(-1)?.content ?? "";
   const fixed = count(instructions) + count(question);
-  const memory = fitMemory(count, hits, Math.min(memoryTokens, contextTokens - fixed));
+  const memory = fitMemory(count, hits, {
+    maxTokens: Math.min(memoryTokens, contextTokens - fixed),
+    timeZone,
+  });
   const intro = memory.text === "" ? "" : assembler.text.replace("{memory}", () => memory.text);
   const introTokens = intro === "" ? 0 : count(intro);
   const history = fitTurns(count, turns.slice(0, -1), contextTokens - fixed - introTokens);
@@ -87,7 +96,8 @@ export async function findMemory(services: Services, looked: Looked): Promise<Re
   if (!analysis?.needsContext || analysis.contextType === "none") return [];
   if (await isMemoryPaused(services, ownerId)) return [];
   const query = [question, ...(analysis.isByRule ? [] : analysis.searchKeywords)].join(" ");
-  const options = { limit: maxHits * 2, period: periodOf(analysis), ...(signal ? { signal } : {}) };
+  const period = periodOf(analysis, await readTimeZone(services, ownerId));
+  const options = { limit: maxHits * 2, period, ...(signal ? { signal } : {}) };
   const [chosen, found] = await Promise.all([
     readChosen(services, ownerId, analysis),
     recall(services, ownerId, query, options),
@@ -99,15 +109,13 @@ export async function findMemory(services: Services, looked: Looked): Promise<Re
   return [...chosen, ...others].slice(0, maxHits);
 }
 
-const dayMs = 86_400_000;
-
-function periodOf({ timeScope }: RunAnalysis) {
+function periodOf({ timeScope }: RunAnalysis, timeZone: string) {
   const { from = null, to = null } = timeScope ?? {};
   if (from === null && to === null) return null;
   return {
-    from: from === null ? null : new Date(from),
+    from: from === null ? null : startOfDay(timeZone, from),
     // The whole of the last day.
-    to: to === null ? null : new Date(Date.parse(to) + dayMs - 1),
+    to: to === null ? null : endOfDay(timeZone, to),
   };
 }
 
@@ -155,7 +163,12 @@ interface FittedMemory {
 }
 
 /** The best hits that fit, the last of them cut; in the order of their times. */
-export function fitMemory(count: CountTokens, hits: readonly RecallHit[], maxTokens: number): FittedMemory {
+export function fitMemory(
+  count: CountTokens,
+  hits: readonly RecallHit[],
+  { maxTokens, timeZone }: { readonly maxTokens: number; readonly timeZone: string },
+): FittedMemory {
+  const lineOf = (hit: RecallHit) => memoryLine(hit, timeZone);
   const taken: { readonly hit: RecallHit; readonly line: string }[] = [];
   let left = maxTokens;
   for (const hit of hits) {
@@ -172,8 +185,8 @@ export function fitMemory(count: CountTokens, hits: readonly RecallHit[], maxTok
   };
 }
 
-function lineOf({ from, to, text }: RecallHit): string {
-  const [first, last] = [from, to].map((time) => time.toISOString().slice(0, 10));
+function memoryLine({ from, to, text }: RecallHit, timeZone: string): string {
+  const [first, last] = [from, to].map((time) => dayOf(timeZone, time));
   return `- [${first === last ? first : `${first} to ${last}`}] ${text.replaceAll(/\s+/g, " ").trim()}`;
 }
 

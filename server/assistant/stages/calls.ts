@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LanguageModel } from "ai";
 import { and, eq, isNull, sql } from "drizzle-orm";
-import type { z } from "zod";
 import { schema } from "../../db/index.ts";
 import { isAppError, newId } from "../../platform/index.ts";
 import { checkCaps, lockSpend } from "../../providers/index.ts";
 import type { Services } from "../../services.ts";
 import { ModelError, type ModelErrorClass, toModelError } from "./model-errors.ts";
-import { openModel, type StageModel } from "../models.ts";
-import { loadTokenCounter } from "./tokens.ts";
+import { learnContext } from "../model-notes.ts";
+import { hostOf, type StageModel } from "../models.ts";
+import { openModel } from "./open-model.ts";
 
 const { modelCalls } = schema;
 
@@ -41,12 +41,18 @@ export interface CallSettings {
 
 export interface CallResult<T> {
   readonly value: T;
+  /** Tokens of what was sent, as the server counted them in its first answer. */
+  readonly readTokens?: number | undefined;
   readonly usage: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined };
 }
 
 export interface CallProgress {
   /** The first words are there. */
   noteFirstText(): void;
+  /** The model is at work: a word, a thought, a part of a call of a tool. */
+  noteSign(): void;
+  /** The model is asked again, with results of tools. */
+  noteTurn(): void;
 }
 
 /**
@@ -69,7 +75,7 @@ export async function callModel<T>(
     } catch (error) {
       input.signal.throwIfAborted();
       if (!(error instanceof ModelError) || number >= tries) throw error;
-      const waitMs = pauseAfter(services, error, number);
+      const waitMs = pauseAfter(services, call, { error, number });
       if (waitMs === null) throw error;
       services.log.warn(
         { err: error, stage: call.stage, waitMs },
@@ -80,48 +86,64 @@ export async function callModel<T>(
   }
 }
 
-/** What a prompt makes a model of: a run asks with the active version, a trial with any. */
-export interface PromptedCall {
-  readonly call: Omit<CallFor, "inputTokens">;
-  readonly text: string;
-  readonly signal: AbortSignal;
-}
-
-/** Asks for JSON of a form about a material. Throws like `callModel`. */
-export async function askForJson<T>(
-  services: CallServices,
-  { call, text: instructions, signal }: PromptedCall,
-  { schema: form, material }: { readonly schema: z.ZodType<T>; readonly material: unknown },
-): Promise<CallResult<T>> {
-  const prompt = JSON.stringify(material);
-  const count = await loadTokenCounter();
-  const { generateText, Output } = await import("ai");
-  const inputTokens = count(instructions) + count(prompt);
-  return callModel(
-    services,
-    { ...call, inputTokens },
-    {
-      signal,
-      make: async (settings) => {
-        const output = Output.object({ schema: form });
-        const made = await generateText({ ...settings, instructions, prompt, output });
-        return { value: { value: made.output, usage: made.usage }, usage: made.usage };
-      },
-    },
-  );
-}
-
 /** The longest wait that an answer may ask for. */
 const maxWaitMs = 120_000;
 
-/** The pause before the next try; null for what a repetition does not mend. */
-function pauseAfter({ config }: CallServices, error: ModelError, number: number): number | null {
+interface Failed {
+  readonly error: ModelError;
+  readonly number: number;
+}
+
+/**
+ * The pause before the next try; null for what a repetition does not mend. A server at home that is too late is not asked
+ * again: it may have one place, where the next try would wait behind the last one.
+ */
+function pauseAfter({ config }: CallServices, { model }: CallFor, { error, number }: Failed): number | null {
   const { retryDelayS, rateLimitWaitS } = config.assistant;
   if (error.class === "rate_limited")
     return Math.min(error.retryAfterMs ?? rateLimitWaitS * 1_000, maxWaitMs);
-  if (error.class === "timeout" || error.class === "unavailable")
+  if (error.class === "timeout" && hostOf(model.id) === "local") return null;
+  if (error.class === "not_api" && number > 1) return null;
+  if (error.class === "timeout" || error.class === "unavailable" || error.class === "not_api")
     return retryDelayS * 1_000 * 2 ** (number - 1);
   return null;
+}
+
+interface Limits {
+  readonly signal: AbortSignal;
+  /** Whether it has ended the call. */
+  readonly isOver: () => "late" | "silent" | null;
+  readonly progress: Pick<CallProgress, "noteSign" | "noteTurn">;
+  close(): void;
+}
+
+/** The limits of a call: for its first sign, for the silence after each one, and for the whole. */
+function startLimits({ timeoutMs, silenceMs, longestMs }: StageModel): Limits {
+  const over = new AbortController();
+  let hasBegun = false;
+  let timer: NodeJS.Timeout | undefined;
+  const end = () => over.abort(new Error(hasBegun ? "the model fell silent" : "the model did not begin"));
+  const wait = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(end, ms);
+  };
+  wait(timeoutMs);
+  const whole = setTimeout(end, longestMs);
+  return {
+    signal: over.signal,
+    isOver: () => (over.signal.aborted ? (hasBegun ? "silent" : "late") : null),
+    progress: {
+      noteSign() {
+        hasBegun = true;
+        wait(silenceMs);
+      },
+      noteTurn: () => wait(Math.max(timeoutMs, silenceMs)),
+    },
+    close() {
+      clearTimeout(timer);
+      clearTimeout(whole);
+    },
+  };
 }
 
 async function callOnce<T>(
@@ -139,23 +161,24 @@ async function callOnce<T>(
 ): Promise<T> {
   const { model } = call;
   const id = await begin(services, call, number);
-  const limit = AbortSignal.timeout(model.timeoutMs);
+  const limits = startLimits(model);
   let firstTextAt: Date | null = null;
   try {
-    const { value, usage } = await make(
+    const { value, usage, readTokens } = await make(
       {
-        model: await openModel(services.env, model.id),
+        model: await openModel(services, model.id),
         maxOutputTokens: model.maxOutputTokens,
         ...(model.temperature === undefined ? {} : { temperature: model.temperature }),
-        abortSignal: AbortSignal.any([signal, limit]),
+        abortSignal: AbortSignal.any([signal, limits.signal]),
         maxRetries: 0,
       },
-      { noteFirstText: () => (firstTextAt ??= new Date()) },
+      { noteFirstText: () => (firstTextAt ??= new Date()), ...limits.progress },
     );
     await settle(services, id, { call, usage, firstTextAt, errorClass: null });
+    await noteContext(services, call, readTokens);
     return value;
   } catch (error) {
-    const failure = signal.aborted ? error : toModelError(error, { isTimeout: limit.aborted });
+    const failure = signal.aborted ? error : toModelError(error, limits.isOver());
     const isKnown = failure instanceof ModelError;
     await settle(services, id, {
       call,
@@ -165,7 +188,25 @@ async function callOnce<T>(
     });
     signal.throwIfAborted();
     throw failure;
+  } finally {
+    limits.close();
   }
+}
+
+/** Tokens that a server counts for a text which has so many by the table here; other tables differ less. */
+const leastShare = 0.5;
+const shortestCut = 2_000;
+
+/** Notices a server that reads only the end of what it is sent and says nothing, as Ollama does. */
+async function noteContext(services: CallServices, call: CallFor, readTokens: number | undefined) {
+  const { model, inputTokens: sentTokens } = call;
+  if (hostOf(model.id) !== "local" || readTokens === undefined || readTokens < 1) return;
+  if (sentTokens < shortestCut || readTokens > sentTokens * leastShare) return;
+  if (await learnContext(services, model.id, { readTokens, sentTokens }))
+    services.log.warn(
+      { model: model.id, readTokens, sentTokens },
+      "a model reads less than it is sent: give its server a longer context, or lower assistant.contextTokens",
+    );
 }
 
 const perMillion = 1_000_000;

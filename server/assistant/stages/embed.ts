@@ -1,5 +1,5 @@
 import { embedMany } from "ai";
-import { openVectorModel, type VectorModel, vectorModel } from "../models.ts";
+import { type VectorModel, vectorModel } from "../models.ts";
 import {
   dropOtherDimensions,
   type Embedded,
@@ -14,6 +14,7 @@ import { findDimensions } from "../vectors.ts";
 import { encodeVector, maxDimensions } from "../vector-scan.ts";
 import { callModel, type CallServices } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
+import { openVectorModel } from "./open-model.ts";
 import { cutToTokens, loadTokenCounter } from "./tokens.ts";
 
 interface EmbedInput {
@@ -40,7 +41,7 @@ async function embedTexts(
       signal,
       make: async ({ abortSignal, maxRetries }) => {
         const { embeddings, usage } = await embedMany({
-          model: await openVectorModel(services.env, model.id),
+          model: await openVectorModel(services, model.id),
           values,
           abortSignal,
           maxRetries,
@@ -72,7 +73,7 @@ export async function embedQuery(
   { text, ...input }: Omit<EmbedInput, "texts"> & { readonly text: string },
 ): Promise<readonly number[]> {
   const { queryPrefix, queryTimeoutS } = services.config.assistant.embedding;
-  const model = { ...input.model, timeoutMs: queryTimeoutS * 1_000 };
+  const model = { ...input.model, timeoutMs: queryTimeoutS * 1_000, longestMs: queryTimeoutS * 1_000 };
   const [vector = []] = await embedTexts(services, {
     ...input,
     model,

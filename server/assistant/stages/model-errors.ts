@@ -1,11 +1,11 @@
-import { APICallError, NoObjectGeneratedError, NoOutputGeneratedError } from "ai";
+import { AISDKError, APICallError } from "ai";
 import { z } from "zod";
 import { issuesOf } from "../../platform/index.ts";
 
 /**
  * Why a call of a model failed. `timeout`, `unavailable` and `rate_limited` pass by themselves; `invalid_output`: the
  * answer has not the form that was asked for; `over_limit`: too much was sent; `refused`: the key or the request;
- * `over_budget`: a cap of spending.
+ * `over_budget`: a cap of spending; `not_api`: what answers is no language model; `empty`: an answer without words.
  */
 export type ModelErrorClass =
   | "timeout"
@@ -14,7 +14,9 @@ export type ModelErrorClass =
   | "invalid_output"
   | "over_limit"
   | "refused"
-  | "over_budget";
+  | "over_budget"
+  | "not_api"
+  | "empty";
 
 /** What the user reads. */
 const messages: Readonly<Record<ModelErrorClass, string>> = {
@@ -25,6 +27,8 @@ const messages: Readonly<Record<ModelErrorClass, string>> = {
   over_limit: "The question with its context is too long for the language model.",
   refused: "The language model refused the request. The admin finds the reason in the log.",
   over_budget: "The limit of spending is reached.",
+  not_api: "What answers at the address of the language model is none. The admin checks the address.",
+  empty: "The language model gave an empty answer. Ask again, or in other words.",
 };
 
 interface Options {
@@ -52,17 +56,32 @@ export class ModelError extends Error {
   }
 }
 
+const lateMessages = {
+  late: messages.timeout,
+  silent: "The language model fell silent in the middle of its answer.",
+} as const;
+
 /** Classifies what the SDK threw. What is no failure of a call, but a fault of this program, stays as it is. */
-export function toModelError(error: unknown, { isTimeout }: { readonly isTimeout: boolean }): unknown {
+export function toModelError(error: unknown, over: keyof typeof lateMessages | null): unknown {
   if (error instanceof ModelError) return error;
-  if (isTimeout) return new ModelError("timeout", undefined, { cause: error });
-  if (NoObjectGeneratedError.isInstance(error))
-    return new ModelError("invalid_output", undefined, { cause: error, usage: error.usage ?? null });
-  if (NoOutputGeneratedError.isInstance(error))
-    return new ModelError("invalid_output", undefined, { cause: error });
+  if (over) return new ModelError("timeout", lateMessages[over], { cause: error });
   if (APICallError.isInstance(error)) return ofAnswer(error);
   if (isOfNetwork(error)) return new ModelError("unavailable", undefined, { cause: error });
+  if (AISDKError.isInstance(error)) return new ModelError("not_api", undefined, { cause: error });
   return error;
+}
+
+/** An answer without the JSON that was asked for. */
+export class UnreadableJson extends Error {
+  readonly text: string;
+  readonly isCut: boolean;
+
+  constructor(text: string, { isCut, cause }: { readonly isCut: boolean; readonly cause: unknown }) {
+    super("The answer holds no JSON object.", { cause });
+    this.name = "UnreadableJson";
+    this.text = text;
+    this.isCut = isCut;
+  }
 }
 
 /** An answer that has not the form that was asked for, and why. */
@@ -75,11 +94,10 @@ export interface Unreadable {
 export function unreadableOf(error: ModelError): Unreadable | null {
   if (error.class !== "invalid_output") return null;
   const { cause } = error;
-  if (!NoObjectGeneratedError.isInstance(cause)) return { text: "", reason: error.message };
-  const isCut = cause.finishReason === "length";
+  if (!(cause instanceof UnreadableJson)) return { text: "", reason: error.message };
   return {
-    text: cause.text ?? "",
-    reason: isCut ? "The answer reached its limit of tokens." : reasonOf(cause),
+    text: cause.text,
+    reason: cause.isCut ? "The answer reached its limit of tokens." : reasonOf(cause),
   };
 }
 
@@ -93,7 +111,15 @@ function reasonOf(error: Error): string {
     .join("; ");
 }
 
-const contextWords = /context.{0,20}(length|window|size)|too (long|many tokens)|maximum.{0,20}tokens/i;
+const contextWords =
+  /context.{0,30}(length|window|size|limit|overflow)|exceed.{0,40}(context|tokens)|too (long|large|many tokens)|max(imum|_new).{0,20}tokens.{0,12}(must|is|of|:|\d)|n_ctx|tokens to keep|input tokens/i;
+/** Statuses with which servers refuse what is too long. */
+const longStatuses: readonly number[] = [400, 413, 422, 500];
+
+/** Whether an answer means that too much was sent. */
+export function isTooLong(status: number, text: string): boolean {
+  return status === 413 || (longStatuses.includes(status) && contextWords.test(text));
+}
 
 function ofAnswer(error: APICallError): ModelError {
   const errorClass = classOf(error);
@@ -107,8 +133,7 @@ const lateStatuses: readonly number[] = [408, 504];
 function classOf({ statusCode = 0, responseBody = "", message }: APICallError): ModelErrorClass {
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
-  if (statusCode === 413) return "over_limit";
-  if (statusCode === 400 && contextWords.test(`${message} ${responseBody}`)) return "over_limit";
+  if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";
   return statusCode === 0 || statusCode === 409 || statusCode >= 500 ? "unavailable" : "refused";
 }
 

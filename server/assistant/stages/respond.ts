@@ -1,16 +1,18 @@
 import { eq } from "drizzle-orm";
-import type { ModelMessage, ToolSet } from "ai";
 import { type AnswerPart, type RunContext, schema } from "../../db/index.ts";
 import { searchImages } from "../../images/index.ts";
 import type { Submitter } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { stageModel } from "../models.ts";
+import { stageModel, type StageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { readUsed } from "../read.ts";
-import { type Answer, leaseOf, type Run, storePartialAnswer } from "../run.ts";
+import { type Answer, leaseOf, type Run, RunLost, storePartialAnswer } from "../run.ts";
 import { tellAnswer } from "../events.ts";
-import { callModel, type CallProgress, type CallResult, type CallSettings } from "./calls.ts";
+import { assemble } from "./assemble.ts";
+import { callModel } from "./calls.ts";
+import { ModelError } from "./model-errors.ts";
+import { type AnswerSink, streamAnswer, type Streamed } from "./stream.ts";
 import { loadTokenCounter } from "./tokens.ts";
 
 const tellMs = 60;
@@ -29,6 +31,57 @@ export async function respond(services: Services, run: Run, input: RespondInput)
   if (!context) throw new AppError("internal", "The run has no context.");
   const model = stageModel(services, "responder");
   if (!model) return respondByRule(services, run);
+  const ends = watchEnds(input);
+  let given = context;
+  for (let share = 1 / 2; ; share /= 2) {
+    try {
+      return await answer(services, { run, model, context: given, ends });
+    } catch (error) {
+      if (!isPerhapsTooLong(error) || share < leastShare) throw error;
+      services.log.warn({ err: error, share }, "a context may be too long for the model, asking with less");
+      given = await assemble(services, run, share);
+    }
+  }
+}
+
+/** The context is asked for with a half and a quarter of its tokens. */
+const leastShare = 1 / 4;
+
+/** A server that refuses what is too long says so in its own words, or as it refuses anything. */
+function isPerhapsTooLong(error: unknown): boolean {
+  return error instanceof ModelError && error.class === "over_limit";
+}
+
+interface Ends {
+  /** Ends the stage without an answer. */
+  readonly signal: AbortSignal;
+  readonly stop: AbortSignal;
+  /** What the row said when the answer was stored last. */
+  note(stored: Awaited<ReturnType<typeof storePartialAnswer>>): void;
+}
+
+/** The notice of a stop or of another worker may be lost: the row says it, too. */
+function watchEnds({ signal, stop }: RespondInput): Ends {
+  const lost = new AbortController();
+  const stopped = new AbortController();
+  return {
+    signal: AbortSignal.any([signal, lost.signal]),
+    stop: AbortSignal.any([stop, stopped.signal]),
+    note({ isHeld, isStopped }) {
+      if (!isHeld) lost.abort(new RunLost());
+      else if (isStopped) stopped.abort(new Error("the user stopped the answer"));
+    },
+  };
+}
+
+interface Answering {
+  readonly run: Run;
+  readonly model: StageModel;
+  readonly context: RunContext;
+  readonly ends: Ends;
+}
+
+async function answer(services: Services, { run, model, context, ends }: Answering): Promise<Answer> {
   const [submitter, prompt, count] = await Promise.all([
     readSubmitter(services, run.ownerId),
     readPrompt(services, "responder"),
@@ -45,68 +98,49 @@ export async function respond(services: Services, run: Run, input: RespondInput)
   const { toolsFor } = await import("./tools.ts");
   const { maxSteps } = services.config.assistant;
   return callModel(services, call, {
-    signal: input.signal,
+    signal: ends.signal,
     make: async (settings, progress) => {
-      const growing = startAnswer(services, run);
-      const abortSignal = AbortSignal.any([settings.abortSignal, input.stop]);
+      const growing = startAnswer(services, run, ends);
+      const abortSignal = AbortSignal.any([settings.abortSignal, ends.stop]);
       const tools = toolsFor(services, { run, submitter, show: (part) => growing.show(part) });
       const streaming = { context, tools, maxSteps, progress, sink: growing };
-      let usage: CallResult<unknown>["usage"] | undefined;
+      let streamed: Streamed | undefined;
       try {
-        usage = await streamAnswer({ ...settings, abortSignal }, streaming);
+        streamed = await streamAnswer({ ...settings, abortSignal }, streaming);
+        if (streamed.isCut) growing.noteCut();
       } catch (error) {
-        if (!input.stop.aborted) throw error;
+        if (!ends.stop.aborted) throw error;
       } finally {
         await growing.end();
       }
       settings.abortSignal.throwIfAborted();
+      const value = growing.answer();
+      if (streamed && isEmpty(value)) throw emptyAnswer(value, streamed, model);
       // A stopped answer names no figures.
-      usage ??= { inputTokens: call.inputTokens, outputTokens: count(growing.answer().text) };
-      return { value: growing.answer(), usage };
+      const written = () => count(value.text) + count(value.thinking);
+      const usage = {
+        inputTokens: streamed?.usage.inputTokens ?? call.inputTokens,
+        outputTokens: streamed?.usage.outputTokens ?? written(),
+      };
+      return { value, usage, readTokens: streamed?.readTokens };
     },
   });
 }
 
-/** What becomes of an answer while it grows. */
-export interface AnswerSink {
-  add(text: string): void;
-  noteTool(call: { readonly toolName: string; readonly input: unknown }): void;
-}
+const isEmpty = ({ text, parts }: Answer) => text.trim() === "" && parts.length === 0;
 
-interface Streaming {
-  readonly context: Pick<RunContext, "instructions" | "messages">;
-  readonly tools: ToolSet;
-  readonly maxSteps: number;
-  readonly progress: CallProgress;
-  readonly sink: AnswerSink;
-}
-
-/** Asks the model for an answer and gives its words to the sink as they come; returns what the model counted. */
-export async function streamAnswer(
-  settings: CallSettings,
-  { context: { instructions, messages }, tools, maxSteps, progress, sink }: Streaming,
-): Promise<CallResult<unknown>["usage"]> {
-  const { isStepCount, streamText } = await import("ai");
-  const stream = streamText({
-    ...settings,
-    instructions,
-    messages: messages as ModelMessage[],
-    tools,
-    stopWhen: isStepCount(maxSteps),
-    onError: () => undefined,
-  });
-  for await (const part of stream.stream) {
-    if (part.type === "error") throw part.error;
-    if (part.type === "tool-call") sink.noteTool(part);
-    if (part.type !== "text-delta") continue;
-    progress.noteFirstText();
-    sink.add(part.text);
-  }
-  settings.abortSignal.throwIfAborted();
-  return stream.totalUsage;
+function emptyAnswer({ thinking }: Answer, { usage, isCut }: Streamed, { maxOutputTokens }: StageModel) {
+  const isThought = thinking.trim() !== "";
+  const message = !isThought
+    ? undefined
+    : isCut
+      ? `The language model spent all of its ${maxOutputTokens} tokens on thinking and gave no answer. Ask something smaller; the admin can raise assistant.responder.maxOutputTokens.`
+      : "The language model thought, and then gave no answer. Ask again, or in other words.";
+  return new ModelError("empty", message, { usage });
 }
 
 interface GrowingAnswer extends AnswerSink {
+  noteCut(): void;
   show(part: Unplaced): void;
   answer(): Answer;
   /** Tells and stores the rest. */
@@ -118,10 +152,13 @@ type Unplaced =
   | Omit<Extract<AnswerPart, { type: "proposal" }>, "at">;
 
 /** Collects an answer; every 60 ms its new words are told to the pages, every second it is stored. */
-function startAnswer(services: Services, run: Run): GrowingAnswer {
+function startAnswer(services: Services, run: Run, ends: Ends): GrowingAnswer {
   const { id, ownerId, attempt } = run;
   const parts: AnswerPart[] = [];
   let text = "";
+  let thinking = "";
+  /** Where the words begin that may still turn out to be thinking. */
+  let turnAt = 0;
   let toldLength = 0;
   let usesTools = false;
   let writing: Promise<unknown> = Promise.resolve();
@@ -137,14 +174,24 @@ function startAnswer(services: Services, run: Run): GrowingAnswer {
     inTurn(() => tellAnswer(services, { type: "answer", id, ownerId, attempt, ...news }));
   };
   const store = () => {
-    const partial = { answer: text, parts: [...parts] };
-    inTurn(() => storePartialAnswer(services, leaseOf(run), partial));
+    const partial = { answer: text, thinking, parts: [...parts] };
+    inTurn(async () => ends.note(await storePartialAnswer(services, leaseOf(run), partial)));
   };
   const telling = setInterval(tell, tellMs);
   const storing = setInterval(store, storeMs);
   return {
     add(words) {
-      text += words;
+      text += words.replaceAll("\0", "");
+    },
+    think(words) {
+      thinking += words.replaceAll("\0", "");
+    },
+    takeBack() {
+      text = text.slice(0, turnAt);
+      toldLength = Math.min(toldLength, text.length);
+    },
+    noteCut() {
+      if (text.trim() !== "") text += " …";
     },
     show(part) {
       // Safe: each kind of part gets its own place.
@@ -154,8 +201,14 @@ function startAnswer(services: Services, run: Run): GrowingAnswer {
     noteTool() {
       // Its words may come from pictures or files.
       usesTools = true;
+      turnAt = text.length;
     },
-    answer: () => ({ text, parts: [...parts], isRecalled: !usesTools }),
+    answer: () => ({
+      text: text.trimStart().toWellFormed(),
+      parts: [...parts],
+      thinking: thinking.trim().toWellFormed(),
+      isRecalled: !usesTools,
+    }),
     async end() {
       clearInterval(telling);
       clearInterval(storing);
@@ -194,5 +247,5 @@ async function respondByRule(services: Services, run: Run): Promise<Answer> {
   const text = [intro, ...found].join("\n\n");
   const parts: AnswerPart[] =
     pictures.length > 0 ? [{ type: "images", at: text.length, imageIds: pictures.map(({ id }) => id) }] : [];
-  return { text, parts, isRecalled: false };
+  return { text, parts, thinking: "", isRecalled: false };
 }

@@ -9,7 +9,8 @@ import type { Services } from "../../services.ts";
 import { propose, type ProposedRequest } from "../proposals.ts";
 import { recall } from "../recall.ts";
 import type { Run } from "../run.ts";
-import { isMemoryPaused } from "../settings.ts";
+import { endOfDay, startOfDay } from "../days.ts";
+import { isMemoryPaused, readTimeZone } from "../settings.ts";
 
 export interface ToolContext {
   readonly run: Run;
@@ -95,7 +96,16 @@ async function orReason<T>(
   }
 }
 
-const dateOf = (text: string | undefined) => (text === undefined ? null : new Date(text));
+/** The period from the first moment of one day to the last of another one, as the user lives them. */
+function periodOf(
+  timeZone: string,
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+) {
+  return {
+    from: from === undefined ? null : startOfDay(timeZone, from),
+    to: to === undefined ? null : endOfDay(timeZone, to),
+  };
+}
 const maxFound = 20;
 
 const forms = {
@@ -145,8 +155,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
           pictures: await searchImages(services, {
             ownerId,
             words: wanted,
-            from: dateOf(from),
-            to: dateOf(to),
+            ...periodOf(await readTimeZone(services, ownerId), { from, to }),
             limit: maxFound,
           }),
         })),
@@ -174,7 +183,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
       execute: ({ query, from, to }) =>
         orReason(services, async () => {
           if (await isMemoryPaused(services, ownerId)) return { memories: [] };
-          const period = { from: dateOf(from), to: dateOf(to) };
+          const period = periodOf(await readTimeZone(services, ownerId), { from, to });
           const hits = await recall(services, ownerId, query, { limit: maxFound, period });
           return { memories: hits.map(({ text, from: since, to: until }) => ({ text, since, until })) };
         }),

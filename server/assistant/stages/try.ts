@@ -2,13 +2,15 @@ import { streamMs } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { findStageModel, type StageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
+import { readTimeZone } from "../settings.ts";
 import type { Trial, TrialInput, TrialOutcome, TrialSide, TriedPrompt } from "../trial.ts";
 import { analyzeByRule, askAnalyzer, collectMaterial } from "./analyze.ts";
 import { askArchivist } from "./archive.ts";
 import { buildContext, findMemory } from "./assemble.ts";
-import { callModel, type CallResult, costOf, type PromptedCall } from "./calls.ts";
+import type { PromptedCall } from "./ask-json.ts";
+import { callModel, type CallResult, costOf } from "./calls.ts";
 import { ModelError, unreadableOf } from "./model-errors.ts";
-import { type AnswerSink, streamAnswer } from "./respond.ts";
+import { type AnswerSink, streamAnswer } from "./stream.ts";
 import { idleTools } from "./tools.ts";
 
 type Made = CallResult<TrialOutcome>;
@@ -33,7 +35,7 @@ export async function runTrial(
   if ("problem" in found)
     return prompts.map((prompt) => sideOf(prompt, { outcome: { type: "no_model", ...found }, ms: 0 }));
   // In a function a request must not outlive the limit of the platform.
-  const model = { ...found, timeoutMs: Math.min(found.timeoutMs, streamMs(services.env)) };
+  const model = { ...found, longestMs: Math.min(found.longestMs, streamMs(services.env)) };
   return tryAll(prompts, { services, signal, model, attempt: attemptFor(services, input, model) });
 }
 
@@ -154,7 +156,7 @@ function responding(
         make: async (settings, progress) => {
           const { sink, answer } = collectAnswer();
           const streaming = { context, tools: idleTools(), maxSteps: 1, progress, sink };
-          const usage = await streamAnswer(settings, streaming);
+          const { usage } = await streamAnswer(settings, streaming);
           return { value: { value: answer(), usage }, usage };
         },
       },
@@ -167,6 +169,8 @@ function collectAnswer(): { readonly sink: AnswerSink; readonly answer: () => Tr
   const toolCalls: { readonly name: string; readonly input: unknown }[] = [];
   const sink: AnswerSink = {
     add: (more) => void (text += more),
+    think: () => undefined,
+    takeBack: () => void (text = ""),
     noteTool: ({ toolName, input }) => void toolCalls.push({ name: toolName, input }),
   };
   return { sink, answer: () => ({ type: "answer", text, toolCalls }) };
@@ -182,7 +186,10 @@ async function readContext(
   { ownerId, signal }: TrialInput,
 ) {
   const analysis = analyzeByRule(question);
-  const hits = await findMemory(services, { ownerId, conversationId: null, question, analysis, signal });
+  const [hits, timeZone] = await Promise.all([
+    findMemory(services, { ownerId, conversationId: null, question, analysis, signal }),
+    readTimeZone(services, ownerId),
+  ]);
   const talk = [...turns, { role: "user" as const, text: question }];
-  return { turns: talk.map(({ role, text: content }) => ({ role, content })), hits };
+  return { turns: talk.map(({ role, text: content }) => ({ role, content })), hits, timeZone };
 }

@@ -96,6 +96,8 @@ export const assistantRuns = pgTable(
     context: jsonb("context").$type<RunContext>(),
     /** The answer as far as it is stored; it grows while the run is `responding`. */
     answer: text("answer").notNull().default(""),
+    /** What the model thought: shown under the answer, never recalled. */
+    thinking: text("thinking").notNull().default(""),
     parts: jsonb("parts").$type<readonly AnswerPart[]>().notNull().default([]),
     errorCode: text("error_code"),
     errorMessage: text("error_message"),
@@ -173,6 +175,27 @@ export const modelCalls = pgTable(
   ],
 );
 
+/** What was noticed about a model of a server of one's own, at one address. */
+export const modelNotes = pgTable(
+  "model_notes",
+  {
+    model: text("model").notNull(),
+    address: text("address").notNull(),
+    /** Parts of the API that it refused. */
+    refused: text("refused")
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
+    /** Tokens that it read of `sent_tokens`, when it cut a question and said nothing. */
+    readTokens: integer("read_tokens"),
+    sentTokens: integer("sent_tokens"),
+    notedAt: at("noted_at")
+      .notNull()
+      .default(sql`clock_timestamp()`),
+  },
+  (table) => [primaryKey({ columns: [table.model, table.address] })],
+);
+
 /** The prompts of the stages; a version never changes. */
 export const prompts = pgTable(
   "prompts",
@@ -234,4 +257,6 @@ export const assistantSettings = pgTable("assistant_settings", {
     .references(() => users.id, { onDelete: "cascade" }),
   /** While it is set, nothing new is remembered and nothing is recalled. */
   isMemoryPaused: boolean("is_memory_paused").notNull().default(false),
+  /** That of the browser that asked last, such as `Asia/Tokyo`. */
+  timeZone: text("time_zone"),
 });

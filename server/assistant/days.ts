@@ -1,0 +1,63 @@
+/** The zone of this machine: of users whose browser has told none, as those who come by Telegram or the API alone. */
+export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Whether a name is one of a time zone here; browsers know newer ones. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).format(0) !== "";
+  } catch {
+    return false;
+  }
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const format =
+    formats.get(timeZone) ??
+    new Intl.DateTimeFormat("en", {
+      timeZone,
+      calendar: "iso8601",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+    });
+  formats.set(timeZone, format);
+  return format;
+}
+
+/** The day of a moment in a zone, `YYYY-MM-DD`. */
+export function dayOf(timeZone: string, at: Date): string {
+  const parts = formatOf(timeZone).formatToParts(at);
+  const of = (name: Intl.DateTimeFormatPartTypes) => parts.find(({ type }) => type === name)?.value ?? "";
+  return `${of("year").padStart(4, "0")}-${of("month")}-${of("day")}`;
+}
+
+/** Today with its name, since "on Friday" needs it: `2026-11-25 (Wednesday)`. */
+export function todayIn(timeZone: string, now = new Date()): string {
+  const name = new Intl.DateTimeFormat("en", { timeZone, weekday: "long" }).format(now);
+  return `${dayOf(timeZone, now)} (${name})`;
+}
+
+const hourMs = 3_600_000;
+const stepMs = hourMs / 4;
+/** No zone is further ahead of UTC. */
+const furthestMs = 15 * hourMs;
+const dayMs = 24 * hourMs;
+
+/** The first moment of a day in a zone, also where the clock is put forward at midnight; null for no day. */
+export function startOfDay(timeZone: string, day: string): Date | null {
+  const utcMs = Date.parse(`${day}T00:00:00Z`);
+  if (Number.isNaN(utcMs)) return null;
+  let atMs = utcMs - furthestMs;
+  while (dayOf(timeZone, new Date(atMs)) < day) atMs += stepMs;
+  return new Date(atMs);
+}
+
+/** The last moment of a day in a zone; null for no day. */
+export function endOfDay(timeZone: string, day: string): Date | null {
+  const utcMs = Date.parse(`${day}T00:00:00Z`);
+  if (Number.isNaN(utcMs)) return null;
+  const next = startOfDay(timeZone, new Date(utcMs + dayMs).toISOString().slice(0, 10));
+  return next && new Date(next.getTime() - 1);
+}

@@ -1,0 +1,241 @@
+import { type Body, type Feature, features, featuresIn, lessAndLess, meantBy, without } from "./features.ts";
+import { isTooLong, ModelError } from "./model-errors.ts";
+
+/** A server with the chat API of OpenAI, as a model of it is called. */
+export interface LocalServer {
+  /** `LLM_BASE_URL` */
+  readonly address: string;
+  /** Sends one request; bounded in size. */
+  readonly send: typeof fetch;
+  /** What the model is known to refuse. */
+  readonly refused: readonly Feature[];
+  /** The model answers without these, and not with them. */
+  onRefused(refused: readonly Feature[]): void;
+}
+
+/** Statuses of requests that a server does not take as they are. */
+const refusals: readonly number[] = [400, 404, 405, 415, 422, 500, 501];
+/** Without these a server that fails may work; others it would refuse. */
+const faultyFeatures: readonly Feature[] = ["tools", "json_schema", "json"];
+
+interface Sending extends LocalServer {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+/** The paths of servers that were found below their address: `LLM_BASE_URL` without `/v1`. */
+const foundAt = new Map<string, string>();
+
+/**
+ * `fetch` for servers at home, which differ in what they know. A refused request is sent again with less: how a server words
+ * its refusal differs too, so this decides only what is left out first. Throws `ModelError`, `not_api` for an answer that is
+ * none of the API.
+ */
+export function fetchFrom(server: LocalServer): typeof fetch {
+  return async (input, init = {}) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const body: unknown = typeof init.body === "string" ? JSON.parse(init.body) : null;
+    // Safe: the SDK sends objects.
+    return sendAll({ ...server, url, init }, (body ?? {}) as Body);
+  };
+}
+
+/** The addresses to try: as it is set, then with `/v1`. */
+function addressesOf({ address, url }: Sending): readonly string[] {
+  const base = address.replace(/\/+$/, "");
+  const known = foundAt.get(base);
+  if (known !== undefined) return [url.replace(base, known)];
+  return /\/v\d+\w*$/.test(base) ? [url] : [url, url.replace(base, `${base}/v1`)];
+}
+
+async function sendAll(sending: Sending, body: Body): Promise<Response> {
+  const addresses = addressesOf(sending);
+  let last: Response | ModelError | undefined;
+  for (const url of addresses) {
+    try {
+      const response = await sendWithLess({ ...sending, url }, without(body, sending.refused));
+      const isElsewhere = url !== addresses[0];
+      if (response.ok && isElsewhere) noteAddress(sending, url);
+      if (response.ok || ![404, 405].includes(response.status)) return response;
+      last ??= response;
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      last ??= error;
+    }
+  }
+  if (last instanceof ModelError) throw last;
+  throw new ModelError("refused", notFound(sending.address), { cause: last && (await textOf(last)) });
+}
+
+const notFound = (address: string) =>
+  `The server of the language model at ${plain(address)} knows no such model or address (404). The admin checks LLM_BASE_URL and the name of the model.`;
+
+function noteAddress({ address, url }: Sending, found: string): void {
+  const base = address.replace(/\/+$/, "");
+  const path = url.slice(base.length);
+  foundAt.set(base, found.slice(0, found.length - path.length));
+}
+
+async function sendWithLess(sending: Sending, wanted: Body): Promise<Response> {
+  const first = await post(sending, wanted);
+  if (!(await isRefusal(first, wanted))) return first;
+  const text = await textOf(first.clone());
+  const meant = meantBy(wanted, text);
+  if (meant !== null) {
+    const less = without(wanted, [meant]);
+    const second = await sendWithLess(sending, less);
+    if (second.ok) note(sending, [meant]);
+    if (second.ok || second.status !== first.status) return second;
+  }
+  const found = await findTaken(sending, wanted);
+  if (!found) return first;
+  note(sending, found.left);
+  return found.response;
+}
+
+async function isRefusal(response: Response, body: Body): Promise<boolean> {
+  if (response.ok || !refusals.includes(response.status)) return false;
+  const own = featuresIn(body);
+  if (own.length === 0 || isTooLong(response.status, await textOf(response.clone()))) return false;
+  return (
+    response.status < 500 ||
+    response.status === 501 ||
+    own.some((feature) => faultyFeatures.includes(feature))
+  );
+}
+
+/** What a server takes of a request. The least that can be asked is tried first: a wrong key or name costs one request. */
+async function findTaken(sending: Sending, wanted: Body) {
+  const least = await post(sending, without(wanted, features));
+  await least.body?.cancel();
+  if (!least.ok) return null;
+  for (const left of lessAndLess(wanted)) {
+    const response = await post(sending, without(wanted, left));
+    if (response.ok) return { left, response };
+    await response.body?.cancel();
+  }
+  return null;
+}
+
+function note(sending: Sending, left: readonly Feature[]): void {
+  sending.onRefused(left);
+}
+
+async function post({ url, init, send, address }: Sending, body: Body): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.delete("content-length");
+  const response = await send(url, { ...init, headers, body: JSON.stringify(body) });
+  return response.ok ? readAnswer(response, { isStreamed: wantsStream(init), address }) : response;
+}
+
+/** Whether the SDK reads a stream, whatever was sent. */
+function wantsStream({ body }: RequestInit): boolean {
+  return typeof body === "string" && (JSON.parse(body) as Body)["stream"] === true;
+}
+
+interface Reading {
+  readonly isStreamed: boolean;
+  readonly address: string;
+}
+
+/** An answer of the API as the SDK reads it; an error with status 200 becomes one with status 400. */
+async function readAnswer(response: Response, reading: Reading): Promise<Response> {
+  const type = response.headers.get("content-type") ?? "";
+  if (type.includes("text/event-stream")) return readStream(response, reading);
+  const text = await response.text();
+  if (/^(?:\s*:.*\n)*\s*(?:data|event):/.test(text))
+    return readStream(new Response(text, { headers: { "content-type": "text/event-stream" } }), reading);
+  const answer = objectOf(text);
+  if (answer && "error" in answer && answer["error"] !== null) return asError(text);
+  if (!answer || !(Array.isArray(answer["choices"]) || Array.isArray(answer["data"])))
+    throw new ModelError("not_api", notApi(reading.address), { cause: new Error(text.slice(0, 500)) });
+  return reading.isStreamed
+    ? asStream(answer)
+    : new Response(text, { headers: { "content-type": "application/json" } });
+}
+
+const notApi = (address: string) =>
+  `${plain(address)} answers, but not as a language model does. The admin checks LLM_BASE_URL and what answers there.`;
+
+/** An address without a password. */
+function plain(address: string): string {
+  try {
+    const url = new URL(address);
+    return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  } catch {
+    return "LLM_BASE_URL";
+  }
+}
+
+const asError = (text: string) =>
+  new Response(text, { status: 400, headers: { "content-type": "application/json" } });
+
+function objectOf(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Looks at the first event of a stream: an error there is a refusal. */
+async function readStream(response: Response, reading: Reading): Promise<Response> {
+  if (!response.body) throw new ModelError("not_api", notApi(reading.address));
+  const reader = response.body.getReader();
+  const chunks: Uint8Array[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
+  let event: RegExpExecArray | null = null;
+  for (let isDone = false; !isDone && !event; event = /^data:\s?(.*)\r?\n/m.exec(text)) {
+    const { done, value } = await reader.read();
+    isDone = done;
+    if (!value) continue;
+    chunks.push(value);
+    text += decoder.decode(value, { stream: true });
+  }
+  const first = objectOf(event?.[1] ?? "");
+  if (first && "error" in first && first["error"] !== null) {
+    await reader.cancel();
+    return asError(event?.[1] ?? "");
+  }
+  const rest = new ReadableStream<Uint8Array>({
+    start: (controller) => chunks.forEach((chunk) => controller.enqueue(chunk)),
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(rest, { status: response.status, headers: { "content-type": "text/event-stream" } });
+}
+
+/** A whole answer as a stream of one event, for a server that does not stream. */
+function asStream(answer: Record<string, unknown>): Response {
+  const choices = (Array.isArray(answer["choices"]) ? answer["choices"] : []).map(
+    (choice: unknown, index) => {
+      const { message = {}, finish_reason = "stop" } = objectOfValue(choice);
+      const { tool_calls: calls, ...delta } = objectOfValue(message);
+      const numbered = Array.isArray(calls)
+        ? calls.map((call: unknown, at) => ({ index: at, ...objectOfValue(call) }))
+        : [];
+      return {
+        index,
+        delta: { ...delta, ...(numbered.length > 0 ? { tool_calls: numbered } : {}) },
+        finish_reason,
+      };
+    },
+  );
+  const event = { ...answer, object: "chat.completion.chunk", choices };
+  return new Response(`data: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+const objectOfValue = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? { ...value } : {};
+
+async function textOf(response: Response): Promise<string> {
+  return (await response.text().catch(() => "")).slice(0, 20_000);
+}

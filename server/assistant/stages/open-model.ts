@@ -1,0 +1,89 @@
+import type { EmbeddingModel, LanguageModel } from "ai";
+import { type Env, outsideFetch } from "../../platform/index.ts";
+import type { Services } from "../../services.ts";
+import { learnRefused, readModelNote } from "../model-notes.ts";
+import { type Host, hostOf, keyNames } from "../models.ts";
+import { isFeature } from "./features.ts";
+import { fetchFrom } from "./local-server.ts";
+
+const maxAnswerBytes = 8 * 1024 ** 2;
+
+/** `fetch` of the models: no redirect, which could carry a key elsewhere, and an answer of at most 8 MiB. */
+const boundedFetch: typeof fetch = async (input, init) => {
+  const response = await outsideFetch(input, { ...init, redirect: "error" });
+  if (!response.body) return response;
+  let left = maxAnswerBytes;
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        left -= chunk.byteLength;
+        if (left < 0) controller.error(new Error(`The answer has more than ${maxAnswerBytes} bytes.`));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(bounded, { status, statusText, headers });
+};
+
+const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
+
+function optionsOf(env: Env, host: Host) {
+  const apiKey = host === "local" ? env.LLM_API_KEY : env[keyNames[host]];
+  return { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedFetch };
+}
+
+/** What opening a model needs of a process. */
+type Opening = Pick<Services, "db" | "env" | "log">;
+
+/** Opens a model for calls. The packages are loaded with the first call: most processes make none. */
+export async function openModel(services: Opening, id: string): Promise<LanguageModel> {
+  const { env } = services;
+  const host = hostOf(id);
+  const name = nameOf(id);
+  const options = optionsOf(env, host);
+  if (host === "anthropic") return (await import("@ai-sdk/anthropic")).createAnthropic(options)(name);
+  if (host === "google") return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options)(name);
+  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options)(name);
+  return (await openLocal(services, id))(name);
+}
+
+/** Opens a model of embeddings. */
+export async function openVectorModel(services: Opening, id: string): Promise<EmbeddingModel> {
+  const { env } = services;
+  const host = hostOf(id);
+  const name = nameOf(id);
+  const options = optionsOf(env, host);
+  if (host === "google")
+    return (await import("@ai-sdk/google")).createGoogleGenerativeAI(options).embeddingModel(name);
+  if (host === "openai") return (await import("@ai-sdk/openai")).createOpenAI(options).embeddingModel(name);
+  return (await openLocal(services, id)).embeddingModel(name);
+}
+
+async function openLocal(services: Opening, id: string) {
+  const { env, log } = services;
+  const [{ createOpenAICompatible }, known] = await Promise.all([
+    import("@ai-sdk/openai-compatible"),
+    readModelNote(services, id),
+  ]);
+  const { fetch: send, ...options } = optionsOf(env, "local");
+  const address = env.LLM_BASE_URL ?? "";
+  return createOpenAICompatible({
+    ...options,
+    name: "local",
+    baseURL: address,
+    supportsStructuredOutputs: true,
+    includeUsage: true,
+    fetch: fetchFrom({
+      address,
+      send,
+      refused: known.refused.filter(isFeature),
+      onRefused(refused) {
+        log.warn({ model: id, refused }, "a model does without what it refused");
+        learnRefused(services, id, refused).catch((error: unknown) =>
+          log.warn({ err: error }, "what a model refused could not be stored"),
+        );
+      },
+    }),
+  });
+}
