@@ -13,7 +13,8 @@ ENV NODE_ENV=production NEXT_TELEMETRY_DISABLED=1 ATELIER_DATA_DIR=/data HOST=0.
 # The program belongs to root and is only read; all that changes lies in /data.
 COPY --from=build /app /app
 RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin atelier && install -d -o atelier -g atelier -m 0700 /data
-USER atelier
+# By number: Kubernetes' runAsNonRoot judges no name.
+USER 10001
 VOLUME /data
 EXPOSE 3000
 STOPSIGNAL SIGTERM

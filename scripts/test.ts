@@ -9,6 +9,8 @@ import { ensurePgvector, ensureS3Server } from "./test/pip-files.ts";
 import {
   countPart,
   type Counts,
+  ensureCaddy,
+  ensureNginx,
   ensurePgBouncer,
   ensureRedis,
   readPlaywrightCounts,
@@ -117,7 +119,8 @@ const modes = { "--functions": runAsFunctions, "--quick": runQuick, "--s3": runS
 
 async function main(): Promise<boolean> {
   const mode = (["--quick", "--s3", "--functions"] as const).find((flag) => process.argv.includes(flag));
-  const ensureServers = () => ensurePgBouncer() && ensureS3Server() && ensurePgvector();
+  const ensureProxies = () => ensureNginx() && ensureCaddy();
+  const ensureServers = () => ensurePgBouncer() && ensureS3Server() && ensurePgvector() && ensureProxies();
   if (!ensureRedis() || (mode !== "--quick" && !ensureServers())) return false;
   const reports = mkdtempSync(path.join(os.tmpdir(), "atelier-reports-"));
   try {

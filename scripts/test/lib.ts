@@ -6,21 +6,22 @@ function hasProgram(name: string): boolean {
   return spawnSync(name, ["--version"]).error === undefined;
 }
 
-function install(program: string): void {
-  console.log(`${program} is missing; installing it`);
+function install(debianPackage: string): void {
+  console.log(`${debianPackage} is missing; installing it`);
   // With this run level the package's own script does not start a server.
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
   spawnSync("apt-get", ["update", "-q"], { env, stdio: "inherit" });
-  const args = ["install", "-y", "-q", "--no-install-recommends", program];
+  const args = ["install", "-y", "-q", "--no-install-recommends", debianPackage];
   spawnSync("apt-get", args, { env, stdio: "inherit" });
 }
 
-/** The Debian package has the name of the program. */
-function ensureProgram(program: string): boolean {
+function ensureProgram(program: string, debianPackage = program): boolean {
   if (hasProgram(program)) return true;
-  if (process.getuid?.() === 0 && hasProgram("apt-get")) install(program);
+  if (process.getuid?.() === 0 && hasProgram("apt-get")) install(debianPackage);
   if (hasProgram(program)) return true;
-  console.error(`The tests need the program ${program}. Install it (Debian: apt-get install ${program}).`);
+  console.error(
+    `The tests need the program ${program}. Install it (Debian: apt-get install ${debianPackage}).`,
+  );
   return false;
 }
 
@@ -29,6 +30,10 @@ export const ensureRedis = () => ensureProgram("redis-server");
 
 /** The same for PgBouncer. */
 export const ensurePgBouncer = () => ensureProgram("pgbouncer");
+
+/** The proxies that have a shipped file. */
+export const ensureNginx = () => ensureProgram("nginx", "nginx-light");
+export const ensureCaddy = () => ensureProgram("caddy");
 
 /** How many tests of a part passed and failed. */
 export interface Counts {

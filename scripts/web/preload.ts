@@ -25,10 +25,22 @@ const takeUpgrade: TakeUpgrade = (request, socket, head) => {
 
 /** As the environment reads it, which is loaded with the first socket. */
 const servesOthers = /^(1|true|yes|on|y|enabled)$/i.test(process.env["EXISTING_CLIENTS"]?.trim() ?? "");
+const upgradeAdvice = {
+  upgrade: "websocket",
+  connection: "Upgrade",
+  "content-type": "text/plain; charset=utf-8",
+  "cache-control": "no-store",
+};
 const isTaskUpdates = (path: string) => servesOthers && path === taskUpdatesPath;
 
-/** Long polls, with which a client of socket.io begins. */
+/** Long polls, with which a client of socket.io begins; and what came without an upgrade where only sockets are served. */
 const takeRequest: TakeRequest = (request, response) => {
+  if (pathOfTarget(request) === pushPath) {
+    response
+      .writeHead(426, upgradeAdvice)
+      .end("A WebSocket is opened here. A proxy before the studio must pass Upgrade and Connection on.\n");
+    return true;
+  }
   if (!isTaskUpdates(pathOfTarget(request))) return false;
   import("./push.ts")
     .then(({ takeTaskRequest }) => takeTaskRequest(request, response))

@@ -1,48 +1,21 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
-import path from "node:path";
 import { createApiKey } from "@atelier/server/accounts";
 import { addSpeaker, ask } from "@atelier/server/assistant";
-import { killAtExit } from "@atelier/testing/processes";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { processEnv } from "@atelier/testing/worker";
+import { startWeb } from "@atelier/testing/web";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../process/tools.ts";
-
-/** Stands for Next: its tools take the upgrades that are theirs, and it leaves all other sockets alone. */
-const standIn = `
-  import { createServer } from "node:http";
-  const server = createServer((request, response) => {
-    response.statusCode = request.url === "/" ? 200 : 404;
-    response.end("page");
-  });
-  server.on("upgrade", ({ url }, socket) => {
-    if (url.startsWith("/_next/hmr"))
-      socket.end("HTTP/1.1 418 Taken by Next\\r\\nConnection: close\\r\\n\\r\\n");
-  });
-  server.listen(0, "127.0.0.1", () => console.log(JSON.stringify(server.address())));
-  process.once("SIGTERM", () => server.close(() => process.exit(0)));`;
 
 let fixture: TestServices;
 let web: ChildProcess;
 let host = "";
 
-async function startWeb(env: Record<string, string> = {}): Promise<{ child: ChildProcess; at: string }> {
-  const preload = path.join(import.meta.dirname, "preload.ts");
-  const child = spawn(process.execPath, [`--import=${preload}`, "--input-type=module", "-e", standIn], {
-    env: { ...processEnv(fixture.services), ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  killAtExit(child);
-  const [line]: unknown[] = await once(child.stdout, "data");
-  return { child, at: `127.0.0.1:${Object(JSON.parse(String(line))).port}` };
-}
-
 beforeAll(async () => {
   fixture = await createTestServices();
-  ({ child: web, at: host } = await startWeb());
+  ({ child: web, at: host } = await startWeb(fixture.services));
 });
 afterAll(async () => {
   web.kill("SIGKILL");
@@ -136,7 +109,7 @@ test("every upgrade that is not the assistant's is answered and closed, and leav
 });
 
 test("under development the tools of Next alone take upgrades of their own", async () => {
-  const { child, at } = await startWeb({ NODE_ENV: "development" });
+  const { child, at } = await startWeb(fixture.services, { NODE_ENV: "development" });
   expect(await knock(at, { line: "GET /_next/hmr?id=1", status: /^418/ })).toMatch(/^418/);
   for (const path of ["/_next/webpack-hmr", "/_next/static/x", "/x", "/_next/hmrx"])
     expect([path, await knock(at, { line: `GET ${path}`, status: /^404/ })]).toEqual([
@@ -152,7 +125,7 @@ test("D7 requests of socket.io are answered beside Next where other programs are
     userId: await addSpeaker(services.db, "Ben"),
     name: "test",
   });
-  const { child, at } = await startWeb({ EXISTING_CLIENTS: "yes" });
+  const { child, at } = await startWeb(fixture.services, { EXISTING_CLIENTS: "yes" });
   const address = "/socket.io/?EIO=4&transport=polling";
   const headers = { authorization: `Bearer ${key}` };
   const handshake = await fetch(`http://${at}${address}`, { headers });
@@ -185,6 +158,10 @@ test("B7 the web port serves sockets beside Next, which keeps all others, and cl
   );
   const { message, closed } = await openSocket(key);
   expect(await message).toEqual({ request_id: runId, status: "completed", answer: "Linen." });
+  for (const method of ["GET", "HEAD", "POST"]) {
+    const plain = await fetch(`http://${host}/api/ws`, { method });
+    expect([plain.status, plain.headers.get("upgrade")]).toEqual([426, "websocket"]);
+  }
   const refused = await openSocket("nonsense");
   await expect(refused.message).rejects.toThrow("the socket failed");
   expect(await (await fetch(`http://${host}/`)).text()).toBe("page");

@@ -1,0 +1,1 @@
+export { proxiedName, type Proxy, startProxy } from "./proxies.ts";

@@ -1,0 +1,1 @@
+export { startWeb, type Web } from "./web.ts";
