@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 
@@ -86,5 +86,19 @@ test("S1 no file makes a server action, which Next would serve beside the routes
   for (const file of await sourcesOf(import.meta.dirname)) {
     if (/\.test\.tsx?$/.test(file)) continue;
     expect([file, /^\s*["']use server["']/m.test(await read(file))]).toEqual([file, false]);
+  }
+});
+
+test("U1 no page shows a sample picture of more than 60 kB, and each that may be taken has a small one", async () => {
+  const sources = (await sourcesOf(import.meta.dirname)).filter((file) => file.endsWith(".tsx"));
+  const texts = (await Promise.all(sources.map(read))).join("\n");
+  const shown = [...texts.matchAll(/src=[{"`]+(\/samples\/[^"`]*)/g)].map(([, file]) => String(file));
+  const taken = [...(await read("studio/inputs.tsx")).matchAll(/file: "([\w.]+)"/g)].map(([, file]) =>
+    String(file).replace(/\.\w+$/, ".webp"),
+  );
+  expect([shown.length, taken.length]).toEqual([1, 5]);
+  for (const file of [...shown, ...taken.map((name) => `/samples/small/${name}`)]) {
+    const { size } = await stat(path.join(import.meta.dirname, "../public", file));
+    expect([file, size < 60_000]).toEqual([file, true]);
   }
 });

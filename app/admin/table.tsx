@@ -4,6 +4,8 @@ import { cx } from "../ui/button.tsx";
 interface TableProps {
   readonly caption: string;
   readonly columns: readonly string[];
+  /** Index of a column whose name is for screen readers alone. */
+  readonly unnamed?: number;
   /** Indexes of the columns with numbers, which are aligned right. */
   readonly numeric?: readonly number[];
   /** Indexes of the columns that are hidden at medium width. Give their cells the class `wideOnlyCell`. */
@@ -18,7 +20,7 @@ export const wideOnlyCell = "md:max-xl:hidden";
  * A table that becomes a list on a phone, where each cell shows the name of its column. ARIA roles instead of table tags,
  * because browsers drop the role of a table tag when CSS changes its `display`.
  */
-export function Table({ caption, columns, numeric = [], wideOnly = [], children }: TableProps) {
+export function Table({ caption, columns, numeric = [], wideOnly = [], unnamed, children }: TableProps) {
   return (
     <div role="table" aria-label={caption} className="tabular w-full text-xs md:table">
       <div role="rowgroup" className="max-md:sr-only md:table-header-group">
@@ -33,7 +35,7 @@ export function Table({ caption, columns, numeric = [], wideOnly = [], children 
                 wideOnly.includes(at) && wideOnlyCell,
               )}
             >
-              {column}
+              {at === unnamed ? <span className="sr-only">{column}</span> : column}
             </div>
           ))}
         </div>

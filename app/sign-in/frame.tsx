@@ -11,7 +11,7 @@ export function SignInFrame({ title, text, children }: Props) {
   return (
     <div className="relative flex min-h-dvh items-center overflow-hidden justify-center px-4 py-10 max-wide:-mb-36 max-wide:pb-24 wide:-mb-16">
       <img
-        src="/samples/coffee.png"
+        src="/samples/small/coffee.webp"
         alt=""
         className="absolute inset-0 size-full scale-105 object-cover opacity-40 blur-[3px] saturate-[0.7]"
       />

@@ -94,6 +94,9 @@ const samples: Record<Slot, readonly Sample[]> = {
   ],
 };
 
+/** As it is shown: 56 px wide, at three pixels to one. */
+const smallOf = ({ file }: Sample) => `/samples/small/${file.replace(/\.\w+$/, ".webp")}`;
+
 /** A sample as a file, so that it is uploaded like a user's own picture. */
 async function readSample(sample: Sample): Promise<File> {
   const response = await fetch(`/samples/${sample.file}`);
@@ -122,7 +125,7 @@ export function SampleRow({ slot, onFile }: SampleRowProps) {
               onClick={() => take(sample)}
               className="block aspect-square w-full overflow-hidden rounded-control ring-1 ring-line transition duration-150 hover:ring-2 hover:ring-ink"
             >
-              <img src={`/samples/${sample.file}`} alt="" className="size-full object-cover" />
+              <img src={smallOf(sample)} alt="" className="size-full object-cover" />
             </button>
           </li>
         ))}

@@ -63,9 +63,14 @@ function ToastList() {
 
 /** Renders the toasts: at the bottom in the middle; on a phone above the tab bar. */
 export function Toaster() {
+  const t = useTranslations("common");
   return (
     <Toast.Portal>
-      <Toast.Viewport className="fixed bottom-20 left-1/2 z-70 flex w-[min(440px,calc(100vw-32px))] -translate-x-1/2 flex-col gap-2 outline-none max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(164px+env(safe-area-inset-bottom))] wide:bottom-6">
+      {/* The library's own name is the one of a section of the settings. */}
+      <Toast.Viewport
+        aria-label={t("messages")}
+        className="fixed bottom-20 left-1/2 z-70 flex w-[min(440px,calc(100vw-32px))] -translate-x-1/2 flex-col gap-2 outline-none max-wide:in-[:root:has([data-run-bar])]:bottom-[calc(164px+env(safe-area-inset-bottom))] wide:bottom-6"
+      >
         <ToastList />
       </Toast.Viewport>
     </Toast.Portal>

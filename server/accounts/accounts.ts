@@ -1,3 +1,4 @@
+import { domainToASCII } from "node:url";
 import { and, eq, sql } from "drizzle-orm";
 import { z } from "zod";
 import { schema, type Tx } from "../db/index.ts";
@@ -15,13 +16,23 @@ import type { Caller } from "./caller.ts";
 import { serviceRole } from "./first-admin.ts";
 import { countTry } from "./sign-in-limit.ts";
 
+/**
+ * An address as it is stored: a domain in other letters becomes the ASCII form that mail servers and the fields of
+ * browsers use.
+ */
+export function mailAddress(written: string): string {
+  const [, name = "", domain = ""] = /^(.*)@([^@]*)$/s.exec(written.trim()) ?? [];
+  const host = domainToASCII(domain);
+  return (host === "" ? written.trim() : `${name}@${host}`).toLowerCase();
+}
+
 /** The account with an e-mail address, never a guest. Throws `not_found`. */
 export async function findAccount({ db }: Services, input: { email: string }): Promise<{ id: string }> {
   const { users } = schema;
   const [user] = await db
     .select({ id: users.id })
     .from(users)
-    .where(and(eq(users.email, input.email.trim().toLowerCase()), sql`${users.isAnonymous} is not true`));
+    .where(and(eq(users.email, mailAddress(input.email)), sql`${users.isAnonymous} is not true`));
   if (!user) throw new AppError("not_found", `There is no account with the address ${input.email}.`);
   return user;
 }
@@ -138,9 +149,14 @@ export async function workerAccount({ db }: Pick<Services, "db">): Promise<{ id:
 
 const createUserSchema = z.strictObject({
   email: z
-    .email("is not an e-mail address")
-    .max(maxEmailLength, `must have at most ${maxEmailLength} characters`)
-    .toLowerCase()
+    .string()
+    .transform(mailAddress)
+    .pipe(
+      z.email(
+        "is not an e-mail address that can be used: before the @ it must be of ASCII letters and digits",
+      ),
+    )
+    .refine((email) => email.length <= maxEmailLength, `must have at most ${maxEmailLength} characters`)
     .refine((email) => !isReservedEmail(email), "is reserved; take one that does not end in .invalid"),
   password: z
     .string()

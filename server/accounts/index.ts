@@ -18,6 +18,7 @@ export {
   isPasswordOf,
   resetPassword,
   workerAccount,
+  mailAddress,
 } from "./accounts.ts";
 export { isAdminNow, lockAdmins, requireOtherAdmin, serviceRole } from "./first-admin.ts";
 export { createResetLink, resetLinkHours, spendResetLink } from "./password-reset.ts";

@@ -7,7 +7,14 @@ import {
 } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { authOf, createApiKey, resolveCaller, servedAuthPaths } from "../accounts/index.ts";
+import {
+  authOf,
+  createApiKey,
+  createUser,
+  findAccount,
+  resolveCaller,
+  servedAuthPaths,
+} from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
 import { handleAuth } from "./index.ts";
 
@@ -223,4 +230,45 @@ test("S1 HEAD shows and changes nothing at any endpoint", async () => {
     }
   }
   expect(await counts()).toEqual(before);
+});
+
+test.each([
+  ["joerg@exämple.org", "joerg@xn--exmple-cua.org"],
+  ["Anna@BÜCHER.example", "anna@xn--bcher-kva.example"],
+])("A13 an account of %s is the one of %s, by the command and by the page", async (written, stored) => {
+  const { services } = fixture;
+  await createUser(services, { email: written, password: credentials.password });
+  const ask = (path: string, email: string) =>
+    handleAuth(
+      services,
+      new Request(`${testOrigin}/api/auth${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: testOrigin },
+        body: JSON.stringify({ name: "N", email, password: credentials.password }),
+      }),
+    );
+  for (const email of [written, stored]) expect((await ask("/sign-in/email", email)).status).toBe(200);
+  expect((await ask("/sign-up/email", written)).status).toBe(422);
+  expect(await findAccount(services, { email: written })).toEqual(
+    await findAccount(services, { email: stored }),
+  );
+});
+
+test.each([
+  "jörg@example.org",
+  "a@b",
+  "a@@example.org",
+  "@example.org",
+  "a b@example.org",
+  "a@exa mple.org",
+  "a@x@invalid",
+])("A13 no account is made for %s, with a sentence that says why", async (email) => {
+  await expect(createUser(fixture.services, { email, password: credentials.password })).rejects.toMatchObject(
+    {
+      code: "bad_request",
+      message: expect.stringMatching(
+        /^email is (not an e-mail address that can be used: before the @|reserved)/,
+      ),
+    },
+  );
 });

@@ -1,6 +1,6 @@
-import { authOf, servedAuthPaths } from "../accounts/index.ts";
+import { authOf, mailAddress, servedAuthPaths } from "../accounts/index.ts";
 import { probeDatabase } from "../db/index.ts";
-import { AppError, ruleOf } from "../platform/index.ts";
+import { AppError, parseForeignJson, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { answerMethod } from "./methods.ts";
 import { classifyError, isCrossSite, readLimited, withRequestId } from "./requests.ts";
@@ -30,7 +30,14 @@ async function withBoundedBody(request: Request): Promise<Request> {
   if (!request.body) return request;
   const body = await readLimited(request, maxAuthBytes);
   if (!body) throw new AppError("request_too_large");
-  return new Request(url, { method, headers, body, signal });
+  return new Request(url, { method, headers, body: withMailAddress(body), signal });
+}
+
+/** Forms may name an account by an address whose domain is in other letters; the library refuses those. */
+function withMailAddress(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | string {
+  const form = parseForeignJson(new TextDecoder().decode(body));
+  const email: unknown = Object(form).email;
+  return typeof email === "string" ? JSON.stringify({ ...Object(form), email: mailAddress(email) }) : body;
 }
 
 /** Answers a request below /api/auth. Errors have the shape that the auth client reads: `{ code, message }`. */

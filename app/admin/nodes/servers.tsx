@@ -180,7 +180,17 @@ export function ServerTable({ servers }: { readonly servers: readonly ServerFigu
     <div className="mt-6">
       <Table
         caption={nodes("servers")}
-        columns={[t("server"), t("state"), t("device"), t("vram"), t("queue"), t("runs"), t("probed"), ""]}
+        columns={[
+          t("server"),
+          t("state"),
+          t("device"),
+          t("vram"),
+          t("queue"),
+          t("runs"),
+          t("probed"),
+          t("actions"),
+        ]}
+        unnamed={7}
         numeric={[3, 4]}
         wideOnly={[2]}
       >

@@ -314,6 +314,36 @@ describe("health", () => {
       await seen(0);
     });
 
+    test("A3 is not ready while a bucket has failed for ten seconds, unlike after one bad answer or with files", async () => {
+      const bucket = { ...fixture.services, env: { ...fixture.services.env, S3_BUCKET: "pictures" } };
+      const files = { ...fixture.services };
+      const put = vi.spyOn(fixture.services.disk, "put").mockRejectedValue(new Error("refused"));
+      // Each call is answered by what the one before has found.
+      const ready = async (services: typeof files) => {
+        await readyResponse(services);
+        await new Promise(setImmediate);
+        return (await readyResponse(services)).status;
+      };
+      vi.useFakeTimers({ toFake: ["performance"] });
+      try {
+        expect([await ready(bucket), await ready(files)]).toEqual([200, 200]);
+        vi.advanceTimersByTime(5_000);
+        expect(await ready(bucket)).toBe(200);
+        vi.advanceTimersByTime(6_000);
+        expect([await ready(bucket), await ready(files)]).toEqual([503, 200]);
+        expect(put.mock.calls.length).toBe(3);
+        put.mockRestore();
+        vi.advanceTimersByTime(3_000);
+        await expect.poll(() => ready(bucket)).toBe(200);
+        vi.spyOn(fixture.services.disk, "put").mockRejectedValueOnce(new Error("one bad answer"));
+        vi.advanceTimersByTime(31_000);
+        expect(await ready(bucket)).toBe(200);
+      } finally {
+        vi.useRealTimers();
+        vi.restoreAllMocks();
+      }
+    });
+
     test("writes one probe object for many calls, and starts no second probe while one is late", async () => {
       const services = { ...fixture.services };
       const put = services.disk.put.bind(services.disk);

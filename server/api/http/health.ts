@@ -19,11 +19,13 @@ export async function healthResponse(services: Services): Promise<Response> {
 
 /**
  * GET /api/ready: whether this process can answer requests; 503 with the reason until the database does, be it read-only,
- * and has the schema of this version.
+ * and has the schema of this version, and while a bucket has failed for some seconds. It is asked beside the request.
  */
 export async function readyResponse(services: Services): Promise<Response> {
-  const { latencyMs, reason, value } = await checkerOf(services).probes.schema();
-  const why = reason ?? value?.mismatch ?? null;
+  const { probes } = checkerOf(services);
+  const { latencyMs, reason, value } = await probes.schema();
+  const ofBucket = services.env.S3_BUCKET === undefined ? null : probes.lastingFault();
+  const why = reason ?? value?.mismatch ?? ofBucket;
   return Response.json(
     { ready: why === null, latencyMs, reason: why },
     { status: why === null ? 200 : 503, headers: { "cache-control": "no-store" } },
@@ -35,6 +37,8 @@ const probeTimeoutMs = 3_000;
 /** Callers need no session, so their number must not become work: an answer is given out again for this long. */
 const cachedMs = 2_000;
 const storageKeptMs = 30_000;
+/** One late or refused answer of the bucket takes no process out of service. */
+const faultLastsMs = 10_000;
 
 /** A part of the studio at a check. */
 interface PartCheck {
@@ -168,6 +172,10 @@ const sum = (rows: readonly SeenEngine[], name: "healthy" | "all") =>
 function createProbes(services: Services) {
   const { db, bells, disk } = services;
   const away = "The database does not answer.";
+  // Requests to a bucket cost money: asked rarely, and at once again after a failure.
+  const reason = "The image store takes no files or returns none.";
+  const probeStore = createProbe(services, { part: "storage", reason, ask: () => probeDisk(disk) });
+  const storage = keepFor(storageKeptMs, probeStore);
   return {
     schema: createProbe(services, {
       part: "database",
@@ -184,15 +192,8 @@ function createProbes(services: Services) {
       reason: "The queue does not answer or takes no writes.",
       ask: () => bells.ping(),
     }),
-    // Requests to a bucket cost money: asked rarely, and at once again after a failure.
-    storage: keepFor(
-      storageKeptMs,
-      createProbe(services, {
-        part: "storage",
-        reason: "The image store takes no files or returns none.",
-        ask: () => probeDisk(disk),
-      }),
-    ),
+    storage,
+    lastingFault: watchFault(services, storage),
     workers: createProbe(services, { part: "workers", reason: away, ask: () => findWorkers(services) }),
     engines: createProbe(services, { part: "engines", reason: away, ask: () => findEngines(services) }),
   };
@@ -217,10 +218,7 @@ function createProbe<T>({ log }: Services, { part, reason, ask }: ProbeInput<T>)
       () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)),
       probeTimeoutMs,
     );
-    const times = () => {
-      const atMs = performance.now();
-      return { latencyMs: Math.round(atMs - startedAtMs), atMs };
-    };
+    const times = (atMs = performance.now()) => ({ latencyMs: Math.round(atMs - startedAtMs), atMs });
     underWay ??= ask().finally(() => (underWay = null));
     try {
       const value = await Promise.race([underWay, late]);
@@ -241,6 +239,26 @@ function keepFor<T>(keptMs: number, probe: () => Promise<Probed<T>>): () => Prom
     const isKept = last?.ok && last.atMs !== null && performance.now() - last.atMs < keptMs;
     if (!last || !isKept) last = await probe();
     return last;
+  };
+}
+
+/** Returns why a part has failed for a while, by what is known, and asks it for the next call. */
+function watchFault({ later }: Services, probe: () => Promise<Probed<unknown>>): () => string | null {
+  let asksAtMs = 0;
+  let failedAtMs: number | null = null;
+  let fault: string | null = null;
+  const ask = async () => {
+    const { ok, reason } = await probe();
+    const nowMs = performance.now();
+    failedAtMs = ok ? null : (failedAtMs ?? nowMs);
+    fault = failedAtMs !== null && nowMs - failedAtMs >= faultLastsMs ? reason : null;
+  };
+  return () => {
+    if (performance.now() >= asksAtMs) {
+      asksAtMs = performance.now() + cachedMs;
+      later(ask());
+    }
+    return fault;
   };
 }
 
