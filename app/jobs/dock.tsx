@@ -1,14 +1,13 @@
 "use client";
-import { ChevronDown, CircleAlert, ListChecks, RotateCcw, X } from "lucide-react";
+import { ChevronDown, CircleAlert, ListChecks } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { memo, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
-import { useFailureText } from "../client/failures.ts";
 import { useLiveJobs, useOpenJobCount } from "../live/hooks.tsx";
 import { cx, IconButton, Spinner } from "../ui/button.tsx";
-import { Progress } from "../ui/display.tsx";
-import { dropUpload, retryUpload, type Upload, useUploads } from "../uploads/store.ts";
+import { UploadRows, useLeaveWarning } from "../uploads/rows.tsx";
+import { type Upload, useUploads } from "../uploads/store.ts";
 import { JobAction, JobStateLine, JobThumbnail } from "./parts.tsx";
 import { jobHref, shownKind, promptsOf } from "./text.ts";
 
@@ -72,48 +71,6 @@ const DockRow = memo(function DockRow({ job }: { readonly job: JobView }) {
   );
 });
 
-/** A running upload with Cancel, or the reason for its failure. */
-function UploadRow({ upload }: { readonly upload: Upload }) {
-  const t = useTranslations("uploads");
-  const textOf = useFailureText();
-  const failure = upload.failure === null ? null : textOf(upload.failure);
-  const name = upload.file.name;
-  return (
-    <li className="flex items-center gap-3 px-3 py-2">
-      {failure === null ? (
-        <img
-          src={upload.previewUrl}
-          alt=""
-          className="size-10 shrink-0 rounded-control bg-well object-cover"
-        />
-      ) : (
-        <span className="flex size-10 shrink-0 items-center justify-center rounded-control bg-well">
-          <CircleAlert className="size-4 text-fail" aria-hidden />
-        </span>
-      )}
-      <div className="flex min-w-0 flex-1 flex-col gap-1">
-        <p className="truncate text-xs font-medium">{name}</p>
-        {failure === null ? (
-          <Progress value={upload.progress} label={t("progressOf", { name })} />
-        ) : (
-          <p className="text-xs text-fail">{`${failure.title}. ${failure.advice}`}</p>
-        )}
-      </div>
-      {upload.state === "failed" && !upload.failure?.code.startsWith("upload_") ? (
-        <IconButton label={t("retryNamed", { name })} onClick={() => retryUpload(upload.id)}>
-          <RotateCcw aria-hidden />
-        </IconButton>
-      ) : null}
-      <IconButton
-        label={t(upload.state === "failed" ? "dismissNamed" : "cancelNamed", { name })}
-        onClick={() => dropUpload(upload.id)}
-      >
-        <X aria-hidden />
-      </IconButton>
-    </li>
-  );
-}
-
 const rowsShown = 20;
 
 const focusAtOnce = (button: HTMLButtonElement | null) => button?.focus();
@@ -124,6 +81,7 @@ export function JobsDock() {
   const [isOpen, setOpen] = useState(false);
   const jobs = useLiveJobs();
   const uploads = useUploads();
+  useLeaveWarning(uploads);
   const openCount = useOpenJobCount();
   const isEmpty = jobs.length + uploads.length === 0;
   if (isEmpty && !isOpen) return null;
@@ -143,9 +101,7 @@ export function JobsDock() {
       </div>
       {isEmpty ? <p className="px-4 py-5 text-xs text-quiet">{t("trayEmpty")}</p> : null}
       <ul className="overflow-y-auto py-1">
-        {uploads.map((upload) => (
-          <UploadRow key={upload.id} upload={upload} />
-        ))}
+        <UploadRows uploads={uploads} />
         {jobs.slice(0, rowsShown).map((job) => (
           <DockRow key={job.id} job={job} />
         ))}

@@ -7,8 +7,9 @@ import { useImage } from "../client/queries.ts";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
-import { carriesFiles, filesOf, useFilePicker } from "../uploads/drop.tsx";
-import { retryUpload, type Upload } from "../uploads/store.ts";
+import { filesOf } from "../uploads/collect.ts";
+import { carriesFiles, useFilePicker } from "../uploads/drop.tsx";
+import { canScaleDown, retryUploads, type Upload } from "../uploads/store.ts";
 import { RecentStrip, SampleRow, type SlotState, usePasteButton } from "./inputs.tsx";
 import type { Slot } from "./state.ts";
 
@@ -135,6 +136,18 @@ export function PictureGround({ isEmpty, proportion, onFile, className, children
   );
 }
 
+/** Sends the file again, scaled down where it is too large; nothing for one that no further try would take. */
+function RetryButton({ upload }: { readonly upload: Upload }) {
+  const t = useTranslations("uploads");
+  const scalesDown = canScaleDown(upload);
+  if (!scalesDown && upload.failure?.code.startsWith("upload_")) return null;
+  return (
+    <Button size="small" onClick={() => retryUploads([upload.id], { scalesDown })}>
+      {t(scalesDown ? "scaleDown" : "retry")}
+    </Button>
+  );
+}
+
 interface UploadInFrameProps {
   readonly upload: Upload;
   readonly onCancel: () => void;
@@ -152,11 +165,7 @@ function UploadInFrame({ upload, onCancel }: UploadInFrameProps) {
         <p className="text-sm font-medium">{failure.title}</p>
         <p className="text-xs text-quiet">{failure.advice}</p>
         <div className="mt-2 flex gap-2">
-          {upload.failure?.code.startsWith("upload_") ? null : (
-            <Button size="small" onClick={() => retryUpload(upload.id)}>
-              {t("retry")}
-            </Button>
-          )}
+          <RetryButton upload={upload} />
           <Button size="small" onClick={onCancel}>
             {t("chooseAnother")}
           </Button>

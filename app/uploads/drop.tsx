@@ -1,9 +1,10 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { useCallback, useEffect, useState } from "react";
-import { toastFailure } from "../ui/toasts.tsx";
-import { acceptedTypes, addUpload, dropUpload, maxUploadsAtOnce } from "./store.ts";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { toastDone } from "../ui/toasts.tsx";
+import { allFilesOf, filesOf, mayBePicture } from "./collect.ts";
+import { acceptedTypes, addUploads } from "./store.ts";
 
 type Take = (files: File[]) => void;
 
@@ -21,11 +22,6 @@ export function useFileTarget(take: Take): void {
       targets.splice(targets.lastIndexOf(take), 1);
     };
   }, [take]);
-}
-
-/** Picture files from a drop or the clipboard; a screenshot on the clipboard has no name of its own. */
-export function filesOf(data: DataTransfer | null): File[] {
-  return [...(data?.files ?? [])];
 }
 
 export function carriesFiles(data: DataTransfer | null): boolean {
@@ -53,25 +49,25 @@ export function useFilePicker(onFiles: (files: File[]) => void) {
   );
 }
 
-/** Uploads files to the gallery; more than 20 files are refused before one of them is read. */
+/** How often the gallery is read again while a folder goes in. */
+const refreshMs = 2_000;
+
+/** Uploads files to the gallery. What is surely no picture is left out, and counted in one sentence. */
 export function useUploadBatch(): (files: readonly File[]) => void {
   const t = useTranslations("uploads");
   const queries = useQueryClient();
+  const refreshing = useRef<ReturnType<typeof setTimeout> | null>(null);
   return useCallback(
     (files) => {
-      if (files.length > maxUploadsAtOnce) {
-        toastFailure(
-          t("tooManyTitle", { max: maxUploadsAtOnce }),
-          t("tooManyText", { count: files.length, max: maxUploadsAtOnce }),
-        );
-        return;
-      }
-      for (const file of files) {
-        const id = addUpload(file, () => {
-          dropUpload(id);
+      const pictures = files.length === 1 ? files : files.filter(mayBePicture);
+      const left = files.length - pictures.length;
+      if (left > 0) toastDone(t("leftOut", { count: left, taken: pictures.length }));
+      addUploads(pictures, () => {
+        refreshing.current ??= setTimeout(() => {
+          refreshing.current = null;
           void queries.invalidateQueries({ queryKey: ["images", "list"] });
-        });
-      }
+        }, refreshMs);
+      });
     },
     [queries, t],
   );
@@ -98,7 +94,7 @@ function usePageFiles(setOver: (over: boolean) => void): void {
       setOver(false);
       if (event.defaultPrevented || !carriesFiles(event.dataTransfer)) return;
       event.preventDefault();
-      passOn(filesOf(event.dataTransfer));
+      void allFilesOf(event.dataTransfer).then(passOn);
     };
     const paste = (event: ClipboardEvent) => {
       if (!event.defaultPrevented) passOn(filesOf(event.clipboardData));

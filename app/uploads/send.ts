@@ -16,6 +16,8 @@ interface SendOptions {
   readonly file: Blob;
   readonly name: string;
   readonly role?: "mask";
+  /** Rather smaller than refused. */
+  readonly scalesDown?: boolean;
   readonly signal: AbortSignal;
   /** 0..1 */
   readonly onProgress?: (progress: number) => void;
@@ -112,12 +114,15 @@ function giveUp({ id }: Begun): void {
 }
 
 async function sendOnce(options: SendOptions): Promise<SendResult> {
-  const { file, name, role, signal } = options;
+  const { file, name, role, scalesDown, signal } = options;
   try {
     await ensureGuest();
     signal.throwIfAborted();
     const sha256 = await hashOf(file);
-    return await sendBegun(options, { name, role, mime: file.type, sizeBytes: file.size, sha256 });
+    // Browsers know no type of some files.
+    const mime = file.type === "" ? undefined : file.type;
+    const announced = { name, role, mime, sizeBytes: file.size, sha256, scaleDown: scalesDown };
+    return await sendBegun(options, announced);
   } catch (error) {
     return refused(failureOf(error));
   }

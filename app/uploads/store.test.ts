@@ -1,15 +1,145 @@
-import { expect, test } from "vitest";
-import { checkFile, maxUploadBytes } from "./store.ts";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { Failure } from "../client/failures.ts";
+import { mayBePicture } from "./collect.ts";
+import type { SendResult } from "./send.ts";
+import type * as StoreModule from "./store.ts";
 
-test("a picture of an accepted type and size is sent", () => {
-  expect(checkFile({ type: "image/webp", size: maxUploadBytes })).toBeNull();
+type Store = typeof StoreModule;
+type Upload = StoreModule.Upload;
+type Send = (options: {
+  name: string;
+  scalesDown?: boolean;
+  signal: AbortSignal;
+}) => SendResult | Promise<SendResult>;
+
+let sendFile: Send;
+vi.mock("./send.ts", () => ({ sendFile: async (options: Parameters<Send>[0]) => sendFile(options) }));
+
+const stored = { ok: true, image: { id: "image", width: 1, height: 1 } } as const;
+const refused = (code: Failure["code"], details?: Failure["details"]): SendResult => ({
+  ok: false,
+  failure: { code, message: "", ...(details ? { details } : {}) },
+});
+const filesNamed = (count: number, bytes = 1) =>
+  Array.from({ length: count }, (_, at) => new File([new Uint8Array(bytes)], `${at}.jpg`));
+
+let store: Store;
+beforeEach(async () => {
+  vi.useFakeTimers();
+  vi.resetModules();
+  store = await import("./store.ts");
+});
+/** Lets all that is under way, and the pauses of this many ms, pass. */
+const pass = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
+const statesOf = (uploads: readonly Upload[]) =>
+  Object.fromEntries(Map.groupBy(uploads, ({ state }) => state));
+
+describe("A15 many files", () => {
+  test("2,000 are sent three at a time, and each leaves the list", async () => {
+    let [running, most] = [0, 0];
+    sendFile = async () => {
+      most = Math.max(most, (running += 1));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running -= 1;
+      return stored;
+    };
+    let count = 0;
+    store.addUploads(filesNamed(2_000), () => (count += 1));
+    await pass(5 * 700);
+    expect([count, most, store.uploadList()]).toEqual([2_000, 3, []]);
+  });
+
+  test("a limit of the minute is waited for as the server asks, and no file fails", async () => {
+    let [sent, left] = [0, 200];
+    sendFile = () => {
+      sent += 1;
+      return (left -= 1) >= 0 ? stored : refused("rate_limited", { retryAfterS: 30 });
+    };
+    let count = 0;
+    store.addUploads(filesNamed(300), () => (count += 1));
+    await pass(1_000);
+    expect([count, sent <= 203]).toEqual([200, true]);
+    left = 200;
+    await pass(28_000);
+    expect(count).toBe(200);
+    await pass(2_000);
+    expect([count, store.uploadList()]).toEqual([300, []]);
+  });
+
+  test("a server that is away for some seconds costs no file; one that stays away fails them, to be sent again at once", async () => {
+    let isAway = true;
+    sendFile = () => (isAway ? refused("offline") : stored);
+    let count = 0;
+    store.addUploads(filesNamed(5), () => (count += 1));
+    await pass(3_000);
+    isAway = false;
+    await pass(60_000);
+    expect(count).toBe(5);
+    isAway = true;
+    store.addUploads(filesNamed(4), () => (count += 1));
+    await pass(120_000);
+    const { failed = [] } = statesOf(store.uploadList());
+    expect(failed).toHaveLength(4);
+    isAway = false;
+    store.retryUploads(failed.map(({ id }) => id));
+    await pass();
+    expect([count, store.uploadList()]).toEqual([9, []]);
+  });
+
+  test("a full account stops all at once, and is not asked for each file", async () => {
+    let sent = 0;
+    sendFile = () => {
+      sent += 1;
+      return sent > 10 ? refused("storage_quota") : stored;
+    };
+    store.addUploads(filesNamed(500), () => undefined);
+    await pass(1_000);
+    const { failed = [], waiting = [] } = statesOf(store.uploadList());
+    expect([failed.length, waiting.length, sent <= 13]).toEqual([490, 0, true]);
+  });
+
+  test("those that wait can be given up, those that run too", async () => {
+    const signals: AbortSignal[] = [];
+    sendFile = ({ signal }) => {
+      signals.push(signal);
+      return new Promise<SendResult>(() => undefined);
+    };
+    store.addUploads(filesNamed(50), () => undefined);
+    await pass();
+    store.dropUploads(store.uploadList().map(({ id }) => id));
+    expect([store.uploadList(), signals.map(({ aborted }) => aborted)]).toEqual([[], [true, true, true]]);
+  });
 });
 
-test("other types are refused before they are read", () => {
-  expect(checkFile({ type: "image/gif", size: 10 })?.code).toBe("upload_unsupported");
-  expect(checkFile({ type: "", size: 10 })?.code).toBe("upload_unsupported");
+test("A5 one that is too large is offered to be scaled down, once", async () => {
+  const asked: (boolean | undefined)[] = [];
+  sendFile = ({ scalesDown }) => {
+    asked.push(scalesDown);
+    return refused("upload_too_many_pixels");
+  };
+  const id = store.addUpload(new File(["x"], "wide.jpg"));
+  await pass();
+  const first = store.uploadList()[0];
+  expect(first && store.canScaleDown(first)).toBe(true);
+  store.retryUploads([id], { scalesDown: true });
+  await pass();
+  const second = store.uploadList()[0];
+  expect([asked, second && store.canScaleDown(second)]).toEqual([[false, true], false]);
 });
 
-test("a file over 25 MB is refused before it is read", () => {
-  expect(checkFile({ type: "image/png", size: maxUploadBytes + 1 })?.code).toBe("upload_too_large");
+test.each([
+  ["IMG_0001.HEIC", "", true],
+  ["IMG_0001.heic", "image/heic", true],
+  ["no extension", "", true],
+  ["scan.tif", "image/tiff", true],
+  ["wrong.txt.jpg", "image/jpeg", true],
+  ["DSC_1.NEF", "", true],
+  [".DS_Store", "", false],
+  ["._IMG_0001.JPG", "image/jpeg", false],
+  ["Thumbs.db", "", false],
+  ["IMG_0001.MOV", "video/quicktime", false],
+  ["IMG_0001.AAE", "", false],
+  ["notes.pdf", "application/pdf", false],
+])("of a folder %s (%s) is sent: %s", (name, type, isSent) => {
+  expect(mayBePicture({ name, type, size: 9 })).toBe(isSent);
 });

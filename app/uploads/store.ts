@@ -4,18 +4,12 @@ import { newId } from "../client/api.ts";
 import type { Failure } from "../client/failures.ts";
 import { sendFile, type UploadedImage } from "./send.ts";
 
-export const maxUploadBytes = 25 * 1024 * 1024;
-export const maxUploadsAtOnce = 20;
-export const acceptedTypes = "image/jpeg,image/png,image/webp,image/avif";
+const mib = 1024 ** 2;
+/** Scaled down by the studio, a file may have this much. */
+const maxScalableBytes = 100 * mib;
 
-const accepted: ReadonlySet<string> = new Set(acceptedTypes.split(","));
-
-/** The failure that the server would answer, found without reading the file; null for an acceptable file. */
-export function checkFile(file: Pick<File, "type" | "size">): Failure | null {
-  if (!accepted.has(file.type)) return { code: "upload_unsupported", message: "" };
-  if (file.size > maxUploadBytes) return { code: "upload_too_large", message: "" };
-  return null;
-}
+/** What the dialog offers; what a file is, its content says alone. */
+export const acceptedTypes = "image/*,.heic,.heif,.avif,.tif,.tiff";
 
 export interface Upload {
   readonly id: string;
@@ -26,6 +20,8 @@ export interface Upload {
   readonly progress: number;
   readonly failure: Failure | null;
   readonly image: UploadedImage | null;
+  /** The picture may become smaller. */
+  readonly scalesDown: boolean;
 }
 
 type DoneListener = (image: UploadedImage) => void;
@@ -34,10 +30,17 @@ const atOnce = 3;
 const uploads = new Map<string, Upload>();
 const abortById = new Map<string, AbortController>();
 const doneById = new Map<string, DoneListener>();
+const triesById = new Map<string, number>();
 const listeners = new Set<() => void>();
 let list: readonly Upload[] = [];
 
+/** Pages are told of progress at most this often: a folder has thousands of files. */
+const publishMs = 100;
+let publishing: ReturnType<typeof setTimeout> | null = null;
+
 function publish(): void {
+  if (publishing !== null) clearTimeout(publishing);
+  publishing = null;
   list = [...uploads.values()];
   for (const listener of listeners) listener();
 }
@@ -46,39 +49,103 @@ function change(id: string, changes: Partial<Upload>): void {
   const upload = uploads.get(id);
   if (upload === undefined) return;
   uploads.set(id, { ...upload, ...changes });
-  publish();
+  if (changes.state === undefined) publishing ??= setTimeout(publish, publishMs);
+  else publish();
+}
+
+/** Nothing is sent before this time, ms since the epoch: a limit of the minute, or a server that is away. */
+let pausedUntilMs = 0;
+let waking: ReturnType<typeof setTimeout> | null = null;
+
+function pause(forMs: number): void {
+  pausedUntilMs = Math.max(pausedUntilMs, Date.now() + forMs);
+  if (waking !== null) clearTimeout(waking);
+  waking = setTimeout(sendNext, pausedUntilMs - Date.now());
+}
+
+const secondMs = 1_000;
+const triesOfOutage = 4;
+/** The server, or the way to it, is away: the same file may pass in a moment. */
+const passing: ReadonlySet<string> = new Set([
+  "offline",
+  "storage_unavailable",
+  "database_unavailable",
+  "internal",
+]);
+/** What stops every further file as well. */
+const ofAccount: ReadonlySet<string> = new Set([
+  "quota_exceeded",
+  "storage_quota",
+  "storage_full",
+  "forbidden",
+]);
+
+/** How long to wait before the same file is sent again; null when that would change nothing. */
+function waitAfter(id: string, { code, details }: Failure): number | null {
+  if (code === "rate_limited") {
+    const seconds = Number(details?.["retryAfterS"] ?? 60);
+    return Math.min(Math.max(seconds, 1), 120) * secondMs;
+  }
+  const tries = (triesById.get(id) ?? 0) + 1;
+  triesById.set(id, tries);
+  return passing.has(code) && tries < triesOfOutage ? 2 ** tries * secondMs : null;
 }
 
 async function send(upload: Upload): Promise<void> {
+  const { id, file, scalesDown } = upload;
   const abort = new AbortController();
-  abortById.set(upload.id, abort);
-  change(upload.id, { state: "sending" });
+  abortById.set(id, abort);
+  change(id, { state: "sending" });
   const result = await sendFile({
-    file: upload.file,
-    name: upload.file.name,
+    file,
+    name: file.name,
+    scalesDown,
     signal: abort.signal,
-    onProgress: (progress) => change(upload.id, { progress }),
+    onProgress: (progress) => change(id, { progress }),
   });
-  abortById.delete(upload.id);
-  if (!result.ok) change(upload.id, { state: "failed", failure: result.failure });
-  else if (uploads.has(upload.id)) {
-    change(upload.id, { state: "done", progress: 1, image: result.image });
-    doneById.get(upload.id)?.(result.image);
+  abortById.delete(id);
+  if (uploads.has(id)) {
+    if (result.ok) finish(id, result.image);
+    else fail(id, result.failure);
   }
   sendNext();
 }
 
-function sendNext(): void {
-  const all = [...uploads.values()];
-  const free = atOnce - all.filter((upload) => upload.state === "sending").length;
-  const waiting = all.filter((upload) => upload.state === "waiting").slice(0, Math.max(0, free));
-  for (const upload of waiting) void send(upload);
+function finish(id: string, image: UploadedImage): void {
+  change(id, { state: "done", progress: 1, image });
+  doneById.get(id)?.(image);
 }
 
-/** Adds a file to the upload queue and returns the upload's id. A file that cannot be sent fails at once, with the reason. */
-export function addUpload(file: File, onDone?: DoneListener): string {
+function fail(id: string, failure: Failure): void {
+  const waitMs = waitAfter(id, failure);
+  if (waitMs !== null) {
+    change(id, { state: "waiting", progress: 0 });
+    pause(waitMs);
+    return;
+  }
+  change(id, { state: "failed", failure });
+  if (!ofAccount.has(failure.code)) return;
+  for (const other of uploads.values())
+    if (other.state === "waiting") uploads.set(other.id, { ...other, state: "failed", failure });
+  publish();
+}
+
+function sendNext(): void {
+  if (Date.now() < pausedUntilMs) return;
+  let free = atOnce;
+  for (const { state } of uploads.values()) if (state === "sending") free -= 1;
+  for (const upload of uploads.values()) {
+    if (free <= 0) return;
+    if (upload.state !== "waiting") continue;
+    free -= 1;
+    void send(upload);
+  }
+}
+
+function add(file: File, onDone?: DoneListener): string {
   const id = newId();
-  const failure = checkFile(file);
+  const failure: Failure | null =
+    file.size > maxScalableBytes ? { code: "upload_too_large", message: "" } : null;
   if (onDone !== undefined) doneById.set(id, onDone);
   uploads.set(id, {
     id,
@@ -88,29 +155,75 @@ export function addUpload(file: File, onDone?: DoneListener): string {
     progress: 0,
     failure,
     image: null,
+    scalesDown: false,
   });
+  return id;
+}
+
+/** Adds a file to the queue and returns the upload's id. */
+export function addUpload(file: File, onDone?: DoneListener): string {
+  const id = add(file, onDone);
   publish();
   sendNext();
   return id;
 }
 
-export function retryUpload(id: string): void {
-  change(id, { state: "waiting", progress: 0, failure: null });
+/** Adds many; each leaves the list when it is stored, and `onStored` is told. */
+export function addUploads(files: readonly File[], onStored: DoneListener): void {
+  for (const file of files) {
+    const id: string = add(file, (image) => {
+      dropUpload(id);
+      onStored(image);
+    });
+  }
+  publish();
+  sendNext();
+}
+
+/** Whether the studio could take the picture in a smaller size. */
+export function canScaleDown({ file, failure, scalesDown }: Upload): boolean {
+  const isTooLarge = failure?.code === "upload_too_large" || failure?.code === "upload_too_many_pixels";
+  return isTooLarge && !scalesDown && file.size <= maxScalableBytes;
+}
+
+/** Sends failed uploads again, as they are or scaled down. */
+export function retryUploads(ids: readonly string[], { scalesDown = false } = {}): void {
+  for (const id of ids) {
+    const upload = uploads.get(id);
+    triesById.delete(id);
+    if (upload)
+      uploads.set(id, {
+        ...upload,
+        state: "waiting",
+        progress: 0,
+        failure: null,
+        scalesDown: scalesDown || upload.scalesDown,
+      });
+  }
+  publish();
   sendNext();
 }
 
 /** Stops an upload if it still runs, and removes it from the list. */
 export function dropUpload(id: string): void {
-  abortById.get(id)?.abort();
-  const upload = uploads.get(id);
-  if (upload !== undefined) URL.revokeObjectURL(upload.previewUrl);
-  uploads.delete(id);
-  doneById.delete(id);
+  dropUploads([id]);
+}
+
+export function dropUploads(ids: readonly string[]): void {
+  for (const id of ids) {
+    abortById.get(id)?.abort();
+    const upload = uploads.get(id);
+    if (upload !== undefined) URL.revokeObjectURL(upload.previewUrl);
+    uploads.delete(id);
+    doneById.delete(id);
+    triesById.delete(id);
+  }
   publish();
   sendNext();
 }
 
-function uploadList(): readonly Upload[] {
+/** All uploads, oldest first. */
+export function uploadList(): readonly Upload[] {
   return list;
 }
 

@@ -58,6 +58,8 @@ function takePermit(services: Services, keyId: string): Promise<boolean> {
 /** What is counted a minute besides the requests of keys: by a user's session, and by the address of an unknown sender. */
 const permitLimits = {
   writes: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
+  // A folder of pictures must not stop the rest of what its owner does.
+  uploads: ({ limits }: Services["config"]) => limits.sessionWritesPerMinute,
   reads: ({ limits }: Services["config"]) => limits.sessionReadsPerMinute,
   webhooks: () => 600,
 } as const;
@@ -65,7 +67,8 @@ const permitLimits = {
 export type PermitKind = keyof typeof permitLimits;
 
 /** Keys of the rows that count a user. */
-export const permitKeysOf = (userId: string) => [`writes|${userId}`, `reads|${userId}`];
+export const permitKeysOf = (userId: string) =>
+  ["writes", "uploads", "reads"].map((kind) => `${kind}|${userId}`);
 
 /** Counts one request of whom `id` names; false when the limit of this minute is reached. */
 export function takePermitOf(services: Services, kind: PermitKind, id: string): Promise<boolean> {

@@ -100,16 +100,32 @@ function assertSameOrigin(env: Pick<Env, "APP_URL" | "HOST">, request: Request):
  * Admits a write that rests on a cookie, or on nothing: it must come from a page of the studio and be within the user's
  * limit. A request with an API key has passed its own limit. Throws `forbidden` or `rate_limited`.
  */
-export async function admitWrite(services: Services, request: Request, caller: Caller | null): Promise<void> {
+export async function admitWrite(
+  services: Services,
+  request: Request,
+  { caller, counts = "writes" }: Writing,
+): Promise<void> {
   if (caller?.via === "api_key") return;
   assertSameOrigin(services.env, request);
-  if (caller && !(await takePermitOf(services, "writes", caller.userId))) throw new AppError("rate_limited");
+  if (!caller || counts === null) return;
+  if (!(await takePermitOf(services, counts, caller.userId))) throw overLimit();
+}
+
+/** Limits of a minute begin anew with each one. */
+function overLimit(): AppError {
+  return new AppError("rate_limited", undefined, { details: { retryAfterS: 60 - new Date().getSeconds() } });
+}
+
+interface Writing {
+  readonly caller: Caller | null;
+  /** The limit that it counts against; null: none. */
+  readonly counts?: "writes" | "uploads" | null | undefined;
 }
 
 /** Admits a read that rests on a cookie. Throws `rate_limited` above the user's limit. */
 export async function admitRead(services: Services, caller: Caller | null): Promise<void> {
   if (caller?.via !== "session") return;
-  if (!(await takePermitOf(services, "reads", caller.userId))) throw new AppError("rate_limited");
+  if (!(await takePermitOf(services, "reads", caller.userId))) throw overLimit();
 }
 
 /** Runs work that holds much as one of its few. Throws `rate_limited` above a limit. */

@@ -273,7 +273,8 @@ export interface Problem {
 export function toProblem(error: AppError): Problem {
   const { httpStatus } = ruleOf(error.code);
   const { issues, ...details } = error.details ?? {};
-  const seconds = retryAfterSeconds[error.code];
+  const own = details["retryAfterS"];
+  const seconds = typeof own === "number" ? own : retryAfterSeconds[error.code];
   const requestId = currentRequestId();
   return {
     status: httpStatus,

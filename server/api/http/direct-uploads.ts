@@ -25,6 +25,7 @@ const beginRoute = defineRoute({
   method: "post",
   path: "/uploads/direct",
   operationId: "beginUpload",
+  counts: "uploads",
   summary: "Begin a direct upload",
   description: `For large files and many clients: the file goes straight to the image store. Announce it here, send it by PUT to the address of the answer,
 then finish the upload. It must be finished within an hour.`,
@@ -58,6 +59,7 @@ const receiveRoute = defineRoute({
   method: "put",
   path: "/uploads/direct/{id}",
   operationId: "sendUpload",
+  counts: null,
   summary: "Send the file of a direct upload",
   description: "Only where the answer to the beginning names this address. The body is the file itself.",
   tag: "images",
@@ -80,6 +82,7 @@ const giveUpRoute = defineRoute({
   method: "delete",
   path: "/uploads/direct/{id}",
   operationId: "giveUpUpload",
+  counts: null,
   summary: "Give up a direct upload",
   description:
     "Removes what was sent; the upload counts no more. One that nobody gives up counts for a quarter of an hour.",
@@ -98,6 +101,7 @@ const finishRoute = defineRoute({
   method: "post",
   path: "/uploads/direct/{id}/finish",
   operationId: "finishUpload",
+  counts: null,
   summary: "Finish a direct upload",
   description:
     "Checks the file that has arrived and makes a picture of it. May be repeated: the answer is the same.",

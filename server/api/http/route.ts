@@ -10,11 +10,15 @@ const readMethods = new Set(["GET", "HEAD"]);
  * The caller of an HTTP request. Throws `unauthorized` without a caller, and `forbidden` or `rate_limited` for a write by
  * session that is not admitted.
  */
-export async function requireCaller(services: Services, request: Request): Promise<Caller> {
+export async function requireCaller(
+  services: Services,
+  request: Request,
+  counts?: RouteFacts["counts"],
+): Promise<Caller> {
   const caller = await resolveCaller(services, request.headers);
   if (!caller) throw new AppError("unauthorized");
   if (readMethods.has(request.method)) await admitRead(services, caller);
-  else await admitWrite(services, request, caller);
+  else await admitWrite(services, request, { caller, counts });
   return caller;
 }
 
@@ -82,6 +86,8 @@ interface RouteFacts {
   readonly resource?: Resource;
   /** A multipart body, described as a JSON schema; the handler reads it from the request itself. */
   readonly multipart?: Readonly<Record<string, unknown>>;
+  /** What a write by session counts as; `writes` by default, `null`: it belongs to one that was counted. */
+  readonly counts?: "uploads" | null;
   /** A request without a body counts as one with `{}`. */
   readonly isBodyOptional?: true;
   /** Describes a JSON body that the handler's verb parses itself; the route's `body` then lets anything through. */

@@ -77,7 +77,7 @@ const report = t.middleware(async ({ ctx, path, type, next }) => {
 export const publicProcedure = t.procedure.use(report).use(async ({ ctx, type, getRawInput, next }) => {
   requireReadable(await getRawInput());
   const caller = await ctx.findCaller();
-  if (type === "mutation") await admitWrite(ctx.services, ctx.request, caller);
+  if (type === "mutation") await admitWrite(ctx.services, ctx.request, { caller });
   else await admitRead(ctx.services, caller);
   return next({ ctx: { caller } });
 });

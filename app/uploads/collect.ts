@@ -1,0 +1,55 @@
+"use client";
+
+/** Beside the pictures of a folder: lists, side files and films that cameras and systems put there. */
+const besides =
+  /^\.|^(?:thumbs\.db|desktop\.ini)$|\.(?:aae|xmp|thm|lrv|ini|db|txt|json|html?|xml|pdf|zip|mov|mp4|m4v|avi|3gp|mp3|m4a|wav)$/i;
+const otherTypes = /^(?:video|audio|text)\/|^application\/(?:pdf|zip|json)/;
+
+/** Whether a file of many is sent: the content decides, but what is surely no picture costs nothing. */
+export function mayBePicture({ name, type, size }: Pick<File, "name" | "type" | "size">): boolean {
+  if (type.startsWith("image/") && !name.startsWith(".")) return true;
+  return size > 0 && !besides.test(name) && !otherTypes.test(type);
+}
+
+/** All files below an entry of a drop, folders within folders too. What cannot be read is left out. */
+async function filesBelow(entry: FileSystemEntry): Promise<File[]> {
+  if (isFile(entry)) {
+    const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject)).catch(() => null);
+    return file ? [file] : [];
+  }
+  if (!isFolder(entry)) return [];
+  const reader = entry.createReader();
+  const files: File[] = [];
+  for (;;) {
+    // A reader gives at most a hundred at a time, and then an empty list.
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
+    ).catch((): FileSystemEntry[] => []);
+    if (some.length === 0) return files;
+    for (const each of some) files.push(...(await filesBelow(each)));
+  }
+}
+
+const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile;
+const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;
+
+const entriesOf = (data: DataTransfer) =>
+  [...data.items].filter(({ kind }) => kind === "file").map((item) => item.webkitGetAsEntry());
+
+/** The files of a drop or of the clipboard without folders, which browsers name among the files. */
+export function filesOf(data: DataTransfer | null): File[] {
+  if (!data) return [];
+  const entries = entriesOf(data);
+  return [...data.files].filter((_, at) => entries[at]?.isDirectory !== true);
+}
+
+/** The same with all files of the folders. The data of an event is there only until something is awaited. */
+export function allFilesOf(data: DataTransfer | null): Promise<File[]> {
+  const plain = filesOf(data);
+  const folders = data
+    ? entriesOf(data)
+        .filter((entry) => entry !== null)
+        .filter(isFolder)
+    : [];
+  return Promise.all(folders.map(filesBelow)).then((found) => [...plain, ...found.flat()]);
+}

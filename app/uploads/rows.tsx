@@ -1,0 +1,153 @@
+"use client";
+import { CircleAlert, Minimize2, RotateCcw, X } from "lucide-react";
+import { useTranslations } from "next-intl";
+import { useEffect } from "react";
+import { useFailureText } from "../client/failures.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Progress } from "../ui/display.tsx";
+import { canScaleDown, dropUploads, retryUploads, type Upload } from "./store.ts";
+
+const mayRetry = ({ failure }: Upload) => failure?.code.startsWith("upload_") !== true;
+
+/** A running upload with Cancel, or the reason for its failure. */
+function UploadRow({ upload }: { readonly upload: Upload }) {
+  const t = useTranslations("uploads");
+  const textOf = useFailureText();
+  const failure = upload.failure === null ? null : textOf(upload.failure);
+  const { name } = upload.file;
+  return (
+    <li className="flex items-center gap-3 px-3 py-2">
+      {failure === null ? (
+        <img
+          src={upload.previewUrl}
+          alt=""
+          className="size-10 shrink-0 rounded-control bg-well object-cover"
+        />
+      ) : (
+        <FailureMark />
+      )}
+      <div className="flex min-w-0 flex-1 flex-col gap-1">
+        <p className="truncate text-xs font-medium">{name}</p>
+        {failure === null ? (
+          <Progress value={upload.progress} label={t("progressOf", { name })} />
+        ) : (
+          <p className="text-xs text-fail">{`${failure.title}. ${failure.advice}`}</p>
+        )}
+      </div>
+      {upload.state !== "failed" ? null : canScaleDown(upload) ? (
+        <IconButton
+          label={t("scaleDownNamed", { name })}
+          onClick={() => retryUploads([upload.id], { scalesDown: true })}
+        >
+          <Minimize2 aria-hidden />
+        </IconButton>
+      ) : mayRetry(upload) ? (
+        <IconButton label={t("retryNamed", { name })} onClick={() => retryUploads([upload.id])}>
+          <RotateCcw aria-hidden />
+        </IconButton>
+      ) : null}
+      <IconButton
+        label={t(upload.state === "failed" ? "dismissNamed" : "cancelNamed", { name })}
+        onClick={() => dropUploads([upload.id])}
+      >
+        <X aria-hidden />
+      </IconButton>
+    </li>
+  );
+}
+
+function FailureMark() {
+  return (
+    <span className="flex size-10 shrink-0 items-center justify-center rounded-control bg-well">
+      <CircleAlert className="size-4 text-fail" aria-hidden />
+    </span>
+  );
+}
+
+const idsOf = (uploads: readonly Upload[]) => uploads.map(({ id }) => id);
+const namesShown = 3;
+
+/** Many files that failed for one reason: said once, with what can be done for all of them. */
+function FailedGroup({ uploads }: { readonly uploads: readonly Upload[] }) {
+  const t = useTranslations("uploads");
+  const textOf = useFailureText();
+  const [first] = uploads;
+  if (!first?.failure) return null;
+  const { title, advice } = textOf(first.failure);
+  const names = uploads.slice(0, namesShown).map(({ file }) => file.name);
+  const scalable = uploads.filter(canScaleDown);
+  return (
+    <li className="flex items-start gap-3 px-3 py-2">
+      <FailureMark />
+      <div className="flex min-w-0 flex-1 flex-col gap-1">
+        <p className="text-xs font-medium">{t("failedMany", { count: uploads.length })}</p>
+        <p className="text-xs text-fail">{`${title}. ${advice}`}</p>
+        <p className="truncate text-xs text-quiet">{`${names.join(", ")}, …`}</p>
+        <div className="-ml-2.5 flex flex-wrap gap-1">
+          {scalable.length > 0 ? (
+            <Button
+              size="small"
+              look="quiet"
+              onClick={() => retryUploads(idsOf(scalable), { scalesDown: true })}
+            >
+              {t("scaleDownAll")}
+            </Button>
+          ) : mayRetry(first) ? (
+            <Button size="small" look="quiet" onClick={() => retryUploads(idsOf(uploads))}>
+              {t("retryAll")}
+            </Button>
+          ) : null}
+          <Button size="small" look="quiet" onClick={() => dropUploads(idsOf(uploads))}>
+            {t("dismissAll")}
+          </Button>
+        </div>
+      </div>
+    </li>
+  );
+}
+
+/** Fewer than this many that failed for one reason are rows of their own. */
+const groupFrom = 4;
+const waitingShown = 3;
+
+/** The browser asks before a page is left that still sends: what waits would be lost. */
+export function useLeaveWarning(uploads: readonly Upload[]): void {
+  const isBusy = uploads.some(({ state }) => state === "waiting" || state === "sending");
+  useEffect(() => {
+    if (!isBusy) return;
+    const leaving = new AbortController();
+    window.addEventListener("beforeunload", (event) => event.preventDefault(), { signal: leaving.signal });
+    return () => leaving.abort();
+  }, [isBusy]);
+}
+
+/** The uploads of the tray: those that run, those that failed by their reasons, and how many wait. */
+export function UploadRows({ uploads }: { readonly uploads: readonly Upload[] }) {
+  const t = useTranslations("uploads");
+  const of = (state: Upload["state"]) => uploads.filter((upload) => upload.state === state);
+  const failed = Map.groupBy(of("failed"), ({ failure }) => failure?.code);
+  const waiting = of("waiting");
+  const hidden = waiting.slice(waitingShown);
+  return (
+    <>
+      {[...of("sending"), ...of("done"), ...waiting.slice(0, waitingShown)].map((upload) => (
+        <UploadRow key={upload.id} upload={upload} />
+      ))}
+      {hidden.length === 0 ? null : (
+        <li className="flex items-center justify-between gap-3 px-3 py-1 text-xs text-quiet">
+          <span className="tabular">{t("waitingMany", { count: hidden.length })}</span>
+          <Button size="small" look="quiet" onClick={() => dropUploads(idsOf(waiting))}>
+            {t("cancelWaiting")}
+          </Button>
+        </li>
+      )}
+      {[...failed].map(([code, group]) =>
+        group.length < groupFrom ? (
+          group.map((upload) => <UploadRow key={upload.id} upload={upload} />)
+        ) : (
+          <FailedGroup key={code} uploads={group} />
+        ),
+      )}
+    </>
+  );
+}
