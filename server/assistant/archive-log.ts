@@ -20,8 +20,11 @@ export interface EndedPart {
 const maxMessages = 200;
 const conversationsPerRound = 50;
 
-/** The next parts of talks to be archived, oldest first. */
-export async function findEndedParts({ db, config }: Services): Promise<EndedPart[]> {
+/** The next parts of talks to be archived, oldest first; those that may still go on, too, when `takesYoung`. */
+export async function findEndedParts(
+  { db, config }: Services,
+  { takesYoung }: { readonly takesYoung: boolean },
+): Promise<EndedPart[]> {
   const gapMs = config.assistant.conversationGapS * 1_000;
   const rows = await db.execute<{ conversationId: string; ownerId: string }>(sql`
     select conversation_id as "conversationId", min(owner_id) as "ownerId" from ${assistantMessages}
@@ -36,7 +39,8 @@ export async function findEndedParts({ db, config }: Services): Promise<EndedPar
       .limit(maxMessages);
     const [first] = splitAtGaps(messages, gapMs);
     const last = first?.at(-1);
-    if (!first || !last || last.at.getTime() > Date.now() - gapMs) continue;
+    const isYoung = (last?.at.getTime() ?? 0) > Date.now() - gapMs;
+    if (!first || !last || (isYoung && !takesYoung)) continue;
     parts.push({
       ownerId,
       conversationId,

@@ -46,6 +46,40 @@ test("stems, rare words and neighbours: the answer may have no word of the quest
   expect(await find("of the and")).toEqual([]);
 });
 
+test.each([
+  ["Chinese", "昨天我买了一条红色的裙子和一双鞋", "裙子"],
+  ["Chinese, one letter", "我喜欢猫", "猫"],
+  ["Japanese", "結婚式で緑のドレスを着ました", "緑のドレス"],
+  ["Japanese, half width", "ｺｰﾄを買いました", "コート"],
+  ["Korean", "어제 빨간 원피스를 샀어요", "원피스는 어디에 있어요?"],
+  ["Thai", "เมื่อวานฉันซื้อกระโปรงสีแดง", "กระโปรง"],
+  ["Lao", "ຂ້ອຍຊື້ເສື້ອສີແດງ", "ເສື້ອ"],
+  ["Khmer", "ខ្ញុំបានទិញអាវក្រហម", "អាវ"],
+  ["Arabic", "اشتريت أمس الفُستان الأحمر", "فستان"],
+  ["Hebrew", "אתמול קניתי את השמלה האדומה", "שמלה"],
+  ["Persian", "دیروز پیراهن قرمز خریدم", "پیراهن"],
+  ["Hindi", "कल मैंने लाल पोशाक खरीदी", "पोशाक"],
+  ["Tamil", "நேற்று சிவப்பு சேலை வாங்கினேன்", "சேலை"],
+  ["Greek", "Χθες αγόρασα ένα κόκκινο φόρεμα", "ΦΟΡΕΜΑ"],
+  ["Georgian", "გუშინ წითელი კაბა ვიყიდე", "კაბა"],
+  ["Armenian", "Երեկ կարմիր զգեստ գնեցի", "զգեստ"],
+  ["Amharic", "ትናንት ቀይ ቀሚስ ገዛሁ", "ቀሚስ"],
+  ["Russian", "Вчера я купила красное платье", "платья"],
+  ["Russian, й", "Мой любимый чай зелёный", "чай"],
+  ["Ukrainian", "Учора я купила червону сукню з її крамниці", "сукню"],
+  ["German", "Gestern kaufte ich grüne Schuhe in Größe 38", "grüne schuhe".normalize("NFD")],
+  ["French", "J'ai acheté un manteau doublé", "double manteau"],
+  ["Vietnamese", "Hôm qua tôi mua váy đỏ", "vay"],
+  ["Turkish", "Dün kırmızı elbise aldım", "elbise"],
+  ["full width", "I bought ＳＩＬＫ yesterday", "silk"],
+])("M1 what was said is found in every script: %s", async (_script, said, query) => {
+  const find = await remember(
+    talk("first", 0, said),
+    talk("other", 3, "The garden needs water.", "今日は雨です", "오늘은 비가 와요"),
+  );
+  expect((await find(query))[0]).toBe(said);
+});
+
 test("M2 of a fact that changed the later one comes first", async () => {
   const find = await remember(
     talk("first", 0, "My size is M."),

@@ -66,6 +66,17 @@ test("B8 talks that have ended become memories, once; a silence ends a talk, a y
   expect(await summaries()).toHaveLength(2);
 });
 
+test("B8 by command the archivist takes what is there, a young talk too, and later words make a memory of their own", async () => {
+  const byHand = () =>
+    archive(fixture.services, { signal: new AbortController().signal, isForced: true, takesYoung: true });
+  await say([[0.01, "My shoes are 38."]]);
+  expect(await byHand()).toEqual({ parts: 1, memories: 1 });
+  await say([[0.005, "My coat is 40."]]);
+  expect(await byHand()).toEqual({ parts: 1, memories: 1 });
+  expect(await byHand()).toEqual({ parts: 0, memories: 0 });
+  expect(await summaries()).toHaveLength(2);
+});
+
 test("B8 two archivists at once make no duplicate", async () => {
   await say([[5, "I like silk."]]);
   const another = await fixture.openAnother();

@@ -20,6 +20,8 @@ export interface ArchiveInput {
   readonly signal: AbortSignal;
   /** Also when it is not due. */
   readonly isForced: boolean;
+  /** Also talks that may still go on; what is said later makes a memory of its own. */
+  readonly takesYoung?: boolean;
 }
 
 export interface Archived {
@@ -33,19 +35,20 @@ const patienceMs = 30_000;
 const lookMs = 1_000;
 
 /**
- * Makes memories of all talks that have ended, one part after the other. Null when it is not due or another process does
+ * Makes memories of talks that have ended, one part after the other. Null when it is not due or another process does
  * it. What cannot be done now is done the next time; nothing is archived twice.
  */
 export async function archive(
   services: Services,
-  { signal, isForced }: ArchiveInput,
+  { signal, isForced, takesYoung = false }: ArchiveInput,
 ): Promise<Archived | null> {
   const lease = await takeArchiving(services, { isForced });
   if (!lease) return null;
   const counts = { parts: 0, memories: 0 };
   let isDone = false;
   try {
-    for (let parts = await findEndedParts(services); parts.length > 0; parts = await findEndedParts(services))
+    const next = () => findEndedParts(services, { takesYoung });
+    for (let parts = await next(); parts.length > 0; parts = await next())
       if (!(await archiveParts(services, { parts, lease, signal, counts }))) return counts;
     isDone = true;
     return counts;
