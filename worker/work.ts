@@ -77,7 +77,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const consumers = consume(services, consumeInput);
   consumers.setActive(readiness.isReady());
   void pool.start();
-  const telegram = startTelegram(services);
+  const telegram = startTelegram(services, { nodeId: () => incarnation.current()?.id ?? null });
   const assistant = startAssistant(services, incarnation);
   const loops = [
     ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),

@@ -97,6 +97,8 @@ function useSentence(): (item: Attention) => string {
         return t(item.type, { node: item.node });
       case "node_without_store":
         return t(item.type, { node: item.node, reason: item.reason });
+      case "bot_unread":
+        return item.reason;
       case "workflow_refused":
         return t(item.type, { node: item.node, what: item.what });
       case "provider_setup":

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
+import { botProblem, isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
 import type { QueueNeeds } from "../platform/index.ts";
 import { readSetupFaults, type SetupFault } from "../providers/index.ts";
 import type { Services } from "../services.ts";
@@ -94,7 +94,7 @@ export type Attention =
       readonly reason: string | null;
     }
   | {
-      readonly type: "node_low_space" | "node_without_store" | "workflow_refused";
+      readonly type: "node_low_space" | "node_without_store" | "bot_unread" | "workflow_refused";
       readonly nodeId: string;
       readonly node: string;
       readonly what: string;
@@ -120,6 +120,7 @@ const order = [
   "node_lost",
   "node_low_space",
   "node_without_store",
+  "bot_unread",
   "server_down",
   "server_degraded",
   "workflow_refused",
@@ -142,9 +143,10 @@ function ofQueue({ queue, waiting, slots }: QueueNow): Attention[] {
 }
 
 /** Problems of a node itself; all others name a workflow. */
-const problemTypes: Readonly<Record<string, "node_low_space" | "node_without_store">> = {
+const problemTypes: Readonly<Record<string, "node_low_space" | "node_without_store" | "bot_unread">> = {
   [spaceProblem]: "node_low_space",
   [storeProblem]: "node_without_store",
+  [botProblem]: "bot_unread",
 };
 
 function ofNode(node: NodeFigures): Attention[] {

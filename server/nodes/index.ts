@@ -26,6 +26,7 @@ export {
   closeDoors,
   markGone,
   noteProblem,
+  botProblem,
   spaceProblem,
   storeProblem,
   pruneEnded,

@@ -111,7 +111,10 @@ export const spaceProblem = "Disk space";
 /** Name of the problem that a node reports when it does not reach the studio's image store. */
 export const storeProblem = "Image store";
 
-/** Stores why a node takes no jobs; a null reason removes the problem. Writes only changes. */
+/** Name of the problem that a node reports while it cannot read what people send to the Telegram bot. */
+export const botProblem = "Telegram bot";
+
+/** Stores why a node does not do all of its work; a null reason removes the problem. Writes only changes. */
 export async function noteProblem(
   { db }: Pick<Services, "db">,
   nodeId: string,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "@atelier/server/db";
 import { addJob, addNode, readJob } from "@atelier/testing/jobs";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
-import { type BotApi, linkOwner, startBotApi, startJob } from "@atelier/testing/telegram";
+import { type BotApi, linkOwner, type Picture, startBotApi, startJob } from "@atelier/testing/telegram";
 import { deliver, readNotifications } from "../deliveries/index.ts";
 import type { Services } from "../services.ts";
 import { telegramChannel } from "./channel.ts";
@@ -26,14 +26,12 @@ afterAll(async () => {
   await api.close();
 });
 
-type Picture = Parameters<Awaited<ReturnType<typeof startJob>>["end"]>[0];
-
-/** A person whose account has a completed job with this picture. */
-async function complete(picture?: Picture) {
+/** A person whose account has a completed job with these pictures. */
+async function complete(...pictures: readonly Picture[]) {
   const person = api.person();
   const owner = await linkOwner(services, person);
   const jobId = await addJob(services, { owner });
-  await (await startJob(services, jobId)).end(picture);
+  await (await startJob(services, jobId)).end(...pictures);
   const send = async () => {
     // Whatever wait the last failure asked for is over.
     await services.db
@@ -94,6 +92,64 @@ test("C2 a file that Telegram refuses for its size follows scaled, and then not 
   api.inject("sendDocument", tooLarge, tooLarge);
   expect(await other.send()).toBe("failed");
   expect((await other.row()).lastError).toBe("Telegram takes no picture of this size.");
+});
+
+const many = (count: number, picture: Picture = {}) => Array.from({ length: count }, () => picture);
+
+test.each([
+  { what: "two photos", pictures: many(2), kinds: ["photo"], count: 2, more: null },
+  { what: "ten photos", pictures: many(10), kinds: ["photo"], count: 10, more: null },
+  { what: "eleven, of which ten are an album", pictures: many(11), kinds: ["photo"], count: 10, more: 1 },
+  {
+    what: "cut-outs as files",
+    pictures: many(3, { channels: 4 }),
+    kinds: ["document"],
+    count: 3,
+    more: null,
+  },
+  {
+    what: "a photo and a cut-out, both as files",
+    pictures: [{}, { channels: 4 }] as Picture[],
+    kinds: ["document"],
+    count: 2,
+    more: null,
+  },
+  {
+    what: "files of more than 10 MB, as many as one request holds",
+    pictures: many(6, { width: 2_000, height: 1_800, isNoise: true }),
+    kinds: ["document"],
+    count: 4,
+    more: 2,
+  },
+])("C2 several pictures are one album: $what", async ({ pictures, kinds, count, more }) => {
+  const { person, jobId, send, row } = await complete(...pictures);
+  expect(await send()).toBe("delivered");
+  expect(person.messages).toHaveLength(count);
+  expect([...new Set(person.messages.map(({ kind }) => kind))]).toEqual(kinds);
+  expect(new Set(person.messages.map(({ groupId }) => groupId)).size).toBe(1);
+  const [first, ...others] = person.messages;
+  const link = `https://studio.example.test/jobs/${jobId}`;
+  const lines = ["Upscale is done.", ...(more === null ? [] : [`${more} more in the gallery.`]), link];
+  expect(first?.text).toBe(lines.join("\n"));
+  expect(others.filter(({ text }) => text !== "")).toEqual([]);
+  expect((await row()).externalId).toBe(String(first?.id));
+});
+
+test("C2 an album that Telegram refuses for one of its photos follows as files, and then its first picture alone", async () => {
+  const { person, send } = await complete(...many(3));
+  const refusal = {
+    kind: "refuse",
+    status: 400,
+    text: 'Bad Request: failed to send message #2 with the error message "PHOTO_INVALID_DIMENSIONS"',
+  } as const;
+  api.inject("sendMediaGroup", refusal);
+  expect(await send()).toBe("delivered");
+  expect(person.messages.map(({ kind }) => kind)).toEqual(["document", "document", "document"]);
+  const other = await complete(...many(3));
+  api.inject("sendMediaGroup", refusal, { kind: "refuse", status: 413, text: "Request Entity Too Large" });
+  expect(await other.send()).toBe("delivered");
+  expect(other.person.messages).toMatchObject([{ kind: "photo", groupId: null }]);
+  expect(other.person.messages[0]?.text).toContain("2 more in the gallery.");
 });
 
 test("C2 429 waits as long as Telegram says and is tried again", async () => {

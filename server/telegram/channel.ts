@@ -12,8 +12,8 @@ import { maxOutputPixels } from "../engines.ts";
 import { getImage, type ImageView, openFile, readAs } from "../images/index.ts";
 import { toAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type OutgoingFile, type Telegram, telegramOf } from "./client.ts";
-import { TelegramError } from "./errors.ts";
+import { type OutgoingFile, type OutgoingPictures, type Telegram, telegramOf } from "./client.ts";
+import { TelegramError, type TelegramErrorKind } from "./errors.ts";
 import { isLinked, moveChat, unlinkChat } from "./links.ts";
 
 const mib = 1_048_576;
@@ -47,11 +47,14 @@ export const telegramChannel: Channel = {
   },
 };
 
-/** A picture as it can be sent, best first; none where the job has no picture any more. */
+/** The pictures of a job in the forms in which they can be sent, best first; no form where the job has no picture any more. */
 interface Message {
-  readonly caption: string;
-  readonly files: readonly (Pick<OutgoingFile, "bytes" | "name"> & { readonly as: "photo" | "document" })[];
+  /** Says how many pictures are in the gallery alone. */
+  readonly caption: (sent: number) => string;
+  readonly forms: readonly Form[];
 }
+
+type Form = Pick<OutgoingPictures, "as" | "files">;
 
 interface Sender {
   readonly services: Services;
@@ -75,28 +78,58 @@ async function sendTo(sender: Sender, delivery: OwedDelivery, message: Message):
 async function sendBest(
   { telegram, signal }: Sender,
   chatId: string,
-  { caption, files }: Message,
+  { caption, forms }: Message,
 ): Promise<number> {
-  for (const { as, ...file } of files) {
+  for (const form of forms) {
     try {
-      const outgoing = { chatId, caption, ...file };
-      return as === "photo"
-        ? await telegram.sendPhoto(outgoing, signal)
-        : await telegram.sendDocument(outgoing, signal);
+      return await telegram.sendPictures({ chatId, caption: caption(form.files.length), ...form }, signal);
     } catch (error) {
       if (!(error instanceof TelegramError) || error.kind !== "size") throw error;
     }
   }
-  if (files.length > 0) throw new DeliveryError("refused", "Telegram takes no picture of this size.");
-  return telegram.sendText({ chatId, text: caption }, signal);
+  if (forms.length > 0) throw new DeliveryError("refused", "Telegram takes no picture of this size.");
+  return telegram.sendText({ chatId, text: caption(0) }, signal);
 }
+
+/** What Telegram puts into one album. */
+const maxAlbum = 10;
 
 async function readMessage(services: Services, delivery: OwedDelivery): Promise<Message> {
   const job = await readMessageJob(services, delivery);
-  const [first] = job.outputs;
-  const image = first ? await findImage(services, delivery, first.imageId) : null;
-  const caption = captionOf(services, job, image);
-  return { caption, files: image ? await formsOf(services, delivery, image) : [] };
+  const found = await Promise.all(
+    job.outputs.slice(0, maxAlbum).map(({ imageId }) => findImage(services, delivery, imageId)),
+  );
+  const images = found.filter((image) => image !== null);
+  const [first] = images;
+  const caption = (sent: number) => captionOf(services, job, { image: first ?? null, sent });
+  if (!first) return { caption, forms: [] };
+  const single = (await formsOf(services, delivery, first)).map(alone);
+  return { caption, forms: [...(await albumsOf(services, delivery, images)), ...single] };
+}
+
+const alone = ({ as, ...file }: FileForm): Form => ({ as, files: [file] });
+
+/** Photos and files do not mix in an album, and one request holds as much as one file may: the rest is in the gallery. */
+async function albumsOf(
+  services: Services,
+  delivery: OwedDelivery,
+  images: readonly ImageView[],
+): Promise<Form[]> {
+  const fitting: ImageView[] = [];
+  let sizeBytes = 0;
+  for (const image of images) {
+    sizeBytes += image.sizeBytes;
+    if (sizeBytes <= maxDocumentBytes) fitting.push(image);
+  }
+  if (fitting.length < 2) return [];
+  const all: (readonly FileForm[])[] = [];
+  for (const image of fitting) all.push(await formsOf(services, delivery, image));
+  return (["photo", "document"] as const).flatMap((as) => {
+    const files = all.flatMap((forms) => forms.find((form) => form.as === as) ?? []);
+    return files.length === fitting.length
+      ? [{ as, files: files.map(({ bytes, name }) => ({ bytes, name })) }]
+      : [];
+  });
 }
 
 /** Null when the owner has deleted the picture: the message is worth sending all the same. */
@@ -113,8 +146,12 @@ async function findImage(
   }
 }
 
-function captionOf({ env }: Services, { title, url, outputs }: MessageJob, image: ImageView | null): string {
-  const others = outputs.length - 1;
+function captionOf(
+  { env }: Services,
+  { title, url, outputs }: MessageJob,
+  { image, sent }: { readonly image: ImageView | null; readonly sent: number },
+): string {
+  const others = outputs.length - Math.max(1, sent);
   const lines = [
     `${title} is done.`,
     ...(image && image.title !== "" ? [image.title] : []),
@@ -126,11 +163,13 @@ function captionOf({ env }: Services, { title, url, outputs }: MessageJob, image
   return lines.join("\n").slice(0, maxCaption);
 }
 
+type FileForm = OutgoingFile & Pick<OutgoingPictures, "as">;
+
 async function formsOf(
   services: Services,
   { ownerId }: OwedDelivery,
   image: ImageView,
-): Promise<Message["files"]> {
+): Promise<readonly FileForm[]> {
   const own = { ownerId, id: image.id };
   if (image.sizeBytes > maxDocumentBytes) return [await scaled(services, own)];
   const { body } = await openFile(services, { ...own, variant: "original" });
@@ -157,7 +196,7 @@ async function fitsPhoto({ widthPx, heightPx }: ImageView, bytes: Buffer): Promi
 async function scaled(
   services: Services,
   own: { readonly ownerId: string; readonly id: string },
-): Promise<Message["files"][number]> {
+): Promise<FileForm> {
   const jpeg = await readAs(services, own, "jpeg");
   const bytes = await sharp(jpeg, { limitInputPixels: maxOutputPixels })
     .keepMetadata()
@@ -167,28 +206,21 @@ async function scaled(
   return { as: "document", bytes, name: "atelier-scaled.jpg" };
 }
 
+const unanswered: ReadonlySet<TelegramErrorKind> = new Set(["unknown", "conflict", "webhook", "moved"]);
+
 const gone = "The chat cannot be written to any more: the bot was blocked or the account is gone.";
 
 /** Ends the link of a chat that is gone; the ledger then sends nothing more there. */
 async function toDeliveryError(services: Services, delivery: OwedDelivery, error: unknown): Promise<unknown> {
   if (!(error instanceof TelegramError)) return error;
   const { kind, status, retryAfterMs } = error;
-  switch (kind) {
-    case "gone":
-      await unlinkChat(services, delivery.target);
-      return new DeliveryError("gone", gone, { status });
-    case "rate":
-      return new DeliveryError("retry", "Telegram asked to wait.", { status, retryAfterMs });
-    case "token":
-      return new DeliveryError("retry", "Telegram refused the bot's token.", { status });
-    case "unknown":
-    case "conflict":
-    case "moved":
-      return new DeliveryError("retry", "Telegram gave no answer; the message may have arrived.", { status });
-    case "size":
-    case "unchanged":
-    case "missing":
-    case "refused":
-      return new DeliveryError("refused", "Telegram refused the message.", { status });
+  if (kind === "gone") {
+    await unlinkChat(services, delivery.target);
+    return new DeliveryError("gone", gone, { status });
   }
+  if (kind === "rate") return new DeliveryError("retry", "Telegram asked to wait.", { status, retryAfterMs });
+  if (kind === "token") return new DeliveryError("retry", "Telegram refused the bot's token.", { status });
+  return unanswered.has(kind)
+    ? new DeliveryError("retry", "Telegram gave no answer; the message may have arrived.", { status })
+    : new DeliveryError("refused", "Telegram refused the message.", { status });
 }

@@ -26,10 +26,16 @@ export interface OutgoingText {
 }
 
 export interface OutgoingFile {
-  readonly chatId: string;
   readonly bytes: Buffer;
   readonly name: string;
+}
+
+/** One picture, or two to ten of them as an album, all in the same form; the caption stands below. */
+export interface OutgoingPictures {
+  readonly chatId: string;
   readonly caption: string;
+  readonly as: "photo" | "document";
+  readonly files: readonly OutgoingFile[];
 }
 
 /**
@@ -48,8 +54,8 @@ export interface Telegram {
   /** Returns the message's id, like the other sends. */
   sendText(message: OutgoingText, signal: AbortSignal): Promise<number>;
   editText(message: OutgoingText & { readonly messageId: number }, signal: AbortSignal): Promise<void>;
-  sendPhoto(file: OutgoingFile, signal: AbortSignal): Promise<number>;
-  sendDocument(file: OutgoingFile, signal: AbortSignal): Promise<number>;
+  /** Of an album the first message's id. */
+  sendPictures(pictures: OutgoingPictures, signal: AbortSignal): Promise<number>;
   /** Ends the waiting mark on a pressed button, with a short notice. */
   answerPress(pressId: string, text: string | null, signal: AbortSignal): Promise<void>;
   /** A file that was sent to the bot. Throws `size` above 20 MB. */
@@ -100,18 +106,7 @@ function createTelegram({
       const payload = { ...textOf(message), message_id: messageId };
       await call("editMessageText", { signal }, (until) => raw.editMessageText(payload, until));
     },
-    sendPhoto: ({ chatId, bytes, name: fileName, caption }, signal) =>
-      call("sendPhoto", { signal, limitMs: uploadMs }, (until) =>
-        raw.sendPhoto({ chat_id: chatId, photo: new InputFile(bytes, fileName), caption }, until),
-      ).then(idOf),
-    sendDocument: ({ chatId, bytes, name: fileName, caption }, signal) =>
-      call("sendDocument", { signal, limitMs: uploadMs }, (until) => {
-        const document = new InputFile(bytes, fileName);
-        return raw.sendDocument(
-          { chat_id: chatId, document, caption, disable_content_type_detection: true },
-          until,
-        );
-      }).then(idOf),
+    sendPictures: (pictures, signal) => sendPictures(raw, pictures, signal),
     async answerPress(pressId, text, signal) {
       const payload = { callback_query_id: pressId, ...(text === null ? {} : { text }) };
       await call("answerCallbackQuery", { signal }, (until) => raw.answerCallbackQuery(payload, until));
@@ -123,6 +118,36 @@ function createTelegram({
       return downloadFrom(`${apiRoot}/file/bot${token}/${path}`, signal);
     },
   };
+}
+
+/** A picture alone by its own method: an album has at least two. */
+async function sendPictures(
+  raw: Api["raw"],
+  { chatId, caption, as, files }: OutgoingPictures,
+  signal: AbortSignal,
+): Promise<number> {
+  const chat = { chat_id: chatId };
+  const [first, ...others] = files.map(({ bytes, name }) => new InputFile(bytes, name));
+  if (!first) throw new Error("no picture to send");
+  const limits = { signal, limitMs: uploadMs };
+  const asFile = { disable_content_type_detection: true };
+  if (others.length > 0) {
+    const all = [first, ...others].map((media, at) => ({ media, ...(at === 0 ? { caption } : {}) }));
+    const media =
+      as === "photo"
+        ? all.map((each) => ({ type: "photo", ...each }) as const)
+        : all.map((each) => ({ type: "document", ...asFile, ...each }) as const);
+    const sent = await call("sendMediaGroup", limits, (until) =>
+      raw.sendMediaGroup({ ...chat, media }, until),
+    );
+    return idOf(sent[0] ?? { message_id: 0 });
+  }
+  if (as === "photo")
+    return idOf(
+      await call("sendPhoto", limits, (until) => raw.sendPhoto({ ...chat, caption, photo: first }, until)),
+    );
+  const payload = { ...chat, caption, document: first, ...asFile };
+  return idOf(await call("sendDocument", limits, (until) => raw.sendDocument(payload, until)));
 }
 
 /** grammY's own limit; the signals of the calls end earlier. */

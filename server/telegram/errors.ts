@@ -4,6 +4,7 @@ import { GrammyError } from "grammy";
  * `rate`: Telegram refused it for now; `gone`: the chat cannot be written to any more; `moved`: the chat has another id;
  * `size`: the file is no photo for Telegram; `unchanged`: the message shows that already; `missing`: the message or the
  * pressed button is too old; `token`: the bot's token is not valid; `conflict`: another process reads the updates;
+ * `webhook`: the bot has a webhook, so nothing is given to a reader;
  * `refused`: any other refusal; `unknown`: no answer, so it may have been done.
  */
 export type TelegramErrorKind =
@@ -15,6 +16,7 @@ export type TelegramErrorKind =
   | "missing"
   | "token"
   | "conflict"
+  | "webhook"
   | "refused"
   | "unknown";
 
@@ -89,6 +91,7 @@ export function toTelegramError(error: unknown, method: string): TelegramError {
 
 function kindOf(status: number, description: string): TelegramErrorKind {
   if (status >= 500) return "unknown";
+  if (status === 409 && /webhook/i.test(description)) return "webhook";
   const byText = status === 400 ? kindByText.find(([pattern]) => pattern.test(description)) : undefined;
   return byText?.[1] ?? kindByStatus[status] ?? "refused";
 }

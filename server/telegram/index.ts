@@ -18,7 +18,7 @@
  */
 export { telegramChannel } from "./channel.ts";
 export { type Button, type OutgoingText, type Telegram, telegramOf } from "./client.ts";
-export { TelegramError } from "./errors.ts";
+export { TelegramError, type TelegramErrorKind } from "./errors.ts";
 export {
   endMessage,
   findDueMessages,

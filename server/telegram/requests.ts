@@ -2,6 +2,7 @@ import { and, asc, eq, isNull, lte, sql } from "drizzle-orm";
 import { schema, type Tx } from "../db/index.ts";
 import { isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import type { SentFile } from "./updates.ts";
 
 const { telegramRequests } = schema;
 
@@ -22,6 +23,8 @@ export interface SentPicture {
   readonly name: string | null;
   readonly caption: string | null;
   readonly groupId: string | null;
+  /** The picture that it was sent as a reply to: the two belong together, the older one first. */
+  readonly repliedTo: SentFile | null;
 }
 
 /** How long a picture without a caption waits for a second one. */
@@ -50,6 +53,11 @@ export async function addPicture({ db }: Pick<Services, "db">, sent: SentPicture
     if (known) return;
     const open = await findOpen(tx, sent);
     const photo = { updateId: sent.updateId, fileId: sent.fileId, name: sent.name };
+    const { repliedTo } = sent;
+    // Its own update is before this one, and was handled.
+    const earlier = repliedTo
+      ? [{ updateId: sent.updateId - 1, fileId: repliedTo.fileId, name: repliedTo.fileName }]
+      : [];
     const asksAt = sql`clock_timestamp() + ${sent.groupId === null ? 0 : albumMs} * interval '1 millisecond'`;
     if (open) {
       const photos = [...open.photos, photo].toSorted((a, b) => a.updateId - b.updateId);
@@ -63,7 +71,7 @@ export async function addPicture({ db }: Pick<Services, "db">, sent: SentPicture
     const { userId, chatId, groupId, caption } = sent;
     await tx
       .insert(telegramRequests)
-      .values({ id: newId(), userId, chatId, groupId, caption, photos: [photo], asksAt });
+      .values({ id: newId(), userId, chatId, groupId, caption, photos: [...earlier, photo], asksAt });
   });
 }
 
@@ -72,7 +80,7 @@ const ofChat = ({ chatId, userId }: Pick<SentPicture, "chatId" | "userId">) =>
 
 /** The request that a picture joins. */
 async function findOpen(tx: Tx, sent: SentPicture): Promise<Row | null> {
-  if (sent.groupId === null && sent.caption !== null) return null;
+  if (sent.groupId === null && (sent.caption !== null || sent.repliedTo !== null)) return null;
   const fits =
     sent.groupId === null
       ? sql`group_id is null and caption is null and jsonb_array_length(photos) = 1

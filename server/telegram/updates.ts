@@ -9,6 +9,11 @@ interface Base {
   readonly chatId: string;
 }
 
+export interface SentFile {
+  readonly fileId: string;
+  readonly fileName: string | null;
+}
+
 /** An update as the bot reads it; what it has no use for is left out. */
 export type BotUpdate =
   | (Base & { readonly type: "text"; readonly text: string; readonly name: string })
@@ -20,6 +25,8 @@ export type BotUpdate =
       readonly caption: string | null;
       /** Id of the album that it belongs to. */
       readonly groupId: string | null;
+      /** The picture that it was sent as a reply to. */
+      readonly repliedTo: SentFile | null;
     })
   | (Base & {
       readonly type: "press";
@@ -38,15 +45,20 @@ export type BotUpdate =
 const chat = z.object({ id: z.number().int(), type: z.string() });
 const person = z.object({ first_name: z.string().optional(), username: z.string().optional() });
 const file = z.object({ file_id: z.string().max(500), file_size: z.number().optional() });
-const message = z.object({
+const pictured = z.object({
+  photo: z.array(file).optional(),
+  document: file.extend({ mime_type: z.string().optional(), file_name: z.string().optional() }).optional(),
+});
+const message = pictured.extend({
   chat,
   from: person.optional(),
   message_id: z.number().int(),
   text: z.string().optional(),
   caption: z.string().optional(),
   media_group_id: z.string().max(100).optional(),
-  photo: z.array(file).optional(),
-  document: file.extend({ mime_type: z.string().optional(), file_name: z.string().optional() }).optional(),
+  /** Of the same chat, or of another one. What cannot be read is no picture. */
+  reply_to_message: pictured.optional().catch(undefined),
+  external_reply: pictured.optional().catch(undefined),
 });
 const updateSchema = z.object({
   update_id: z.number().int(),
@@ -98,24 +110,47 @@ function readPress(base: Base, { id, data, from, message: under }: Press): BotUp
 }
 
 function readMessage(base: Base, sent: z.output<typeof message>): BotUpdate {
-  const { text, caption = null, photo, document, media_group_id: groupId = null } = sent;
-  if (text !== undefined) return { ...base, type: "text", text, name: nameOf(sent.from) };
-  // Telegram lists the sizes of a photo from small to large.
-  const picture = photo?.at(-1) ?? pictureIn(document);
+  const { text, document, media_group_id: groupId = null } = sent;
+  const answered = pictureOf(sent.reply_to_message) ?? pictureOf(sent.external_reply);
+  const ofPicture = { ...base, type: "picture", groupId } as const;
+  if (text !== undefined) {
+    // A text below a picture is what to do with it, as its caption would be; commands stay what they are.
+    if (!answered || text.trim() === "" || text.startsWith("/"))
+      return { ...base, type: "text", text, name: nameOf(sent.from) };
+    return {
+      ...ofPicture,
+      ...sizedFile(answered),
+      fileName: null,
+      caption: storable(text.trim()),
+      repliedTo: null,
+    };
+  }
+  const picture = pictureOf(sent);
   if (!picture) return { ...base, type: "other" };
   return {
-    ...base,
-    type: "picture",
-    fileId: picture.file_id,
+    ...ofPicture,
+    ...sizedFile(picture),
     fileName: storable(document?.file_name),
-    sizeBytes: picture.file_size ?? null,
-    caption: storable(caption?.trim()),
-    groupId,
+    caption: storable(sent.caption?.trim()),
+    repliedTo: answered ? { fileId: answered.file_id, fileName: null } : null,
   };
 }
 
-function pictureIn(document: z.output<typeof message>["document"]) {
-  return document?.mime_type?.startsWith("image/") ? document : undefined;
+const sizedFile = ({ file_id: fileId, file_size: sizeBytes }: z.output<typeof file>) => ({
+  fileId,
+  sizeBytes: sizeBytes ?? null,
+});
+
+/** Telegram lists the sizes of a photo from small to large. */
+function pictureOf(sent: z.output<typeof pictured> | undefined) {
+  return sent?.photo?.at(-1) ?? (isPicture(sent?.document) ? sent?.document : undefined);
+}
+
+/** Not every program that sends a file says of which kind it is. */
+function isPicture(document: z.output<typeof pictured>["document"]): boolean {
+  const { mime_type: mime = "", file_name: name = "" } = document ?? {};
+  if (mime === "" || mime === "application/octet-stream") return /\.(png|jpe?g|webp|heic|tiff?)$/i.test(name);
+  return mime.startsWith("image/");
 }
 
 const storable = (text: string | undefined) =>

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import {
+  albumOf,
   badRequest,
   buttonsOf,
   checkCaption,
@@ -10,6 +11,7 @@ import {
   checkPhoto,
   checkText,
   Refusal,
+  refuseItem,
 } from "./rules.ts";
 import { type Chat, createPeople, type Person, type ShownMessage } from "./people.ts";
 
@@ -40,6 +42,8 @@ export interface BotApi {
   slowDown(chatId: number, ms: number): void;
   /** Gives the chat another id, as when a group becomes a supergroup. */
   migrate(chatId: number, to: number): void;
+  /** As long as the bot has a webhook, no reader is given updates. */
+  setWebhook(isOn: boolean): void;
   /** Delivers every update again that was not confirmed, and the last one also when it was. */
   repeatLast(): void;
   close(): Promise<void>;
@@ -70,6 +74,7 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
   const faults = new Map<string, BotFault[]>();
   const calls: string[] = [];
   let poll = 0;
+  let hasWebhook = false;
   let isClosed = false;
 
   const chatOf = (fields: Fields): { readonly chat: Chat; readonly chatId: number } => {
@@ -89,17 +94,20 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
     return { chat, chatId };
   };
 
-  const show = (fields: Fields, content: Pick<ShownMessage, "kind" | "text" | "bytes" | "fileName">) => {
+  const show = (
+    fields: Fields,
+    content: Pick<ShownMessage, "kind" | "text" | "bytes" | "fileName">,
+    groupId: string | null = null,
+  ) => {
     const { chat, chatId } = chatOf(fields);
     const buttons = buttonsOf(fields["reply_markup"]);
-    const message = { ...content, id: people.newId(), chatId, buttons, editedAtMs: [] };
+    const message = { ...content, groupId, id: people.newId(), chatId, buttons, editedAtMs: [] };
     chat.messages.push(message);
     onShow?.(message);
     return { message_id: message.id, date: 0, chat: { id: chatId, type: "private" } };
   };
 
-  const fileOf = (fields: Fields, name: string) => {
-    const given = fields[name];
+  const fileOf = (fields: Fields, name: string, given = fields[name]) => {
     const part = typeof given === "string" && given.startsWith("attach://") ? fields[given.slice(9)] : given;
     if (!(part instanceof UploadedFile)) throw badRequest("wrong file identifier/HTTP URL specified");
     return part;
@@ -143,6 +151,23 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
       checkDocument(bytes);
       return show(fields, { kind: "document", text, bytes, fileName: name });
     },
+    async sendMediaGroup(fields) {
+      chatOf(fields);
+      const items = albumOf(fields["media"]);
+      const found = items.map(({ type, media, caption: text = "" }) => {
+        const { bytes, name } = fileOf(fields, "media", media);
+        return { type, text, bytes, name };
+      });
+      for (const [at, { type, bytes, text }] of found.entries()) {
+        checkCaption(text);
+        if (type === "document") checkDocument(bytes);
+        else await checkPhoto(bytes).catch((error: Error) => refuseItem(at, error));
+      }
+      const groupId = `group-${people.newId()}`;
+      return found.map(({ type: kind, text, bytes, name: fileName }) =>
+        show(fields, { kind, text, bytes, fileName }, groupId),
+      );
+    },
     answerCallbackQuery(fields) {
       const chat = chats.get(Number(String(fields["callback_query_id"]).split("-")[0]));
       if (!chat) throw badRequest("query is too old and response timeout expired or query ID is invalid");
@@ -157,6 +182,11 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
       return { file_id: id, file_unique_id: id, file_size: bytes.length, file_path: `photos/${id}.jpg` };
     },
     async getUpdates(fields) {
+      if (hasWebhook)
+        throw new Refusal(
+          409,
+          "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+        );
       const offset = Number(fields["offset"] ?? 0);
       queue.confirm(offset);
       const own = (poll += 1);
@@ -230,6 +260,9 @@ export async function startBotApi(options: BotApiOptions = {}): Promise<BotApi> 
       const chat = existing(chatId);
       chats.set(to, { ...chat, movedTo: null });
       chat.movedTo = to;
+    },
+    setWebhook(isOn) {
+      hasWebhook = isOn;
     },
     repeatLast: () => queue.repeatLast(),
     async close() {

@@ -15,5 +15,6 @@ export {
   rolesOf,
   setProgress,
   startJob,
+  type Picture,
 } from "./scene.ts";
 export type { Person } from "./people.ts";

@@ -10,6 +10,8 @@ export interface ShownMessage {
   buttons: readonly ShownButton[];
   readonly bytes: Buffer | null;
   readonly fileName: string | null;
+  /** Id of the album that it belongs to. */
+  readonly groupId: string | null;
   /** Times of the edits in ms. */
   readonly editedAtMs: number[];
 }
@@ -22,6 +24,8 @@ export interface Person {
   /** Short notices of pressed buttons. */
   readonly notices: readonly string[];
   say(text: string): void;
+  /** Answers a message of the bot, or what was sent last, below it: by a text, or by a photo. */
+  reply(to: ShownMessage | "own", content: string | Buffer): void;
   /** Photos that belong together are an album. */
   sendPhotos(
     photos: readonly Buffer[],
@@ -89,6 +93,22 @@ export function createPeople(): People {
       chat: { id: chatId, type: "private", first_name: name },
       from,
     });
+    let own: Fields = {};
+    const sizesOf = (bytes: Buffer) => {
+      const id = `file-${newId()}`;
+      files.set(id, bytes);
+      const file = { file_id: id, file_unique_id: id, file_size: bytes.length };
+      const small = { ...file, file_id: `${id}-small`, width: 90, height: 90 };
+      return { file, photo: [small, { ...file, width: 900, height: 900 }] };
+    };
+    /** A message of the bot as Telegram shows it in a reply. */
+    const shownAs = ({ id, kind, bytes, fileName, text }: ShownMessage): Fields => {
+      const base = { message_id: id, date: 0, chat: { id: chatId, type: "private" } };
+      if (!bytes) return { ...base, text };
+      const { file, photo } = sizesOf(bytes);
+      const document = { ...file, mime_type: "image/png", file_name: fileName };
+      return { ...base, caption: text, ...(kind === "photo" ? { photo } : { document }) };
+    };
     return {
       chatId,
       messages: chat.messages,
@@ -97,19 +117,18 @@ export function createPeople(): People {
       sendPhotos(photos, { caption, asFile = false } = {}) {
         const group = photos.length > 1 ? { media_group_id: `group-${newId()}` } : {};
         for (const [at, bytes] of photos.entries()) {
-          const id = `file-${newId()}`;
-          files.set(id, bytes);
-          const file = { file_id: id, file_unique_id: id, file_size: bytes.length };
+          const { file, photo } = sizesOf(bytes);
           const content = asFile
-            ? { document: { ...file, mime_type: "image/png", file_name: `${id}.png` } }
-            : {
-                photo: [
-                  { ...file, file_id: `${id}-small`, width: 90, height: 90 },
-                  { ...file, width: 900, height: 900 },
-                ],
-              };
-          push({ message: { ...head(), ...group, ...content, ...(at === 0 && caption ? { caption } : {}) } });
+            ? { document: { ...file, mime_type: "image/png", file_name: `${file.file_id}.png` } }
+            : { photo };
+          own = { ...head(), ...group, ...content, ...(at === 0 && caption ? { caption } : {}) };
+          push({ message: own });
         }
+      },
+      reply(to, content) {
+        const answered = { reply_to_message: to === "own" ? own : shownAs(to) };
+        const sent = typeof content === "string" ? { text: content } : { photo: sizesOf(content).photo };
+        push({ message: { ...head(), ...sent, ...answered } });
       },
       press(text) {
         for (const message of chat.messages.toReversed()) {

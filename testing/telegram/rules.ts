@@ -42,6 +42,28 @@ export function checkDocument(bytes: Buffer): void {
   if (bytes.length > 50 * mib) throw new Refusal(413, "Request Entity Too Large");
 }
 
+interface AlbumItem {
+  readonly type: "photo" | "document";
+  readonly media: string;
+  readonly caption?: string;
+}
+
+/** The items of an album, which a form carries as JSON. */
+export function albumOf(media: unknown): readonly AlbumItem[] {
+  const items: AlbumItem[] = typeof media === "string" ? JSON.parse(media) : [];
+  if (items.length < 2 || items.length > 10) throw badRequest("wrong number of messages to send");
+  if (new Set(items.map(({ type }) => type)).size > 1)
+    throw badRequest("document can't be mixed with other media types");
+  return items;
+}
+
+/** An album is refused as a whole for one of its items. */
+export function refuseItem(at: number, { message }: Error): never {
+  throw badRequest(
+    `failed to send message #${at + 1} with the error message "${message.replace("Bad Request: ", "")}"`,
+  );
+}
+
 export function checkDownload(bytes: Buffer): void {
   if (bytes.length > 20 * mib) throw badRequest("file is too big");
 }

@@ -113,7 +113,7 @@ export interface Picture {
   readonly isNoise?: boolean;
 }
 
-/** Starts a waiting job on a node of its queue, as a worker does; `end` completes it with one picture. */
+/** Starts a waiting job on a node of its queue, as a worker does; `end` completes it with these pictures, or with one. */
 export async function startJob(services: Services, jobId: string) {
   const { queue, need } = await untilStatus(services, jobId, "queued");
   const { nodeQueues } = schema;
@@ -124,10 +124,13 @@ export async function startJob(services: Services, jobId: string) {
   const lease = { jobId, attempt: claimed.attempt, nodeId };
   return {
     lease,
-    async end(picture: Picture = {}): Promise<Job> {
+    async end(...pictures: readonly Picture[]): Promise<Job> {
       const { ownerId, kind, attempt } = claimed;
-      const output = await storePicture(services, { ownerId, kind, attempt, jobId }, picture);
-      const outputs = [{ ...output, position: 0 }];
+      const outputs = [];
+      for (const [position, picture] of (pictures.length === 0 ? [{}] : pictures).entries()) {
+        const owned = { ownerId, kind, attempt, jobId, position };
+        outputs.push({ ...(await storePicture(services, owned, picture)), position });
+      }
       if (!(await complete(services, { lease, outputs, facts: {} }))) throw new Error("the lease is lost");
       return readJob(services, jobId);
     },
@@ -141,6 +144,7 @@ async function storePicture(
     readonly kind: JobKind;
     readonly attempt: number;
     readonly jobId: string;
+    readonly position: number;
   },
   { width = 64, height = 48, channels = 3, isNoise = false }: Picture,
 ) {
@@ -155,7 +159,7 @@ async function storePicture(
       ? sharp(repeat(raw, width * height * channels), { raw: { width, height, channels } })
       : sharp({ create: { width, height, channels, background } });
     await writeFile(file, await source.png({ compressionLevel: isNoise ? 0 : 6 }).toBuffer());
-    return await storeOutput(services, { ...owned, position: 0, path: file, mime: "image/png" });
+    return await storeOutput(services, { ...owned, path: file, mime: "image/png" });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

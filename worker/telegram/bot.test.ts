@@ -35,7 +35,7 @@ beforeAll(async () => {
   // Slots enough that no job of another test keeps one waiting.
   await addNode(services, { slots: 50, queue: "cpu-light" });
   await addNode(services, { slots: 50, queue: "cpu-intensive" });
-  const bot = startTelegram(services, { leaseMs: 3_000, waitSeconds: 1, editMs: 300 });
+  const bot = startTelegram(services, { timing: { leaseMs: 3_000, waitSeconds: 1, editMs: 300 } });
   const deliveries = startDeliveries(services, [telegramChannel]);
   stop = async () => {
     await bot?.stop();

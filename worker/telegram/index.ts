@@ -30,13 +30,25 @@ interface TelegramTiming {
 const usual: TelegramTiming = { leaseMs: 15_000, waitSeconds: 8, editMs: 3_000 };
 const tidyMs = 3_600_000;
 
+interface TelegramOptions {
+  readonly timing?: TelegramTiming;
+  /** The node that shows admins why the bot cannot be read; null while there is none. */
+  readonly nodeId?: () => string | null;
+}
+
 /** Starts the bot; null when the studio has none. */
-export function startTelegram(services: Services, timing = usual): Pick<Loop, "stop"> | null {
+export function startTelegram(
+  services: Services,
+  { timing = usual, nodeId = () => null }: TelegramOptions = {},
+): Pick<Loop, "stop"> | null {
   const telegram = telegramOf(services.env);
   if (!telegram) return null;
   const stopped = new AbortController();
   const bot = createBot(services, telegram, stopped.signal);
-  const polling = startPolling(bot, createPoller(telegram.botId, timing.leaseMs), timing.waitSeconds);
+  const polling = startPolling(bot, createPoller(telegram.botId, timing.leaseMs), {
+    waitSeconds: timing.waitSeconds,
+    nodeId,
+  });
   const progress = startProgress(bot, { isActive: polling.isHeld, editMs: timing.editMs });
   const tidying = startLoop(services.log, "telegram tidying", async () => {
     if (polling.isHeld()) await pruneTelegram(services);

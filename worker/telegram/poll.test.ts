@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { readOverview } from "@atelier/server/monitoring";
 import type { Services } from "@atelier/server/services";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { captureLog, createTestServices } from "@atelier/testing/services";
@@ -9,6 +10,7 @@ import {
   linkOwner,
   photo,
   readHolder,
+  rolesOf,
   startBotApi,
   until,
 } from "@atelier/testing/telegram";
@@ -26,8 +28,8 @@ async function openStudio() {
     await opened.close();
     await api.close();
   });
-  const start = (services: Services) => {
-    const bot = startTelegram(services, timing);
+  const start = (services: Services, nodeId: string | null = null) => {
+    const bot = startTelegram(services, { timing, nodeId: () => nodeId });
     if (!bot) throw new Error("the studio has no bot");
     onTestFinished(() => bot.stop());
     return bot;
@@ -107,6 +109,59 @@ test("C4 a Bot API that fails, refuses for now, or has another reader is asked a
   const kinds = lines.flatMap((line) => /"kind":"(\w+)"/.exec(line)?.[1] ?? []);
   expect(kinds).toEqual(["unknown", "rate", "unknown", "conflict"]);
   expect(lines.join("\n")).not.toContain("simulated-token-canary");
+});
+
+test("C4 a bot with a webhook is told of once, to admins as well, and read as soon as the webhook is gone", async () => {
+  const { api, services, lines, start } = await openStudio();
+  const id = await addNode(services, { slots: 5 });
+  const attention = async () => (await readOverview(services, { window: "1h" })).attention;
+  api.setWebhook(true);
+  start(services, id);
+  await until("the attention", async () => ((await attention()).length > 0 ? true : null));
+  expect(await attention()).toMatchObject([
+    { type: "bot_unread", reason: expect.stringMatching(/has a webhook.*deleteWebhook/) },
+  ]);
+  const polls = () => api.calls.filter((name) => name === "getUpdates").length;
+  await until("another try", () => (polls() >= 2 ? true : null));
+  expect(lines.filter((line) => line.includes("has a webhook"))).toHaveLength(1);
+  api.setWebhook(false);
+  const person = api.person();
+  await linkOwner(services, person);
+  person.say("/status");
+  await until("the answer", () => person.messages[0]);
+  expect(await attention()).toEqual([]);
+});
+
+test("C1 a reply to a picture is an edit of that picture: the bot's, one's own, a file; a photo is its garment", async () => {
+  const { api, services, start } = await openStudio();
+  const edits = ["comfyui/edit_flux_kontext_stitched", "comfyui/t2i_sd15"] as const;
+  await addNode(services, { slots: 5, queue: "gpu-medium", needs: edits });
+  start(services);
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  const jobs = () => jobsOf(services, owner);
+  const edited = async (count: number) =>
+    until("the job", async () => ((await jobs()).length === count ? (await jobs()).at(-1) : null));
+  person.sendPhotos([await photo()]);
+  const question = await until("the question", () =>
+    person.messages.find(({ text }) => text.startsWith("What is")),
+  );
+  person.reply("own", "make it blue");
+  expect(await edited(1)).toMatchObject({ kind: "edit", params: { prompt: "make it blue" } });
+  const shown = { ...question, bytes: await photo(), fileName: "atelier.png" };
+  person.reply({ ...shown, kind: "photo" }, "  and now green ");
+  expect(await edited(2)).toMatchObject({ kind: "edit", params: { prompt: "and now green" } });
+  person.reply({ ...shown, bytes: await photo(), kind: "document" }, "with a hat");
+  const last = await edited(3);
+  expect(last).toMatchObject({ kind: "edit", params: { prompt: "with a hat" } });
+  expect(await rolesOf(services, last.id)).toEqual(["image"]);
+  person.reply(question, "a house by the sea");
+  expect(await edited(4)).toMatchObject({ kind: "text_to_image" });
+  person.reply({ ...shown, kind: "photo" }, "/status");
+  await until("the status", () => person.messages.find(({ text }) => text.includes(": waiting")));
+  person.reply({ ...shown, bytes: await photo(), kind: "photo" }, await photo());
+  await until("the consent", () => person.messages.find(({ text }) => text.startsWith("Change the outfit")));
+  expect(await jobs()).toHaveLength(4);
 });
 
 test("C1 a caption is the prompt of an edit, a text that of a picture, where the studio can do it", async () => {

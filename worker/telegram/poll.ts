@@ -1,3 +1,5 @@
+import { botProblem, noteProblem } from "@atelier/server/nodes";
+import type { Services } from "@atelier/server/services";
 import {
   beginUpdate,
   type BotUpdate,
@@ -7,6 +9,7 @@ import {
   releasePolling,
   storeOffset,
   TelegramError,
+  type TelegramErrorKind,
 } from "@atelier/server/telegram";
 import { type Loop, startLoop } from "../loop.ts";
 import { answer } from "./answer.ts";
@@ -18,19 +21,28 @@ export interface Polling extends Pick<Loop, "stop"> {
   readonly isHeld: () => boolean;
 }
 
-/** Pauses after a failed request. */
-const pausesMs = { conflict: 5_000, token: 60_000, other: 2_000 };
+/** Pauses after failed requests in a row: each is twice as long as the one before. */
+const firstPauseMs = 2_000;
+const longestPauseMs = 60_000;
+/** Until updates that were not handled are read again. */
+const againMs = 2_000;
 /** An update that failed this often is given up. */
 const maxTries = 3;
 /** Chats that are answered at the same time. */
 const maxChats = 8;
 
+interface PollingOptions {
+  readonly waitSeconds: number;
+  readonly nodeId: () => string | null;
+}
+
 /** Reads updates while this process holds the lease. */
-export function startPolling(bot: Bot, poller: Poller, waitSeconds: number): Polling {
+export function startPolling(bot: Bot, poller: Poller, { waitSeconds, nodeId }: PollingOptions): Polling {
   const { services, telegram, signal } = bot;
   let offset: number | null = null;
   let heldUntilMs = -Infinity;
   let awaitsMore = false;
+  const failures = followFailures(services, nodeId);
   const isHeld = () => performance.now() < heldUntilMs && !signal.aborted;
 
   const lease = startLoop(services.log, "telegram lease", async () => {
@@ -55,26 +67,19 @@ export function startPolling(bot: Bot, poller: Poller, waitSeconds: number): Pol
     const until = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
     try {
       const updates = await telegram.getUpdates({ offset, waitSeconds: awaitsMore ? 1 : waitSeconds }, until);
+      await failures.end();
       const next = await handleAll(bot, poller, updates);
       if (next !== null) {
         await storeOffset(services, poller, next.offset);
         offset = next.offset;
       }
       awaitsMore = await askDue(bot);
-      return next?.isComplete === false ? pausesMs.other : 0;
+      return next?.isComplete === false ? againMs : 0;
     } catch (error) {
       if (!(error instanceof TelegramError)) throw error;
-      return until.aborted ? 0 : pauseAfter(error);
+      return until.aborted ? 0 : await failures.note(error);
     }
   });
-
-  const pauseAfter = (error: TelegramError): number => {
-    const { kind, status, retryAfterMs } = error;
-    if (kind === "token") services.log.error({ status }, "Telegram refused the bot's token");
-    else services.log.warn({ kind, status }, "the updates of the bot could not be read");
-    if (kind === "conflict") return pausesMs.conflict;
-    return kind === "token" ? pausesMs.token : (retryAfterMs ?? pausesMs.other);
-  };
 
   return {
     isHeld,
@@ -84,6 +89,50 @@ export function startPolling(bot: Bot, poller: Poller, waitSeconds: number): Pol
       await releasePolling(services, poller).catch((error: unknown) => {
         services.log.warn({ err: error }, "the lease of the bot was not given back, it ends by itself");
       });
+    },
+  };
+}
+
+/** What an admin has to do; of every other failure nothing but waiting. */
+const advice: Readonly<Partial<Record<TelegramErrorKind, string>>> = {
+  webhook:
+    "The Telegram bot has a webhook, so its messages do not reach the studio: delete the webhook (deleteWebhook of the Bot API), or give the studio a bot of its own.",
+  conflict:
+    "Another program reads the messages of the Telegram bot: end it, or give the studio a bot of its own.",
+  token: "Telegram refuses the token of the bot: set TELEGRAM_BOT_TOKEN to the one that BotFather shows.",
+};
+
+/** Says a failure once, until reading works again or fails in another way, and shows it to admins. */
+function followFailures(services: Services, nodeId: () => string | null) {
+  let last: TelegramErrorKind | null = null;
+  let count = 0;
+  const show = async (reason: string | null) => {
+    const node = nodeId();
+    if (node === null) return;
+    await noteProblem(services, node, { what: botProblem, reason }).catch((error: unknown) => {
+      services.log.warn({ err: error }, "why the bot is not read could not be stored");
+    });
+  };
+  return {
+    /** Returns the pause, ms. */
+    async note({ kind, status, retryAfterMs }: TelegramError): Promise<number> {
+      const reason = advice[kind] ?? null;
+      if (kind !== last) {
+        last = kind;
+        count = 0;
+        const text = reason ?? "the updates of the bot could not be read";
+        services.log[reason ? "error" : "warn"]({ kind, status }, text);
+        await show(reason);
+      }
+      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** count);
+      count = Math.min(count + 1, 10);
+      return Math.max(retryAfterMs ?? 0, pauseMs);
+    },
+    async end(): Promise<void> {
+      if (last === null) return;
+      services.log.info("the updates of the bot are read again");
+      last = null;
+      await show(null);
     },
   };
 }

@@ -50,7 +50,7 @@ beforeAll(async () => {
   homeId = await addNode(services, { slots: 50, queue: "cpu-light", needs: ["local/upscale"] });
   const needs = models.map(({ id }) => `cloud/${id}` as const);
   await addNode(services, { slots: 50, queue: "cloud", needs, providers: ["fal", "replicate"] });
-  const bot = startTelegram(services, { leaseMs: 3_000, waitSeconds: 1, editMs: 300 });
+  const bot = startTelegram(services, { timing: { leaseMs: 3_000, waitSeconds: 1, editMs: 300 } });
   stop = async () => bot?.stop();
 });
 afterAll(async () => {
