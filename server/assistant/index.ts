@@ -26,7 +26,7 @@ export { type AskedRun, ask, askSchema, stopRun } from "./ask.ts";
 export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
 export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
-export { findStageModel, findVectorModel, type ModelStage, vectorModel } from "./models.ts";
+export { findStageModel, findVectorModel, hostOf, keyNames, type ModelStage, vectorModel } from "./models.ts";
 export { listModelNotes } from "./model-notes.ts";
 export {
   addMemory,

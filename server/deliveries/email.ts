@@ -64,6 +64,20 @@ async function readThumbnail(
   }
 }
 
+/** The mail server, unused as yet. Loaded late: most processes never send any. */
+export async function openTransport(url: string, limits = { connectMs, stepMs, requireTLS: false }) {
+  const { createTransport } = await import("nodemailer");
+  return createTransport({
+    url,
+    connectionTimeout: limits.connectMs,
+    greetingTimeout: limits.connectMs,
+    socketTimeout: limits.stepMs,
+    requireTLS: limits.requireTLS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
 /** Sends one e-mail and returns its id. Throws a `DeliveryError`; the texts of the mail server are not repeated in it. */
 export async function sendMail(
   { SMTP_URL: url, SMTP_FROM: from }: Pick<Env, "SMTP_URL" | "SMTP_FROM">,
@@ -72,16 +86,7 @@ export async function sendMail(
 ): Promise<string> {
   if (url === undefined || from === undefined)
     throw new DeliveryError("retry", "This studio sends no e-mail at the moment.");
-  // Loaded late: most processes never send any.
-  const { createTransport } = await import("nodemailer");
-  const transport = createTransport({
-    url,
-    connectionTimeout: connectMs,
-    greetingTimeout: connectMs,
-    socketTimeout: stepMs,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const transport = await openTransport(url);
   const onAbort = () => transport.close();
   signal.addEventListener("abort", onAbort, { once: true });
   try {

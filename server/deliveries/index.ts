@@ -21,7 +21,7 @@
 export { alertAdmins } from "./alert.ts";
 export { type Channel, DeliveryError, type OwedDelivery } from "./channel.ts";
 export { deliver, type Via } from "./deliver.ts";
-export { emailChannel, offersEmail } from "./email.ts";
+export { emailChannel, offersEmail, openTransport } from "./email.ts";
 export {
   createEndpoint,
   deleteEndpoint,

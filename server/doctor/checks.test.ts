@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startRedis } from "@atelier/testing/redis";
-import { checkRedis, judgeRedis } from "./checks.ts";
+import { checkRedis, judgeRedis } from "./redis.ts";
 
 describe("check redis", () => {
   test("a running Redis of today passes with its version", async () => {
@@ -21,6 +21,23 @@ describe("check redis", () => {
     ["", false],
   ])("Redis %s: new enough is %s", (version, isOk) => {
     expect(judgeRedis({ version }).isOk).toBe(isOk);
+  });
+});
+
+test.each([
+  [{ mode: "cluster" }, false, "is a Redis cluster, which is not supported"],
+  [{ mode: "sentinel" }, false, "name the one primary"],
+  [{ mode: "standalone", role: "slave" }, false, "a replica"],
+  [{ mode: "standalone", role: "master", keeps: "" }, true, "standalone, keeps nothing"],
+  [
+    { mode: "standalone", role: "master", keeps: "its data by snapshots" },
+    true,
+    "keeps its data by snapshots",
+  ],
+])("Redis as %j: it may be used is %s", (facts, isOk, words) => {
+  expect(judgeRedis({ version: "8.2.1", ...facts })).toMatchObject({
+    isOk,
+    message: expect.stringContaining(words),
   });
 });
 

@@ -20,6 +20,10 @@ export interface CheckResult {
   readonly message: string;
   /** It works, but should be looked at. */
   readonly isWarning?: true;
+  /** It could not be tried, for the reason in the message. */
+  readonly isUntried?: true;
+  /** The other side's own words, as they came; `finish` makes them part of the message. */
+  readonly said?: string;
 }
 
 export function passed(name: string, message: string): CheckResult {
@@ -28,6 +32,14 @@ export function passed(name: string, message: string): CheckResult {
 
 export function failed(name: string, message: string): CheckResult {
   return { name, isOk: false, message };
+}
+
+export function warned(name: string, message: string): CheckResult {
+  return { name, isOk: true, isWarning: true, message };
+}
+
+export function untried(name: string, message: string): CheckResult {
+  return { name, isOk: true, isUntried: true, message };
 }
 
 /** The error message of an outside system, shortened to one line; never used to decide anything. */
@@ -42,64 +54,6 @@ export function withoutPassword(address: string): string {
   const url = new URL(address);
   if (url.password) url.password = "***";
   return url.href;
-}
-
-const redisConnectMs = 3_000;
-
-/** The only policy under which no bell is lost in silence. */
-const keeping = "noeviction";
-
-interface RedisFacts {
-  readonly version?: string | undefined;
-  readonly policy?: string | undefined;
-}
-
-/** The oldest version that the queue's scripts run on. */
-const oldest = { major: 6, minor: 2 } as const;
-
-/** Judges what Redis tells of itself; `policy` is what it does when its memory is full. */
-export function judgeRedis({ version = "", policy = keeping }: RedisFacts): CheckResult {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const isNewEnough = major > oldest.major || (major === oldest.major && minor >= oldest.minor);
-  if (!isNewEnough)
-    return failed("REDIS_URL", `is Redis ${version || "of an unknown version"}; Atelier needs 6.2 or newer`);
-  if (policy === keeping) return passed("REDIS_URL", `Redis ${version}`);
-  const advice = `it drops keys of the queue when its memory is full (${policy}); set maxmemory-policy ${keeping}`;
-  return { ...passed("REDIS_URL", `Redis ${version}: ${advice}`), isWarning: true };
-}
-
-/** Whether Redis answers within 3 s, takes writes, is new enough and keeps what it was given. */
-export async function checkRedis(url: string): Promise<CheckResult> {
-  const { Redis } = await import("ioredis");
-  const client = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: redisConnectMs,
-    commandTimeout: redisConnectMs,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  });
-  let cause: unknown;
-  client.on("error", (error) => (cause = error));
-  try {
-    await client.connect();
-    const info = `${await client.info("server")}\n${await client.info("memory")}`;
-    await client.set("atelier:doctor", "1", "PX", redisConnectMs);
-    return judgeRedis({
-      version: /redis_version:(\S+)/.exec(info)?.[1],
-      policy: /maxmemory_policy:(\S+)/.exec(info)?.[1],
-    });
-  } catch (error) {
-    const reason = reasonOf(cause ?? error);
-    if (client.status === "ready")
-      return failed(
-        "REDIS_URL",
-        `${withoutPassword(url)} takes no writes (${reason}); give it memory, or the address of the primary`,
-      );
-    const advice = "start the server, correct the address, or remove it to use the queue of the database";
-    return failed("REDIS_URL", `${withoutPassword(url)} cannot be reached (${reason}); ${advice}`);
-  } finally {
-    client.disconnect();
-  }
 }
 
 const oldestNode = 24;

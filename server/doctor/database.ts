@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import type { Env } from "../platform/index.ts";
 import { type CheckResult, failed, passed, reasonOf, withoutPassword } from "./checks.ts";
+import type { SeenClock } from "./other-side.ts";
 
 const databaseConnectMs = 5_000;
 const notifyMs = 3_000;
@@ -118,6 +119,30 @@ export async function checkIdleLimit(url: string): Promise<CheckResult> {
     return { ...passed(name, message), isWarning: true };
   } catch (error) {
     return failed(name, `could not be tried: ${reasonOf(error)}`);
+  }
+}
+
+const rightsQuery = `SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
+  has_schema_privilege(current_schema(), 'CREATE') AS "mayCreate", pg_is_in_recovery() AS "isCopy",
+  (SELECT installed_version FROM pg_available_extensions WHERE name = 'vector') AS installed,
+  EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') AS "isThere", clock_timestamp() AS now`;
+
+/** What the role may do, which extension helps the search, and what time it is there. */
+export async function checkRights(url: string, clocks: SeenClock[]): Promise<CheckResult[]> {
+  const name = "Database rights";
+  try {
+    const startedAt = Date.now();
+    const row = await withClient(url, async (client) => (await client.query(rightsQuery)).rows[0]);
+    clocks.push({ side: "the database", aheadMs: row.now.getTime() - (startedAt + Date.now()) / 2 });
+    if (row.isCopy) return [failed(name, "it is a copy that takes no writes; name the primary")];
+    if (!row.mayCreate)
+      return [failed(name, `${row.role} may make no tables; GRANT CREATE ON SCHEMA public TO ${row.role}`)];
+    const vector = row.installed
+      ? `pgvector ${row.installed}`
+      : `pgvector is ${row.isThere ? "there, but not created" : "not there"}: the search by meaning keeps its vectors in memory`;
+    return [passed(name, `${row.role} may write and make tables; ${vector}`)];
+  } catch (error) {
+    return [failed(name, `could not be read: ${reasonOf(error)}`)];
   }
 }
 

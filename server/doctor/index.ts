@@ -1,7 +1,11 @@
 /**
- * Checks of an installation: environment, data folder, disk space, image store, database, Redis, configuration.
+ * Checks of an installation: environment, data folder, disk space, image store, database, Redis, configuration, and
+ * everything outside that it is connected to.
  *
- * A check returns a finding and never throws for a fault of the environment. Nothing is repaired here.
+ * A check returns findings (ok, warning, failed, not tried) and never throws for a fault out there; it has a time limit, so
+ * that none hides another. `runChecks` is what a start needs, and stops it; `checkConnections` is the rest, which a start
+ * must not depend on. The words of the other side travel in `said`, as they came; `finish` makes one clean line of them,
+ * without secrets, and must be the last step before a finding is shown. Nothing is repaired, bought or sent here.
  */
 import { type Env, inspectEnv } from "../platform/index.ts";
 import {
@@ -12,12 +16,12 @@ import {
   checkNames,
   checkNode,
   checkProxies,
-  checkRedis,
   checkSignUp,
   type CheckResult,
   failed,
 } from "./checks.ts";
 import { checkDatabase, checkIdleLimit, checkListen, checkRoleLimit } from "./database.ts";
+import { checkRedis } from "./redis.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {
@@ -44,16 +48,19 @@ function checkServices(env: Env): Promise<CheckResult>[] {
 }
 
 /**
- * Checks the environment and everything that it names, with live connections (each for a few seconds at most), and
+ * Checks the environment and everything that a start needs, with live connections (each for a few seconds at most), and
  * lists all findings, failed or not. Never throws for something that is wrong out there.
  */
 export async function runChecks(
   source: Readonly<Record<string, string | undefined>>,
 ): Promise<CheckResult[]> {
   const { env, problems } = inspectEnv(source);
-  const results = await Promise.all([checkHost(env), Promise.all(checkServices(env))]);
   const faults = problems.map(({ name, message }) => failed(name, message));
-  return [...faults, ...checkNames(source), ...results.flat()];
+  return [...faults, ...checkNames(source), ...(await checkEnv(env))];
+}
+
+async function checkEnv(env: Env): Promise<CheckResult[]> {
+  return (await Promise.all([checkHost(env), Promise.all(checkServices(env))])).flat();
 }
 
 /** The part of the doctor that needs the database in use, be it embedded or not: its limits, LISTEN, and the mark of the image store. */
@@ -61,15 +68,18 @@ export async function runDatabaseChecks(
   env: Env & { readonly DATABASE_URL: string },
 ): Promise<CheckResult[]> {
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = env;
-  const ofPooler = env.DATABASE_POOLER === undefined ? [] : [await checkRoleLimit(url, env)];
-  return [
-    await checkDatabase("Database", url, env),
-    ...ofPooler,
-    await checkIdleLimit(directUrl ?? url),
-    await checkListen(directUrl ?? url),
-    await checkStoreMark(env, url),
+  const checks = [
+    checkDatabase("Database", url, env),
+    ...(env.DATABASE_POOLER === undefined ? [] : [checkRoleLimit(url, env)]),
+    checkIdleLimit(directUrl ?? url),
+    checkListen(directUrl ?? url),
+    checkStoreMark(env, url),
   ];
+  return Promise.all(checks);
 }
 
 export { checkPort, reasonOf, type CheckResult } from "./checks.ts";
+export { checkConnections, finish, type Finding } from "./connections.ts";
+export { ask, explain, wordsOf } from "./other-side.ts";
+export { judgeServers } from "./servers.ts";
 export { checkStoreMark } from "./storage.ts";

@@ -5,7 +5,7 @@ import { startS3, type TestS3 } from "@atelier/testing/s3";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkStore } from "../images/index.ts";
-import { checkBucket, checkStoreMark } from "./storage.ts";
+import { checkBucket, checkBucketLinks, checkStoreMark } from "./storage.ts";
 
 let s3: TestS3;
 let opened: TestServices;
@@ -30,6 +30,20 @@ test("A16 a bucket that works is found, and what is wrong with another one is sa
   const wrongKey = await checkBucket({ ...env, S3_SECRET_ACCESS_KEY: "wrong" });
   expect(wrongKey).toMatchObject({ isOk: false, message: expect.stringContaining("cannot be used") });
   expect(await checkBucket({ ...env, S3_BUCKET: "missing" })).toMatchObject({ isOk: false });
+});
+
+test("signed links are tried as browsers use them, with the rule of CORS for the studio's own origin", async () => {
+  const env = { ...opened.services.env, ...s3.env, APP_URL: "https://atelier.example.org" };
+  await s3.allowOrigin("https://other.example.org");
+  const before = await checkBucketLinks(env, []);
+  await s3.allowOrigin(env.APP_URL);
+  const after = await checkBucketLinks(env, []);
+  const nowhere = await checkBucketLinks({ ...env, S3_PUBLIC_ENDPOINT: "http://127.0.0.1:1" }, []);
+  expect([before, after, nowhere].map((all) => all.map(({ isOk }) => isOk))).toEqual([
+    [true, false],
+    [true, true],
+    [false],
+  ]);
 });
 
 test("A16 the store of the studio passes; another one is refused, before the first mark and after it", async () => {

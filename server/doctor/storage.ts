@@ -1,7 +1,10 @@
 import type { Client } from "pg";
-import type { Env } from "../platform/index.ts";
-import { type CheckResult, failed, passed, reasonOf } from "./checks.ts";
+import { type Env, newId } from "../platform/index.ts";
+import type { SignedPut } from "../storage/index.ts";
+import { type CheckResult, failed, passed, reasonOf, untried } from "./checks.ts";
 import { withClient } from "./database.ts";
+import { ask, explain, type SeenClock, wordsOf } from "./other-side.ts";
+import { saidNo } from "./outside.ts";
 
 /** Whether the bucket takes, returns and removes an object. */
 export async function checkBucket(env: Env): Promise<CheckResult> {
@@ -18,6 +21,68 @@ export async function checkBucket(env: Env): Promise<CheckResult> {
   } finally {
     disk.close();
   }
+}
+
+/** Whether a browser may send to the bucket and read from it by signed addresses, as pages of the studio do. */
+export async function checkBucketLinks(env: Env, clocks: SeenClock[]): Promise<CheckResult[]> {
+  if (env.S3_BUCKET === undefined) return [];
+  const { openDisk } = await import("../storage/index.ts");
+  const disk = await openDisk({ ...env, S3_DOWNLOADS: "link" });
+  const key = `health/${newId()}`;
+  try {
+    const put = await disk.driver.signPut(key, { mime: "text/plain", sizeBytes: 2, sha256: null });
+    const get = await disk.driver.signGet(key, { mime: "text/plain", disposition: "inline" });
+    if (!put || !get) return [];
+    const links = await checkLinks(put, get, clocks);
+    return [links, ...(links.isOk ? [await checkCors(env, put)] : [])];
+  } finally {
+    await disk.delete(key).catch(() => undefined);
+    disk.close();
+  }
+}
+
+const linkAdvice = "correct S3_PUBLIC_ENDPOINT, which is where browsers reach the bucket";
+
+async function checkLinks(put: SignedPut, get: string, clocks: SeenClock[]): Promise<CheckResult> {
+  const name = "Links to the bucket";
+  const { host } = new URL(put.url);
+  try {
+    const sent = await ask(put.url, { method: "PUT", headers: put.headers, body: "ok" }, clocks);
+    if (sent.status >= 300)
+      return saidNo(name, sent, `a signed upload to ${host} does not work; ${linkAdvice}`);
+    const read = await ask(get, {}, clocks);
+    if (read.text !== "ok")
+      return saidNo(name, read, `a signed download from ${host} does not work; ${linkAdvice}`);
+    return passed(name, `signed uploads and downloads work at ${host}`);
+  } catch (error) {
+    return {
+      ...failed(name, `${host} cannot be reached by a signed link; ${linkAdvice}`),
+      said: explain(error),
+    };
+  }
+}
+
+/** Asks as a browser does before it sends. */
+async function checkCors({ APP_URL: origin }: Env, { url, headers }: SignedPut): Promise<CheckResult> {
+  const name = "Uploads by browsers";
+  if (origin === undefined) return untried(name, "APP_URL is not set: it is not known where pages come from");
+  const answer = await ask(url, {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "PUT",
+      "access-control-request-headers": [...Object.keys(headers), "x-amz-checksum-sha256"].join(","),
+    },
+  });
+  const allowed = answer.headers.get("access-control-allow-origin");
+  const methods = answer.headers.get("access-control-allow-methods") ?? "";
+  if (answer.status < 300 && (allowed === "*" || allowed === origin) && /PUT|\*/i.test(methods))
+    return passed(name, `the bucket takes files of pages from ${origin}`);
+  const advice = "add the rule of CORS of docs/storage.md, section Uploads go to the bucket";
+  return {
+    ...failed(name, `the bucket lets no page of ${origin} send files (HTTP ${answer.status}); ${advice}`),
+    said: wordsOf(answer),
+  };
 }
 
 /** State of PostgreSQL for a table that does not exist. */

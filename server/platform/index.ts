@@ -44,7 +44,7 @@ export {
   type ConfigInput,
   type QueueNeeds,
 } from "./config.ts";
-export { outsideFetch, readProxy, useProxies } from "./proxy.ts";
+export { openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
 export { safeFetch } from "./safe-fetch.ts";
 export { checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";

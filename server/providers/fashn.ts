@@ -17,6 +17,7 @@ export const fashn: ProviderClient = {
   name: "fashn",
   isAsynchronous: true,
   isIdempotent: () => false,
+  freeCall: (access) => ({ url: `${access.baseUrl}/credits`, headers: auth(access) }),
 
   async submit(access, { endpoint, input, webhookUrl, beforePaid }, signal) {
     const url = new URL(`${access.baseUrl}/run`);

@@ -27,6 +27,10 @@ export const google: ProviderClient = {
   name: "google",
   isAsynchronous: false,
   isIdempotent: () => false,
+  freeCall: (access) => ({
+    url: `${access.baseUrl}/models?pageSize=1`,
+    headers: { "x-goog-api-key": access.apiKey },
+  }),
 
   async submit(access, { endpoint, input, idempotencyKey, beforePaid }, signal) {
     const { parts, imageConfig } = input;

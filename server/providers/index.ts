@@ -27,7 +27,7 @@ export {
   reserve,
 } from "./attempts.ts";
 export { chainOf, enableProvider, orderChain, readChain } from "./chain.ts";
-export { clientOf } from "./clients.ts";
+export { clientOf, type KeyAnswer, tryKey } from "./clients.ts";
 export {
   acceptAttempt,
   changeAttempt,

@@ -25,6 +25,7 @@ export const kie: ProviderClient = {
   name: "kie",
   isAsynchronous: true,
   isIdempotent: () => false,
+  freeCall: (access) => ({ url: `${access.baseUrl}/api/v1/chat/credit`, headers: auth(access) }),
 
   async submit(access, { endpoint, input, webhookUrl, beforePaid }, signal) {
     const encoded = await encodePictures(input, (picture) => upload(access, picture, signal));

@@ -3,6 +3,7 @@ import { callProvider, maxPictureBytes as maxBytes, type ProviderAnswer } from "
 import { isPicture } from "./pictures.ts";
 import {
   type InputValue,
+  type ProviderAccess,
   type ProviderClient,
   ProviderError,
   type ProviderErrorClass,
@@ -15,6 +16,10 @@ import { isContentRefusal, isModelRefusal, madeRun, sentenceOf, statusError } fr
 
 const timeoutMs = 170_000;
 
+/** A server of one's own may need no key. */
+const auth = ({ apiKey }: ProviderAccess): Readonly<Record<string, string>> =>
+  apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` };
+
 /**
  * Any server with the images API of OpenAI: a submission without pictures goes to `/images/generations`, one with
  * pictures to `/images/edits`. One request, which answers with the picture.
@@ -23,6 +28,7 @@ export const openai: ProviderClient = {
   name: "openai",
   isAsynchronous: false,
   isIdempotent: () => false,
+  freeCall: (access) => ({ url: `${access.baseUrl}/models`, headers: auth(access) }),
 
   async submit(access, submission, signal) {
     const { endpoint, input, idempotencyKey, beforePaid } = submission;
@@ -30,8 +36,7 @@ export const openai: ProviderClient = {
     const answer = await callProvider({
       method: "POST",
       url: `${access.baseUrl}/images/${isEdit ? "edits" : "generations"}`,
-      // A server of one's own may need no key.
-      headers: access.apiKey === "" ? {} : { authorization: `Bearer ${access.apiKey}` },
+      headers: auth(access),
       body: isEdit ? await toForm(submission) : { model: endpoint, ...input },
       signal,
       beforePaid,

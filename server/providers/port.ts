@@ -170,6 +170,11 @@ export interface ProviderClient {
   readonly isAsynchronous: boolean;
   /** Whether a repeated submit with the same idempotency key gives the first run and costs nothing. */
   isIdempotent(access: ProviderAccess): boolean;
+  /** A GET that costs nothing and is refused with a wrong key; missing where the provider has none. */
+  freeCall?(access: ProviderAccess): {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+  };
   submit(access: ProviderAccess, submission: Submission, signal: AbortSignal): Promise<Submitted>;
   get(access: ProviderAccess, handle: RunHandle, signal: AbortSignal): Promise<RunState>;
   cancel(

@@ -27,6 +27,7 @@ export const replicate: ProviderClient = {
   name: "replicate",
   isAsynchronous: true,
   isIdempotent: () => false,
+  freeCall: (access) => ({ url: `${access.baseUrl}/account`, headers: auth(access) }),
 
   async submit(access, { endpoint, input, webhookUrl, beforePaid }, signal) {
     const encoded = await encodePictures(input, (picture) => toAddress(access, picture, signal));

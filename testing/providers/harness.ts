@@ -121,6 +121,10 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
       json: parse(raw),
     };
     simulator.calls.push(`${read.method} ${url.pathname}`);
+    return isFreeCall(read) ? send(response, answerFreely(read)) : answerCall(read, response);
+  }
+
+  async function answerCall(read: SimRequest, response: ServerResponse): Promise<void> {
     const isSubmit = vendor.isSubmit(read);
     if (isSubmit) await noteSubmit(read);
     const fault = isSubmit ? simulator.fault : simulator.getFault;
@@ -129,6 +133,14 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
     if (refusal) return send(response, fault === "auth" ? withKey(refusal, read) : refusal);
     if (fault === "flood") return flood(response);
     if (fault !== "hang") await take(read, response, fault);
+  }
+
+  /** Account, credits or models: whoever has the key may ask, and pays nothing. */
+  function answerFreely({ headers }: SimRequest): SimAnswer {
+    const hasKey = JSON.stringify(headers).includes(`canary-key-of-${vendor.name}`);
+    return hasKey
+      ? { status: 200, json: { code: 200, data: 12, credits: { total: 12 } } }
+      : { status: 401, json: { detail: "Unauthenticated", error: { message: "Unauthenticated" } } };
   }
 
   async function take(request: SimRequest, response: ServerResponse, fault: ProviderFault | null) {
@@ -161,6 +173,9 @@ export async function startSimulator(vendor: Vendor, port = 0): Promise<Simulato
 
   return simulator;
 }
+
+const isFreeCall = ({ method, url }: SimRequest) => method === "GET" && freePaths.test(url.pathname);
+const freePaths = /\/(account|models|credits|chat\/credit)$/;
 
 function textOf(form: PictureForm, bytes: Buffer, address: string): string {
   switch (form) {

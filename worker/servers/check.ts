@@ -1,7 +1,9 @@
 import type { NodeProblem } from "@atelier/server/db";
+import { ask, explain, wordsOf } from "@atelier/server/doctor";
 import { serverLabel } from "@atelier/server/jobs";
 import { toAppError } from "@atelier/server/platform";
 import type { Workflow } from "@atelier/server/workflows";
+import { socketFault } from "../engines/comfyui/client/index.ts";
 import type { ServerEngine, ServerFacts } from "./index.ts";
 import { createProbe } from "./probes.ts";
 import { createSources } from "./sources/index.ts";
@@ -16,6 +18,10 @@ interface CheckedServer {
   readonly facts: ServerFacts | null;
   /** Why the probe failed. */
   readonly reason: string | null;
+  /** What answers at the address instead, as it came; empty: nothing does. */
+  readonly said: string;
+  /** Why the socket of ComfyUI does not open; null: it does, or there is none. */
+  readonly socketReason: string | null;
 }
 
 interface Check {
@@ -52,10 +58,33 @@ async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check
   const timing = { probeTimeoutMs: timeoutMs, objectInfoMs: Number.POSITIVE_INFINITY };
   const settings = { timing, workflows: () => workflows, awaited: () => new Set<never>() };
   const probe = createProbe({ found: { ...server, sources: [] } }, settings);
-  const known = { label: serverLabel(server.url), engine: server.engine };
+  const known = { label: serverLabel(server.url), engine: server.engine, said: "", socketReason: null };
   try {
-    return { ...known, facts: await probe.read(new AbortController().signal), reason: null };
+    const facts = await probe.read(new AbortController().signal);
+    const socketReason = server.engine === "comfyui" ? await socketFault(server, timeoutMs) : null;
+    return { ...known, facts, reason: null, socketReason };
   } catch (error) {
-    return { ...known, facts: null, reason: toAppError(error).message };
+    return {
+      ...known,
+      facts: null,
+      reason: toAppError(error).message,
+      said: await wordsAt(server, timeoutMs),
+    };
+  }
+}
+
+const firstRoutes = { comfyui: "system_stats", iopaint: "api/v1/server-config" } as const;
+
+/** The words of whatever answers at the first route of a probe: a proxy, a sign-in, another program, or why nothing does. */
+async function wordsAt({ url, engine, headers, query }: ListedServer, timeoutMs: number): Promise<string> {
+  try {
+    return wordsOf(
+      await ask(`${url}/${firstRoutes[engine]}${query ? `?${query}` : ""}`, {
+        headers: { ...headers },
+        timeoutMs,
+      }),
+    );
+  } catch (error) {
+    return explain(error);
   }
 }

@@ -63,6 +63,21 @@ export function openSocket(server: ComfyServer, clientId: string, handlers: Sock
   };
 }
 
+/** Opens a socket once and closes it: why it does not open; null when it does. */
+export function socketFault(server: ComfyServer, timeoutMs: number): Promise<string | null> {
+  const { url, headers } = socketEndpoint(server, "atelier-doctor");
+  return new Promise((resolve) => {
+    const socket = new WebSocket(url, { headers, handshakeTimeout: timeoutMs, maxPayload });
+    const end = (fault: string | null) => {
+      resolve(fault);
+      socket.terminate();
+    };
+    socket.on("open", () => end(null));
+    socket.on("error", (error) => end(error.message));
+    socket.on("close", () => resolve("the connection was closed"));
+  });
+}
+
 /** Sends pings, and closes the connection when the last one was not answered. */
 function keepAlive(socket: WebSocket): () => void {
   let isAnswered = true;

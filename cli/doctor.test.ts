@@ -1,0 +1,71 @@
+import path from "node:path";
+import { startComfySimulator } from "@atelier/testing/comfyui";
+import { serveAnswers } from "@atelier/testing/http";
+import { runNode } from "@atelier/testing/processes";
+import { createTestServices } from "@atelier/testing/services";
+import { processEnv } from "@atelier/testing/worker";
+import { expect, test } from "vitest";
+import { quickResolveFlag } from "../scripts/process/quick-resolve-flag.ts";
+
+const main = path.join(import.meta.dirname, "main.ts");
+const canary = "canary-0123456789-secret";
+
+interface Finding {
+  readonly name: string;
+  readonly state: string;
+  readonly message: string;
+}
+
+test("everything connected is tried, what is wrong is quoted without a secret, and the exit code says whether all works", async () => {
+  const [opened, comfyui, page] = await Promise.all([
+    createTestServices(),
+    startComfySimulator({ models: {}, guard: { headers: { authorization: `Bearer ${canary}` } } }),
+    serveAnswers(({ path: at }) => ({
+      status: 403,
+      type: "text/html",
+      body: `<title>Sign in to see ${at} ${canary}</title>`,
+    })),
+  ]);
+  const env = {
+    ...processEnv(opened.services),
+    COMFYUI_URLS: `${comfyui.url},${page.url}?token=${canary}`,
+    SERVER_HEADERS: JSON.stringify({ [comfyui.url]: { Authorization: `Bearer ${canary}` } }),
+  };
+  const doctor = async (more: Readonly<Record<string, string>>, ...flags: string[]) => {
+    const run = runNode([quickResolveFlag, main, "doctor", ...flags], { ...env, ...more });
+    return { code: await run.ended, output: run.output() };
+  };
+  const [told, fine, misused] = await Promise.all([
+    doctor({}, "--json"),
+    doctor({ COMFYUI_URLS: comfyui.url }),
+    doctor({}, "--jsn"),
+  ]);
+  await Promise.all([opened.close(), comfyui.close(), page.close()]);
+
+  expect(told.code).toBe(1);
+  expect(told.output).not.toContain(canary);
+  const { ok, checks } = JSON.parse(told.output) as { ok: boolean; checks: Finding[] };
+  expect(ok).toBe(false);
+  const starting = (name: string) => checks.filter((check) => check.name.startsWith(name));
+  const host = (url: string) => new URL(url).host;
+  expect(starting(`ComfyUI ${host(page.url)}`)).toMatchObject([
+    {
+      state: "fail",
+      message: expect.stringMatching(
+        /“a web page: Sign in to see \/system_stats\?token=\[secret\] \[secret\]”/,
+      ),
+    },
+  ]);
+  // A server without models runs nothing that needs one, and says what is missing for each.
+  const ofServer = starting(`ComfyUI ${host(comfyui.url)}`);
+  expect(ofServer[0]).toMatchObject({ message: expect.stringMatching(/runs/) });
+  expect(ofServer.slice(1).map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/it lacks .*\.safetensors/),
+  );
+  expect(starting("Database rights")).toMatchObject([{ state: "ok" }]);
+  expect(starting("Clock")).toMatchObject([{ state: "ok" }]);
+  expect(starting("Telegram bot")).toMatchObject([{ state: "not tried" }]);
+
+  expect([fine.code, fine.output]).toEqual([0, expect.stringMatching(/Everything that was tried works\./)]);
+  expect(misused.code).toBe(1);
+}, 60_000);

@@ -1,0 +1,86 @@
+import type { Env } from "../platform/index.ts";
+import { type CheckResult, failed, passed, untried, warned } from "./checks.ts";
+import { explain } from "./other-side.ts";
+
+/** Each step of the talk with the server. */
+const stepMs = 5_000;
+const name = "Mail server";
+
+/**
+ * Greets the mail server, starts TLS and signs in, as a message would; sends one only `to` a given address.
+ */
+export async function checkMail(env: Env, to: string | null): Promise<CheckResult[]> {
+  const { SMTP_URL: url, SMTP_FROM: from } = env;
+  if (url === undefined || from === undefined)
+    return [untried(name, "SMTP_URL is not set: no e-mail is sent")];
+  try {
+    const isSealed = await signIn(url);
+    const message = `${new URL(url).host} takes the sign-in${isSealed ? " under TLS" : ""}`;
+    if (to !== null) return [await sendTo(to, env, message)];
+    if (isSealed || isLoopbackHost(url)) return [passed(name, `${message}; no message was sent`)];
+    return [
+      warned(
+        name,
+        `${message}, without TLS: what is sent can be read on the way; use a server with STARTTLS`,
+      ),
+    ];
+  } catch (error) {
+    return [refusalOf(new URL(url).host, error)];
+  }
+}
+
+const isLoopbackHost = (url: string) => /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname);
+
+/** Signs in, under TLS where the server has it, and says whether it has. */
+async function signIn(url: string): Promise<boolean> {
+  for (const requireTLS of [true, false]) {
+    const transport = await openMail(url, requireTLS);
+    try {
+      await transport.verify();
+      return requireTLS;
+    } catch (error) {
+      if (!requireTLS || codeOf(error) !== "ETLS" || new URL(url).protocol === "smtps:") throw error;
+    } finally {
+      transport.close();
+    }
+  }
+  return false;
+}
+
+async function openMail(url: string, requireTLS: boolean) {
+  const { openTransport } = await import("../deliveries/index.ts");
+  return openTransport(url, { connectMs: stepMs, stepMs, requireTLS });
+}
+
+async function sendTo(to: string, { SMTP_URL: url = "", SMTP_FROM: from }: Env, message: string) {
+  const transport = await openMail(url, false);
+  try {
+    const mail = { from, to, subject: "Atelier: a test", text: "This is a test of `atelier doctor`.\n" };
+    const { response } = await transport.sendMail(mail);
+    return { ...passed(name, `${message} and a message to ${to}`), said: response };
+  } finally {
+    transport.close();
+  }
+}
+
+const adviceByCode: Readonly<Record<string, string>> = {
+  EAUTH: "correct the name and password of SMTP_URL; some providers want a password for programs",
+  ETLS: "use smtps:// with port 465, or smtp:// with port 587",
+  EENVELOPE: "correct SMTP_FROM: the server must allow this sender",
+};
+
+function read(error: unknown, field: string): unknown {
+  return error instanceof Error ? Object.entries(error).find(([key]) => key === field)?.[1] : undefined;
+}
+
+const codeOf = (error: unknown) => String(read(error, "code"));
+
+function refusalOf(host: string, error: unknown): CheckResult {
+  const response = read(error, "response");
+  const advice = adviceByCode[codeOf(error)] ?? "correct the host, port and scheme of SMTP_URL";
+  const what = codeOf(error) === "EAUTH" ? "refuses the sign-in" : "cannot be used";
+  return {
+    ...failed(name, `${host} ${what}; ${advice}`),
+    said: typeof response === "string" ? response : explain(error),
+  };
+}

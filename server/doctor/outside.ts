@@ -1,0 +1,161 @@
+import { type Env, openTunnel, readProxy } from "../platform/index.ts";
+import {
+  type KeyAnswer,
+  ProviderError,
+  type ProviderKey,
+  readKeys,
+  titleOfProvider,
+  tryKey,
+} from "../providers/index.ts";
+import { type CheckResult, failed, passed, untried, warned } from "./checks.ts";
+import { type Answer, ask, explain, member, type SeenClock, wordsOf } from "./other-side.ts";
+
+const refused: readonly number[] = [401, 403, 407];
+
+/** What an answer with an unexpected status is, with the other side's words. */
+export function saidNo(name: string, answer: Answer, advice: string): CheckResult {
+  const what = refused.includes(answer.status)
+    ? `refuses (HTTP ${answer.status})`
+    : `answers HTTP ${answer.status}`;
+  return { ...failed(name, `${what}; ${advice}`), said: wordsOf(answer) };
+}
+
+const botAdvice = "correct TELEGRAM_BOT_TOKEN (BotFather has it) and TELEGRAM_API_ROOT";
+
+/** Whether the bot's token is taken, its name is the one that is set, and its messages come here. */
+export async function checkTelegram(env: Env, clocks: SeenClock[]): Promise<CheckResult[]> {
+  const { TELEGRAM_BOT_TOKEN: token, TELEGRAM_API_ROOT: root, TELEGRAM_BOT_NAME: wanted } = env;
+  const name = "Telegram bot";
+  if (token === undefined) return [untried(name, "TELEGRAM_BOT_TOKEN is not set")];
+  const me = await ask(`${root}/bot${token}/getMe`, {}, clocks);
+  const bot = member(me.json, "result", "username");
+  if (me.status !== 200 || typeof bot !== "string") return [saidNo(name, me, botAdvice)];
+  if (wanted !== undefined && wanted.toLowerCase() !== bot.toLowerCase())
+    return [warned(name, `the token is of @${bot}, and links lead to @${wanted}; correct TELEGRAM_BOT_NAME`)];
+  const hook = await ask(`${root}/bot${token}/getWebhookInfo`, {}, clocks);
+  const url = member(hook.json, "result", "url");
+  if (typeof url === "string" && url !== "") {
+    const advice = "another program set it; call deleteWebhook, or make a bot of its own for this studio";
+    return [failed(name, `@${bot}: messages go to a webhook and not to this studio; ${advice}`)];
+  }
+  const waiting = Number(member(hook.json, "result", "pending_update_count") ?? 0);
+  return [passed(name, `@${bot}${waiting > 0 ? `, ${waiting} messages wait for a worker` : ""}`)];
+}
+
+/** Whether somebody answers at the address for alerts; nothing is sent there. */
+export async function checkAlertWebhook(env: Env, clocks: SeenClock[]): Promise<CheckResult[]> {
+  const name = "ALERT_WEBHOOK_URL";
+  if (env.ALERT_WEBHOOK_URL === undefined)
+    return [untried(name, "is not set: faults are told by e-mail alone")];
+  const { host } = new URL(env.ALERT_WEBHOOK_URL);
+  const answer = await ask(env.ALERT_WEBHOOK_URL, { method: "HEAD" }, clocks);
+  if (answer.status < 300 || answer.status === 405 || answer.status === 400)
+    return [passed(name, `${host} answers (HTTP ${answer.status} to HEAD; nothing was sent)`)];
+  return [warned(name, `${host} answers HTTP ${answer.status} to HEAD; check that it takes a POST`)];
+}
+
+const connectMs = 10_000;
+
+/** Whether each proxy opens a way to a host outside that this studio calls. */
+export async function checkProxyWays(env: Env, outside: readonly string[]): Promise<CheckResult[]> {
+  const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"] as const;
+  const given = [...new Set(names.map((name) => env[name]))].filter((text) => text !== undefined);
+  const proxies = given.flatMap((text) => readProxy(text) ?? []);
+  return Promise.all(
+    proxies.map(async (proxy) => {
+      const name = `Proxy ${proxy.host}`;
+      const target = outside.map((url) => new URL(url)).find(({ protocol }) => protocol === "https:");
+      if (!target) return untried(name, "nothing that this studio calls lies outside of its network");
+      const way = { host: target.hostname, port: target.port || "443" };
+      try {
+        const socket = await openTunnel(proxy, way, AbortSignal.timeout(connectMs));
+        socket.destroy();
+        return passed(name, `opens the way to ${way.host}:${way.port}`);
+      } catch (error) {
+        const reason =
+          error instanceof Error && "code" in error && error.code === "ERR_PROXY" ? error.message : "";
+        const cause = error instanceof Error && error.cause ? explain(error.cause) : explain(error);
+        const advice = "correct the proxy or its password, or name the host in NO_PROXY";
+        return {
+          ...failed(name, `${way.host}:${way.port} cannot be reached through it; ${advice}`),
+          said: reason || cause,
+        };
+      }
+    }),
+  );
+}
+
+/** More than an upload's signature and a code of a mail bear. */
+const maxSkewMs = 30_000;
+
+/** Compares this machine's clock with those of all sides that told their time. */
+export function checkClocks(clocks: readonly SeenClock[]): CheckResult {
+  const name = "Clock";
+  if (clocks.length === 0) return untried(name, "no other side told its time");
+  const off = clocks.filter(({ aheadMs }) => Math.abs(aheadMs) > maxSkewMs);
+  const sides = new Set(clocks.map(({ side }) => side)).size;
+  if (off.length === 0)
+    return passed(name, `agrees with ${sides} other ${sides === 1 ? "side" : "sides"} within 30 s`);
+  const differ = [...new Map(off.map((clock) => [clock.side, clock])).values()].slice(0, 3);
+  const told = differ.map(
+    ({ side, aheadMs }) =>
+      `${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? "behind" : "ahead of"} ${side}`,
+  );
+  return warned(
+    name,
+    `this machine's clock is ${told.join(", ")}; set the clocks by NTP: signatures and sessions need them`,
+  );
+}
+
+const tryMs = 10_000;
+
+/** One line for each key: what the provider says to a call that buys nothing. */
+export function checkProviderKeys(env: Env): Promise<CheckResult[]> {
+  const keys = readKeys(env);
+  if (keys.length === 0)
+    return Promise.resolve([untried("Image providers", "no key is set: pictures are made by own machines")]);
+  const several = (key: ProviderKey) => keys.filter(({ provider }) => provider === key.provider).length > 1;
+  return Promise.all(
+    keys.map((key) => {
+      const title = titleOfProvider(key.provider);
+      return checkKey(several(key) ? `${title}, key ${key.keyId}` : title, key);
+    }),
+  );
+}
+
+async function checkKey(name: string, key: ProviderKey): Promise<CheckResult> {
+  try {
+    const answer = await tryKey(key, AbortSignal.timeout(tryMs));
+    return answer === null ? untried(name, "it has no call that costs nothing") : judgeKey(name, key, answer);
+  } catch (error) {
+    const cause = error instanceof ProviderError && error.cause !== undefined ? error.cause : error;
+    const advice = "look at its address, the network and HTTPS_PROXY";
+    return { ...failed(name, `cannot be reached; ${advice}`), said: explain(cause) };
+  }
+}
+
+function judgeKey(name: string, { provider }: ProviderKey, answer: KeyAnswer): CheckResult {
+  const { status, words, credits } = answer;
+  if (status === 200 && answer.isJson) {
+    const left = credits === null ? "" : `, ${credits} credits left`;
+    const message = `takes the key${left}; nothing was bought`;
+    return credits === 0 ? warned(name, `${message}; top the account up`) : passed(name, message);
+  }
+  const warning = warnings[status];
+  if (warning !== undefined) return { ...warned(name, `${warning} (HTTP ${status})`), said: words };
+  const setting = provider === "openai" ? "OPENAI_IMAGES_API_KEY" : `${provider.toUpperCase()}_API_KEY`;
+  return { ...failed(name, `${faultOf(status, setting)} (HTTP ${status})`), said: words };
+}
+
+/** Statuses that say nothing against the key. */
+const warnings: Readonly<Record<number, string>> = {
+  402: "the account needs money",
+  404: "has no such call at this address, so the key stays untried",
+  405: "has no such call at this address, so the key stays untried",
+  429: "asks for fewer calls; the key was not refused",
+};
+
+function faultOf(status: number, setting: string): string {
+  if (status < 400) return "answers, but not as its API does; correct the address";
+  return status < 500 ? `refuses the key; correct ${setting}` : "is out of order; try again later";
+}

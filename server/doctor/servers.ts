@@ -1,0 +1,58 @@
+import { type CheckResult, failed, passed, warned } from "./checks.ts";
+
+/** A ComfyUI or IOPaint server as somebody saw it: the doctor just now, or a worker at its last probe. */
+export interface SeenServer {
+  readonly label: string;
+  readonly engine: "comfyui" | "iopaint";
+  /** What answers there instead. */
+  readonly said: string;
+  /** Who looked; null: this command. */
+  readonly seenFrom: string | null;
+  /** Why it cannot be used; null when it can. */
+  readonly reason: string | null;
+  readonly version: string | null;
+  readonly device: string | null;
+  /** Such as `comfyui/upscale_model`. */
+  readonly needs: readonly string[];
+  readonly models: readonly string[];
+  /** What it lacks for each other workflow or kind. */
+  readonly missing: Readonly<Record<string, readonly string[]>>;
+  /** Why its socket, which tells of progress, does not open; null: it opens, or nobody tried. */
+  readonly socketReason: string | null;
+}
+
+const titles = { comfyui: "ComfyUI", iopaint: "IOPaint" } as const;
+const shortName = (need: string) => need.slice(need.indexOf("/") + 1);
+
+/** A line for each server, and one for each workflow that one of them cannot run, with what it lacks. */
+export function judgeServers(servers: readonly SeenServer[]): CheckResult[] {
+  const able = new Set(servers.flatMap(({ needs }) => needs.map(shortName)));
+  return servers.flatMap((server) => {
+    const from = server.seenFrom === null ? "" : `, seen from ${server.seenFrom}`;
+    const name = `${titles[server.engine]} ${server.label}${from}`;
+    return [judgeServer(name, server), ...lacksOf(name, server, able)];
+  });
+}
+
+function judgeServer(name: string, server: SeenServer): CheckResult {
+  if (server.reason !== null) return { ...failed(name, server.reason), said: server.said };
+  const about = [server.version, server.device].filter(Boolean).join(" on ");
+  const runs = server.needs.map(shortName).join(", ");
+  const models =
+    server.engine === "iopaint" && server.models.length > 0 ? ` with ${server.models.join(", ")}` : "";
+  const message = `${about ? `${about}; ` : ""}runs ${runs || "nothing"}${models}`;
+  if (server.socketReason !== null) {
+    const advice = "let the proxy before it pass WebSockets at /ws; without it progress comes late";
+    return { ...warned(name, `${message}; its socket does not open, ${advice}`), said: server.socketReason };
+  }
+  return server.needs.length === 0 ? warned(name, message) : passed(name, message);
+}
+
+function lacksOf(name: string, { missing }: SeenServer, able: ReadonlySet<string>): CheckResult[] {
+  return Object.entries(missing).map(([what, lacks]) => {
+    const message = `cannot run: it lacks ${lacks.join(", ")}`;
+    return able.has(what)
+      ? passed(`${name}, ${what}`, `${message}; another server runs it`)
+      : warned(`${name}, ${what}`, `${message}; add it there, or do without`);
+  });
+}
