@@ -34,12 +34,14 @@ export function useEditor(before: MarkHistory = emptyHistory) {
   const [sizePx, setSize] = useState(48);
   const [clickMode, setClickMode] = useState<Click["mode"]>("include");
   const [history, step] = useReducer(stepHistory, before);
+  const growBrush = useCallback(() => setSize((size) => boundSize(size * 1.2 + 1)), []);
+  const shrinkBrush = useCallback(() => setSize((size) => boundSize(size / 1.2 - 1)), []);
   return {
     brush: { tool, sizePx } satisfies Brush,
     setTool,
     setSize: (size: number) => setSize(boundSize(size)),
-    growBrush: () => setSize((size) => boundSize(size * 1.2 + 1)),
-    shrinkBrush: () => setSize((size) => boundSize(size / 1.2 - 1)),
+    growBrush,
+    shrinkBrush,
     /** What a click does that is not made with Shift. */
     clickMode,
     setClickMode,

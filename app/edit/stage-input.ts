@@ -1,5 +1,5 @@
 "use client";
-import { type KeyboardEvent, type PointerEvent, useCallback, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useCallback, useEffect, useMemo, useState } from "react";
 import { useBoxSize } from "../ui/hooks.ts";
 import type { Point, Stroke } from "./mask.ts";
 import type { Brush } from "./session.ts";
@@ -59,7 +59,11 @@ interface BoxSize {
 export function useView(stage: HTMLElement | null, picture: BoxSize) {
   const size = useBoxSize(stage);
   const [moved, setMoved] = useState<View | null>(null);
-  const fitted = fitView(size, { width: picture.widthPx, height: picture.heightPx });
+  const { widthPx, heightPx } = picture;
+  const fitted = useMemo(
+    () => fitView(size, { width: widthPx, height: heightPx }),
+    [size, widthPx, heightPx],
+  );
   const view = moved ?? fitted;
 
   const zoom = useCallback(
@@ -158,107 +162,4 @@ export function useStageKeys({ stage, brush, picture, onStroke, onClick }: UseSt
     onKeyUp: (event: KeyboardEvent) => event.key === " " && setPanning(false),
   };
   return { handlers, cursor, isPanning, hideCursor: () => setCursor(null) };
-}
-
-interface UseStagePointersOptions {
-  readonly stage: StageView;
-  readonly brush: Brush;
-  readonly isPanning: boolean;
-  readonly onDraw: (stroke: Stroke) => void;
-  /** Discards the current stroke. */
-  readonly onDrop: () => void;
-  readonly onStroke: (stroke: Stroke) => void;
-  readonly onClick: (at: Point, isExcluding: boolean) => void;
-}
-
-function placeOf(event: PointerEvent<HTMLElement>): Point {
-  const box = event.currentTarget.getBoundingClientRect();
-  return { x: event.clientX - box.left, y: event.clientY - box.top };
-}
-
-const middleOf = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
-const distance = (a: Point, b: Point) => Math.hypot(a.x - b.x, a.y - b.y);
-
-/** A pointer that moves further than this drags the picture and selects nothing. */
-const tapReachPx = 6;
-
-/** Handlers for pointers: one paints, selects or pans, two zoom. */
-export function useStagePointers({
-  stage,
-  brush,
-  isPanning,
-  onDraw,
-  onDrop,
-  onStroke,
-  onClick,
-}: UseStagePointersOptions) {
-  const fingers = useRef(new Map<number, Point>());
-  const stroke = useRef<Stroke | null>(null);
-  /** Where a pointer came down that may become a click; null once it moved away, or another one joined. */
-  const tap = useRef<Point | null>(null);
-  const [hover, setHover] = useState<Point | null>(null);
-  const pans = isPanning || brush.tool === "pan";
-
-  function drop(): void {
-    if (stroke.current === null) return;
-    stroke.current = null;
-    onDrop();
-  }
-  function begin(event: PointerEvent<HTMLElement>): void {
-    if (event.button > 1) return;
-    const at = placeOf(event);
-    event.currentTarget.setPointerCapture(event.pointerId);
-    fingers.current.set(event.pointerId, at);
-    tap.current = null;
-    if (fingers.current.size > 1) drop();
-    else if (brush.tool === "select" && !pans && event.button === 0) tap.current = at;
-    else if (!pans && event.button === 0) {
-      const mode = brush.tool === "eraser" ? "erase" : "paint";
-      stroke.current = { mode, sizePx: brush.sizePx, points: [toPicture(stage.view, at)] };
-      onDraw(stroke.current);
-    }
-  }
-  function pinch(id: number, from: Point, to: Point): void {
-    const other = [...fingers.current].find(([key]) => key !== id)?.[1];
-    if (other === undefined) return;
-    const before = middleOf(from, other);
-    const after = middleOf(to, other);
-    stage.pan(after.x - before.x, after.y - before.y);
-    stage.zoom(distance(to, other) / Math.max(1, distance(from, other)), after);
-  }
-  function move(event: PointerEvent<HTMLElement>): void {
-    const at = placeOf(event);
-    setHover(event.pointerType === "mouse" || event.pointerType === "pen" ? at : null);
-    const from = fingers.current.get(event.pointerId);
-    if (from === undefined) return;
-    if (tap.current !== null && distance(tap.current, at) <= tapReachPx) return;
-    tap.current = null;
-    if (fingers.current.size > 1) pinch(event.pointerId, from, at);
-    else if (stroke.current !== null) {
-      const last = stroke.current.points.at(-1);
-      const next = toPicture(stage.view, at);
-      stroke.current = { ...stroke.current, points: [...stroke.current.points, next] };
-      onDraw({ ...stroke.current, points: last === undefined ? [next] : [last, next] });
-    } else stage.pan(at.x - from.x, at.y - from.y);
-    fingers.current.set(event.pointerId, at);
-  }
-  function end(event: PointerEvent<HTMLElement>): void {
-    fingers.current.delete(event.pointerId);
-    if (tap.current !== null) onClick(toPicture(stage.view, tap.current), event.shiftKey);
-    tap.current = null;
-    if (stroke.current === null) return;
-    onStroke(stroke.current);
-    stroke.current = null;
-  }
-  const handlers = {
-    onPointerDown: begin,
-    onPointerMove: move,
-    onPointerUp: end,
-    onPointerCancel: (event: PointerEvent<HTMLElement>) => {
-      tap.current = null;
-      end(event);
-    },
-    onPointerLeave: () => setHover(null),
-  };
-  return { handlers, hover, pans };
 }

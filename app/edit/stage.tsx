@@ -9,7 +9,8 @@ import { drawStroke, type Mark, type Point, selectionOf, type Stroke, strokesOf 
 import { ClickDots, type ClickSelection, SelectionState } from "./select-by-click.tsx";
 import { drawSelection } from "./selection.ts";
 import type { EditorSession } from "./session.ts";
-import { type StageView, useStageKeys, useStagePointers, useView } from "./stage-input.ts";
+import { type StageView, useStageKeys, useView } from "./stage-input.ts";
+import { useStagePointers } from "./stage-pointers.ts";
 
 interface BrushRingProps {
   /** In CSS px of the stage. */

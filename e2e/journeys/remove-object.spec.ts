@@ -46,3 +46,47 @@ test("D1 an object is painted over and goes; undone and erased marks leave no tr
   expect(await countChanges(page, { before: id, after, box: unmarked })).toBe(0);
   await expect(remove, "marks belong to the version they were made on").toBeDisabled();
 });
+
+test("D1 a palm beside the pen neither paints nor ends the stroke, and a finger then moves the picture", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await page.goto(`/edit/${id}`);
+  const picture = page.getByRole("img", { name: "The picture you edit" });
+  const remove = page.getByRole("button", { name: "Remove object", exact: true });
+  await expect(remove).toBeDisabled();
+  const box = await picture.boundingBox();
+  if (!box) throw new Error("no picture");
+  const input = await page.context().newCDPSession(page);
+  const at = (x: number, y: number) => ({ x: box.x + x, y: box.y + y });
+  const pen = (type: "mousePressed" | "mouseMoved" | "mouseReleased", x: number, y: number) =>
+    input.send("Input.dispatchMouseEvent", {
+      type,
+      ...at(x, y),
+      button: "left",
+      buttons: type === "mouseReleased" ? 0 : 1,
+      pointerType: "pen",
+    });
+  const touch = (type: "touchStart" | "touchMove" | "touchEnd", x = 0, y = 0) =>
+    input.send("Input.dispatchTouchEvent", { type, touchPoints: type === "touchEnd" ? [] : [at(x, y)] });
+  await pen("mousePressed", 60, 60);
+  await pen("mouseMoved", 80, 60);
+  await touch("touchStart", 150, 150);
+  await touch("touchMove", 190, 170);
+  await pen("mouseMoved", 100, 60);
+  await touch("touchEnd");
+  await pen("mouseReleased", 110, 60);
+  await expect(remove).toBeEnabled();
+  expect(await picture.boundingBox()).toEqual(box);
+  const tools = page.getByRole("toolbar", { name: "Tools" });
+  await tools.getByRole("button", { name: "Undo" }).click();
+  await expect(remove, "it was one stroke").toBeDisabled();
+  await expect(async () => {
+    await touch("touchStart", 150, 150);
+    await touch("touchMove", 200, 150);
+    await touch("touchEnd");
+    expect((await picture.boundingBox())?.x).toBeGreaterThan(box.x + 20);
+  }).toPass();
+  await expect(remove).toBeDisabled();
+});
