@@ -3,14 +3,24 @@ import { type Db, openDatabase } from "./db/index.ts";
 import {
   AppError,
   type Config,
+  ConfigError,
   type Env,
   isFunction,
   type Later,
+  logConnectionErrors,
   type Logger,
   openLog,
   useProxies,
 } from "./platform/index.ts";
-import { type Bells, createBells, createHints, type Hints, queueConnection } from "./queue/index.ts";
+import {
+  type Bells,
+  createBells,
+  createHints,
+  findUnusableRedis,
+  type Hints,
+  queueConnection,
+  sentenceOfRefusal,
+} from "./queue/index.ts";
 import { closeFolders, type ImageDisk, openDisk, sweepTempFolders, tempFolderMs } from "./storage/index.ts";
 
 /** What a process holds open; verbs take it as their first argument. */
@@ -56,6 +66,8 @@ export async function openServices({
       "internal",
       "DATABASE_URL is not set; the supervisor sets it for the embedded database.",
     );
+  const unusable = env.REDIS_URL && !isFunction(env) ? await findUnusableRedis(env.REDIS_URL) : null;
+  if (unusable !== null) throw new ConfigError([{ name: "REDIS_URL", message: unusable }]);
   useProxies(env);
   if (!isFunction(env)) closeFolders(env);
   const log = given ?? (await openLog({ env, name }));
@@ -63,7 +75,7 @@ export async function openServices({
   await sweepTempFolders(env, tempFolderMs(config)).catch((error: unknown) => {
     log.warn({ err: error }, "old temporary folders could not be removed");
   });
-  const onError = (error: Error) => log.warn({ err: error }, "connection lost, reconnecting");
+  const onError = logConnectionErrors(log, sentenceOfRefusal);
   const database = openDatabase({
     url: databaseUrl,
     applicationName: `atelier ${name}`,

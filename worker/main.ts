@@ -104,6 +104,7 @@ async function main(env: Env, config: Config, { once }: Flags): Promise<void> {
     }
     log.info("worker stopped");
   } catch (error) {
+    if (error instanceof ConfigError) return refuseConfig(error.problems);
     const { message, cause } = toAppError(error);
     log.fatal({ err: cause ?? error }, message);
     process.exitCode = 1;

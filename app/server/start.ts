@@ -1,5 +1,5 @@
 import { ZodError } from "zod";
-import { type ConfigProblem, type Env, parseEnv } from "@atelier/server/platform";
+import { ConfigError, type ConfigProblem, type Env, parseEnv } from "@atelier/server/platform";
 
 /** The configuration is wrong; `problems` lists the reasons. */
 export class ConfigurationError extends Error {
@@ -34,7 +34,7 @@ interface Problem {
 
 /** The problems of the configuration; null when the failure has another cause. */
 function configurationProblems(error: unknown): readonly Problem[] | null {
-  if (error instanceof ConfigurationError) {
+  if (error instanceof ConfigurationError || error instanceof ConfigError) {
     return error.problems.map(({ name, message }) => ({ path: name, message }));
   }
   if (error instanceof ZodError) {

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import type { RunStatus } from "../db/index.ts";
 import { createListener, type Listener } from "../queue/index.ts";
+import { logConnectionErrors } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 /** A run has another status; the trigger of the table tells it after the commit. */
@@ -61,7 +62,7 @@ export function onAssistantNotice(
 
 function open(services: Services): Subscription {
   const { env, log } = services;
-  const onError = (error: Error) => log.warn({ err: error }, "connection lost, reconnecting");
+  const onError = logConnectionErrors(log);
   const listeners = new Set<(notice: AssistantNotice) => void>();
   // Behind a pooler LISTEN needs the direct address.
   const listener = createListener(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL ?? "", onError);

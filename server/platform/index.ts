@@ -51,4 +51,5 @@ export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";
 export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
+export { logConnectionErrors } from "./connection-log.ts";
 export { followLog, openLog, type Logger } from "./log.ts";

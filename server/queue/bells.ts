@@ -3,6 +3,7 @@ import type { Processor, Queue, Worker, WorkerOptions } from "bullmq";
 import type { Bell, BellConsumer, Bells, OnConnectionError, QueueConnection } from "./index.ts";
 import { postgresBells } from "./postgres.ts";
 import { redisBells } from "./redis.ts";
+import { isRefusal } from "./redis-faults.ts";
 
 /** BullMQ over one kind of server. */
 export interface BellBackend {
@@ -94,25 +95,38 @@ const lastRetryMs = 5_000;
 
 /**
  * Runs a worker once it is connected, and opens another when it could not connect: BullMQ remembers a failed first
- * connection for ever, and its loop would then ask again without a pause, which stops the whole process.
+ * connection for ever. A server that answers and refuses gets another one after a pause as well: BullMQ would ask it
+ * thousands of times a second.
  */
 function keepWorker({ open, slots, underWay, onError }: KeptWorker): BellConsumer {
   const closed = new AbortController();
   let atOnce = slots;
+  let onRefusal = () => {};
   const openOne = () => {
-    const handle = open(atOnce);
-    handle.worker.on("error", onError);
-    return handle;
+    const one = open(atOnce);
+    one.worker.on("error", (error: Error) => {
+      onError(error);
+      if (one === handle && isRefusal(error)) onRefusal();
+    });
+    return one;
   };
   let handle = openOne();
+  const runOne = async () => {
+    const refused = new Promise<"refused">((resolve) => (onRefusal = () => resolve("refused")));
+    const ended = handle.worker.waitUntilReady().then(() => handle.worker.run());
+    // It may end after a refusal, when the next worker is waited for.
+    ended.catch(() => undefined);
+    return Promise.race([refused, ended]);
+  };
   const run = async () => {
     for (let waitMs = firstRetryMs; !closed.signal.aborted; waitMs = Math.min(lastRetryMs, waitMs * 2)) {
+      const sinceMs = performance.now();
       try {
-        await handle.worker.waitUntilReady();
-        return await handle.worker.run();
+        if ((await runOne()) !== "refused") return;
       } catch (error) {
         onError(error instanceof Error ? error : new Error(String(error)));
       }
+      if (performance.now() - sinceMs > lastRetryMs) waitMs = firstRetryMs;
       handle.disconnect();
       await sleep(waitMs, undefined, { signal: closed.signal }).catch(() => undefined);
       if (!closed.signal.aborted) handle = openOne();

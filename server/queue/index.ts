@@ -96,5 +96,6 @@ export interface Hints {
 }
 
 export { createBells } from "./bells.ts";
+export { findUnusableRedis, sentenceOfRefusal } from "./redis-faults.ts";
 export { createHints } from "./hints.ts";
 export { createListener, type Listener } from "./listen.ts";

@@ -37,10 +37,10 @@ export interface TestRedis {
   destroy(): Promise<void>;
 }
 
-function launch(port: number, folder: string): ChildProcess {
+function launch(port: number, folder: string, extra: readonly string[]): ChildProcess {
   const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
   const persistence = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
-  return spawn("redis-server", [...args, ...persistence], { stdio: "ignore" });
+  return spawn("redis-server", [...args, ...persistence, ...extra], { stdio: "ignore" });
 }
 
 function hasEnded(child: ChildProcess): boolean {
@@ -56,14 +56,14 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 
 async function answersPing(port: number): Promise<boolean> {
   try {
-    return (await sendCommand(port, "PING")).startsWith("+PONG");
+    return /^(\+PONG|-NOAUTH|-MASTERDOWN)/.test(await sendCommand(port, "PING"));
   } catch {
     return false;
   }
 }
 
-async function launchReady(port: number, folder: string): Promise<ChildProcess> {
-  const child = launch(port, folder);
+async function launchReady(port: number, folder: string, extra: readonly string[]): Promise<ChildProcess> {
+  const child = launch(port, folder, extra);
   killAtExit(child);
   child.once("error", () => undefined); // Shown below as "did not start".
   await waitUntil(async () => hasEnded(child) || (await answersPing(port)), readyMs);
@@ -71,15 +71,16 @@ async function launchReady(port: number, folder: string): Promise<ChildProcess> 
   return child;
 }
 
-export async function startRedis(): Promise<TestRedis> {
+/** Starts one; `extra` are further arguments of redis-server. */
+export async function startRedis(extra: readonly string[] = []): Promise<TestRedis> {
   const port = await findFreePort();
   const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-test-redis-"));
-  let child = await launchReady(port, folder);
+  let child = await launchReady(port, folder, extra);
   return {
     url: `redis://127.0.0.1:${port}`,
     stop: () => end(child, "SIGTERM"),
     start: async () => {
-      if (hasEnded(child)) child = await launchReady(port, folder);
+      if (hasEnded(child)) child = await launchReady(port, folder, extra);
     },
     kill9: () => end(child, "SIGKILL"),
     flushAll: async () => {
@@ -88,7 +89,7 @@ export async function startRedis(): Promise<TestRedis> {
     failOver: async () => {
       await end(child, "SIGKILL");
       for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true });
-      child = await launchReady(port, folder);
+      child = await launchReady(port, folder, extra);
     },
     send: (command) => sendCommand(port, command),
     destroy: async () => {

@@ -1,0 +1,64 @@
+import { Redis } from "ioredis";
+
+const inspectMs = 3_000;
+/** The oldest version that the queue's scripts run on. */
+const oldest = { major: 6, minor: 2 } as const;
+
+/** What Redis says of itself in a way that waiting does not change; null for a server that the queue can use. */
+function unusable(info: string): string | null {
+  const mode = /redis_mode:(\w+)/.exec(info)?.[1];
+  if (mode === "cluster")
+    return "is a Redis Cluster, which is not supported: name one Redis without cluster-enabled";
+  if (mode === "sentinel") return "is a Sentinel, which keeps no data: name the primary that it watches";
+  const version = /redis_version:(\S+)/.exec(info)?.[1] ?? "";
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (version === "" || major > oldest.major || (major === oldest.major && minor >= oldest.minor))
+    return null;
+  return `is Redis ${version}; version ${oldest.major}.${oldest.minor} or newer is needed`;
+}
+
+/** Why the queue can never use this Redis; null when it can, and when it does not answer now. */
+export async function findUnusableRedis(url: string): Promise<string | null> {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    enableReadyCheck: false,
+    connectTimeout: inspectMs,
+    commandTimeout: inspectMs,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return unusable(await client.info("server"));
+  } catch {
+    return null;
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** The server has answered, and refused. */
+export const isRefusal = (error: Error) => error.name === "ReplyError";
+
+/** What to change, by the first word of a refusal. */
+const advice: Readonly<Record<string, string>> = {
+  MOVED: "Redis is a Cluster, which is not supported: set REDIS_URL to one Redis without cluster-enabled",
+  READONLY: "Redis is a read-only replica: set REDIS_URL to the primary",
+  NOAUTH: "Redis wants a password: set REDIS_URL to redis://:password@host:6379",
+  WRONGPASS: "Redis refuses the user name or password of REDIS_URL",
+  NOPERM: "The user of REDIS_URL may not run all commands of the queue: give it +@all on the keys atelier:*",
+  DENIED: "Redis is in protected mode: give it a password (requirepass), or bind it to this machine",
+  OOM: "The memory of Redis is full: raise its maxmemory, with maxmemory-policy noeviction",
+  MISCONF: "Redis cannot write to its disk and takes no writes: see its own log",
+  LOADING: "Redis is still reading its data",
+  MASTERDOWN: "Redis is a replica without its primary: set REDIS_URL to the primary",
+};
+const alike: Readonly<Record<string, string>> = { CLUSTERDOWN: "MOVED", ASK: "MOVED", CROSSSLOT: "MOVED" };
+
+/** One sentence for a refusal of Redis with its own first word; null for any other error. */
+export function sentenceOfRefusal({ message }: Error): string | null {
+  const [, word = ""] = /^-?([A-Z]+)\b/.exec(message) ?? [];
+  const text = advice[alike[word] ?? word];
+  return text === undefined ? null : `${text} (${word}).`;
+}

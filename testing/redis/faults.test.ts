@@ -1,0 +1,107 @@
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startRedis } from "./index.ts";
+import { captureLog } from "../services/index.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { logConnectionErrors } from "@atelier/server/platform";
+import { createBells, createHints, findUnusableRedis, sentenceOfRefusal } from "@atelier/server/queue";
+
+async function start(args: readonly string[]) {
+  const redis = await startRedis(args);
+  onTestFinished(() => redis.destroy());
+  return redis;
+}
+
+test.each([
+  { what: "a Cluster", args: ["--cluster-enabled", "yes"], word: "CLUSTERDOWN", text: "is a Cluster" },
+  { what: "a replica", args: ["--replicaof", "127.0.0.1", "1"], word: "READONLY", text: "read-only replica" },
+  { what: "full memory", args: ["--maxmemory", "1"], word: "OOM", text: "raise its maxmemory" },
+  { what: "a password", args: ["--requirepass", "secret"], word: "NOAUTH", text: "wants a password" },
+  {
+    what: "another password",
+    args: ["--requirepass", "secret"],
+    user: ":wrong@",
+    word: "WRONGPASS",
+    text: "refuses",
+  },
+])(
+  "F15 A3 Redis with $what is asked with pauses, and named by one sentence",
+  async ({ args, user = "", word, text }) => {
+    const redis = await start(args);
+    const url = redis.url.replace("//", `//${user}`);
+    const { log, lines } = captureLog();
+    const said = logConnectionErrors(log, sentenceOfRefusal);
+    let errors = 0;
+    const onError = (error: Error) => {
+      errors += 1;
+      said(error);
+    };
+    const bells = createBells({ backend: "redis", url }, { onError });
+    const hints = createHints({ backend: "redis", url }, { onError, later: () => undefined });
+    hints.subscribe(() => undefined);
+    const consumer = bells.consume("cpu-light", 2, async () => undefined);
+    await vi.waitFor(() => expect(lines.join("\n")).toContain(`(${word}).`), { timeout: 5_000 });
+    // The time in which a worker without a pause would ask ten thousand times.
+    await sleep(1_000);
+    expect(errors).toBeLessThan(60);
+    const ofWord = lines.filter((line) => line.includes(`(${word}).`));
+    expect(ofWord).toHaveLength(1);
+    expect(ofWord[0]).toContain(text);
+    expect(lines.join("\n")).not.toContain("wrong@");
+    await Promise.all([consumer.close(), bells.close(), hints.close()]);
+  },
+);
+
+test("F15 A3 a replica that becomes the primary is used again", async () => {
+  const redis = await start(["--replicaof", "127.0.0.1", "1"]);
+  const bells = createBells({ backend: "redis", url: redis.url }, { onError: () => undefined });
+  const heard: string[] = [];
+  const consumer = bells.consume("cpu-light", 1, async ({ jobId }) => void heard.push(jobId));
+  await expect(bells.ring("cpu-light", [{ jobId: "a", attempt: 1, ring: 1 }])).rejects.toThrow("READONLY");
+  await redis.send("REPLICAOF NO ONE");
+  await bells.ring("cpu-light", [{ jobId: "b", attempt: 1, ring: 2 }]);
+  await vi.waitFor(() => expect(heard).toEqual(["b"]), { timeout: 10_000 });
+  await Promise.all([consumer.close(), bells.close()]);
+});
+
+/** A server that answers every command with this description of itself. */
+async function describes(info: string): Promise<string> {
+  const answer = `$${info.length}\r\n${info}\r\n`;
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", (data) => socket.write(answer.repeat(String(data).split(/^\*\d+\r\n/m).length - 1)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `redis://127.0.0.1:${Object(server.address()).port}`;
+}
+
+test("F15 A3 what can never be used is refused at the start, and nothing else", async () => {
+  const cluster = await start(["--cluster-enabled", "yes"]);
+  const guarded = await start(["--requirepass", "secret"]);
+  const plain = await start([]);
+  expect(await findUnusableRedis(cluster.url)).toContain("Redis Cluster, which is not supported");
+  for (const url of [plain.url, guarded.url, "redis://127.0.0.1:1"])
+    expect(await findUnusableRedis(url)).toBeNull();
+  const told = async (info: string) => findUnusableRedis(await describes(info));
+  expect(await told("redis_version:7.0.15\r\nredis_mode:sentinel\r\n")).toContain("is a Sentinel");
+  expect(await told("redis_version:6.0.16\r\nredis_mode:standalone\r\n")).toContain("version 6.2 or newer");
+  expect(await told("redis_version:6.2.0\r\nredis_mode:standalone\r\n")).toBeNull();
+  expect(await told("redis_version:8.0.1\r\nredis_mode:standalone\r\n")).toBeNull();
+});
+
+test("F15 A3 an error that repeats is logged with pauses that grow, and says how many were left out", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { log, lines } = captureLog();
+  const said = logConnectionErrors(log);
+  const error = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  for (let second = 0; second < 3_600; second += 1) {
+    said(error);
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(lines.length).toBeLessThanOrEqual(12);
+  expect(lines[1]).toContain('"leftOut":9');
+  said(Object.assign(new Error("other"), { code: "EPIPE" }));
+  expect(lines.at(-1)).toContain("EPIPE");
+});
