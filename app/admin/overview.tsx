@@ -5,6 +5,7 @@ import Link from "next/link";
 import type { Attention, Overview } from "@atelier/server/monitoring";
 import { useFailureText } from "../client/failures.ts";
 import { useCloudNames } from "../client/cloud.ts";
+import { Connections } from "./checkup.tsx";
 import { LiveData, useOverview, useWindow } from "./live.tsx";
 import { formatAge, formatSpan, Panel, Sparkline, Times } from "./parts.tsx";
 import { QueueTable } from "./queue-table.tsx";
@@ -211,6 +212,7 @@ export function OverviewFigures() {
       {(data) => (
         <div className="flex flex-col gap-9">
           <AttentionList items={data.attention} />
+          <Connections />
           <QueueTable overview={data} />
           <div className="grid gap-x-12 gap-y-9 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)]">
             <ThroughputPanel overview={data} />

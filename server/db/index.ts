@@ -37,6 +37,7 @@ export {
   type NodeSettings,
   type NodeState,
   type Agreed,
+  type Checkup,
   type Asked,
   type AttemptState,
   cloudPolicies,

@@ -2,7 +2,6 @@ import type { Config, Env } from "../platform/index.ts";
 import { readKeys } from "../providers/index.ts";
 import { type CheckResult, failed } from "./checks.ts";
 import { checkRights } from "./database.ts";
-import { checkModels, vendorAddresses } from "./language-models.ts";
 import { checkMail } from "./mail.ts";
 import { clean, explain, secretsOf, type SeenClock } from "./other-side.ts";
 import {
@@ -34,6 +33,9 @@ export async function checkConnections({
   mailTo,
 }: Connected): Promise<CheckResult[]> {
   const clocks: SeenClock[] = [];
+  // Loaded late: a start checks without them, and the assistant's packages take time.
+  const { checkModels, vendorAddresses } = await import("./language-models.ts");
+  const outside = [...vendorAddresses({ env, config }), ...outsideOf(env)];
   const groups = await Promise.all([
     within("Language models", checkModels({ env, config, clocks })),
     within("Image providers", checkProviderKeys(env)),
@@ -41,7 +43,7 @@ export async function checkConnections({
     within("Mail server", checkMail(env, mailTo)),
     within("Telegram bot", checkTelegram(env, clocks)),
     within("ALERT_WEBHOOK_URL", checkAlertWebhook(env, clocks)),
-    within("Proxy", checkProxyWays(env, outsideOf(env, config))),
+    within("Proxy", checkProxyWays(env, outside)),
     ...(databaseUrl === null
       ? []
       : [within("Database rights", checkRights(env.DATABASE_DIRECT_URL ?? databaseUrl, clocks))]),
@@ -49,11 +51,11 @@ export async function checkConnections({
   return [...groups.flat(), checkClocks(clocks)];
 }
 
-/** The outside addresses that this environment calls. */
-function outsideOf(env: Env, config: Connected["config"]): string[] {
+/** The addresses of providers and of the bot that this environment calls. */
+function outsideOf(env: Env): string[] {
   const keys = readKeys(env).map(({ access }) => access.baseUrl);
   const bot = env.TELEGRAM_BOT_TOKEN === undefined ? [] : [env.TELEGRAM_API_ROOT];
-  return [...vendorAddresses({ env, config }), ...keys, ...bot];
+  return [...keys, ...bot];
 }
 
 /** The findings of a check, or why it gave none. */

@@ -5,9 +5,11 @@
  * A check returns findings (ok, warning, failed, not tried) and never throws for a fault out there; it has a time limit, so
  * that none hides another. `runChecks` is what a start needs, and stops it; `checkConnections` is the rest, which a start
  * must not depend on. The words of the other side travel in `said`, as they came; `finish` makes one clean line of them,
- * without secrets, and must be the last step before a finding is shown. Nothing is repaired, bought or sent here.
+ * without secrets, and must be the last step before a finding is shown. `checkUp` is all of it for the page of admins, with the
+ * servers as workers saw them. Nothing is repaired, bought or sent here.
  */
 import { type Env, inspectEnv } from "../platform/index.ts";
+import type { Services } from "../services.ts";
 import {
   checkConfigFile,
   checkDataDir,
@@ -20,6 +22,7 @@ import {
   type CheckResult,
   failed,
 } from "./checks.ts";
+import { checkEverything } from "./checkup.ts";
 import { checkDatabase, checkIdleLimit, checkListen, checkRoleLimit } from "./database.ts";
 import { checkRedis } from "./redis.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
@@ -78,6 +81,14 @@ export async function runDatabaseChecks(
   return Promise.all(checks);
 }
 
+/** Tries everything that the process's environment names and keeps what was found, for the admin's page. */
+export function checkUp(services: Pick<Services, "db" | "env" | "config">) {
+  return checkEverything(services, async (env) =>
+    (await Promise.all([checkEnv(env), runDatabaseChecks(env)])).flat(),
+  );
+}
+
+export { readCheckup } from "./checkup.ts";
 export { checkPort, reasonOf, type CheckResult } from "./checks.ts";
 export { checkConnections, finish, type Finding } from "./connections.ts";
 export { ask, explain, wordsOf } from "./other-side.ts";

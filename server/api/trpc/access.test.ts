@@ -46,6 +46,8 @@ const cases: Readonly<Record<string, Case>> = {
   "account.me": { access: "public" },
   "account.usage": { access: "member" },
   "admin.overview": { access: "admin", input: {} },
+  "admin.checkup.read": { access: "admin" },
+  "admin.checkup.run": { access: "admin" },
   "account.resetPassword": {
     access: "public",
     input: { token: "unknown", password: "a long enough password" },

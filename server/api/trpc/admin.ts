@@ -6,6 +6,7 @@ import {
   listInvitations,
   revokeInvitation,
 } from "../../accounts/index.ts";
+import { checkUp, readCheckup } from "../../doctor/index.ts";
 import {
   cancelAny,
   dispatch,
@@ -108,6 +109,12 @@ const adminNodesRouter = t.router({
   }),
 });
 
+/** What is connected, tried on demand; the findings hold no secret. */
+const adminCheckupRouter = t.router({
+  read: adminProcedure.query(({ ctx }) => readCheckup(ctx.services)),
+  run: adminAction.mutation(({ ctx }) => checkUp(ctx.services)),
+});
+
 const oneUser = z.strictObject({ id: lineOfText.max(64) });
 
 /** What admins see of users and may do to them; each act is logged. */
@@ -151,6 +158,7 @@ export const adminRouter = t.router({
   overview: adminProcedure
     .input(z.strictObject({ window: z.enum(windowNames).default("1h") }).prefault({}))
     .query(({ ctx, input }) => readOverview(ctx.services, input)),
+  checkup: adminCheckupRouter,
   users: adminUsersRouter,
   assistant: adminAssistantRouter,
   cloud: adminCloudRouter,

@@ -1,6 +1,17 @@
 import { sql } from "drizzle-orm";
 import { check, integer, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 
+/** One line for each thing that was tried. */
+export interface Checkup {
+  /** ISO 8601 */
+  readonly at: string;
+  readonly findings: readonly {
+    readonly name: string;
+    readonly state: "ok" | "warn" | "fail" | "not tried";
+    readonly message: string;
+  }[];
+}
+
 /** Facts about the whole installation, in a single row. */
 export const studio = pgTable(
   "studio",
@@ -19,6 +30,8 @@ export const studio = pgTable(
     embeddingUntil: timestamp("embedding_until", { withTimezone: true }),
     /** Midnight (UTC) before which all spend is in `daily_spend`; null before the first sum. */
     spendSummedUntil: timestamp("spend_summed_until", { withTimezone: true }),
+    /** What the last look at all connections found, fit to be shown. */
+    checkup: jsonb("checkup").$type<Checkup>(),
     /** When admins were last told of a fault, by its code (ISO 8601). */
     alerts: jsonb("alerts").$type<Readonly<Record<string, string>>>().notNull().default({}),
   },

@@ -1,0 +1,88 @@
+import type { Checkup } from "../db/index.ts";
+import type { NodeFigures, ServerFigures } from "../monitoring/index.ts";
+import type { Env } from "../platform/index.ts";
+import type { Services } from "../services.ts";
+import { type CheckResult, failed, passed, warned } from "./checks.ts";
+import { checkConnections, finish } from "./connections.ts";
+import { judgeServers, type SeenServer } from "./servers.ts";
+
+type Opened = Pick<Services, "db" | "env" | "config">;
+
+/** The checks of each process; a second request while they run gets the same findings. */
+const running = new WeakMap<Services["db"], Promise<Checkup>>();
+
+/** What the last look found, and whether this process looks now. */
+export async function readCheckup({ db }: Opened) {
+  const { schema } = await import("../db/index.ts");
+  const [row] = await db.select({ checkup: schema.studio.checkup }).from(schema.studio);
+  const last: Checkup | null = row?.checkup ?? null;
+  return { last, ageMs: last && Date.now() - Date.parse(last.at), isRunning: running.has(db) };
+}
+
+/** Tries everything and keeps what was found. `checkOwn` is the part of a start, for this process's environment. */
+export function checkEverything(
+  services: Opened,
+  checkOwn: (env: Env & { readonly DATABASE_URL: string }) => Promise<CheckResult[]>,
+): Promise<Checkup> {
+  const known = running.get(services.db);
+  if (known) return known;
+  const work = lookAndKeep(services, checkOwn).finally(() => running.delete(services.db));
+  running.set(services.db, work);
+  return work;
+}
+
+async function lookAndKeep(
+  services: Opened,
+  checkOwn: Parameters<typeof checkEverything>[1],
+): Promise<Checkup> {
+  const { db, env, config } = services;
+  const { schema } = await import("../db/index.ts");
+  const databaseUrl = env.DATABASE_URL ?? "";
+  const { readNodes } = await import("../monitoring/index.ts");
+  const found = await Promise.all([
+    checkOwn({ ...env, DATABASE_URL: databaseUrl }),
+    checkConnections({ env, config, databaseUrl, mailTo: null }),
+    readNodes(services).then(judgeNodes),
+  ]);
+  const checkup: Checkup = { at: new Date().toISOString(), findings: finish(found.flat(), env) };
+  const { studio } = schema;
+  await db.insert(studio).values({ checkup }).onConflictDoUpdate({ target: studio.id, set: { checkup } });
+  return checkup;
+}
+
+/** Workers, and their servers as they saw them last: only they are connected to them. */
+function judgeNodes(nodes: readonly NodeFigures[]): CheckResult[] {
+  const live = nodes.filter(({ state }) => state === "active" || state === "draining");
+  if (live.length === 0) return [failed("Workers", "none is connected, so nothing is made; start one")];
+  const present = live.filter(({ isAway }) => !isAway);
+  const seen = present.flatMap(({ name, servers }) => servers.map((server) => toSeen(name, server)));
+  return [...live.flatMap(judgeNode), ...judgeServers(seen)];
+}
+
+function judgeNode({ name, isAway, seenMs, servers, problems }: NodeFigures): CheckResult[] {
+  const title = `Worker ${name}`;
+  if (isAway) return [failed(title, `has not reported for ${Math.round(seenMs / 1_000)} s; start it again`)];
+  const own = servers.length === 0 ? "no servers of its own" : `${servers.length} servers`;
+  return [
+    passed(title, `is connected, with ${own}`),
+    ...problems.map(({ what, reason }) => warned(`${title}, ${what}`, reason)),
+  ];
+}
+
+function toSeen(node: string, server: ServerFigures): SeenServer {
+  const { label, engine, version, device, deviceName, needs, models, missing, state, lastError } = server;
+  const isBad = state === "down" || state === "degraded";
+  return {
+    label,
+    engine: engine === "iopaint" ? "iopaint" : "comfyui",
+    seenFrom: node,
+    reason: isBad ? (lastError ?? `is ${state}`) : null,
+    said: "",
+    version,
+    device: deviceName ?? device,
+    needs,
+    models,
+    missing,
+    socketReason: null,
+  };
+}
