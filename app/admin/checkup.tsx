@@ -1,11 +1,11 @@
 "use client";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { CircleAlert, CircleCheck, CircleMinus, type LucideIcon, TriangleAlert } from "lucide-react";
 import { useTranslations } from "next-intl";
 import type { Checkup } from "@atelier/server/db";
 import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../client/failures.ts";
 import { Button, cx, Spinner } from "../ui/button.tsx";
-import { useAdminAction } from "./controls.tsx";
 import { useLiveQuery } from "./live.tsx";
 import { Loading, Panel, useAgo } from "./parts.tsx";
 
@@ -78,7 +78,12 @@ const refetchMs = 5_000;
 function useCheckup() {
   const textOf = useFailureText();
   const query = useLiveQuery(["checkup"], () => api.admin.checkup.read.query(), refetchMs);
-  const action = useAdminAction(() => api.admin.checkup.run.mutate());
+  const queries = useQueryClient();
+  // Its failure stays beside the button, so no notice tells it a second time.
+  const action = useMutation({
+    mutationFn: () => api.admin.checkup.run.mutate(),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["admin", "checkup"] }),
+  });
   const { data } = query;
   const error = action.error ?? (data === undefined ? query.error : null);
   return {

@@ -212,8 +212,8 @@ export function OverviewFigures() {
       {(data) => (
         <div className="flex flex-col gap-9">
           <AttentionList items={data.attention} />
-          <Connections />
           <QueueTable overview={data} />
+          <Connections />
           <div className="grid gap-x-12 gap-y-9 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)]">
             <ThroughputPanel overview={data} />
             <FailuresPanel overview={data} />

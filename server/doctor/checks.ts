@@ -24,6 +24,8 @@ export interface CheckResult {
   readonly isUntried?: true;
   /** The other side's own words, as they came; `finish` makes them part of the message. */
   readonly said?: string;
+  /** Why no answer came; `finish` makes it part of the message. */
+  readonly noAnswer?: string;
 }
 
 export function passed(name: string, message: string): CheckResult {

@@ -62,7 +62,10 @@ function judgeNodes(nodes: readonly NodeFigures[]): CheckResult[] {
 function judgeNode({ name, isAway, seenMs, servers, problems }: NodeFigures): CheckResult[] {
   const title = `Worker ${name}`;
   if (isAway) return [failed(title, `has not reported for ${Math.round(seenMs / 1_000)} s; start it again`)];
-  const own = servers.length === 0 ? "no servers of its own" : `${servers.length} servers`;
+  const own =
+    servers.length === 0
+      ? "no servers of its own"
+      : `${servers.length} ${servers.length === 1 ? "server" : "servers"}`;
   return [
     passed(title, `is connected, with ${own}`),
     ...problems.map(({ what, reason }) => warned(`${title}, ${what}`, reason)),
@@ -78,6 +81,7 @@ function toSeen(node: string, server: ServerFigures): SeenServer {
     seenFrom: node,
     reason: isBad ? (lastError ?? `is ${state}`) : null,
     said: "",
+    noAnswer: "",
     version,
     device: deviceName ?? device,
     needs,

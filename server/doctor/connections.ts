@@ -71,7 +71,9 @@ async function within(name: string, check: Promise<CheckResult[]>): Promise<Chec
   try {
     return await Promise.race([check, late]);
   } catch (error) {
-    return [{ ...failed(name, "cannot be reached; correct its address, or start it"), said: explain(error) }];
+    return [
+      { ...failed(name, "cannot be reached; correct its address, or start it"), noAnswer: explain(error) },
+    ];
   } finally {
     clearTimeout(timer);
   }
@@ -100,7 +102,8 @@ export function finish(results: readonly CheckResult[], env: Readonly<Partial<En
   const secrets = secretsOf(env);
   return results.map((result) => {
     const words = clean(result.said ?? "", secrets, maxQuoted);
-    const message = clean(result.message, secrets, maxMessage);
+    const why = clean(result.noAnswer ?? "", secrets, maxQuoted);
+    const message = `${clean(result.message, secrets, maxMessage)}${why && ` (${why})`}`;
     return {
       name: clean(result.name, secrets, maxQuoted),
       state: stateOf(result),

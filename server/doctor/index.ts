@@ -84,7 +84,8 @@ export async function runDatabaseChecks(
 /** Tries everything that the process's environment names and keeps what was found, for the admin's page. */
 export function checkUp(services: Pick<Services, "db" | "env" | "config">) {
   return checkEverything(services, async (env) =>
-    (await Promise.all([checkEnv(env), runDatabaseChecks(env)])).flat(),
+    // The database in use is the one of DATABASE_URL, which has a line of its own.
+    (await Promise.all([checkEnv({ ...env, DATABASE_URL: undefined }), runDatabaseChecks(env)])).flat(),
   );
 }
 

@@ -44,7 +44,7 @@ async function checkModel(round: Round, model: Served): Promise<CheckResult[]> {
       hostOf(model.id) === "local"
         ? "start its server, or correct LLM_BASE_URL"
         : "look at the network and HTTPS_PROXY";
-    return [{ ...failed(name, `gives no answer; ${where}`), said: explain(error) }];
+    return [{ ...failed(name, `gives no answer; ${where}`), noAnswer: explain(error) }];
   }
 }
 

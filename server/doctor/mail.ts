@@ -81,6 +81,6 @@ function refusalOf(host: string, error: unknown): CheckResult {
   const what = codeOf(error) === "EAUTH" ? "refuses the sign-in" : "cannot be used";
   return {
     ...failed(name, `${host} ${what}; ${advice}`),
-    said: typeof response === "string" ? response : explain(error),
+    ...(typeof response === "string" ? { said: response } : { noAnswer: explain(error) }),
   };
 }

@@ -143,7 +143,10 @@ export function explain(error: unknown): string {
     const code = first instanceof Error && "code" in first ? String(first.code) : "";
     const known = plainCodes[code];
     if (known !== undefined) return `${known} (${code})`;
-    if (at.cause === undefined) return (first instanceof Error ? first.message : at.message) || at.name;
+    if (at.cause !== undefined) continue;
+    const text = (first instanceof Error ? first.message : at.message) || at.name;
+    const named = Object.keys(plainCodes).find((one) => text.includes(one));
+    return named === undefined ? text : `${plainCodes[named]} (${named})`;
   }
   return String(error);
 }

@@ -78,7 +78,7 @@ export async function checkProxyWays(env: Env, outside: readonly string[]): Prom
         const advice = "correct the proxy or its password, or name the host in NO_PROXY";
         return {
           ...failed(name, `${way.host}:${way.port} cannot be reached through it; ${advice}`),
-          said: reason || cause,
+          noAnswer: reason || cause,
         };
       }
     }),
@@ -130,7 +130,7 @@ async function checkKey(name: string, key: ProviderKey): Promise<CheckResult> {
   } catch (error) {
     const cause = error instanceof ProviderError && error.cause !== undefined ? error.cause : error;
     const advice = "look at its address, the network and HTTPS_PROXY";
-    return { ...failed(name, `cannot be reached; ${advice}`), said: explain(cause) };
+    return { ...failed(name, `cannot be reached; ${advice}`), noAnswer: explain(cause) };
   }
 }
 

@@ -4,8 +4,10 @@ import { type CheckResult, failed, passed, warned } from "./checks.ts";
 export interface SeenServer {
   readonly label: string;
   readonly engine: "comfyui" | "iopaint";
-  /** What answers there instead. */
+  /** What answers there instead; empty: nothing does. */
   readonly said: string;
+  /** Why nothing answers. */
+  readonly noAnswer: string;
   /** Who looked; null: this command. */
   readonly seenFrom: string | null;
   /** Why it cannot be used; null when it can. */
@@ -35,7 +37,8 @@ export function judgeServers(servers: readonly SeenServer[]): CheckResult[] {
 }
 
 function judgeServer(name: string, server: SeenServer): CheckResult {
-  if (server.reason !== null) return { ...failed(name, server.reason), said: server.said };
+  if (server.reason !== null)
+    return { ...failed(name, server.reason), said: server.said, noAnswer: server.noAnswer };
   const about = [server.version, server.device].filter(Boolean).join(" on ");
   const runs = server.needs.map(shortName).join(", ");
   const models =

@@ -57,7 +57,7 @@ async function checkLinks(put: SignedPut, get: string, clocks: SeenClock[]): Pro
   } catch (error) {
     return {
       ...failed(name, `${host} cannot be reached by a signed link; ${linkAdvice}`),
-      said: explain(error),
+      noAnswer: explain(error),
     };
   }
 }

@@ -20,6 +20,7 @@ interface CheckedServer {
   readonly reason: string | null;
   /** What answers at the address instead, as it came; empty: nothing does. */
   readonly said: string;
+  readonly noAnswer: string;
   /** Why the socket of ComfyUI does not open; null: it does, or there is none. */
   readonly socketReason: string | null;
 }
@@ -58,7 +59,13 @@ async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check
   const timing = { probeTimeoutMs: timeoutMs, objectInfoMs: Number.POSITIVE_INFINITY };
   const settings = { timing, workflows: () => workflows, awaited: () => new Set<never>() };
   const probe = createProbe({ found: { ...server, sources: [] } }, settings);
-  const known = { label: serverLabel(server.url), engine: server.engine, said: "", socketReason: null };
+  const known = {
+    label: serverLabel(server.url),
+    engine: server.engine,
+    said: "",
+    noAnswer: "",
+    socketReason: null,
+  };
   try {
     const facts = await probe.read(new AbortController().signal);
     const socketReason = server.engine === "comfyui" ? await socketFault(server, timeoutMs) : null;
@@ -68,7 +75,7 @@ async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check
       ...known,
       facts: null,
       reason: toAppError(error).message,
-      said: await wordsAt(server, timeoutMs),
+      ...(await wordsAt(server, timeoutMs)),
     };
   }
 }
@@ -76,15 +83,11 @@ async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check
 const firstRoutes = { comfyui: "system_stats", iopaint: "api/v1/server-config" } as const;
 
 /** The words of whatever answers at the first route of a probe: a proxy, a sign-in, another program, or why nothing does. */
-async function wordsAt({ url, engine, headers, query }: ListedServer, timeoutMs: number): Promise<string> {
+async function wordsAt({ url, engine, headers, query }: ListedServer, timeoutMs: number) {
   try {
-    return wordsOf(
-      await ask(`${url}/${firstRoutes[engine]}${query ? `?${query}` : ""}`, {
-        headers: { ...headers },
-        timeoutMs,
-      }),
-    );
+    const at = `${url}/${firstRoutes[engine]}${query ? `?${query}` : ""}`;
+    return { said: wordsOf(await ask(at, { headers: { ...headers }, timeoutMs })), noAnswer: "" };
   } catch (error) {
-    return explain(error);
+    return { said: "", noAnswer: explain(error) };
   }
 }
