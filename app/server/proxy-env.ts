@@ -19,10 +19,16 @@ export function givesLinks(): boolean {
 export function bucketOrigin(): string | null {
   // Read without the services, for the same reason.
   // oxlint-disable-next-line no-restricted-properties
-  const { S3_BUCKET, S3_PUBLIC_ENDPOINT, S3_ENDPOINT, S3_REGION } = process.env;
-  if (!S3_BUCKET?.trim()) return null;
-  const endpoint = S3_PUBLIC_ENDPOINT?.trim() || S3_ENDPOINT?.trim();
-  if (endpoint) return new URL(endpoint).origin;
-  const region = S3_REGION?.trim() || "us-east-1";
-  return `https://s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
+  const set = (name: string) => process.env[name]?.trim() || null;
+  const bucket = set("S3_BUCKET");
+  if (bucket === null) return null;
+  const endpoint =
+    set("S3_PUBLIC_ENDPOINT") ?? set("S3_ENDPOINT") ?? amazonIn(set("S3_REGION") ?? "us-east-1");
+  const { protocol, host } = new URL(endpoint);
+  // As the environment reads it.
+  const isBeforeHost = /^(0|false|no|off|n|disabled)$/i.test(set("S3_FORCE_PATH_STYLE") ?? "");
+  return `${protocol}//${isBeforeHost ? `${bucket}.` : ""}${host}`;
 }
+
+const amazonIn = (region: string) =>
+  `https://s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
+import { bucketOrigin } from "./proxy-env.ts";
 import { ConfigurationError, readWebEnv, startFailureLine, startFailureResponse } from "./start.ts";
 
 test("the web process needs a database and a secret, and names what is missing", () => {
@@ -35,4 +36,21 @@ test("another failure is not called a wrong configuration, and its cause stands 
     err: { message: "The log could not be opened.", cause: { message: "EACCES: permission denied" } },
   });
   expect(line).not.toContain("secret");
+});
+
+test.each([
+  [{}, null],
+  [{ S3_BUCKET: "p" }, "https://s3.us-east-1.amazonaws.com"],
+  [{ S3_BUCKET: "p", S3_REGION: "cn-north-1" }, "https://s3.cn-north-1.amazonaws.com.cn"],
+  [{ S3_BUCKET: "p", S3_ENDPOINT: "http://nas:9000/s3", S3_FORCE_PATH_STYLE: "true" }, "http://nas:9000"],
+  [{ S3_BUCKET: "p", S3_ENDPOINT: "https://s3.lan", S3_FORCE_PATH_STYLE: "False" }, "https://p.s3.lan"],
+  [
+    { S3_BUCKET: "p", S3_ENDPOINT: "https://s3.lan", S3_PUBLIC_ENDPOINT: "https://x.lan:8" },
+    "https://x.lan:8",
+  ],
+])("S3 with %o pages may connect to %s", (env, origin) => {
+  for (const name of ["S3_BUCKET", "S3_REGION", "S3_ENDPOINT", "S3_PUBLIC_ENDPOINT", "S3_FORCE_PATH_STYLE"])
+    vi.stubEnv(name, Object.entries(env).find(([each]) => each === name)?.[1] ?? "");
+  expect(bucketOrigin()).toBe(origin);
+  vi.unstubAllEnvs();
 });

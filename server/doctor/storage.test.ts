@@ -29,7 +29,10 @@ test("A16 a bucket that works is found, and what is wrong with another one is sa
   expect(await checkBucket(env)).toMatchObject({ isOk: true });
   const wrongKey = await checkBucket({ ...env, S3_SECRET_ACCESS_KEY: "wrong" });
   expect(wrongKey).toMatchObject({ isOk: false, message: expect.stringContaining("cannot be used") });
-  expect(await checkBucket({ ...env, S3_BUCKET: "missing" })).toMatchObject({ isOk: false });
+  expect(await checkBucket({ ...env, S3_BUCKET: "missing" })).toMatchObject({
+    isOk: false,
+    message: expect.stringMatching(/NoSuchBucket: .*create the bucket/),
+  });
 });
 
 test("signed links are tried as browsers use them, with the rule of CORS for the studio's own origin", async () => {

@@ -10,14 +10,16 @@ import { saidNo } from "./outside.ts";
 export async function checkBucket(env: Env): Promise<CheckResult> {
   const name = "S3_BUCKET";
   const where = `${env.S3_BUCKET} at ${env.S3_ENDPOINT ?? `Amazon, ${env.S3_REGION}`}`;
-  const { openDisk, probeDisk } = await import("../storage/index.ts");
+  const { openDisk, probeDisk, reasonOfStore } = await import("../storage/index.ts");
   const disk = await openDisk(env);
   try {
     await probeDisk(disk);
     return passed(name, where);
   } catch (error) {
-    const reason = reasonOf(error instanceof Error && error.cause ? error.cause : error);
-    return failed(name, `${where} cannot be used (${reason}); correct the S3_ names, or start the server`);
+    return failed(
+      name,
+      `${where} cannot be used (${reasonOfStore(error)}); correct the S3_ names, or start the server`,
+    );
   } finally {
     disk.close();
   }

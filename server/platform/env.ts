@@ -103,6 +103,8 @@ const envSchema = z.object({
   S3_ENDPOINT: webUrl.optional(),
   /** Where browsers reach the same server, when they use another address. */
   S3_PUBLIC_ENDPOINT: webUrl.optional(),
+  /** Whether the name of the bucket stands in the path, or before the host. */
+  S3_FORCE_PATH_STYLE: z.stringbool({ error: "must be true or false" }).default(true),
   /** Whether pictures reach browsers through the studio or by a link to the bucket. */
   S3_DOWNLOADS: z.enum(downloads, { error: `must be one of ${downloads.join(", ")}` }).default("stream"),
   APP_URL: originUrl.optional(),

@@ -15,6 +15,7 @@ import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
 import type { Env } from "../platform/index.ts";
+import { tellFaults } from "./bucket-faults.ts";
 import { hashOf, signedGetMs, signedPutMs } from "./driver.ts";
 import type {
   AnnouncedObject,
@@ -34,7 +35,8 @@ export type BucketEnv = Pick<
   | "S3_ACCESS_KEY_ID"
   | "S3_SECRET_ACCESS_KEY"
   | "S3_DOWNLOADS"
-> & { readonly S3_BUCKET: string };
+> &
+  Partial<Pick<Env, "S3_FORCE_PATH_STYLE">> & { readonly S3_BUCKET: string };
 
 /** Until the connection stands, until the answer to a request without a body begins, and without a byte in either direction. */
 const connectMs = 5_000;
@@ -57,11 +59,12 @@ interface ClientOptions {
 function openClient(env: BucketEnv, options: ClientOptions = {}): S3Client {
   const { endpoint = env.S3_ENDPOINT, requestMs = answerMs } = options;
   const { S3_ACCESS_KEY_ID: accessKeyId = "", S3_SECRET_ACCESS_KEY: secretAccessKey = "" } = env;
-  return new S3Client({
+  const { S3_FORCE_PATH_STYLE: isPathStyle = true } = env;
+  const client = new S3Client({
     region: env.S3_REGION,
     ...(endpoint === undefined ? {} : { endpoint }),
-    // The name of the bucket stands in the path: no DNS entry per bucket, and one origin that pages may connect to.
-    forcePathStyle: true,
+    // With the name of the bucket in the path there is no DNS entry per bucket.
+    forcePathStyle: isPathStyle,
     credentials: { accessKeyId, secretAccessKey },
     maxAttempts: attemptsOfCall,
     // The newer checksums come in a chunked encoding that R2 and others do not all read; `put` compares hashes itself.
@@ -77,6 +80,8 @@ function openClient(env: BucketEnv, options: ClientOptions = {}): S3Client {
       httpsAgent: { maxSockets },
     },
   });
+  tellFaults(client, { isPathStyle, texts: [accessKeyId, secretAccessKey] });
+  return client;
 }
 
 /** Larger objects are sent in parts, so that a lost connection costs one part. */

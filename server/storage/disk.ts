@@ -26,7 +26,8 @@ type StoreEnv = Pick<
   | "S3_ACCESS_KEY_ID"
   | "S3_SECRET_ACCESS_KEY"
   | "S3_DOWNLOADS"
->;
+> &
+  Partial<Pick<Env, "S3_FORCE_PATH_STYLE">>;
 
 /** Opens the image store: the bucket `S3_BUCKET`, else files below `<data>/files`. Connects to nothing. */
 export async function openDisk(env: StoreEnv): Promise<ImageDisk> {

@@ -4,6 +4,7 @@
  * An object has a key and is never changed after it was written. Every failure is
  * `storage_unavailable` or `storage_full`. Objects lie in the bucket `S3_BUCKET`, without one in files below the data folder. Which object belongs to which image is decided in `server/images`.
  */
+export { reasonOfStore } from "./bucket-faults.ts";
 export {
   findObject,
   hashObject,

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -15,6 +16,7 @@ import {
   openObject,
   probeDisk,
   putAll,
+  reasonOfStore,
   removePrefix,
 } from "@atelier/server/storage";
 import { startFaultyS3, startS3, type TestS3 } from "./index.ts";
@@ -133,6 +135,92 @@ describe("a bucket", () => {
     const disk = await openBucket({ ...bucketEnv(), S3_BUCKET: "elsewhere" });
     await expect(findObject(disk, "users/u/1/original.png")).rejects.toMatchObject(failure);
     await expect(openObject(disk, "users/u/1/original.png")).rejects.toMatchObject(failure);
+    disk.close();
+  });
+
+  test.each([
+    [
+      "a bucket that is missing",
+      { S3_BUCKET: "elsewhere" },
+      /^NoSuchBucket: .+ \(HTTP 404\); create the bucket/,
+    ],
+    [
+      "a wrong secret",
+      { S3_SECRET_ACCESS_KEY: "canary-secret" },
+      /^SignatureDoesNotMatch: .*correct S3_SECRET/,
+    ],
+    ["an unknown key", { S3_ACCESS_KEY_ID: "canary-key" }, /^InvalidAccessKeyId: .*correct S3_ACCESS_KEY_ID/],
+    ["no server", { S3_ENDPOINT: "http://127.0.0.1:1" }, /ECONNREFUSED/],
+  ])("O5 %s is told in the server's own words", async (_what, wrong, words) => {
+    const disk = await openBucket({ ...bucketEnv(), ...wrong });
+    const error: unknown = await probeDisk(disk).catch((thrown: unknown) => thrown);
+    expect(reasonOfStore(error)).toMatch(words);
+    expect(reasonOfStore(error)).not.toContain("canary");
+    disk.close();
+  });
+
+  const xml = (code: string, message: string) =>
+    `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+  test.each([
+    [
+      400,
+      xml("AuthorizationHeaderMalformed", "the region is wrong; expecting 'eu-1'"),
+      /expecting 'eu-1'.*S3_REGION/,
+    ],
+    [
+      301,
+      xml("PermanentRedirect", "use the specified endpoint"),
+      /^PermanentRedirect: .*S3_REGION and S3_ENDPOINT/,
+    ],
+    [403, xml("RequestTimeTooSkewed", "The difference is too large."), /^RequestTimeTooSkewed: .*clock/],
+    [
+      403,
+      xml("AccessDenied", "Key rustfs-canary may not write."),
+      /^AccessDenied: Key \*\*\* may not .*rights/,
+    ],
+    [
+      507,
+      xml("XMinioStorageFull", "Storage backend has\n reached its minimum."),
+      /^XMinioStorageFull: .* \(HTTP 507\)$/,
+    ],
+    [403, "", /\(HTTP 403\)$/],
+    [200, "<html><body>Welcome</body></html>", /does not return|not one of an S3 server/],
+    [404, "<html><body>No such page</body></html>", /HTTP 404/],
+  ])(
+    "O5 an answer of %d is told with the code, the words and what to change: %s",
+    async (status, body, words) => {
+      const server = createServer((request, response) => {
+        request.resume();
+        request.once("end", () =>
+          response.writeHead(status, { "content-type": "application/xml" }).end(body),
+        );
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const S3_ENDPOINT = `http://127.0.0.1:${Object(server.address()).port}`;
+      const disk = await openBucket({ ...bucketEnv(), S3_ENDPOINT, S3_ACCESS_KEY_ID: "rustfs-canary" });
+      const error: unknown = await probeDisk(disk).catch((thrown: unknown) => thrown);
+      expect(reasonOfStore(error)).toMatch(words);
+      disk.close();
+      server.close();
+    },
+  );
+
+  test.each([
+    [undefined, "https://s3.invalid/pictures/a.png"],
+    [true, "https://s3.invalid/pictures/a.png"],
+    [false, "https://pictures.s3.invalid/a.png"],
+  ])("A16 with S3_FORCE_PATH_STYLE %s an object has the address %s", async (S3_FORCE_PATH_STYLE, address) => {
+    const env = {
+      ...bucketEnv(),
+      S3_ENDPOINT: "https://s3.invalid",
+      S3_BUCKET: "pictures",
+      S3_FORCE_PATH_STYLE,
+    };
+    const disk = await openBucket(env);
+    const signed = await disk.driver.signPut("a.png", { mime: "image/png", sizeBytes: 1, sha256: null });
+    expect(signed?.url.split("?")[0]).toBe(address);
+    const fault: unknown = await probeDisk(disk).catch((thrown: unknown) => thrown);
+    expect(reasonOfStore(fault).includes("S3_FORCE_PATH_STYLE=true")).toBe(S3_FORCE_PATH_STYLE === false);
     disk.close();
   });
 
