@@ -11,6 +11,9 @@ export function mayBePicture({ name, type, size }: Pick<File, "name" | "type" | 
   return size > 0 && !besides.test(name) && !otherTypes.test(type);
 }
 
+/** Folders in which systems keep previews and what was thrown away. */
+const ofSystem = /^\.|^(?:@eaDir|__MACOSX|\$RECYCLE\.BIN)$/i;
+
 /** All files below an entry of a drop, folders within folders too. What cannot be read is left out. */
 async function filesBelow(entry: FileSystemEntry): Promise<File[]> {
   if (isFile(entry)) {
@@ -26,7 +29,8 @@ async function filesBelow(entry: FileSystemEntry): Promise<File[]> {
       reader.readEntries(resolve, reject),
     ).catch((): FileSystemEntry[] => []);
     if (some.length === 0) return files;
-    for (const each of some) files.push(...(await filesBelow(each)));
+    for (const each of some)
+      if (!each.isDirectory || !ofSystem.test(each.name)) files.push(...(await filesBelow(each)));
   }
 }
 

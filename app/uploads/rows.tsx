@@ -2,7 +2,7 @@
 import { CircleAlert, Minimize2, RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useEffect } from "react";
-import { useFailureText } from "../client/failures.ts";
+import { hasOwnAdvice, useFailureText } from "../client/failures.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { canScaleDown, dropUploads, retryUploads, type Upload } from "./store.ts";
@@ -63,6 +63,10 @@ function FailureMark() {
     </span>
   );
 }
+
+/** Failures that are told by the same sentence. */
+const reasonOf = ({ failure }: Upload) =>
+  failure !== null && hasOwnAdvice(failure) ? failure.message : failure?.code;
 
 const idsOf = (uploads: readonly Upload[]) => uploads.map(({ id }) => id);
 const namesShown = 3;
@@ -125,7 +129,7 @@ export function useLeaveWarning(uploads: readonly Upload[]): void {
 export function UploadRows({ uploads }: { readonly uploads: readonly Upload[] }) {
   const t = useTranslations("uploads");
   const of = (state: Upload["state"]) => uploads.filter((upload) => upload.state === state);
-  const failed = Map.groupBy(of("failed"), ({ failure }) => failure?.code);
+  const failed = Map.groupBy(of("failed"), reasonOf);
   const waiting = of("waiting");
   const hidden = waiting.slice(waitingShown);
   return (
@@ -141,11 +145,11 @@ export function UploadRows({ uploads }: { readonly uploads: readonly Upload[] })
           </Button>
         </li>
       )}
-      {[...failed].map(([code, group]) =>
+      {[...failed].map(([reason, group]) =>
         group.length < groupFrom ? (
           group.map((upload) => <UploadRow key={upload.id} upload={upload} />)
         ) : (
-          <FailedGroup key={code} uploads={group} />
+          <FailedGroup key={reason} uploads={group} />
         ),
       )}
     </>

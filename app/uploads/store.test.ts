@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { Failure } from "../client/failures.ts";
-import { mayBePicture } from "./collect.ts";
+import { allFilesOf, mayBePicture } from "./collect.ts";
 import type { SendResult } from "./send.ts";
 import type * as StoreModule from "./store.ts";
 
@@ -27,6 +27,7 @@ let store: Store;
 beforeEach(async () => {
   vi.useFakeTimers();
   vi.resetModules();
+  vi.stubGlobal("navigator", { onLine: true });
   store = await import("./store.ts");
 });
 /** Lets all that is under way, and the pauses of this many ms, pass. */
@@ -35,6 +36,17 @@ const statesOf = (uploads: readonly Upload[]) =>
   Object.fromEntries(Map.groupBy(uploads, ({ state }) => state));
 
 describe("A15 many files", () => {
+  test("a browser without a network waits for it, however long", async () => {
+    vi.stubGlobal("navigator", { onLine: false });
+    sendFile = () => (navigator.onLine ? stored : refused("offline"));
+    store.addUploads(filesNamed(9), () => undefined);
+    await pass(600_000);
+    expect(statesOf(store.uploadList())["failed"]).toBeUndefined();
+    vi.stubGlobal("navigator", { onLine: true });
+    await pass(10_000);
+    expect(store.uploadList()).toEqual([]);
+  });
+
   test("2,000 are sent three at a time, and each leaves the list", async () => {
     let [running, most] = [0, 0];
     sendFile = async () => {
@@ -142,4 +154,24 @@ test.each([
   ["notes.pdf", "application/pdf", false],
 ])("of a folder %s (%s) is sent: %s", (name, type, isSent) => {
   expect(mayBePicture({ name, type, size: 9 })).toBe(isSent);
+});
+
+test("of folders within folders all files are found, and none of the system's own folders", async () => {
+  const file = (name: string) => ({
+    name,
+    isFile: true,
+    isDirectory: false,
+    file: (done: (file: File) => void) => done(new File(["x"], name)),
+  });
+  const folder = (name: string, ...inside: readonly object[]) => {
+    const parts = [inside.slice(0, 1), inside.slice(1), []];
+    const readEntries = (done: (some: readonly object[]) => void) => done(parts.shift() ?? []);
+    return { name, isFile: false, isDirectory: true, createReader: () => ({ readEntries }) };
+  };
+  const system = [folder("@eaDir", file("thumb.jpg")), folder(".trash", file("old.jpg"))];
+  const dropped = folder("DCIM", folder("100APPLE", file("a.jpg"), file("b.heic")), ...system, file("c.jpg"));
+  const items = [{ kind: "file", webkitGetAsEntry: () => dropped }];
+  // Safe cast: the parts of a DataTransfer that are read.
+  const data = { items, files: [new File([], "DCIM")] } as unknown as DataTransfer;
+  expect((await allFilesOf(data)).map(({ name }) => name)).toEqual(["a.jpg", "b.heic", "c.jpg"]);
 });

@@ -65,6 +65,7 @@ function pause(forMs: number): void {
 
 const secondMs = 1_000;
 const triesOfOutage = 4;
+const awayMs = 5 * secondMs;
 /** The server, or the way to it, is away: the same file may pass in a moment. */
 const passing: ReadonlySet<string> = new Set([
   "offline",
@@ -86,6 +87,8 @@ function waitAfter(id: string, { code, details }: Failure): number | null {
     const seconds = Number(details?.["retryAfterS"] ?? 60);
     return Math.min(Math.max(seconds, 1), 120) * secondMs;
   }
+  // The browser knows that its network is away: a file is not given up for that.
+  if (code === "offline" && !navigator.onLine) return awayMs;
   const tries = (triesById.get(id) ?? 0) + 1;
   triesById.set(id, tries);
   return passing.has(code) && tries < triesOfOutage ? 2 ** tries * secondMs : null;
