@@ -137,6 +137,10 @@ describe.each(["files", "bucket"] as const)("a direct upload into %s", (kind) =>
     await expect(begin(announce(photo, { sizeBytes: 100_000_000 }))).rejects.toMatchObject({
       code: "upload_too_large",
     });
+    await expect(begin(announce(photo, { sizeBytes: 0 }))).rejects.toMatchObject({
+      code: "upload_unsupported",
+      message: expect.stringContaining("The file is empty"),
+    });
     for (let at = 0; at < 100; at += 1) await begin();
     await expect(begin()).rejects.toMatchObject({ code: "rate_limited" });
   });

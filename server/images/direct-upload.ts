@@ -18,6 +18,7 @@ import {
   withTempFolder,
 } from "../storage/index.ts";
 import { takeDecodeTurn } from "./files.ts";
+import { unsupportedAs } from "./formats/simple.ts";
 import { findOwnImage, type ImageView, type IngestedImage, toImageView } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
 import { maxBytesOf } from "./inspect.ts";
@@ -42,7 +43,7 @@ export const announcedSchema = z.object({
     .default("application/octet-stream")
     .describe("As you know it; the content alone decides what is taken"),
   scaleDown: scaleDownSchema,
-  sizeBytes: z.int().min(1),
+  sizeBytes: z.int().min(0),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -81,6 +82,7 @@ export async function beginUpload(
 ): Promise<BegunUpload> {
   const { db, disk, config } = services;
   const { role, mime, sizeBytes, sha256 = null, name } = announced;
+  if (sizeBytes === 0) throw unsupportedAs("empty");
   if (sizeBytes > maxBytesOf(announced)) throw new AppError("upload_too_large");
   const known = sha256 === null ? null : await findSameBytes(db, { ownerId, role, uploadSha256: sha256 });
   if (known) return { known: toImageView(known, null) };

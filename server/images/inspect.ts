@@ -62,7 +62,7 @@ export function longerSideToKeep({
   return Math.floor(Math.max(widthPx, heightPx) * Math.sqrt(uploadLimits.pixels / pixels));
 }
 
-/** Bytes that are enough to tell every format apart. */
+/** More bytes would let a file of a million tiny chunks take seconds to be told apart. */
 const sniffBytes = 4_100;
 
 const formatByMime = new Map<string, SourceFormat>([
@@ -81,10 +81,16 @@ const formatByMime = new Map<string, SourceFormat>([
 ]);
 
 async function formatOf(bytes: Buffer): Promise<SourceFormat> {
-  const found = otherThanPictures(bytes) ?? (await fileTypeFromBuffer(bytes.subarray(0, sniffBytes)))?.mime;
+  const start = bytes.subarray(0, sniffBytes);
+  const found = otherThanPictures(bytes) ?? (await fileTypeFromBuffer(start))?.mime ?? bySignature(start);
   const format = formatByMime.get(found ?? "");
   if (!format) throw unsupportedAs(found ?? "unknown");
   return format;
+}
+
+/** The directory of a TIFF, by which others tell it apart, often is at the file's end. */
+function bySignature(start: Buffer): string | undefined {
+  return /^(?:II\*\0|MM\0\*)/.test(start.toString("latin1", 0, 4)) ? "image/tiff" : undefined;
 }
 
 const appleDouble = Buffer.from([0x00, 0x05, 0x16, 0x07]);

@@ -212,6 +212,10 @@ describe("colours", () => {
     ["16 bits", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).toColourspace("rgb16").png()],
     ["a palette", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ palette: true })],
     ["interlaced", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).png({ progressive: true })],
+    [
+      "TIFF with its directory at its end",
+      () => flat(200, 150, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "none" }),
+    ],
     ["TIFF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).tiff({ compression: "lzw" })],
     ["GIF", () => flat(64, 48, { r: 200, g: 80, b: 40, alpha: 1 }).gif()],
   ])("a picture of %s keeps its colour", async (_name, make) => {
