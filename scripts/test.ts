@@ -24,11 +24,15 @@ interface Part {
   readonly failures: readonly string[];
 }
 
-async function runVitest(reports: string, chosen: readonly string[] = []): Promise<Part> {
+async function runVitest(
+  reports: string,
+  chosen: readonly string[] = [],
+  extra: Readonly<Record<string, string>> = {},
+): Promise<Part> {
   const report = path.join(reports, "vitest.json");
   const outputs = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   // Many test processes load the same libraries.
-  const env = { NODE_COMPILE_CACHE: path.join(reports, "compile-cache") };
+  const env = { NODE_COMPILE_CACHE: path.join(reports, "compile-cache"), ...extra };
   const run = await runTool("vitest", ["run", ...outputs, ...chosen], { env });
   const named = readVitestFailures(report);
   const failures = run.isOk || named.length > 0 ? named : ["an error outside of every test, see above"];
@@ -115,10 +119,22 @@ async function runAsFunctions(reports: string): Promise<Part[]> {
   }
 }
 
-const modes = { "--functions": runAsFunctions, "--quick": runQuick, "--s3": runS3 } as const;
+/** What takes longer than a usual run has for it: many requests made from the document of the API. */
+async function runLong(reports: string): Promise<Part[]> {
+  return [await runVitest(reports, ["testing/api-document"], { ATELIER_DOCUMENT_RUNS: "40" })];
+}
+
+const modes = {
+  "--all": runLong,
+  "--functions": runAsFunctions,
+  "--quick": runQuick,
+  "--s3": runS3,
+} as const;
 
 async function main(): Promise<boolean> {
-  const mode = (["--quick", "--s3", "--functions"] as const).find((flag) => process.argv.includes(flag));
+  const mode = (["--all", "--quick", "--s3", "--functions"] as const).find((flag) =>
+    process.argv.includes(flag),
+  );
   const ensureProxies = () => ensureNginx() && ensureCaddy();
   const ensureServers = () => ensurePgBouncer() && ensureS3Server() && ensurePgvector() && ensureProxies();
   if (!ensureRedis() || (mode !== "--quick" && !ensureServers())) return false;

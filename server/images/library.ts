@@ -41,7 +41,7 @@ const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(tex
 
 /** Filters of an image list; the same for tRPC and the HTTP API. */
 export const listImagesSchema = z.strictObject({
-  cursor: z.string().max(100).optional(),
+  cursor: z.string().max(100).meta({ format: "cursor" }).optional(),
   limit: z.number().int().min(1).max(100).default(50),
   role: z.enum(["upload", "result"]).optional(),
   kind: z.enum(jobKinds).optional(),

@@ -258,7 +258,7 @@ export async function getStory(services: Services, address: JobAddress): Promise
 
 export const listJobsSchema = z.object({
   /** `nextCursor` of the previous page. */
-  cursor: z.string().max(64).optional(),
+  cursor: z.string().max(64).meta({ format: "cursor" }).optional(),
   limit: z.coerce.number().int().min(1).max(100).default(50),
   status: z.enum(["open", ...jobStatuses]).optional(),
   kind: z.enum(jobKinds).optional(),

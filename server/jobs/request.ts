@@ -9,7 +9,8 @@ const maxSeed = Number.MAX_SAFE_INTEGER;
 const maxSidePx = 4_096;
 
 const text = z.string().trim().max(4_000).refine(isStorable, "must be plain text");
-const prompt = text.min(1);
+/** The document of the API knows no trimming. */
+const prompt = text.min(1).meta({ pattern: String.raw`\S` });
 const side = z.number().int().min(64).max(maxSidePx).optional();
 
 /** Settings of a generating run; the workflow decides which of them it uses and in which range. */
@@ -58,7 +59,8 @@ export const kindParams = {
       .array(click)
       .min(1)
       .max(maxClicks)
-      .refine((clicks) => clicks.some(({ mode }) => mode === "include"), "one click at least must include"),
+      .refine((clicks) => clicks.some(({ mode }) => mode === "include"), "one click at least must include")
+      .meta({ contains: { type: "object", properties: { mode: { const: "include" } } } }),
   }),
 } as const satisfies Record<JobKind, z.ZodType>;
 

@@ -22,6 +22,7 @@ export { isLoopback, namesLoopback, networksOf, originOf, refusedMethodHeader } 
 export {
   isId,
   newId,
+  flagOfText,
   isStorable,
   jsonObject,
   lineOfText,

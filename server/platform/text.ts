@@ -101,7 +101,18 @@ function endOfString(text: string, from: number): number {
 /** A text from outside without line breaks and other control characters. */
 export const lineOfText = z
   .string()
-  .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), "must hold no control characters");
+  .regex(/^\P{Cc}*$/u, "must hold no control characters")
+  .refine(isStorable, "must hold no halves of characters");
+
+const flagWords = {
+  true: ["true", "1", "yes", "on", "y", "enabled"],
+  false: ["false", "0", "no", "off", "n", "disabled"],
+} as const;
+
+/** Yes or no in an address, in the words that the document of the API lists. */
+export const flagOfText = z
+  .enum([...flagWords.true, ...flagWords.false])
+  .transform((word) => flagWords.true.some((yes) => yes === word));
 
 const maxJsonDepth = 20;
 

@@ -7,7 +7,7 @@ import {
   receiveUpload,
   scaleDownSchema,
 } from "../../images/index.ts";
-import { AppError, isOutOfSpace } from "../../platform/index.ts";
+import { AppError, isOutOfSpace, flagOfText } from "../../platform/index.ts";
 import { requireFreeSpace, signedPutMs } from "../../storage/index.ts";
 import { defineRoute } from "./route.ts";
 import { bodyOf } from "./multipart.ts";
@@ -48,8 +48,8 @@ then finish the upload. It must be finished within an hour.`,
 
 const params = z.object({ id: z.uuid() });
 const finishQuery = z.object({
-  scaleDown: z
-    .stringbool()
+  scaleDown: flagOfText
+
     .optional()
     .describe(scaleDownSchema.description ?? ""),
 });

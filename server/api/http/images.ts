@@ -10,7 +10,7 @@ import {
   type ImageView,
 } from "../../images/index.ts";
 import { noteServed, openResult } from "../../jobs/index.ts";
-import { AppError } from "../../platform/index.ts";
+import { AppError, flagOfText } from "../../platform/index.ts";
 import { defineRoute } from "./route.ts";
 import { servedStream } from "./streams.ts";
 
@@ -40,7 +40,7 @@ const listImagesRoute = defineRoute({
   tag: "images",
   query: listImagesSchema.extend({
     limit: z.coerce.number().int().min(1).max(100).default(50),
-    starred: z.stringbool().optional(),
+    starred: flagOfText.optional(),
   }),
   responses: {
     200: {
@@ -97,7 +97,7 @@ const getImageFileRoute = defineRoute({
   params,
   query: z.object({
     variant: z.enum(variants).default("original"),
-    download: z.stringbool().default(false).describe("As an attachment, to be saved"),
+    download: flagOfText.default(false).describe("As an attachment, to be saved"),
   }),
   responses: {
     200: { description: "The file", contentType: "image/*" },
