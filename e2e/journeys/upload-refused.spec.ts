@@ -54,7 +54,7 @@ test.describe("a folder with all that cameras and systems put there", () => {
       ...broken,
       ...others,
     ]);
-    const notices = page.getByRole("region", { name: "Notifications" });
+    const notices = page.getByRole("region", { name: "Messages" });
     await expect(notices.getByText("29 pictures go in; 2 other files were left out")).toBeVisible();
     await page.getByRole("button", { name: "Open the jobs: 5 uploads failed" }).click({ timeout: 60_000 });
     const tray = page.getByRole("region", { name: "Jobs" });
