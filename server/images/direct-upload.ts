@@ -43,7 +43,10 @@ export const announcedSchema = z.object({
     .default("application/octet-stream")
     .describe("As you know it; the content alone decides what is taken"),
   scaleDown: scaleDownSchema,
-  sizeBytes: z.int().min(0),
+  sizeBytes: z
+    .int()
+    .min(0)
+    .meta({ minimum: 1, maximum: pictureLimits.scalableMib * 1024 ** 2 }),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)

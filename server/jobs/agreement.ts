@@ -37,6 +37,12 @@ export const agreedSchema = z
   .refine(({ maxPriceUsd, unknownPrice }) => !unknownPrice || maxPriceUsd > 0, {
     path: ["maxPriceUsd"],
     error: "must be above 0 where the price is unknown",
+  })
+  .meta({
+    not: {
+      properties: { unknownPrice: { const: true }, maxPriceUsd: { const: 0 } },
+      required: ["unknownPrice", "maxPriceUsd"],
+    },
   });
 
 /** What a provider would charge for a request now. */

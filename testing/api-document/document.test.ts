@@ -14,7 +14,9 @@ import {
 import { type Json, spoiled, valuesOf } from "./requests.ts";
 
 /** Requests of each kind to each operation; `test:all` makes many more. */
-const runs = Number(process.env["ATELIER_DOCUMENT_RUNS"] ?? 8);
+const runs = Number(process.env["ATELIER_DOCUMENT_RUNS"] ?? 5);
+/** The same requests each time, so that what fails fails again; name another one to try others. */
+const seed = Number(process.env["ATELIER_DOCUMENT_SEED"] ?? 1);
 
 interface Operation {
   readonly method: string;
@@ -100,6 +102,12 @@ function resolve(part: Json): Json {
     .reduce((at, name) => at[name] as Json, document);
 }
 
+/** Values that fit a schema whole: the generator knows no conditions. */
+function fitting(body: Json): fc.Arbitrary<unknown> {
+  const fits = ajv.compile(body);
+  return valuesOf(body).filter((value) => fits(value));
+}
+
 interface Sent {
   readonly at: Json;
   readonly query: Json;
@@ -128,7 +136,7 @@ function requestsFor(
     at,
     query: of("query"),
     headers: of("header"),
-    body: body === null ? fc.constant(undefined) : bend(valuesOf(body)),
+    body: body === null ? fc.constant(undefined) : bend(fitting(body)),
   });
 }
 
@@ -182,10 +190,10 @@ async function tryAll(
       const fault = faultOf(operation, answer) ?? judge(answer.status, answer.value);
       if (fault) throw new Error(`${fault} to ${JSON.stringify(request).slice(0, 500)}`);
     });
-    const found = await fc.check(property, { numRuns: runs, endOnFailure: true });
+    const found = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
     if (found.failed)
       faults.push(
-        `${operation.method} ${operation.path}: ${String((found.errorInstance as Error | null)?.message)} (seed ${found.seed})`,
+        `${operation.method} ${operation.path}: ${String((found.errorInstance as Error | null)?.message)}`,
       );
   }
   return faults;
