@@ -5,7 +5,7 @@ import { useCallback, useState } from "react";
 import { useWorkflows } from "../client/cloud.ts";
 import { useCapability } from "../client/queries.ts";
 import { agreedTo, agreedToChoice, choiceOf, useEstimate, useSubmit } from "../client/submit.ts";
-import { usePlaceText } from "../frame/own-only.tsx";
+import { useEstimatePlaceText } from "../frame/own-only.tsx";
 import { useUpscaleOffer } from "../pictures/actions.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -27,9 +27,9 @@ export function CutOutAction({ image, isBusy, onJob }: ActionProps) {
   const submit = useSubmit(onJob);
   const capability = useCapability("remove_background");
   const request = { kind: "remove_background", inputs: { image: image.id } } as const;
-  const placeText = usePlaceText();
+  const placeText = useEstimatePlaceText();
   const answer = useEstimate(request);
-  const place = answer?.isPossible === true && answer.cloud !== null ? placeText(answer.cloud) : null;
+  const place = placeText(answer);
   return (
     <ActionRow hint={capability?.reason ?? place ?? t("cutOutHint")}>
       <Button

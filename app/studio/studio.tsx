@@ -40,7 +40,11 @@ function Expected() {
   );
   if (answer === undefined || !answer.isPossible) return null;
   if (answer.awaits !== null) return <span className="text-warn">{t(`away.${answer.awaits}`)}</span>;
-  return <span className="tabular">{`${starts(answer.waitMs)}, ${runs(answer.runMs)}.`}</span>;
+  return (
+    <span className="tabular">
+      {[`${starts(answer.waitMs)}, ${runs(answer.runMs)}.`, answer.note].filter(Boolean).join(" ")}
+    </span>
+  );
 }
 
 /** Why the outfit cannot be changed; null when nothing is missing. */

@@ -1,6 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
-import { safeFetch } from "../platform/index.ts";
+import { safeFetch, hostEntryOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { offersEmail, sendMail } from "./email.ts";
 
@@ -68,7 +68,7 @@ async function postFault({ env }: Services, { code, text }: Fault): Promise<void
     maxRedirects: 0,
     // The operator's own address, unlike those of users.
     isNameTold: true,
-    allowPrivate: [new URL(env.ALERT_WEBHOOK_URL).host, ...env.ALLOWED_PRIVATE_HOSTS],
+    allowPrivate: [hostEntryOf(new URL(env.ALERT_WEBHOOK_URL)), ...env.ALLOWED_PRIVATE_HOSTS],
   });
   if (status < 200 || status > 299) throw new Error(`The address for alerts answered HTTP ${status}.`);
 }

@@ -47,7 +47,7 @@ export {
 } from "./config.ts";
 export { openTunnel, outsideFetch, readProxy, useProxies } from "./proxy.ts";
 export { safeFetch } from "./safe-fetch.ts";
-export { checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
+export { hostEntryOf, checkUrl, isOwnNetwork, resultHosts } from "./public-addresses.ts";
 export { isFunction, type Later, streamMs } from "./functions.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";

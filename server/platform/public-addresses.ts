@@ -86,7 +86,7 @@ export function isAllowedHost(url: URL, { allowPrivate = [] }: UrlRules): boolea
 }
 
 /** The entry of `allowPrivate` for one service of a host: its own port alone. */
-function hostEntryOf({ hostname, port, protocol }: URL): string {
+export function hostEntryOf({ hostname, port, protocol }: URL): string {
   return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 

@@ -79,9 +79,9 @@ async function submitAgreed(bot: Bot, wish: Wish, { user, asked }: Asking): Prom
   const wanted = { ...asked, ownOnly };
   const quote = await estimate(services, wanted, user);
   if (!quote.isPossible) return { kind: "refused", text: quote.reason };
-  const { cloud, priceUsd } = quote;
+  const { cloud, priceUsd, note } = quote;
   const agreed = wish.agreed ?? (priceUsd === 0 ? (quote.agreed ?? undefined) : undefined);
-  if (!agreed && cloud) return askPrice(bot, wish, { user, asked, cloud });
+  if (!agreed && cloud) return askPrice(bot, wish, { user, asked, cloud, note });
   const job = await submit(services, { ...wanted, agreed }, { submitter: user, idempotencyKey, asked });
   await showJob(services, { jobId: job.id, chatId });
   if (request) await endRequest(services, request.id);
@@ -97,12 +97,14 @@ interface Cloud {
 
 interface Question extends Asking {
   readonly cloud: Cloud;
+  /** Why a provider, in a sentence. */
+  readonly note?: string | null;
 }
 
 async function askPrice(
   { services }: Bot,
   { chatId, request, task, key }: Wish,
-  { user, cloud, asked }: Question,
+  { user, cloud, asked, note }: Question,
 ): Promise<Started> {
   const { title, provider, priceUsd, maxPriceUsd } = cloud;
   const { prompt } = task.params;
@@ -111,7 +113,8 @@ async function askPrice(
   const home = await estimate(services, { ...asked, ownOnly: true }, user);
   const offer = { ...task, key, priceUsd, maxPriceUsd, hasHome: home.isPossible };
   await offerPrice(services, row, offer);
-  const text = `${titleOfKind(task.kind)} would be made by ${title} at ${titleOfProvider(provider)}, not on the studio's own machines. ${priceText(cloud)} The question holds for ${offerMinutes} minutes.`;
+  const why = note ? ` ${note}` : "";
+  const text = `${titleOfKind(task.kind)} would be made by ${title} at ${titleOfProvider(provider)}, not on the studio's own machines.${why} ${priceText(cloud)} The question holds for ${offerMinutes} minutes.`;
   return { kind: "asks", text, buttons: priceButtons(row, offer) };
 }
 

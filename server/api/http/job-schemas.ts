@@ -92,6 +92,11 @@ export const estimateSchema = z.object({
     .describe(
       "Send it back as `agreed` with the job, to get this place and price and nothing dearer; null where you have to name a maximum of your own",
     ),
+  note: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("Why a provider, or why not one; null where nothing has to be said"),
   isLive: z.boolean().optional(),
   awaits: z.enum(["worker", "server"]).nullable().optional(),
   position: z.number().int().optional(),
