@@ -52,7 +52,7 @@ interface OpenServicesInput {
 const usualConnections = 10;
 const connectionsOfFunction = 3;
 
-/** Opens what a process needs; connections are made on first use and mend themselves (A3). */
+/** Opens what a process needs; connections are made on first use and mend themselves. */
 export async function openServices({
   env,
   config,

@@ -60,7 +60,7 @@ function inline(text: string): ReactNode {
 
 /**
  * The words of the assistant. They may repeat what an attacker wrote into a picture's name, so nothing of them becomes a
- * link, a picture or HTML (S6).
+ * link, a picture or HTML.
  */
 export function AnswerText({ text }: { readonly text: string }) {
   return (

@@ -10,7 +10,7 @@ const { assistantMessages, assistantRuns, memories, proposals, studio } = schema
 export interface EndedPart {
   readonly ownerId: string;
   readonly conversationId: string;
-  /** What the user said; words of the assistant are never archived (M5). */
+  /** What the user said; words of the assistant are never archived. */
   readonly messages: readonly { readonly id: string; readonly text: string; readonly at: Date }[];
   /** Titles and prompts of the jobs that the user started meanwhile. */
   readonly jobs: readonly string[];

@@ -43,7 +43,7 @@ export interface AssistantFigures {
   readonly rows: { readonly runs: number; readonly messages: number; readonly memories: number };
 }
 
-/** Time budgets of the stages (B11): until a worker has taken a question, its stages, and the whole way. */
+/** Time budgets of the stages: until a worker has taken a question, its stages, and the whole way. */
 const budgetsMs = {
   start: 10,
   analyzer: 3_000,
@@ -90,7 +90,7 @@ async function readStages(db: Db, since: SQL): Promise<StageFigures[]> {
   });
 }
 
-/** The work of the assistant in the last hours (B10). */
+/** The work of the assistant in the last hours. */
 export async function readFigures(
   { db }: Pick<Services, "db">,
   { hours }: { readonly hours: number },

@@ -110,7 +110,7 @@ export interface Answer {
   readonly parts: Run["parts"];
   /** What the model thought before and between its words; shown, and never a part of the log. */
   readonly thinking: string;
-  /** Whether its words come from the user and the model alone, so that they may be recalled (M5). */
+  /** Whether its words come from the user and the model alone, so that they may be recalled. */
   readonly isRecalled: boolean;
 }
 

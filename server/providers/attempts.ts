@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { getTableColumns, sql } from "drizzle-orm";
 import { type Agreed, type Db, schema, type Tx } from "../db/index.ts";
@@ -108,6 +109,9 @@ interface Busy {
   readonly busy: KeyState & { readonly isFree: false };
 }
 
+const pauseMs = 10;
+const maxPauseMs = 200;
+
 /**
  * Stores the intent of a call when a key of the provider has room for it and no cap is exceeded. Decided by facts that were
  * read without a lock: the store refuses when they are old, and they are read again, so that callers at the same time
@@ -122,13 +126,15 @@ export async function reserve(
   const { offer, keys, agreed = null } = reservation;
   const counted = countedPriceUsd(config, agreed, offer.priceUsd);
   let facts = reservation.facts ?? (await readFacts(db, config, reservation));
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     const picked = pickKey(facts.loads, config, keys);
     if ("busy" in picked) return picked;
     checkBudget(config, facts, counted);
     const intent = { attempt: intentOf(reservation, picked.key, { config, counted }), seen: facts.seen };
     const attempt = await store(intent);
     if (attempt) return { attempt, key: picked.key };
+    // Of many callers at once each makes the facts of all others old: apart from each other they read less.
+    await sleep(Math.random() * Math.min(maxPauseMs, pauseMs * tries));
     facts = await readFacts(db, config, reservation);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Answers of the assistant over WebSockets, for clients that do not poll (B7). A client opens one and is sent
+ * Answers of the assistant over WebSockets, for clients that do not poll. A client opens one and is sent
  * `{ request_id, status, answer }` or `{ request_id, status, error }` once for each run of its user that ends, at first
  * for those that ended in the last ten minutes, so that a new connection misses none. What clients send is dropped.
  *

@@ -143,7 +143,7 @@ export function idleTools(): ToolSet {
 
 /**
  * The tools of the responder. They read what the user owns and store proposals; none starts, deletes, sends or pays
- * anything, so a model that obeys an attacker can do no more than speak and propose (S6).
+ * anything, so a model that obeys an attacker can do no more than speak and propose.
  */
 export function toolsFor(services: Services, { run, submitter, show }: ToolContext): ToolSet {
   const ownerId = submitter.userId;

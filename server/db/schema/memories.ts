@@ -49,7 +49,7 @@ export const assistantMessages = pgTable(
     /** Who spoke, where it is not the user; of imported talks only. */
     speaker: text("speaker"),
     text: text("text").notNull(),
-    /** False for answers that used pictures, files or tools: their words may come from others (M5). */
+    /** False for answers that used pictures, files or tools: their words may come from others. */
     isRecalled: boolean("is_recalled").notNull().default(true),
     at: at("at")
       .notNull()
