@@ -1,9 +1,9 @@
 "use client";
-import { CircleAlert, Minimize2, RotateCcw, X } from "lucide-react";
+import { CircleAlert, ImageIcon, Minimize2, RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { hasOwnAdvice, useFailureText } from "../client/failures.ts";
-import { Button, IconButton } from "../ui/button.tsx";
+import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
 import { canScaleDown, dropUploads, retryUploads, type Upload } from "./store.ts";
 
@@ -17,15 +17,7 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
   const { name } = upload.file;
   return (
     <li className="flex items-center gap-3 px-3 py-2">
-      {failure === null ? (
-        <img
-          src={upload.previewUrl}
-          alt=""
-          className="size-10 shrink-0 rounded-control bg-well object-cover"
-        />
-      ) : (
-        <FailureMark />
-      )}
+      {failure === null ? <Preview url={upload.previewUrl} /> : <FailureMark />}
       <div className="flex min-w-0 flex-1 flex-col gap-1">
         <p className="truncate text-xs font-medium">{name}</p>
         {failure === null ? (
@@ -53,6 +45,19 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
         <X aria-hidden />
       </IconButton>
     </li>
+  );
+}
+
+/** Few browsers show HEIC or TIFF: those get a sign of a picture instead. */
+function Preview({ url }: { readonly url: string }) {
+  const [isReadable, setReadable] = useState(true);
+  const look = "size-10 shrink-0 rounded-control bg-well";
+  return isReadable ? (
+    <img src={url} alt="" className={cx(look, "object-cover")} onError={() => setReadable(false)} />
+  ) : (
+    <span className={cx(look, "flex items-center justify-center")}>
+      <ImageIcon className="size-4 text-quiet" aria-hidden />
+    </span>
   );
 }
 
@@ -112,6 +117,7 @@ function FailedGroup({ uploads }: { readonly uploads: readonly Upload[] }) {
 
 /** Fewer than this many that failed for one reason are rows of their own. */
 const groupFrom = 4;
+/** Of more than this many that wait only the number is shown: on a phone the tray would hide the page. */
 const waitingShown = 3;
 
 /** The browser asks before a page is left that still sends: what waits would be lost. */
@@ -131,15 +137,19 @@ export function UploadRows({ uploads }: { readonly uploads: readonly Upload[] })
   const of = (state: Upload["state"]) => uploads.filter((upload) => upload.state === state);
   const failed = Map.groupBy(of("failed"), reasonOf);
   const waiting = of("waiting");
-  const hidden = waiting.slice(waitingShown);
+  const sending = of("sending");
+  const isCounted = waiting.length > waitingShown;
   return (
     <>
-      {[...of("sending"), ...of("done"), ...waiting.slice(0, waitingShown)].map((upload) => (
+      {[...sending, ...of("done"), ...(isCounted ? [] : waiting)].map((upload) => (
         <UploadRow key={upload.id} upload={upload} />
       ))}
-      {hidden.length === 0 ? null : (
+      {sending.length === 0 && waiting.length > 0 ? (
+        <li className="px-3 py-1 text-xs text-quiet">{t("paused")}</li>
+      ) : null}
+      {!isCounted ? null : (
         <li className="flex items-center justify-between gap-3 px-3 py-1 text-xs text-quiet">
-          <span className="tabular">{t("waitingMany", { count: hidden.length })}</span>
+          <span className="tabular">{t("waitingMany", { count: waiting.length })}</span>
           <Button size="small" look="quiet" onClick={() => dropUploads(idsOf(waiting))}>
             {t("cancelWaiting")}
           </Button>

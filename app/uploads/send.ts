@@ -97,14 +97,15 @@ async function sendBegun(options: SendOptions, announced: unknown, tries = 2): P
     giveUp(begun);
     return sendBegun(options, announced, tries - 1);
   }
-  const result = await finish(begun, sent, signal).catch((error: unknown) => refused(failureOf(error)));
+  const result = await finish(begun, sent, options).catch((error: unknown) => refused(failureOf(error)));
   if (!result.ok) giveUp(begun);
   return result;
 }
 
-async function finish({ id }: Begun, sent: PutResult, signal: AbortSignal): Promise<SendResult> {
+async function finish({ id }: Begun, sent: PutResult, options: SendOptions): Promise<SendResult> {
   if (sent.status < 200 || sent.status > 299) return refused(sent.failure);
-  const finished = await post(`/${id}/finish`, {}, signal);
+  const query = options.scalesDown ? "?scaleDown=true" : "";
+  const finished = await post(`/${id}/finish${query}`, {}, options.signal);
   return finished.ok ? { ok: true, image: await finished.json() } : refused(await failureIn(finished));
 }
 

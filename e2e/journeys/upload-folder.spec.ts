@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { writeOddFiles } from "@atelier/testing/folder";
+import { beGuest } from "../steps/be-guest.ts";
+import { dropFiles } from "../steps/drop-files.ts";
+import { expect, test } from "../test.ts";
+
+test.use({ expectedError: /status of (?:413|415|422).*\/api\/v1\/uploads/ });
+
+test("A15 a phone's folder of odd files goes in by one drop, and what does not says why", async ({
+  page,
+}) => {
+  const folder = await mkdtemp(path.join(tmpdir(), "odd-"));
+  const fates = await writeOddFiles(folder, 64);
+  const of = (fate: Parameters<typeof fates.get>[0]) => fates.get(fate) ?? 0;
+  await beGuest(page);
+  await page.goto("/gallery");
+  await expect(page.getByText("Bare walls")).toBeVisible();
+  await dropFiles(page.getByRole("heading", { name: "Gallery" }), [folder]);
+
+  const notices = page.getByRole("region", { name: "Messages" });
+  await expect(notices.getByText(/^\d+ pictures go in; \d+ other files were left out$/)).toHaveText(
+    `${64 - of("left out")} pictures go in; ${of("left out")} other files were left out`,
+  );
+  // Nothing waits any more: what failed is all that is left.
+  const failed = of("upload_unsupported") + of("upload_bad_shape") + of("upload_too_many_pixels");
+  await page
+    .getByRole("button", { name: `Open the jobs: ${failed} uploads failed` })
+    .click({ timeout: 100_000 });
+  const tray = page.getByRole("region", { name: "Jobs" });
+  await expect(tray.getByRole("progressbar")).toHaveCount(0, { timeout: 90_000 });
+  await expect(tray.getByRole("button", { name: /^Dismiss / })).toHaveCount(failed);
+  await expect(tray.getByText(/The file is empty: it was not copied or downloaded to its end/)).toBeVisible();
+
+  // All copies are one picture.
+  const kept = of("stored") + 1;
+  await tray.getByRole("button", { name: /^Upload poster 7\.png scaled down$/ }).click();
+  await expect(tray.getByText("poster 7.png")).toHaveCount(0, { timeout: 60_000 });
+  const answer = await page.request.get("/api/v1/images?limit=100");
+  const { items }: { items: unknown[] } = await answer.json();
+  expect(items).toHaveLength(kept + 1);
+  await rm(folder, { recursive: true });
+});
