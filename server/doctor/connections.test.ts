@@ -143,6 +143,49 @@ test("a model at home is tried with all that the studio asks for; what it lacks 
   ]);
 });
 
+const chatAnswer = '{"choices":[{"message":{"content":"{\\"ok\\":true}"}}]}';
+
+test.each<readonly [string, Source, string, string]>([
+  [
+    "llama.cpp",
+    { "/props": '{"default_generation_settings":{"n_ctx":4096}}' },
+    "warn",
+    "context of 4096 tokens",
+  ],
+  [
+    "Ollama",
+    { "/api/ps": '{"models":[{"name":"m:latest","context_length":32768}]}' },
+    "ok",
+    "context of 32768",
+  ],
+  [
+    "Ollama, told",
+    { "/api/show": '{"parameters":"num_ctx    2048","model_info":{"llama.context_length":131072}}' },
+    "warn",
+    "2048",
+  ],
+  ["vLLM", { "/v1/models": '{"data":[{"id":"m","max_model_len":16384}]}' }, "ok", "context of 16384"],
+  ["a silent one", {}, "ok", "does not tell its context"],
+  [
+    "a refusal with status 200",
+    { "/v1/chat/completions": '{"error":"model \'m\' not found, try pulling it first"}' },
+    "fail",
+    "“model 'm' not found, try pulling it first”; it has other",
+  ],
+])("a server at home, %s", async (_name, given, state, words) => {
+  const usual: Source = { "/v1/models": '{"data":[{"id":"other"}]}', "/v1/chat/completions": chatAnswer };
+  const server = keep(
+    await serveAnswers(({ path }) => {
+      const body = given[path] ?? usual[path];
+      return body === undefined ? { status: 404, type: "text/plain", body: "404 page not found" } : { body };
+    }),
+  );
+  const findings = await findingsOf({ LLM_BASE_URL: server.url, LLM_RESPONDER_MODEL: "m" });
+  const [model] = findings.filter(({ name }) => name.startsWith("Language model"));
+  expect(model?.state).toBe(state);
+  for (const part of words.split("; ")) expect(model?.message).toContain(part);
+});
+
 test("a model that may cost money is asked for nothing", async () => {
   const llm = keep(await startLlm());
   // A public name that leads here would do; the operator's own word counts the same.
@@ -275,7 +318,11 @@ test.each<readonly [string, Source, string]>([
   ],
   ["a secret in base64", { AUTH_SECRET: "s".repeat(40) }, Buffer.from("s".repeat(40)).toString("base64")],
   ["a bot's address", { TELEGRAM_BOT_TOKEN: token }, `https://api.telegram.org/bot${token}/getMe`],
-  ["one broken by a zero width space", { OPENAI_API_KEY: canary }, canary],
+  [
+    "one that invisible signs break",
+    { OPENAI_API_KEY: canary },
+    `${canary.slice(0, 8)}\u200b${canary.slice(8, 12)}\0${canary.slice(12)}`,
+  ],
 ])("%s is in no line", (_what, source, text) => {
   const shown = clean(text, secretsOf(inspectEnv({ SMTP_FROM: "a@b.org", ...source }).env), 200);
   expect(shown).toContain("[secret]");

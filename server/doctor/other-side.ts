@@ -142,11 +142,11 @@ export function explain(error: unknown): string {
     const first: unknown = at instanceof AggregateError ? at.errors[0] : at;
     const code = first instanceof Error && "code" in first ? String(first.code) : "";
     const known = plainCodes[code];
-    if (known !== undefined) return `${known} (${code})`;
+    if (known !== undefined) return `${known}: ${code}`;
     if (at.cause !== undefined) continue;
     const text = (first instanceof Error ? first.message : at.message) || at.name;
     const named = Object.keys(plainCodes).find((one) => text.includes(one));
-    return named === undefined ? text : `${plainCodes[named]} (${named})`;
+    return named === undefined ? text : `${plainCodes[named]}: ${named}`;
   }
   return String(error);
 }
@@ -217,9 +217,11 @@ const escape = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** One line without control characters and secrets, cut to a length. */
 export function clean(text: string, secrets: readonly string[], maxLength: number): string {
+  // Invisible signs go without a gap: one may break a secret in two.
   const line = text
     .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .replace(/\p{Cf}|[^\P{Cc}\t\n\r]/gu, "")
+    .replace(/\s+/g, " ")
     .trim();
   const shown = secrets.reduce(
     (rest, secret) => rest.replace(new RegExp(escape(secret), "gi"), "[secret]"),
