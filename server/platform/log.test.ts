@@ -116,3 +116,24 @@ test.each([
   expect(line).not.toContain(secret);
   expect(line).toMatch(kept);
 });
+
+test("a warning that repeats is left out with growing pauses, one about another thing is not", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const log = await open();
+  const loop = log.child({ loop: "readiness" });
+  const error = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  for (let second = 0; second < 60; second += 1) {
+    loop.warn({ err: error, waitMs: second }, "pass failed, trying again");
+    log.warn({ err: error, jobId: `job ${second}` }, "a run failed");
+    log.info("calm");
+    vi.advanceTimersByTime(1_000);
+  }
+  const count = (text: string) => console.filter((line) => line.includes(text)).length;
+  expect([count("a run failed"), count("calm")]).toEqual([60, 60]);
+  expect(count("pass failed")).toBeGreaterThanOrEqual(6);
+  expect(count("pass failed")).toBeLessThanOrEqual(8);
+  expect(console.findLast((line) => line.includes("pass failed"))).toMatch(/"leftOut":\d+/);
+  loop.warn({ err: Object.assign(new Error("other"), { code: "EPIPE" }) }, "pass failed, trying again");
+  expect(console.at(-1)).toContain("EPIPE");
+  vi.useRealTimers();
+});

@@ -1,9 +1,10 @@
 import path from "node:path";
 import { types } from "node:util";
 import pino from "pino";
-import type { DestinationStream, Logger } from "pino";
+import type { DestinationStream, Logger, LoggerOptions } from "pino";
 import type { Env } from "./env.ts";
 import { isFunction } from "./functions.ts";
+import { createRepeats } from "./repeats.ts";
 import { currentRequestId } from "./request-id.ts";
 
 export interface LogOptions {
@@ -135,6 +136,39 @@ export function followLog(log: Logger, onLine: OnLine): () => void {
   return () => void followers?.delete(onLine);
 }
 
+const warnLevel = pino.levels.values["warn"] ?? 0;
+/** More lines of one kind at once say nothing new. */
+const linesAtOnce = 5;
+
+/** What a warning is about: its text, the request, and the names and ids in its fields; figures change from line to line. */
+function kindOf(log: Logger, [first, text]: readonly unknown[]): string {
+  const fields = typeof first === "object" && first !== null ? Object.entries(first) : [];
+  const error: unknown = fields.find(([name]) => name === "err")?.[1];
+  const failure = error instanceof Error ? [error.name, "code" in error ? String(error.code) : ""] : [];
+  const named = fields.filter(([, value]) => typeof value === "string").flat();
+  const message = typeof first === "string" ? first : text;
+  return JSON.stringify([message, currentRequestId(), log.bindings(), ...failure, ...named]);
+}
+
+/** Leaves out warnings and errors that repeat: what fails each second while a part is away must not fill the disk. */
+function leaveOutRepeats(): LogFnHook {
+  const mayTell = createRepeats(linesAtOnce);
+  return function (args, method, level) {
+    const leftOut = level < warnLevel ? 0 : mayTell(kindOf(this, args));
+    if (leftOut === null) return;
+    const [first, ...rest]: unknown[] = args;
+    const counted =
+      leftOut === 0
+        ? args
+        : typeof first === "object"
+          ? [{ ...first, leftOut }, ...rest]
+          : [{ leftOut }, ...args];
+    Reflect.apply(method, this, counted);
+  };
+}
+
+type LogFnHook = NonNullable<NonNullable<LoggerOptions["hooks"]>["logMethod"]>;
+
 /** Pino adds the fields of the line to this object, so each line needs its own. */
 function requestField(): { readonly requestId?: string } {
   const requestId = currentRequestId();
@@ -170,6 +204,7 @@ export async function openLog({ env, name, isCommand = false }: LogOptions): Pro
       redact: secretPaths,
       serializers: { err: describeError },
       mixin: requestField,
+      hooks: { logMethod: leaveOutRepeats() },
     },
     streams,
   );

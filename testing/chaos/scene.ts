@@ -107,6 +107,26 @@ export interface Scene {
 /** How a test's end is told: `onTestFinished` of its context. */
 type OnFinished = (end: () => Promise<void>) => void;
 
+/** Of one kind in the log of one worker; a test lasts two minutes at the most. */
+const maxRepeats = 12;
+
+/** Warnings that a worker repeated without pauses; a line names its kind by its text and by names and ids. */
+function findRepeatedLines(output: string): string[] {
+  const counts = new Map<string, number>();
+  for (const line of output.split("\n")) {
+    // A killed worker leaves half of a line.
+    if (!/^\{.*\}$/.test(line)) continue;
+    const { level, time: _time, stack: _stack, err, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    if (Number(level) < 40) continue;
+    const named = Object.entries(fields).filter(([, value]) => typeof value === "string");
+    const kind = JSON.stringify([Object(err).type, Object(err).code, ...named]);
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([kind, count]) =>
+    count > maxRepeats ? [`logged ${count} times: ${kind.slice(0, 300)}`] : [],
+  );
+}
+
 /** Opens a scene for one test; several tests of a file may run at once, each in its own. */
 export async function openScene(onFinished: OnFinished, options: TestServicesOptions): Promise<Scene> {
   const opened = await createTestServices(options);
@@ -126,6 +146,12 @@ export async function openScene(onFinished: OnFinished, options: TestServicesOpt
       workers.push(started);
       return started;
     },
-    faults: () => findBrokenInvariants(services),
+    async faults() {
+      const started = await Promise.allSettled(workers);
+      const repeated = started.flatMap((each) =>
+        each.status === "fulfilled" ? findRepeatedLines(each.value.output()) : [],
+      );
+      return [...(await findBrokenInvariants(services)), ...repeated];
+    },
   };
 }
