@@ -53,4 +53,4 @@ export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";
 export { currentRequestId, requestIdHeader, underRequestId } from "./request-id.ts";
 export { logConnectionErrors } from "./connection-log.ts";
-export { followLog, openLog, type Logger } from "./log.ts";
+export { leaveOutRepeats, followLog, openLog, type Logger } from "./log.ts";

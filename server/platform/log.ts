@@ -151,7 +151,7 @@ function kindOf(log: Logger, [first, text]: readonly unknown[]): string {
 }
 
 /** Leaves out warnings and errors that repeat: what fails each second while a part is away must not fill the disk. */
-function leaveOutRepeats(): LogFnHook {
+export function leaveOutRepeats(): LogFnHook {
   const mayTell = createRepeats(linesAtOnce);
   return function (args, method, level) {
     const leftOut = level < warnLevel ? 0 : mayTell(kindOf(this, args));

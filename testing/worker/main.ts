@@ -1,5 +1,5 @@
 import pino from "pino";
-import { loadConfig, parseEnv } from "@atelier/server/platform";
+import { leaveOutRepeats, loadConfig, parseEnv } from "@atelier/server/platform";
 import { clientOf, readKeys } from "@atelier/server/providers";
 import { openServices } from "@atelier/server/services";
 import { retiredExitCode } from "@atelier/worker/args";
@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const { env, problems } = parseEnv(process.env);
   if (!env) throw new Error(`wrong environment of the test worker: ${JSON.stringify(problems)}`);
   const orders: WorkerOrders = JSON.parse(process.env[ordersName] ?? "");
-  const log = pino({ level: env.LOG_LEVEL });
+  const log = pino({ level: env.LOG_LEVEL, hooks: { logMethod: leaveOutRepeats() } });
   const config = await loadConfig(env.ATELIER_CONFIG);
   const opened = await openServices({ env, config, name: "test worker", log });
   const { workflows, problems: refused } = await loadWorkflows(env);
