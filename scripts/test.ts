@@ -121,7 +121,7 @@ async function runAsFunctions(reports: string): Promise<Part[]> {
 
 /** What takes longer than a usual run has for it: many requests made from the document of the API. */
 async function runLong(reports: string): Promise<Part[]> {
-  return [await runVitest(reports, ["testing/api-document"], { ATELIER_DOCUMENT_RUNS: "40" })];
+  return [await runVitest(reports, ["testing/api-document"], { ATELIER_DOCUMENT_RUNS: "20" })];
 }
 
 const modes = {

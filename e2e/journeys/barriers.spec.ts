@@ -72,7 +72,7 @@ for (const size of ["", "@phone "]) {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await expect(page.locator("body")).toHaveClass(new RegExp(`${colorScheme}-mode`));
-      expect.soft(await findBarriers(page), `in ${colorScheme}`).toEqual([]);
+      expect.soft(await findBarriers(page, { isForeign: true }), `in ${colorScheme}`).toEqual([]);
     }
     const outside = addresses.filter((one) => /^(http|ws)/.test(one) && !one.startsWith(`${baseURL}/`));
     expect(outside).toEqual([]);
