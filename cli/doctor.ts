@@ -10,29 +10,41 @@ import {
 } from "@atelier/server/doctor";
 import { type Env, inspectEnv, loadConfig, parseConfig, useProxies } from "@atelier/server/platform";
 import { checkServers } from "@atelier/worker/servers";
-import { loadWorkflows } from "@atelier/worker/work";
-import { openDatabase } from "./database.ts";
+import { endProcess, loadWorkflows } from "@atelier/worker/work";
+import { openDatabase, type OpenDatabase } from "./database.ts";
 import { parseFlags } from "./flags.ts";
 
-/** Opens the database in use for the checks that need it, also for those of the outside. */
-async function checkStudio(env: Env, canOpen: boolean, mailTo: string | null): Promise<CheckResult[]> {
+const neededToOpen: readonly string[] = ["ATELIER_DATA_DIR", "DATABASE_URL"];
+
+/** Opens the database in use, unless the checks of the environment say that it cannot be. */
+async function openIfWell(checks: Promise<CheckResult[]>): Promise<OpenDatabase | CheckResult | null> {
+  if ((await checks).some(({ name, isOk }) => !isOk && neededToOpen.includes(name))) return null;
+  try {
+    return await openDatabase();
+  } catch (error) {
+    return { name: "Database", isOk: false, message: reasonOf(error) };
+  }
+}
+
+/** All at once: the checks of the database begin when it is open. */
+async function checkAll(env: Env, mailTo: string | null): Promise<CheckResult[]> {
   // A file that is not valid has a line of its own.
   const config = await loadConfig(env.ATELIER_CONFIG).catch(() => parseConfig({}));
-  const connected = { env, config, mailTo };
-  if (!canOpen) return checkConnections({ ...connected, databaseUrl: null });
-  try {
-    const opened = await openDatabase();
-    try {
-      const databaseUrl = opened.env.DATABASE_URL;
-      const found = [runDatabaseChecks(opened.env), checkConnections({ ...connected, databaseUrl })];
-      return (await Promise.all(found)).flat();
-    } finally {
-      await opened.close();
-    }
-  } catch (error) {
-    const fault = { name: "Database", isOk: false, message: reasonOf(error) };
-    return [fault, ...(await checkConnections({ ...connected, databaseUrl: null }))];
-  }
+  const checks = runChecks(process.env);
+  const opening = openIfWell(checks);
+  const database = opening.then((opened) => (opened && "env" in opened ? opened.env.DATABASE_URL : null));
+  const ofDatabase = opening.then((opened) => {
+    if (opened && "env" in opened) return runDatabaseChecks(opened.env);
+    return opened ? [opened] : [];
+  });
+  const connections = checkConnections({ env, config, database, mailTo });
+  const found = await Promise.allSettled([checks, ofDatabase, connections, checkConnectedServers(env)]);
+  const opened = await opening;
+  if (opened && "env" in opened) await opened.close();
+  return found.flatMap((one) => {
+    if (one.status === "fulfilled") return one.value;
+    return [{ name: "Doctor", isOk: false, message: reasonOf(one.reason) }];
+  });
 }
 
 const serverTimeoutMs = 5_000;
@@ -73,13 +85,11 @@ export async function doctor(args: string[]): Promise<number> {
   if (flags === null) return 1;
   const { env } = inspectEnv(process.env);
   useProxies(env);
-  const [checks, ofServers] = await Promise.all([runChecks(process.env), checkConnectedServers(env)]);
-  const needed = ["ATELIER_DATA_DIR", "DATABASE_URL"];
-  const canOpen = !checks.some(({ name, isOk }) => !isOk && needed.includes(name));
-  const rest = await checkStudio(env, canOpen, flags.mail ?? null);
-  const findings = finish([...checks, ...rest, ...ofServers], env);
+  const findings = finish(await checkAll(env, flags.mail ?? null), env);
   const isWell = findings.every(({ state }) => state !== "fail");
   if (flags.json) console.log(JSON.stringify({ ok: isWell, checks: findings }, null, 2));
   else print(findings);
+  // What gave no answer in time may still be asked, a bucket for minutes.
+  endProcess();
   return isWell ? 0 : 1;
 }

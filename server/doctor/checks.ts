@@ -11,6 +11,7 @@ import {
   readProxy,
 } from "../platform/index.ts";
 import { modelsOf, readKeys } from "../providers/index.ts";
+import { explain } from "./other-side.ts";
 
 /** Outcome of one check; the message is for people and, when it failed, contains what to do. */
 export interface CheckResult {
@@ -49,6 +50,31 @@ export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   return (error.message || error.name).split("\n")[0] ?? error.name;
+}
+
+/** The longest that a check takes: they run side by side. */
+const limitMs = 28_000;
+
+/** The findings of a check, or why it gave none. */
+export async function within(
+  name: string,
+  check: Promise<CheckResult[]>,
+  ms = limitMs,
+): Promise<CheckResult[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<CheckResult[]>((resolve) => {
+    const message = `gave no answer within ${ms / 1_000} s; look whether it is overloaded`;
+    timer = setTimeout(() => resolve([failed(name, message)]), ms);
+  });
+  try {
+    return await Promise.race([check, late]);
+  } catch (error) {
+    return [
+      { ...failed(name, "cannot be reached; correct its address, or start it"), noAnswer: explain(error) },
+    ];
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** An address without its password. */

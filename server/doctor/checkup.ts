@@ -41,7 +41,7 @@ async function lookAndKeep(
   const { readNodes } = await import("../monitoring/index.ts");
   const found = await Promise.all([
     checkOwn({ ...env, DATABASE_URL: databaseUrl }),
-    checkConnections({ env, config, databaseUrl, mailTo: null }),
+    checkConnections({ env, config, database: Promise.resolve(databaseUrl), mailTo: null }),
     readNodes(services).then(judgeNodes),
   ]);
   const checkup: Checkup = { at: new Date().toISOString(), findings: finish(found.flat(), env) };

@@ -26,7 +26,12 @@ const keep = <T extends { close(): unknown }>(one: T): T => {
 async function findingsOf(source: Source, mailTo: string | null = null): Promise<Finding[]> {
   const { env, problems } = inspectEnv(source);
   expect(problems).toEqual([]);
-  const results = await checkConnections({ env, config: parseConfig({}), databaseUrl: null, mailTo });
+  const results = await checkConnections({
+    env,
+    config: parseConfig({}),
+    database: Promise.resolve(null),
+    mailTo,
+  });
   return finish(results, env);
 }
 

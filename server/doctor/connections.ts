@@ -1,9 +1,9 @@
 import type { Config, Env } from "../platform/index.ts";
 import { readKeys } from "../providers/index.ts";
-import { type CheckResult, failed } from "./checks.ts";
+import { type CheckResult, within } from "./checks.ts";
 import { checkRights } from "./database.ts";
 import { checkMail } from "./mail.ts";
-import { clean, explain, secretsOf, type SeenClock } from "./other-side.ts";
+import { clean, secretsOf, type SeenClock } from "./other-side.ts";
 import {
   checkAlertWebhook,
   checkClocks,
@@ -16,22 +16,14 @@ import { checkBucketLinks } from "./storage.ts";
 interface Connected {
   readonly env: Env;
   readonly config: Pick<Config, "assistant">;
-  /** Of the database in use; null when it cannot be opened. */
-  readonly databaseUrl: string | null;
+  /** Address of the database in use, once it is open; null when it cannot be opened. */
+  readonly database: Promise<string | null>;
   /** Gets a message for trying; null: none is sent. */
   readonly mailTo: string | null;
 }
 
-/** The longest that all checks together take: they run side by side. */
-const limitMs = 28_000;
-
 /** Tries everything outside that this environment is connected to. Buys nothing and sends nothing. */
-export async function checkConnections({
-  env,
-  config,
-  databaseUrl,
-  mailTo,
-}: Connected): Promise<CheckResult[]> {
+export async function checkConnections({ env, config, database, mailTo }: Connected): Promise<CheckResult[]> {
   const clocks: SeenClock[] = [];
   // Loaded late: a start checks without them, and the assistant's packages take time.
   const { checkModels, vendorAddresses } = await import("./language-models.ts");
@@ -44,11 +36,17 @@ export async function checkConnections({
     within("Telegram bot", checkTelegram(env, clocks)),
     within("ALERT_WEBHOOK_URL", checkAlertWebhook(env, clocks)),
     within("Proxy", checkProxyWays(env, outside)),
-    ...(databaseUrl === null
-      ? []
-      : [within("Database rights", checkRights(env.DATABASE_DIRECT_URL ?? databaseUrl, clocks))]),
+    within("Database rights", checkRightsIn(database, { env, clocks })),
   ]);
   return [...groups.flat(), checkClocks(clocks)];
+}
+
+async function checkRightsIn(
+  database: Connected["database"],
+  { env, clocks }: { readonly env: Env; readonly clocks: SeenClock[] },
+): Promise<CheckResult[]> {
+  const url = await database;
+  return url === null ? [] : checkRights(env.DATABASE_DIRECT_URL ?? url, clocks);
 }
 
 /** The addresses of providers and of the bot that this environment calls. */
@@ -56,27 +54,6 @@ function outsideOf(env: Env): string[] {
   const keys = readKeys(env).map(({ access }) => access.baseUrl);
   const bot = env.TELEGRAM_BOT_TOKEN === undefined ? [] : [env.TELEGRAM_API_ROOT];
   return [...keys, ...bot];
-}
-
-/** The findings of a check, or why it gave none. */
-async function within(name: string, check: Promise<CheckResult[]>): Promise<CheckResult[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<CheckResult[]>((resolve) => {
-    const seconds = limitMs / 1_000;
-    timer = setTimeout(
-      () => resolve([failed(name, `gave no answer within ${seconds} s; look whether it is overloaded`)]),
-      limitMs,
-    );
-  });
-  try {
-    return await Promise.race([check, late]);
-  } catch (error) {
-    return [
-      { ...failed(name, "cannot be reached; correct its address, or start it"), noAnswer: explain(error) },
-    ];
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 type State = "ok" | "warn" | "fail" | "not tried";

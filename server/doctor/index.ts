@@ -21,6 +21,7 @@ import {
   checkSignUp,
   type CheckResult,
   failed,
+  within,
 } from "./checks.ts";
 import { checkEverything } from "./checkup.ts";
 import { checkDatabase, checkIdleLimit, checkListen, checkRoleLimit } from "./database.ts";
@@ -41,12 +42,24 @@ async function checkHost(env: Env): Promise<CheckResult[]> {
   ];
 }
 
-function checkServices(env: Env): Promise<CheckResult>[] {
-  const checks: Promise<CheckResult>[] = [];
-  if (env.DATABASE_URL) checks.push(checkDatabase("DATABASE_URL", env.DATABASE_URL, env));
-  if (env.DATABASE_DIRECT_URL) checks.push(checkDatabase("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL));
-  if (env.REDIS_URL) checks.push(checkRedis(env.REDIS_URL));
-  if (env.S3_BUCKET) checks.push(checkBucket(env));
+/** The client of a bucket tries again for longer than a start should wait. */
+const bucketMs = 10_000;
+
+function checkServices(env: Env): Promise<CheckResult[]>[] {
+  const checks: Promise<CheckResult[]>[] = [];
+  const add = (name: string, check: Promise<CheckResult>, ms?: number) =>
+    checks.push(
+      within(
+        name,
+        check.then((one) => [one]),
+        ms,
+      ),
+    );
+  if (env.DATABASE_URL) add("DATABASE_URL", checkDatabase("DATABASE_URL", env.DATABASE_URL, env));
+  if (env.DATABASE_DIRECT_URL)
+    add("DATABASE_DIRECT_URL", checkDatabase("DATABASE_DIRECT_URL", env.DATABASE_DIRECT_URL));
+  if (env.REDIS_URL) add("REDIS_URL", checkRedis(env.REDIS_URL));
+  if (env.S3_BUCKET) add("S3_BUCKET", checkBucket(env), bucketMs);
   return checks;
 }
 
@@ -63,7 +76,7 @@ export async function runChecks(
 }
 
 async function checkEnv(env: Env): Promise<CheckResult[]> {
-  return (await Promise.all([checkHost(env), Promise.all(checkServices(env))])).flat();
+  return (await Promise.all([checkHost(env), ...checkServices(env)])).flat();
 }
 
 /** The part of the doctor that needs the database in use, be it embedded or not: its limits, LISTEN, and the mark of the image store. */
@@ -76,9 +89,10 @@ export async function runDatabaseChecks(
     ...(env.DATABASE_POOLER === undefined ? [] : [checkRoleLimit(url, env)]),
     checkIdleLimit(directUrl ?? url),
     checkListen(directUrl ?? url),
-    checkStoreMark(env, url),
   ];
-  return Promise.all(checks);
+  const ofStore = checkStoreMark(env, url).then((one) => [one]);
+  const found = await Promise.all([Promise.all(checks), within("Image store", ofStore, bucketMs)]);
+  return found.flat();
 }
 
 /** Tries everything that the process's environment names and keeps what was found, for the admin's page. */

@@ -55,6 +55,10 @@ export async function checkServers(
   };
 }
 
+/** Of one server with all its nodes and models. */
+const allMs = 20_000;
+const tooSlow = `The server did not tell all of its nodes and models within ${allMs / 1_000} s.`;
+
 async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check): Promise<CheckedServer> {
   const timing = { probeTimeoutMs: timeoutMs, objectInfoMs: Number.POSITIVE_INFINITY };
   const settings = { timing, workflows: () => workflows, awaited: () => new Set<never>() };
@@ -66,15 +70,16 @@ async function checkServer(server: ListedServer, { workflows, timeoutMs }: Check
     noAnswer: "",
     socketReason: null,
   };
+  const limit = AbortSignal.timeout(allMs);
   try {
-    const facts = await probe.read(new AbortController().signal);
+    const facts = await probe.read(limit);
     const socketReason = server.engine === "comfyui" ? await socketFault(server, timeoutMs) : null;
     return { ...known, facts, reason: null, socketReason };
   } catch (error) {
     return {
       ...known,
       facts: null,
-      reason: toAppError(error).message,
+      reason: limit.aborted ? tooSlow : toAppError(error).message,
       ...(await wordsAt(server, timeoutMs)),
     };
   }
