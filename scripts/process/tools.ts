@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,16 +13,28 @@ export function isPortFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-/** A free port of 127.0.0.1, chosen by the system. Another process may take it before the caller does. */
-export function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = address !== null && typeof address === "object" ? address.port : 0;
-      server.close(() => resolve(port));
-    });
+/** Below the ports that systems give to outgoing connections: Linux from 32768 on, others from 49152. */
+const ports = { first: 20_000, count: 6_000 } as const;
+const tries = 1_000;
+
+/**
+ * A free port of 127.0.0.1. Another caller of this function, in any process, does not get it while this process lives, and
+ * an outgoing connection never does, so a server may stop and start again on it.
+ */
+export async function findFreePort(): Promise<number> {
+  for (let tried = 0; tried < tries; tried += 1) {
+    const port = ports.first + randomInt(ports.count);
+    if ((await claimPort(port)) && (await isPortFree(port))) return port;
+  }
+  throw new Error(`No free port was found from ${ports.first} on.`);
+}
+
+/** Claims it by listening at a port of its own until this process ends; false when another caller holds it. */
+function claimPort(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const claim = createServer().unref();
+    claim.once("error", () => resolve(false));
+    claim.listen(port + ports.count, "127.0.0.1", () => resolve(true));
   });
 }
 

@@ -19,6 +19,7 @@ function sendCommand(port: number, command: string): Promise<string> {
 }
 
 const readyMs = 10_000;
+const saidChars = 2_000;
 
 /** A real redis-server of its own on a free port, with an append-only file as in production. */
 export interface TestRedis {
@@ -40,7 +41,7 @@ export interface TestRedis {
 function launch(port: number, folder: string, extra: readonly string[]): ChildProcess {
   const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder];
   const persistence = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
-  return spawn("redis-server", [...args, ...persistence, ...extra], { stdio: "ignore" });
+  return spawn("redis-server", [...args, ...persistence, ...extra], { stdio: ["ignore", "pipe", "ignore"] });
 }
 
 function hasEnded(child: ChildProcess): boolean {
@@ -64,10 +65,12 @@ async function answersPing(port: number): Promise<boolean> {
 
 async function launchReady(port: number, folder: string, extra: readonly string[]): Promise<ChildProcess> {
   const child = launch(port, folder, extra);
+  let said = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-saidChars)));
   killAtExit(child);
   child.once("error", () => undefined); // Shown below as "did not start".
   await waitUntil(async () => hasEnded(child) || (await answersPing(port)), readyMs);
-  if (hasEnded(child)) throw new Error("redis-server did not start; is it installed?");
+  if (hasEnded(child)) throw new Error(`redis-server did not start; is it installed?\n${said}`);
   return child;
 }
 
