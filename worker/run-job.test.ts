@@ -11,9 +11,11 @@ import {
   addServer,
   localOffers,
   readJob,
+  readStory,
   testQueue,
   until,
 } from "@atelier/testing/jobs";
+import { AppError } from "@atelier/server/platform";
 import { listTempFiles } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 
@@ -22,7 +24,7 @@ import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
 import { createMutex } from "./work.ts";
 import { runJob } from "./run-job.ts";
-import { createRuns } from "./runs.ts";
+import { createRuns, RunStopped } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
 
 let opened: TestServices;
@@ -89,6 +91,45 @@ test("C6 the lines of a run carry the id of the request that submitted the job",
     ["run failed", undefined],
     ["run ended", undefined],
   ]);
+});
+
+test("A17 a stopped run is handed back whatever its engine throws then, and though the database is away at first", async () => {
+  const { services } = opened;
+  const nodeId = await addNode(services);
+  const id = await addJob(services, { owner: await addOwner(services) });
+  const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+  if (!job) throw new Error("the job was not claimed");
+  const stop = new AbortController();
+  let refusals = 0;
+  const execute: typeof services.db.execute = (query) => {
+    if (stop.signal.aborted && (refusals += 1) <= 2)
+      throw Object.assign(new Error("terminating connection"), { code: "57P01" });
+    return services.db.execute(query);
+  };
+  const engine: Engine = {
+    name: "local",
+    kinds: ["upscale"],
+    run() {
+      stop.abort(new RunStopped("stopping"));
+      return Promise.reject(new AppError("engine_crashed"));
+    },
+    close: () => Promise.resolve(),
+  };
+  await runJob(
+    { ...services, db: Object.assign(Object.create(services.db), { execute }) },
+    {
+      job,
+      lease: { jobId: id, attempt: job.attempt, nodeId },
+      engine,
+      otherServers: [],
+      serverLeases: createServerLeases(services),
+      signal: stop.signal,
+      onBegin: () => undefined,
+    },
+  );
+  expect(refusals).toBeGreaterThan(2);
+  expect(await readJob(services, id)).toMatchObject({ charged: 0, nodeId: null, errorCode: null });
+  expect((await readStory(services, id)).map(({ type }) => type)).toContain("handed_back");
 });
 
 /** A node with two queues, whose engine ends a run when the test lets it. */

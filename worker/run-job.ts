@@ -75,7 +75,9 @@ export async function runJob(services: Services, input: RunInput): Promise<void>
   try {
     outcome = await withTempFolder(services.env, (workDir) => work(services, input, workDir));
   } catch (error) {
-    outcome = await endBadly({ ...services, log }, lease, error);
+    // What the engine threw may be an effect of the stop.
+    const { aborted, reason } = input.signal;
+    outcome = await endBadly({ ...services, log }, lease, aborted ? reason : error);
   }
   log.info({ outcome, durationMs: Math.round(performance.now() - startedMs) }, "run ended");
   count(services, lease, outcome);
@@ -246,10 +248,18 @@ async function endStopped(services: Services, lease: Lease, { reason }: RunStopp
     case "cancelled":
       return (await confirmCancel(services, lease)) ? "cancelled" : "fenced";
     case "stopping":
-      return (await handBack(services, lease)) ? "handed_back" : "fenced";
+      return (await handBackInTime(services, lease)) ? "handed_back" : "fenced";
     case "lost":
       return "fenced";
   }
+}
+
+/** Shorter than the time between the hand-back and the end of the grace time. */
+const handBackPatienceMs = 3_000;
+
+/** No later sweep of a node that stops repeats a hand-back that failed, and the loss of the node would charge the job. */
+function handBackInTime(services: Services, lease: Lease): Promise<Job | null> {
+  return persist(AbortSignal.timeout(handBackPatienceMs), () => handBack(services, lease));
 }
 
 function classify(error: unknown): AppError {
