@@ -25,8 +25,8 @@ describe("check redis", () => {
 });
 
 test.each([
-  [{ mode: "cluster" }, false, "is a Redis cluster, which is not supported"],
-  [{ mode: "sentinel" }, false, "name the one primary"],
+  [{ mode: "cluster" }, false, "is a Redis Cluster, which is not supported"],
+  [{ mode: "sentinel" }, false, "name the primary"],
   [{ mode: "standalone", role: "slave" }, false, "a replica"],
   [{ mode: "standalone", role: "master", keeps: "" }, true, "standalone, keeps nothing"],
   [

@@ -1,3 +1,4 @@
+import { readInfo, type RedisKind, whyUnusable } from "../queue/index.ts";
 import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
 
 const redisConnectMs = 3_000;
@@ -5,18 +6,13 @@ const redisConnectMs = 3_000;
 /** The only policy under which no bell is lost in silence. */
 const keeping = "noeviction";
 
-interface RedisFacts {
-  readonly version?: string | undefined;
+interface RedisFacts extends RedisKind {
   readonly policy?: string | undefined;
-  /** `standalone`, `cluster` or `sentinel` */
-  readonly mode?: string | undefined;
   readonly role?: string | undefined;
   /** How it keeps its data over a restart; empty: not at all. */
   readonly keeps?: string | undefined;
 }
 
-/** The oldest version that the queue's scripts run on. */
-const oldest = { major: 6, minor: 2 } as const;
 const name = "REDIS_URL";
 
 /** Judges what Redis tells of itself; `policy` is what it does when its memory is full. */
@@ -29,13 +25,13 @@ export function judgeRedis(facts: RedisFacts): CheckResult {
   return warned(name, `Redis ${version}: ${advice}`);
 }
 
-function faultOf({ version = "", mode, role }: RedisFacts): string | null {
-  if (mode === "cluster" || mode === "sentinel")
-    return `is a Redis ${mode}, which is not supported; name the one primary of a standalone Redis`;
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const isNewEnough = major > oldest.major || (major === oldest.major && minor >= oldest.minor);
-  if (!isNewEnough) return `is Redis ${version || "of an unknown version"}; Atelier needs 6.2 or newer`;
-  return role === "slave" ? "is a replica, which takes no writes; name the primary that it follows" : null;
+function faultOf({ version, mode, role }: RedisFacts): string | null {
+  const isReplica = role === "slave";
+  return (
+    whyUnusable({ version, mode }) ??
+    (isReplica ? "is a replica, which takes no writes; name the primary that it follows" : null) ??
+    (version ? null : "does not tell its version, so it may be no Redis")
+  );
 }
 
 function aboutOf({ version, mode, keeps }: RedisFacts): string {
@@ -49,7 +45,7 @@ function aboutOf({ version, mode, keeps }: RedisFacts): string {
 }
 
 function readFacts(info: string): RedisFacts {
-  const read = (field: string) => new RegExp(`^${field}:(\\S+)`, "m").exec(info)?.[1];
+  const read = (field: string) => readInfo(info, field);
   const ways = [
     ...(read("aof_enabled") === "1" ? ["its data by an append-only file"] : []),
     ...(Number(read("rdb_saves") ?? 0) > 0 ? ["its data by snapshots"] : []),

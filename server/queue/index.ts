@@ -96,6 +96,12 @@ export interface Hints {
 }
 
 export { createBells } from "./bells.ts";
-export { findUnusableRedis, sentenceOfRefusal } from "./redis-faults.ts";
+export {
+  findUnusableRedis,
+  readInfo,
+  type RedisKind,
+  sentenceOfRefusal,
+  whyUnusable,
+} from "./redis-faults.ts";
 export { createHints } from "./hints.ts";
 export { createListener, type Listener } from "./listen.ts";

@@ -4,17 +4,27 @@ const inspectMs = 3_000;
 /** The oldest version that the queue's scripts run on. */
 const oldest = { major: 6, minor: 2 } as const;
 
-/** What Redis says of itself in a way that waiting does not change; null for a server that the queue can use. */
-function unusable(info: string): string | null {
-  const mode = /redis_mode:(\w+)/.exec(info)?.[1];
+/** What a Redis tells of itself (INFO). */
+export interface RedisKind {
+  readonly version?: string | undefined;
+  /** `standalone`, `cluster` or `sentinel` */
+  readonly mode?: string | undefined;
+}
+
+/** Why the queue can never use a Redis of this kind, whatever one waits for; null when it can. */
+export function whyUnusable({ version = "", mode }: RedisKind): string | null {
   if (mode === "cluster")
     return "is a Redis Cluster, which is not supported: name one Redis without cluster-enabled";
   if (mode === "sentinel") return "is a Sentinel, which keeps no data: name the primary that it watches";
-  const version = /redis_version:(\S+)/.exec(info)?.[1] ?? "";
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (version === "" || major > oldest.major || (major === oldest.major && minor >= oldest.minor))
     return null;
   return `is Redis ${version}; version ${oldest.major}.${oldest.minor} or newer is needed`;
+}
+
+/** The value of a field of INFO. */
+export function readInfo(info: string, field: string): string | undefined {
+  return new RegExp(`^${field}:(\\S+)`, "m").exec(info)?.[1];
 }
 
 /** Why the queue can never use this Redis; null when it can, and when it does not answer now. */
@@ -30,7 +40,8 @@ export async function findUnusableRedis(url: string): Promise<string | null> {
   client.on("error", () => undefined);
   try {
     await client.connect();
-    return unusable(await client.info("server"));
+    const info = await client.info("server");
+    return whyUnusable({ version: readInfo(info, "redis_version"), mode: readInfo(info, "redis_mode") });
   } catch {
     return null;
   } finally {

@@ -1,5 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
+import { schema } from "@atelier/server/db";
 import { readOverview } from "@atelier/server/monitoring";
+import { newId } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { captureLog, createTestServices } from "@atelier/testing/services";
@@ -130,6 +132,18 @@ test("C4 a bot with a webhook is told of once, to admins as well, and read as so
   person.say("/status");
   await until("the answer", () => person.messages[0]);
   expect(await attention()).toEqual([]);
+});
+
+test("C4 a worker that no longer reads the bot says nothing of it to admins", async () => {
+  const { api, services, start } = await openStudio();
+  const id = await addNode(services, { slots: 5 });
+  const attention = async () => (await readOverview(services, { window: "1h" })).attention;
+  api.setWebhook(true);
+  start(services, id);
+  await until("the attention", async () => ((await attention()).length > 0 ? true : null));
+  const leaseUntil = new Date(Date.now() + 3_600_000);
+  await services.db.update(schema.telegramBots).set({ holder: newId(), leaseUntil });
+  expect(await until("silence", async () => ((await attention()).length === 0 ? true : null))).toBe(true);
 });
 
 test("C1 a reply to a picture is an edit of that picture: the bot's, one's own, a file; a photo is its garment", async () => {

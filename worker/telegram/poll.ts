@@ -51,7 +51,10 @@ export function startPolling(bot: Bot, poller: Poller, { waitSeconds, nodeId }: 
     const held = await holdPolling(services, poller);
     const wasHeld = isHeld();
     heldUntilMs = held ? sinceMs + poller.leaseMs : -Infinity;
-    if (!held) return poller.leaseMs / 3;
+    if (!held) {
+      await failures.leave();
+      return poller.leaseMs / 3;
+    }
     offset = held.offset;
     if (!wasHeld) {
       services.log.info("this worker reads the updates of the Telegram bot");
@@ -131,6 +134,12 @@ function followFailures(services: Services, nodeId: () => string | null) {
     async end(): Promise<void> {
       if (last === null) return;
       services.log.info("the updates of the bot are read again");
+      last = null;
+      await show(null);
+    },
+    /** Another process reads now, and shows its own failure. */
+    async leave(): Promise<void> {
+      if (last === null) return;
       last = null;
       await show(null);
     },
