@@ -121,7 +121,9 @@ async function readBounded(response: Response, maxBytes: number): Promise<Uint8A
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > maxBytes) throw new ProviderError("internal", `The answer has more than ${maxBytes} bytes.`);
+    // Only what was made takes so much room.
+    if (size > maxBytes)
+      throw new ProviderError("internal", `The answer has more than ${maxBytes} bytes.`, { isCharged: true });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -13,10 +13,13 @@ let opened: TestServices;
 /** Answers every question about a run with `answer`. */
 let provider: Server;
 let answer = "";
+/** Questions so far. */
+let asked = 0;
 
 beforeAll(async () => {
   opened = await createTestServices();
   provider = createServer((_request, response) => {
+    asked += 1;
     response.setHeader("content-type", "application/json").end(answer);
   });
   await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
@@ -103,6 +106,15 @@ test.each([
   const { job, attempt } = await follow(await acceptedJob());
   expect(job).toMatchObject({ status: "failed", errorCode: "provider_failed" });
   expect(attempt).toMatchObject({ state: "failed", errorMessage: stored, finishToken: null });
+});
+
+test("E5 an answer larger than any picture ends its run at its price, and is not asked for again", async () => {
+  answer = `{"status":"succeeded","output":"${"x".repeat(61 * 1024 ** 2)}"}`;
+  const before = asked;
+  const { job, attempt } = await follow(await acceptedJob());
+  expect(asked - before).toBe(1);
+  expect(job).toMatchObject({ status: "failed", errorCode: "provider_failed" });
+  expect(attempt).toMatchObject({ state: "failed", errorClass: "internal", costUsd: 0.04 });
 });
 
 test.each([

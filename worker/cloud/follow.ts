@@ -159,12 +159,13 @@ function isOpen(run: RunState): run is Open {
 
 /**
  * What keeps the provider from answering now, such as an answer that cannot be read (`internal`). Any other refusal means
- * that it does not know the run any more.
+ * that it does not know the run any more. An answer that is too large for a run without a result would be so again.
  */
 const passing: readonly string[] = ["transient", "timeout", "rate", "capacity", "auth", "credit", "internal"];
 
 function unanswered(error: unknown): RunState | null {
   if (!(error instanceof ProviderError)) throw error;
+  if (error.isCharged) return { state: "failed", error, costUsd: null };
   if (passing.includes(error.class)) return null;
   const lost = new ProviderError("lost", `The provider no longer knows the run: ${error.message}`);
   return { state: "failed", error: lost, costUsd: null };

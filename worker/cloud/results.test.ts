@@ -171,7 +171,24 @@ function outside(rgb: Uint8Array): Uint8Array {
   });
 }
 
-test("what a mask leaves out of a large picture stays bit for bit, whatever size came back", async () => {
+/** Red on the left and blue on the right, but stored upside down with a note that says so, as cameras do. */
+async function turned(of: { readonly width: number; readonly height: number }): Promise<Buffer> {
+  const left = await plain({ ...of, width: of.width / 2 }, "#ff0000")
+    .png()
+    .toBuffer();
+  const upright = await plain(of, "#0000ff")
+    .composite([{ input: left, left: 0, top: 0 }])
+    .png()
+    .toBuffer();
+  return sharp(upright).rotate(180).withMetadata({ orientation: 3 }).png().toBuffer();
+}
+
+const smaller = { width: 4_096, height: 273 };
+
+test.each([
+  ["a smaller one", () => plain(smaller, "#ff0000").png().toBuffer()],
+  ["a turned one", () => turned(smaller)],
+])("what a mask leaves out of a large picture stays bit for bit, also when %s came back", async (_, make) => {
   const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
   const source = await sharp({ create: { ...size, channels: 3, background: "#567", noise } })
     .png()
@@ -181,7 +198,7 @@ test("what a mask leaves out of a large picture stays bit for bit, whatever size
     .composite([{ input: white, left: box.left, top: box.top }])
     .png()
     .toBuffer();
-  const made = await plain({ width: 4_096, height: 273 }, "#ff0000").png().toBuffer();
+  const made = await make();
   const one = await waiting("inpaint", { prompt: "p" });
   await withTempFolder(opened.services.env, async (folder) => {
     const files = { image: path.join(folder, "image"), mask: path.join(folder, "mask") };

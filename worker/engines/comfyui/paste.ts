@@ -56,13 +56,15 @@ export async function pasteResult({ picture, mask: given, canvas, result, target
   await writeSharp(sharp(data, { raw, limitInputPixels: false }).png(), target);
 }
 
-/** Blends a result of the whole picture into it, weighted by the mask; a result of another shape is cut to fit. */
+/** Blends a result of the whole picture into it, weighted by the mask; a turned one is set upright, one of another shape cut to fit. */
 export async function pasteWhole({ picture, mask, result, target }: WholePaste): Promise<void> {
   const { width, height } = await sharp(picture, { limitInputPixels: false }).metadata();
   const size = { width, height };
   const fitted = `${target}.fitted.png`;
   await writeSharp(
-    sharp(result, { limitInputPixels: false }).resize(width, height, { fit: "cover" }).png(),
+    sharp(result, { limitInputPixels: false, autoOrient: true })
+      .resize(width, height, { fit: "cover" })
+      .png(),
     fitted,
   );
   const canvas = { region: { left: 0, top: 0, ...size }, work: size, padded: size };
