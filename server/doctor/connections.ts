@@ -84,7 +84,7 @@ export function finish(results: readonly CheckResult[], env: Readonly<Partial<En
     return {
       name: clean(result.name, secrets, maxQuoted),
       state: stateOf(result),
-      message: words === "" ? message : `${message}. It says: “${words}”`,
+      message: words === "" ? message : `${message.replace(/\.$/, "")}. It says: “${words}”`,
     };
   });
 }

@@ -1,3 +1,4 @@
+import { builtInWorkflows } from "../workflows/index.ts";
 import { type CheckResult, failed, passed, warned } from "./checks.ts";
 
 /** A ComfyUI or IOPaint server as somebody saw it: the doctor just now, or a worker at its last probe. */
@@ -26,7 +27,10 @@ export interface SeenServer {
 const titles = { comfyui: "ComfyUI", iopaint: "IOPaint" } as const;
 const shortName = (need: string) => need.slice(need.indexOf("/") + 1);
 
-/** A line for each server, and one for each workflow that one of them cannot run, with what it lacks. */
+/**
+ * A line for each server, one for each workflow of one's own that it cannot run, with what it lacks, and one for all that
+ * ship with the product: hardly any server has the models of each.
+ */
 export function judgeServers(servers: readonly SeenServer[]): CheckResult[] {
   const able = new Set(servers.flatMap(({ needs }) => needs.map(shortName)));
   return servers.flatMap((server) => {
@@ -51,11 +55,31 @@ function judgeServer(name: string, server: SeenServer): CheckResult {
   return server.needs.length === 0 ? warned(name, message) : passed(name, message);
 }
 
+const shipped = new Set(builtInWorkflows.map(({ name }) => name));
+
 function lacksOf(name: string, { missing }: SeenServer, able: ReadonlySet<string>): CheckResult[] {
-  return Object.entries(missing).map(([what, lacks]) => {
+  const [ofProduct, own] = [true, false].map((isShipped) =>
+    Object.entries(missing).filter(([what]) => shipped.has(what) === isShipped),
+  );
+  const lines = (own ?? []).map(([what, lacks]) => {
     const message = `cannot run: it lacks ${lacks.join(", ")}`;
     return able.has(what)
       ? passed(`${name}, ${what}`, `${message}; another server runs it`)
       : warned(`${name}, ${what}`, `${message}; add it there, or do without`);
   });
+  return [...lines, ...lacksOfShipped(name, ofProduct ?? [])];
+}
+
+const withoutInput = (lack = "") => lack.replace(/ \([^()]*\)$/, "");
+
+function lacksOfShipped(name: string, lacking: readonly (readonly [string, readonly string[]])[]) {
+  if (lacking.length === 0) return [];
+  const each = lacking
+    .toSorted(([, a], [, b]) => a.length - b.length)
+    .map(
+      ([what, lacks]) =>
+        `${what} (${lacks.length === 1 ? withoutInput(lacks[0]) : `${lacks.length} things`})`,
+    );
+  const message = `cannot run ${lacking.length} of the workflows that ship with the product, until it has what they lack`;
+  return [passed(`${name}, shipped workflows`, `${message}: ${each.join(", ")}`)];
 }

@@ -142,6 +142,10 @@ describe("check", () => {
     ["SDXL\\m.safetensors", ["SDXL/m.safetensors", "m.safetensors"], "SDXL/m.safetensors"],
     ["modèle.safetensors", ["modèle.safetensors".normalize("NFD")], "modèle.safetensors".normalize("NFD")],
     ["euler", ["Euler", "x/euler"], null],
+    ["a/model.safetensors", ["b/model.safetensors"], null],
+    ["a/diffusion_pytorch_model.fp16.safetensors", ["diffusion_pytorch_model.fp16.safetensors"], null],
+    ["a/model.safetensors", ["b/model.safetensors", "x/A/model.safetensors"], "x/A/model.safetensors"],
+    ["model.safetensors", ["b/model.safetensors"], "b/model.safetensors"],
   ])("A10: the model %s among %j is %s", (wanted, choices, expected) => {
     const found = findModel(wanted, choices);
     expect(found && "choice" in found ? found.choice : null).toBe(expected);

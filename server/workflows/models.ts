@@ -32,6 +32,12 @@ const stemOf = (path: string) => path.replace(modelFile, "");
 /** Whether one folder is the end of the other, as `SDXL` and `checkpoints/SDXL`. */
 const isSameFolder = (a: string, b: string) => a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
 
+/** Names that say nothing without their folder: many models are published with a file of this name each. */
+const isCommonName = (path: string) =>
+  /^(model|adapter_model|pytorch_model|pytorch_lora_weights|diffusion_model|diffusion_pytorch_model)([.-].*)?\.\w+$/i.test(
+    baseOf(path),
+  );
+
 /** From the surest to the least sure: how a choice may be the wanted file. The first that fits any choice decides. */
 const likenesses: readonly ((choice: string, wanted: string) => boolean)[] = [
   (choice, wanted) => choice === wanted,
@@ -51,8 +57,9 @@ export function findModel(wanted: string, choices: readonly string[]): FoundMode
   const { path } = spell(wanted);
   const spellings = [...new Set(choices)].filter(isModelFile).map(spell);
   for (const isAlike of likenesses) {
-    const fitting = spellings.filter((one) => isAlike(one.path, path));
-    const near = fitting.filter((one) => isSameFolder(lower(folderOf(one.path)), lower(folderOf(path))));
+    const alike = spellings.filter((one) => isAlike(one.path, path));
+    const near = alike.filter((one) => isSameFolder(lower(folderOf(one.path)), lower(folderOf(path))));
+    const fitting = isCommonName(path) && folderOf(path) !== "" ? near : alike;
     const [first, ...others] = fitting.length > 1 && near.length > 0 ? near : fitting;
     if (!first) continue;
     return others.length === 0
