@@ -112,3 +112,23 @@ export function useLacksText(): (workflow: OfferedWorkflow) => string | null {
     [t],
   );
 }
+
+const secondMs = 1_000;
+const [firstLookMs, lastLookMs, lookLimitMs] = [2 * secondMs, 30 * secondMs, 5 * secondMs];
+/** What the studio says of itself when it is not ready, and a proxy when it does not reach it. */
+const away: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Whether the studio does not answer now, or is without its database or its store. */
+export async function isStudioAway(): Promise<boolean> {
+  const signal = AbortSignal.timeout(lookLimitMs);
+  const answer = await fetch("/api/ready", { cache: "no-store", signal }).catch(() => null);
+  return answer === null || away.has(answer.status);
+}
+
+/** Resolves when the studio answers again, asked with pauses that grow, or when that is not wanted any more. */
+export async function studioIsBack(isWanted: () => boolean): Promise<void> {
+  for (let pauseMs = firstLookMs; ; pauseMs = Math.min(lastLookMs, pauseMs * 2)) {
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    if (!isWanted() || !(await isStudioAway())) return;
+  }
+}

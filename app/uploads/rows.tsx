@@ -1,11 +1,11 @@
 "use client";
-import { CircleAlert, ImageIcon, Minimize2, RotateCcw, X } from "lucide-react";
+import { CircleAlert, ImageIcon, RotateCcw, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useEffect, useState } from "react";
 import { hasOwnAdvice, useFailureText } from "../client/failures.ts";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
-import { canScaleDown, dropUploads, retryUploads, type Upload } from "./store.ts";
+import { canScaleDown, dropUploads, retryUploads, type Upload, useUploadProgress } from "./store.ts";
 
 const mayRetry = ({ failure }: Upload) => failure?.code.startsWith("upload_") !== true;
 
@@ -25,15 +25,19 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
         ) : (
           <p className="text-xs text-fail">{`${failure.title}. ${failure.advice}`}</p>
         )}
+        {upload.state === "failed" && canScaleDown(upload) ? (
+          <Button
+            size="small"
+            look="quiet"
+            className="-ml-2.5 self-start"
+            aria-label={t("scaleDownNamed", { name })}
+            onClick={() => retryUploads([upload.id], { scalesDown: true })}
+          >
+            {t("scaleDown")}
+          </Button>
+        ) : null}
       </div>
-      {upload.state !== "failed" ? null : canScaleDown(upload) ? (
-        <IconButton
-          label={t("scaleDownNamed", { name })}
-          onClick={() => retryUploads([upload.id], { scalesDown: true })}
-        >
-          <Minimize2 aria-hidden />
-        </IconButton>
-      ) : mayRetry(upload) ? (
+      {upload.state === "failed" && !canScaleDown(upload) && mayRetry(upload) ? (
         <IconButton label={t("retryNamed", { name })} onClick={() => retryUploads([upload.id])}>
           <RotateCcw aria-hidden />
         </IconButton>
@@ -131,6 +135,24 @@ export function useLeaveWarning(uploads: readonly Upload[]): void {
   }, [isBusy]);
 }
 
+/** How far a large number of files is, and those that wait given up at once. */
+function Rest({ waiting }: { readonly waiting: readonly Upload[] }) {
+  const t = useTranslations("uploads");
+  const { handled, total } = useUploadProgress();
+  const text = t("handledOf", { handled, total });
+  return (
+    <li className="flex flex-col gap-1 px-3 py-1">
+      <div className="flex items-center justify-between gap-3 text-xs text-quiet">
+        <span className="tabular">{text}</span>
+        <Button size="small" look="quiet" onClick={() => dropUploads(idsOf(waiting))}>
+          {t("cancelWaiting")}
+        </Button>
+      </div>
+      <Progress value={total === 0 ? 0 : handled / total} label={text} />
+    </li>
+  );
+}
+
 /** The uploads of the tray: those that run, those that failed by their reasons, and how many wait. */
 export function UploadRows({ uploads }: { readonly uploads: readonly Upload[] }) {
   const t = useTranslations("uploads");
@@ -147,14 +169,7 @@ export function UploadRows({ uploads }: { readonly uploads: readonly Upload[] })
       {sending.length === 0 && waiting.length > 0 ? (
         <li className="px-3 py-1 text-xs text-quiet">{t("paused")}</li>
       ) : null}
-      {!isCounted ? null : (
-        <li className="flex items-center justify-between gap-3 px-3 py-1 text-xs text-quiet">
-          <span className="tabular">{t("waitingMany", { count: waiting.length })}</span>
-          <Button size="small" look="quiet" onClick={() => dropUploads(idsOf(waiting))}>
-            {t("cancelWaiting")}
-          </Button>
-        </li>
-      )}
+      {isCounted ? <Rest waiting={waiting} /> : null}
       {[...failed].map(([reason, group]) =>
         group.length < groupFrom ? (
           group.map((upload) => <UploadRow key={upload.id} upload={upload} />)

@@ -23,11 +23,20 @@ const refused = (code: Failure["code"], details?: Failure["details"]): SendResul
 const filesNamed = (count: number, bytes = 1) =>
   Array.from({ length: count }, (_, at) => new File([new Uint8Array(bytes)], `${at}.jpg`));
 
+/** What the studio says of itself; null: nothing. */
+let ready: number | null;
+let looks: number;
 let store: Store;
 beforeEach(async () => {
   vi.useFakeTimers();
   vi.resetModules();
-  vi.stubGlobal("navigator", { onLine: true });
+  [ready, looks] = [200, 0];
+  vi.stubGlobal("fetch", (address: string) => {
+    looks += 1;
+    return ready === null || address !== "/api/ready"
+      ? Promise.reject(new TypeError("Failed to fetch"))
+      : Promise.resolve(new Response(null, { status: ready }));
+  });
   store = await import("./store.ts");
 });
 /** Lets all that is under way, and the pauses of this many ms, pass. */
@@ -36,15 +45,27 @@ const statesOf = (uploads: readonly Upload[]) =>
   Object.fromEntries(Map.groupBy(uploads, ({ state }) => state));
 
 describe("A15 many files", () => {
-  test("a browser without a network waits for it, however long", async () => {
-    vi.stubGlobal("navigator", { onLine: false });
-    sendFile = () => (navigator.onLine ? stored : refused("offline"));
+  test.each<[string, Failure["code"], number | null]>([
+    ["that cannot be reached", "offline", null],
+    ["behind a proxy that does not reach it", "internal", 502],
+    ["without its database", "database_unavailable", 503],
+  ])("a studio %s is waited for, however long, and asked with pauses that grow", async (_, code, status) => {
+    let sent = 0;
+    ready = status;
+    sendFile = () => {
+      sent += 1;
+      return ready === 200 ? stored : refused(code);
+    };
     store.addUploads(filesNamed(9), () => undefined);
     await pass(600_000);
     expect(statesOf(store.uploadList())["failed"]).toBeUndefined();
-    vi.stubGlobal("navigator", { onLine: true });
-    await pass(10_000);
+    expect([sent, looks < 30]).toEqual([3, true]);
+    ready = 200;
+    await pass(30_000);
     expect(store.uploadList()).toEqual([]);
+    const before = looks;
+    await pass(600_000);
+    expect(looks).toBe(before);
   });
 
   test("2,000 are sent three at a time, and each leaves the list", async () => {
@@ -78,7 +99,7 @@ describe("A15 many files", () => {
     expect([count, store.uploadList()]).toEqual([300, []]);
   });
 
-  test("a server that is away for some seconds costs no file; one that stays away fails them, to be sent again at once", async () => {
+  test("a fault of some seconds costs no file; one that stays while the studio is ready fails them, to be sent again at once", async () => {
     let isAway = true;
     sendFile = () => (isAway ? refused("offline") : stored);
     let count = 0;
@@ -96,6 +117,27 @@ describe("A15 many files", () => {
     store.retryUploads(failed.map(({ id }) => id));
     await pass();
     expect([count, store.uploadList()]).toEqual([9, []]);
+  });
+
+  test("how far all are is known, also when some are given up, fail or come later", async () => {
+    const ends: (() => void)[] = [];
+    sendFile = () => new Promise((resolve) => ends.push(() => resolve(stored)));
+    store.addUploads(filesNamed(20), () => undefined);
+    await pass();
+    ends.splice(0, 2).forEach((end) => end());
+    await pass();
+    expect(store.uploadProgress()).toEqual({ handled: 2, total: 20 });
+    store.dropUploads(
+      store
+        .uploadList()
+        .slice(-5)
+        .map(({ id }) => id),
+    );
+    store.addUploads(filesNamed(3), () => undefined);
+    expect(store.uploadProgress()).toEqual({ handled: 2, total: 18 });
+    store.dropUploads(store.uploadList().map(({ id }) => id));
+    store.addUploads(filesNamed(4), () => undefined);
+    expect(store.uploadProgress()).toEqual({ handled: 0, total: 4 });
   });
 
   test("a full account stops all at once, and is not asked for each file", async () => {

@@ -1,7 +1,7 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { newId } from "../client/api.ts";
-import type { Failure } from "../client/failures.ts";
+import { type Failure, isStudioAway, studioIsBack } from "../client/failures.ts";
 import { sendFile, type UploadedImage } from "./send.ts";
 
 const mib = 1024 ** 2;
@@ -33,6 +33,8 @@ const doneById = new Map<string, DoneListener>();
 const triesById = new Map<string, number>();
 const listeners = new Set<() => void>();
 let list: readonly Upload[] = [];
+/** Those that were to be sent since the last time that nothing was. */
+let total = 0;
 
 /** Pages are told of progress at most this often: a folder has thousands of files. */
 const publishMs = 100;
@@ -45,6 +47,14 @@ function publish(): void {
   for (const listener of listeners) listener();
 }
 
+const isOpen = ({ state }: Upload) => state === "waiting" || state === "sending";
+
+function countOpen(): number {
+  let open = 0;
+  for (const upload of uploads.values()) if (isOpen(upload)) open += 1;
+  return open;
+}
+
 function change(id: string, changes: Partial<Upload>): void {
   const upload = uploads.get(id);
   if (upload === undefined) return;
@@ -53,7 +63,7 @@ function change(id: string, changes: Partial<Upload>): void {
   else publish();
 }
 
-/** Nothing is sent before this time, ms since the epoch: a limit of the minute, or a server that is away. */
+/** Nothing is sent before this time, ms since the epoch: a limit of the minute, or a fault that may pass. */
 let pausedUntilMs = 0;
 let waking: ReturnType<typeof setTimeout> | null = null;
 
@@ -64,8 +74,7 @@ function pause(forMs: number): void {
 }
 
 const secondMs = 1_000;
-const triesOfOutage = 4;
-const awayMs = 5 * secondMs;
+const tries = 4;
 /** The server, or the way to it, is away: the same file may pass in a moment. */
 const passing: ReadonlySet<string> = new Set([
   "offline",
@@ -73,6 +82,18 @@ const passing: ReadonlySet<string> = new Set([
   "database_unavailable",
   "internal",
 ]);
+
+let isAway = false;
+
+/** Nothing is sent until the studio is back, however long that takes. */
+async function waitForStudio(): Promise<void> {
+  if (isAway) return;
+  isAway = true;
+  await studioIsBack(() => uploads.size > 0);
+  isAway = false;
+  sendNext();
+}
+
 /** What stops every further file as well. */
 const ofAccount: ReadonlySet<string> = new Set([
   "quota_exceeded",
@@ -87,11 +108,9 @@ function waitAfter(id: string, { code, details }: Failure): number | null {
     const seconds = Number(details?.["retryAfterS"] ?? 60);
     return Math.min(Math.max(seconds, 1), 120) * secondMs;
   }
-  // The browser knows that its network is away: a file is not given up for that.
-  if (code === "offline" && !navigator.onLine) return awayMs;
-  const tries = (triesById.get(id) ?? 0) + 1;
-  triesById.set(id, tries);
-  return passing.has(code) && tries < triesOfOutage ? 2 ** tries * secondMs : null;
+  const tried = (triesById.get(id) ?? 0) + 1;
+  triesById.set(id, tried);
+  return passing.has(code) && tried < tries ? 2 ** tried * secondMs : null;
 }
 
 async function send(upload: Upload): Promise<void> {
@@ -107,11 +126,15 @@ async function send(upload: Upload): Promise<void> {
     onProgress: (progress) => change(id, { progress }),
   });
   abortById.delete(id);
+  // Only a studio that does not answer is waited for: one that does may be refusing this very file.
+  const isOutage = !result.ok && passing.has(result.failure.code) && (await isStudioAway());
   if (uploads.has(id)) {
     if (result.ok) finish(id, result.image);
+    else if (isOutage) change(id, { state: "waiting", progress: 0 });
     else fail(id, result.failure);
   }
-  sendNext();
+  if (isOutage) void waitForStudio();
+  else sendNext();
 }
 
 function finish(id: string, image: UploadedImage): void {
@@ -134,7 +157,7 @@ function fail(id: string, failure: Failure): void {
 }
 
 function sendNext(): void {
-  if (Date.now() < pausedUntilMs) return;
+  if (isAway || Date.now() < pausedUntilMs) return;
   let free = atOnce;
   for (const { state } of uploads.values()) if (state === "sending") free -= 1;
   for (const upload of uploads.values()) {
@@ -163,8 +186,14 @@ function add(file: File, onDone?: DoneListener): string {
   return id;
 }
 
+/** Before `added` more are to be sent. */
+function raiseTotal(added: number): void {
+  total = (countOpen() === 0 ? 0 : total) + added;
+}
+
 /** Adds a file to the queue and returns the upload's id. */
 export function addUpload(file: File, onDone?: DoneListener): string {
+  raiseTotal(1);
   const id = add(file, onDone);
   publish();
   sendNext();
@@ -173,6 +202,7 @@ export function addUpload(file: File, onDone?: DoneListener): string {
 
 /** Adds many; each leaves the list when it is stored, and `onStored` is told. */
 export function addUploads(files: readonly File[], onStored: DoneListener): void {
+  raiseTotal(files.length);
   for (const file of files) {
     const id: string = add(file, (image) => {
       dropUpload(id);
@@ -191,6 +221,7 @@ export function canScaleDown({ file, failure, scalesDown }: Upload): boolean {
 
 /** Sends failed uploads again, as they are or scaled down. */
 export function retryUploads(ids: readonly string[], { scalesDown = false } = {}): void {
+  raiseTotal(ids.length);
   for (const id of ids) {
     const upload = uploads.get(id);
     triesById.delete(id);
@@ -217,6 +248,7 @@ export function dropUploads(ids: readonly string[]): void {
     abortById.get(id)?.abort();
     const upload = uploads.get(id);
     if (upload !== undefined) URL.revokeObjectURL(upload.previewUrl);
+    if (upload && isOpen(upload)) total -= 1;
     uploads.delete(id);
     doneById.delete(id);
     triesById.delete(id);
@@ -239,6 +271,20 @@ const none: readonly Upload[] = [];
 
 export function useUploads(): readonly Upload[] {
   return useSyncExternalStore(watchUploads, uploadList, () => none);
+}
+
+/** Of those that were to be sent since the last time that nothing was: all, and those that neither wait nor are sent. */
+export function uploadProgress(): { readonly handled: number; readonly total: number } {
+  return { handled: total - countOpen(), total };
+}
+
+const zero = () => 0;
+
+export function useUploadProgress(): ReturnType<typeof uploadProgress> {
+  return {
+    handled: useSyncExternalStore(watchUploads, () => uploadProgress().handled, zero),
+    total: useSyncExternalStore(watchUploads, () => uploadProgress().total, zero),
+  };
 }
 
 export function useUpload(id: string | null): Upload | undefined {
