@@ -2,7 +2,7 @@ import { streamMs } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type AnswerNotice, type AssistantNotice, onAssistantNotice } from "./events.ts";
 import { readLiveRuns, readRun, type RunView } from "./read.ts";
-import { isEnded } from "./run.ts";
+import { lookBackMs, runLooksOf } from "./run-looks.ts";
 
 /** Messages of the live stream of a browser. A run replaces the known one if its revision is not older. */
 export type RunUpdate =
@@ -15,14 +15,6 @@ export interface WatchRunsInput {
   readonly signal: AbortSignal;
 }
 
-const lookBackMs = 10 * 60_000;
-/** How often open runs are read without a notice: a lost one costs this long. */
-const lookMs = 1_000;
-/** Without an open run. */
-const idleLookMs = 15_000;
-/** At first runs are read often all the same: notices before the connection for them is made are lost. */
-const settleMs = 10_000;
-
 /** All updates of an owner's runs: first those that are open or ended lately, then each change and the words of answers. */
 export async function* watchRuns(
   services: Services,
@@ -33,28 +25,33 @@ export async function* watchRuns(
   const remove = onAssistantNotice(services, (notice) => {
     if (notice.type !== "stop" && notice.ownerId === ownerId) box.put(notice);
   });
+  const looks = runLooksOf(services);
+  let isDue = true;
+  const removeLook = looks.add(ownerId, () => {
+    isDue = true;
+    box.wake();
+  });
   const endsAtMs = performance.now() + streamMs(services.env);
   const sent = new Map<string, string>();
-  const settledAtMs = performance.now() + settleMs;
-  let lookAtMs = 0;
   try {
     while (!signal.aborted && performance.now() < endsAtMs) {
-      if (performance.now() >= lookAtMs) {
-        const runs = await readLiveRuns(services, { ownerId, since: new Date(Date.now() - lookBackMs) });
-        yield* changed(sent, runs);
-        const isBusy = performance.now() < settledAtMs || runs.some(({ status }) => !isEnded(status));
-        lookAtMs = performance.now() + (isBusy ? lookMs : idleLookMs);
+      if (isDue) {
+        isDue = false;
+        const since = new Date(Date.now() - lookBackMs);
+        yield* changed(sent, await readLiveRuns(services, { ownerId, since }));
+        continue;
       }
-      const notices = await box.take(Math.min(lookAtMs, endsAtMs) - performance.now(), signal);
+      const notices = await box.take(endsAtMs - performance.now(), signal);
       const ids = new Set(notices.filter(({ type }) => type === "run").map(({ id }) => id));
       if (ids.size > 0) {
         yield* changed(sent, await readChanged(services, ownerId, ids));
-        lookAtMs = Math.min(lookAtMs, performance.now() + lookMs);
+        looks.soon();
       }
       yield* notices.filter((notice) => notice.type === "answer").map(toUpdate);
     }
   } finally {
     remove();
+    removeLook();
   }
 }
 
@@ -94,6 +91,8 @@ function createBox() {
       notices.push(notice);
       wake();
     },
+    /** Ends a wait without a notice. */
+    wake: () => wake(),
     /** Waits for notices; empty after `waitMs` or when the signal aborts. */
     async take(waitMs: number, signal: AbortSignal) {
       if (notices.length === 0 && !signal.aborted && waitMs > 0) {
