@@ -248,7 +248,8 @@ export function EmailSection() {
 /** Notifications of this browser: off until the user asks for them here. */
 export function NoticesSection() {
   const t = useTranslations("notices");
-  const state = useSyncExternalStore(watchNoticeState, readNoticeState, () => "off" as const);
+  // Only the browser knows it; a click before it does would be lost.
+  const state = useSyncExternalStore(watchNoticeState, readNoticeState, () => "unknown" as const);
   const [hasFailed, setFailed] = useState(false);
   const test = () =>
     setFailed(!showNotice({ title: t("testTitle"), body: t("testBody"), tag: "atelier-test" }));
@@ -259,7 +260,7 @@ export function NoticesSection() {
       <div className="flex flex-col items-start gap-3">
         <Checkbox
           checked={state === "on"}
-          disabled={state === "blocked" || state === "unsupported"}
+          disabled={state !== "on" && state !== "off"}
           onChange={(isOn) => void switchNotices(isOn)}
         >
           {t("switch")}
