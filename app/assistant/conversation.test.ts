@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RunView } from "@atelier/server/assistant";
-import { applyRunUpdate, type Conversation } from "./conversation.ts";
+import type { RunUpdate, RunView } from "@atelier/server/assistant";
+import { applyRunUpdate, type Conversation, readWithUpdates } from "./conversation.ts";
 
 const run = (changes: Partial<RunView> = {}): RunView => ({
   id: "run",
@@ -61,4 +61,21 @@ test("B7 a stored answer never takes away words that were told, until the run ha
 test("a run of another conversation changes nothing", () => {
   const other = applyRunUpdate(empty, { type: "runs", runs: [run({ conversationId: "other" })] });
   expect(other.conversation.turns).toEqual([]);
+});
+
+test("B6 what is told while a conversation is read counts, though what was read is older", async () => {
+  const { promise, resolve } = Promise.withResolvers<Conversation>();
+  const listeners = new Set<(update: RunUpdate) => void>();
+  const reading = readWithUpdates(
+    () => promise,
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  );
+  const ended = run({ status: "completed", revision: 9, answer: "You may." });
+  for (const tell of listeners) tell({ type: "runs", runs: [ended] });
+  resolve(applyRunUpdate(empty, { type: "runs", runs: [run({ status: "new", revision: 1 })] }).conversation);
+  expect((await reading).turns).toMatchObject([{ answer: "You may.", run: { status: "completed" } }]);
+  expect(listeners.size).toBe(0);
 });

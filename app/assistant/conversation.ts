@@ -64,3 +64,21 @@ export function applyRunUpdate(conversation: Conversation, update: RunUpdate): A
   );
   return { conversation: { ...conversation, turns }, hasGap: false };
 }
+
+/**
+ * Reads a conversation with what the live stream tells meanwhile: the answer may be older than that, and nothing is told
+ * twice.
+ */
+export async function readWithUpdates(
+  read: () => Promise<Conversation>,
+  onRuns: (listener: (update: RunUpdate) => void) => () => void,
+): Promise<Conversation> {
+  const told: RunUpdate[] = [];
+  const stop = onRuns((update) => told.push(update));
+  try {
+    const conversation = await read();
+    return told.reduce((known, update) => applyRunUpdate(known, update).conversation, conversation);
+  } finally {
+    stop();
+  }
+}

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api } from "../client/api.ts";
 import { live } from "../live/store.ts";
-import { applyRunUpdate, type Conversation } from "./conversation.ts";
+import { applyRunUpdate, type Conversation, readWithUpdates } from "./conversation.ts";
 
 /** Keys of the query cache. */
 export const conversationKeys = {
@@ -26,7 +26,11 @@ export function useConversation(id: string | null) {
   const queries = useQueryClient();
   const query = useQuery({
     queryKey: conversationKeys.one(id ?? ""),
-    queryFn: (): Promise<Conversation> => api.assistant.conversation.query({ id: id ?? "" }),
+    queryFn: () =>
+      readWithUpdates(
+        () => api.assistant.conversation.query({ id: id ?? "" }),
+        (listener) => live.onRuns(listener),
+      ),
     enabled: id !== null,
   });
   useEffect(() => {
