@@ -114,13 +114,12 @@ function useAsk({ conversationId, onConversation }: Asking) {
       void queries.invalidateQueries({ queryKey: conversationKeys.list });
       if (id !== conversationId) onConversation(id);
     },
-    onError: onFailure,
+    onError: (error, question) => {
+      setText((newer) => (newer === "" ? question : newer));
+      onFailure(error);
+    },
   });
-  // Given back when the failure is known, and not while the question counts as under way: Enter would do nothing.
-  const onError = (_error: unknown, question: string) =>
-    setText((newer) => (newer === "" ? question : newer));
-  const ask = (question: string) => mutate(question, { onError });
-  return { text, setText, ask, isPending };
+  return { text, setText, ask: mutate, isPending };
 }
 
 const maxCharacters = 8_000;

@@ -66,7 +66,7 @@ export function applyRunUpdate(conversation: Conversation, update: RunUpdate): A
 }
 
 /**
- * Reads a conversation with what the live stream tells meanwhile: the answer may be older than that, and nothing is told
+ * Reads a conversation and applies the updates that come during the read: what was read may be older, and no update comes
  * twice.
  */
 export async function readWithUpdates(

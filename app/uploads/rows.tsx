@@ -5,7 +5,7 @@ import { useEffect, useState } from "react";
 import { hasOwnAdvice, useFailureText } from "../client/failures.ts";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/display.tsx";
-import { canScaleDown, dropUploads, retryUploads, type Upload, useUploadProgress } from "./store.ts";
+import { canScaleDown, dropUploads, retryUploads, type Upload, useUploadTotal } from "./store.ts";
 
 const mayRetry = ({ failure }: Upload) => failure?.code.startsWith("upload_") !== true;
 
@@ -136,9 +136,10 @@ export function useLeaveWarning(uploads: readonly Upload[]): void {
 }
 
 /** How far a large number of files is, and those that wait given up at once. */
-function Rest({ waiting }: { readonly waiting: readonly Upload[] }) {
+function Rest({ waiting, sending }: Readonly<Record<"waiting" | "sending", readonly Upload[]>>) {
   const t = useTranslations("uploads");
-  const { handled, total } = useUploadProgress();
+  const total = useUploadTotal();
+  const handled = total - waiting.length - sending.length;
   const text = t("handledOf", { handled, total });
   return (
     <li className="flex flex-col gap-1 px-3 py-1">
@@ -169,7 +170,7 @@ export function UploadRows({ uploads }: { readonly uploads: readonly Upload[] })
       {sending.length === 0 && waiting.length > 0 ? (
         <li className="px-3 py-1 text-xs text-quiet">{t("paused")}</li>
       ) : null}
-      {isCounted ? <Rest waiting={waiting} /> : null}
+      {isCounted ? <Rest waiting={waiting} sending={sending} /> : null}
       {[...failed].map(([reason, group]) =>
         group.length < groupFrom ? (
           group.map((upload) => <UploadRow key={upload.id} upload={upload} />)

@@ -68,6 +68,24 @@ describe("A15 many files", () => {
     expect(looks).toBe(before);
   });
 
+  test("a studio that is away is not asked for once nothing waits", async () => {
+    ready = null;
+    sendFile = () => refused("offline");
+    store.addUploads(filesNamed(9), () => undefined);
+    await pass(60_000);
+    store.addUpload(new File([new Uint8Array(101 * 1024 ** 2)], "failed.jpg"));
+    store.dropUploads(
+      store
+        .uploadList()
+        .filter(({ state }) => state === "waiting")
+        .map(({ id }) => id),
+    );
+    await pass(30_000);
+    const before = looks;
+    await pass(600_000);
+    expect([looks, store.uploadList().length]).toEqual([before, 1]);
+  });
+
   test("2,000 are sent three at a time, and each leaves the list", async () => {
     let [running, most] = [0, 0];
     sendFile = async () => {
@@ -121,12 +139,16 @@ describe("A15 many files", () => {
 
   test("how far all are is known, also when some are given up, fail or come later", async () => {
     const ends: (() => void)[] = [];
+    const progress = () => [
+      store.uploadList().filter(({ state }) => state !== "done").length,
+      store.uploadTotal(),
+    ];
     sendFile = () => new Promise((resolve) => ends.push(() => resolve(stored)));
     store.addUploads(filesNamed(20), () => undefined);
     await pass();
     ends.splice(0, 2).forEach((end) => end());
     await pass();
-    expect(store.uploadProgress()).toEqual({ handled: 2, total: 20 });
+    expect(progress()).toEqual([18, 20]);
     store.dropUploads(
       store
         .uploadList()
@@ -134,10 +156,10 @@ describe("A15 many files", () => {
         .map(({ id }) => id),
     );
     store.addUploads(filesNamed(3), () => undefined);
-    expect(store.uploadProgress()).toEqual({ handled: 2, total: 18 });
+    expect(progress()).toEqual([16, 18]);
     store.dropUploads(store.uploadList().map(({ id }) => id));
     store.addUploads(filesNamed(4), () => undefined);
-    expect(store.uploadProgress()).toEqual({ handled: 0, total: 4 });
+    expect(progress()).toEqual([4, 4]);
   });
 
   test("a full account stops all at once, and is not asked for each file", async () => {

@@ -89,7 +89,7 @@ let isAway = false;
 async function waitForStudio(): Promise<void> {
   if (isAway) return;
   isAway = true;
-  await studioIsBack(() => uploads.size > 0);
+  await studioIsBack(() => countOpen() > 0);
   isAway = false;
   sendNext();
 }
@@ -273,18 +273,13 @@ export function useUploads(): readonly Upload[] {
   return useSyncExternalStore(watchUploads, uploadList, () => none);
 }
 
-/** Of those that were to be sent since the last time that nothing was: all, and those that neither wait nor are sent. */
-export function uploadProgress(): { readonly handled: number; readonly total: number } {
-  return { handled: total - countOpen(), total };
+/** How many were to be sent since the last time that nothing was; those that wait or are sent are what is left of them. */
+export function uploadTotal(): number {
+  return total;
 }
 
-const zero = () => 0;
-
-export function useUploadProgress(): ReturnType<typeof uploadProgress> {
-  return {
-    handled: useSyncExternalStore(watchUploads, () => uploadProgress().handled, zero),
-    total: useSyncExternalStore(watchUploads, () => uploadProgress().total, zero),
-  };
+export function useUploadTotal(): number {
+  return useSyncExternalStore(watchUploads, uploadTotal, () => 0);
 }
 
 export function useUpload(id: string | null): Upload | undefined {

@@ -29,10 +29,10 @@ export async function findFreePort(): Promise<number> {
   throw new Error(`No free port was found from ${ports.first} on.`);
 }
 
-/** Claims it by listening at a port of its own until this process ends; false when another caller holds it. */
+/** A claim is a second port, at which this process listens until it ends; false when another process listens there. */
 function claimPort(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const claim = createServer().unref();
+    const claim = createServer((connection) => connection.destroy()).unref();
     claim.once("error", () => resolve(false));
     claim.listen(port + ports.count, "127.0.0.1", () => resolve(true));
   });

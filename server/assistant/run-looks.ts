@@ -57,6 +57,7 @@ function createRunLooks(services: Services): RunLooks {
   let timer: NodeJS.Timeout | null = null;
   let dueAtMs = Infinity;
   let settledAtMs = 0;
+  let isLooking = false;
 
   const plan = (waitMs: number) => {
     const atMs = performance.now() + waitMs;
@@ -68,6 +69,9 @@ function createRunLooks(services: Services): RunLooks {
   const look = async () => {
     timer = null;
     if (watchers.size === 0) return;
+    // One at a time, also where the database is slow.
+    if (isLooking) return plan(lookMs);
+    isLooking = true;
     try {
       const found = await lookAt(services, [...watchers.keys()]);
       tellChanged(found);
@@ -76,13 +80,16 @@ function createRunLooks(services: Services): RunLooks {
     } catch (error) {
       services.log.warn({ err: error }, "the look at runs of the assistant failed");
       plan(lookMs);
+    } finally {
+      isLooking = false;
     }
   };
   const tellChanged = (found: readonly Look[]) => {
     const markOf = new Map(found.map(({ ownerId, mark }) => [ownerId, mark]));
     for (const [ownerId, listeners] of watchers) {
       const mark = markOf.get(ownerId) ?? "";
-      if (marks.get(ownerId) === mark) continue;
+      // A stream has read for itself, so without a run there is nothing to tell.
+      if ((marks.get(ownerId) ?? "") === mark) continue;
       marks.set(ownerId, mark);
       for (const tell of listeners) tell();
     }

@@ -1,9 +1,11 @@
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { addOwner } from "@atelier/testing/jobs";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
+import type { Services } from "../services.ts";
 import { ask } from "./ask.ts";
+import { runLooksOf } from "./run-looks.ts";
 import { watchRuns, type RunUpdate } from "./watch.ts";
 
 let opened: TestServices;
@@ -54,4 +56,34 @@ test("O1 a process looks at the runs of all open streams by one statement, and f
   expect(owners.slice(1).flatMap(({ userId }) => told.get(userId))).toEqual([]);
   stop.abort();
   await Promise.all(streams);
+});
+
+test("a database that is slow or fails gets one look at a time, and what changed meanwhile is looked for after it", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const looks: PromiseWithResolvers<object[]>[] = [];
+  const groupBy = () => {
+    const look = Promise.withResolvers<object[]>();
+    looks.push(look);
+    return look.promise;
+  };
+  const db = { select: () => ({ from: () => ({ where: () => ({ groupBy }) }) }) };
+  const told: string[] = [];
+  // Safe cast: the parts that a look uses.
+  const runLooks = runLooksOf({ db, log: opened.services.log } as unknown as Services);
+  const remove = runLooks.add("one", () => told.push("one"));
+  await vi.advanceTimersByTimeAsync(1_000);
+  runLooks.add("two", () => told.push("two"));
+  runLooks.soon();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(looks).toHaveLength(1);
+  looks[0]?.resolve([{ ownerId: "one", mark: "a run", isBusy: false }]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([looks.length, told]).toEqual([2, ["one"]]);
+  looks[1]?.reject(new Error("away"));
+  remove();
+  await vi.advanceTimersByTimeAsync(1_000);
+  looks[2]?.resolve([{ ownerId: "two", mark: "a run", isBusy: false }]);
+  await vi.advanceTimersByTimeAsync(14_000);
+  expect([looks.length, told]).toEqual([3, ["one", "two"]]);
 });

@@ -58,16 +58,21 @@ function judgeServer(name: string, server: SeenServer): CheckResult {
 const shipped = new Set(builtInWorkflows.map(({ name }) => name));
 
 function lacksOf(name: string, { missing }: SeenServer, able: ReadonlySet<string>): CheckResult[] {
-  const [ofProduct, own] = [true, false].map((isShipped) =>
-    Object.entries(missing).filter(([what]) => shipped.has(what) === isShipped),
-  );
-  const lines = (own ?? []).map(([what, lacks]) => {
+  const lacking = Object.entries(missing);
+  const own = lacking.filter(([what]) => !shipped.has(what));
+  const lines = own.map(([what, lacks]) => {
     const message = `cannot run: it lacks ${lacks.join(", ")}`;
     return able.has(what)
       ? passed(`${name}, ${what}`, `${message}; another server runs it`)
       : warned(`${name}, ${what}`, `${message}; add it there, or do without`);
   });
-  return [...lines, ...lacksOfShipped(name, ofProduct ?? [])];
+  return [
+    ...lines,
+    ...lacksOfShipped(
+      name,
+      lacking.filter(([what]) => shipped.has(what)),
+    ),
+  ];
 }
 
 const withoutInput = (lack = "") => lack.replace(/ \([^()]*\)$/, "");

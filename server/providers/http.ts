@@ -117,17 +117,21 @@ function withoutSecrets(text: string, headers: ProviderCall["headers"]): string 
 }
 
 async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    // Only what was made takes so much room.
-    if (size > maxBytes)
-      throw new ProviderError("internal", `The answer has more than ${maxBytes} bytes.`, { isCharged: true });
-    chunks.push(chunk);
+    chunks.push(Buffer.from(chunk));
+    if (size <= maxBytes) continue;
+    // Beside a page of a proxy only what was made takes so much room.
+    const isCharged = response.ok && !startsAsPage(chunks);
+    throw new ProviderError("internal", `The answer has more than ${maxBytes} bytes.`, { isCharged });
   }
   return Buffer.concat(chunks);
 }
+
+const startsAsPage = (chunks: readonly Buffer[]) =>
+  /^\s*</.test(Buffer.concat(chunks.slice(0, 8)).subarray(0, excerptLength).toString("latin1"));
 
 /** The longest wait that a provider can ask for. */
 export const maxRetryAfterMs = 3_600_000;

@@ -13,6 +13,7 @@ let opened: TestServices;
 /** Answers every question about a run with `answer`. */
 let provider: Server;
 let answer = "";
+let status = 200;
 /** Questions so far. */
 let asked = 0;
 
@@ -20,7 +21,7 @@ beforeAll(async () => {
   opened = await createTestServices();
   provider = createServer((_request, response) => {
     asked += 1;
-    response.setHeader("content-type", "application/json").end(answer);
+    response.writeHead(status, { "content-type": "application/json" }).end(answer);
   });
   await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
 });
@@ -115,6 +116,20 @@ test("E5 an answer larger than any picture ends its run at its price, and is not
   expect(asked - before).toBe(1);
   expect(job).toMatchObject({ status: "failed", errorCode: "provider_failed" });
   expect(attempt).toMatchObject({ state: "failed", errorClass: "internal", costUsd: 0.04 });
+});
+
+test.each([
+  ["a page of a proxy", 200, "<html>"],
+  ["a page after blanks", 200, "\r\n <!doctype html>"],
+  ["a fault of a gateway", 502, '{"error":"'],
+  ["a fault of the provider", 500, "x"],
+])("R6 %s that never ends says nothing of a run, which is asked for again", async (_name, refusal, start) => {
+  [status, answer] = [refusal, start.padEnd(61 * 1024 ** 2, "x")];
+  const before = asked;
+  const following = follow(await acceptedJob());
+  await vi.waitUntil(() => asked - before >= 2, { timeout: 10_000 });
+  [status, answer] = [200, '{"status":"failed","error":"made nothing"}'];
+  expect((await following).attempt).toMatchObject({ state: "failed", errorMessage: "made nothing" });
 });
 
 test.each([

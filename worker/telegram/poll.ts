@@ -52,7 +52,7 @@ export function startPolling(bot: Bot, poller: Poller, { waitSeconds, nodeId }: 
     const wasHeld = isHeld();
     heldUntilMs = held ? sinceMs + poller.leaseMs : -Infinity;
     if (!held) {
-      await failures.leave();
+      await failures.end("another worker reads the updates of the bot");
       return poller.leaseMs / 3;
     }
     offset = held.offset;
@@ -70,7 +70,7 @@ export function startPolling(bot: Bot, poller: Poller, { waitSeconds, nodeId }: 
     const until = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
     try {
       const updates = await telegram.getUpdates({ offset, waitSeconds: awaitsMore ? 1 : waitSeconds }, until);
-      await failures.end();
+      await failures.end("the updates of the bot are read again");
       const next = await handleAll(bot, poller, updates);
       if (next !== null) {
         await storeOffset(services, poller, next.offset);
@@ -131,15 +131,9 @@ function followFailures(services: Services, nodeId: () => string | null) {
       count = Math.min(count + 1, 10);
       return Math.max(retryAfterMs ?? 0, pauseMs);
     },
-    async end(): Promise<void> {
+    async end(text: string): Promise<void> {
       if (last === null) return;
-      services.log.info("the updates of the bot are read again");
-      last = null;
-      await show(null);
-    },
-    /** Another process reads now, and shows its own failure. */
-    async leave(): Promise<void> {
-      if (last === null) return;
+      services.log.info(text);
       last = null;
       await show(null);
     },
