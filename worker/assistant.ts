@@ -10,7 +10,6 @@ import {
   leaseOf,
   noAnswer,
   onAssistantNotice,
-  pruneTalks,
   recoverRuns,
   type Run,
   RunLost,
@@ -19,10 +18,10 @@ import {
 } from "@atelier/server/assistant";
 import { isDatabaseAway } from "@atelier/server/db";
 import { alertAdmins } from "@atelier/server/deliveries";
+import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
 import { type Loop, startLoop } from "./loop.ts";
 import type { Incarnation } from "./presence.ts";
-import { persist } from "./run-job.ts";
 
 /** Loaded with the first run: the packages of the models take a tenth of a second and 50 MB. */
 const loadStages = () => import("@atelier/server/assistant/stages");
@@ -147,13 +146,13 @@ async function runStage(
   if (stage.name === "responder") {
     const signal = AbortSignal.any([stopped, lost]);
     const answer = await stages.respond(services, run, { signal, stop });
-    return persist(stopped, () => completeRun(services, lease, answer));
+    return persist(() => completeRun(services, lease, answer), { signal: stopped });
   }
   const set =
     stage.name === "analyzer"
       ? { analysis: await stages.analyze(services, run, AbortSignal.any([stopped, stop, lost])) }
       : { context: await stages.assemble(services, run) };
-  return persist(stopped, () => endStage(services, lease, { stage, set }));
+  return persist(() => endStage(services, lease, { stage, set }), { signal: stopped });
 }
 
 /** What the user reads. Anything but a failed call of a model is a fault of the studio: the log has it all. */
@@ -176,37 +175,3 @@ async function failureOf(services: Services, error: unknown, stage: Stage) {
 
 /** The kind of an error alone: messages may repeat what users wrote. */
 const nameOf = (error: unknown) => (error instanceof Error ? error.name : typeof error);
-
-/** How often a worker looks whether the archivist is due; one of the installation then works. */
-const archiveLookMs = 60_000;
-const pruneMs = 6 * 3_600_000;
-
-/** Makes memories of ended talks at their times, vectors of what has none yet, and removes what is older than it is kept. */
-export function startArchivist(services: Services): Pick<Loop, "stop"> {
-  const stopped = new AbortController();
-  let pruneAtMs = 0;
-  let isFirst = true;
-  const loop = startLoop(services.log, "archivist", async () => {
-    // Not at the start of a worker, which has better things to do then.
-    if (isFirst) {
-      isFirst = false;
-      return archiveLookMs;
-    }
-    const { archive, embedMissing } = await loadStages();
-    const made = await archive(services, { signal: stopped.signal, isForced: false });
-    if (made && made.parts > 0) services.log.info(made, "talks were archived");
-    const embedded = await embedMissing(services, { signal: stopped.signal, isForced: false });
-    if (embedded) services.log.info({ embedded }, "vectors of messages and memories were made");
-    if (performance.now() > pruneAtMs) {
-      await pruneTalks(services);
-      pruneAtMs = performance.now() + pruneMs;
-    }
-    return archiveLookMs;
-  });
-  return {
-    async stop() {
-      stopped.abort(new Error("the process stops"));
-      await loop.stop();
-    },
-  };
-}

@@ -7,7 +7,7 @@ import { serveAnswers } from "@atelier/testing/http";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "./engines/index.ts";
-import { followNode } from "./duties.ts";
+import { followNode } from "./node.ts";
 import { runJob } from "./run-job.ts";
 import { createServerLeases } from "./server-leases.ts";
 import { createServerPool, createSources } from "./servers/index.ts";

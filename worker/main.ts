@@ -19,9 +19,10 @@
  *   node is registered          presence.ts: row with the first offer, settings of the admin, beat thread
  *   consumers                   claims.ts: bells of the offered queues; local jobs can start from here on
  *   pool.start(), not awaited   servers/: reads the sources, probes each server
- *   loops                       duties.ts: cancel requests, lost nodes, sweep, requests of admins, orphaned prompts;
+ *   loops                       watch-over.ts: cancel requests, lost nodes, sweep; node.ts: requests of admins;
+ *                               duties.ts: recurring work of the studio, by turns; orphaned prompts;
  *                               deliver.ts: webhooks and messages about ended jobs; telegram/: the bot
- *   a server answers            the pool changes -> live-offer.ts computes a new offer -> `followNode` in duties.ts joins
+ *   a server answers            the pool changes -> live-offer.ts computes a new offer -> `followNode` in node.ts joins
  *                               the new queues, stores the offer with the node and dispatches the jobs that waited for it
  *
  * The end runs backwards: no new claims, runs end or are handed back, the beat stops, the node is marked gone (`work`).

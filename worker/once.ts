@@ -5,7 +5,7 @@ import { AppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { consume, type Consumers } from "./claims.ts";
 import { startDeliveries } from "./deliver.ts";
-import { startWatchOver } from "./duties.ts";
+import { startWatchOver } from "./watch-over.ts";
 import type { Engine } from "./engines/index.ts";
 import { chooseLightQueue, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
 import { registerNode, shutDownNode } from "./presence.ts";

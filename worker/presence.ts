@@ -15,7 +15,7 @@ import type { Services } from "@atelier/server/services";
 import type { Workflow } from "@atelier/server/workflows";
 import type { BeatInput, BeatMessage } from "./beat-thread.ts";
 import type { Consumers } from "./claims.ts";
-import { toNodeQueue } from "./duties.ts";
+import { toNodeQueue } from "./node.ts";
 import type { LiveOffer, NodeOffer } from "./live-offer.ts";
 import type { Runs } from "./runs.ts";
 import type { WorkInput } from "./work.ts";

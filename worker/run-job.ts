@@ -1,5 +1,4 @@
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { isDatabaseAway } from "@atelier/server/db";
 import type { InputRole } from "@atelier/server/engines";
 import { discardOutput, readOriginalTo, type StoredOutput, storeOutput } from "@atelier/server/images";
@@ -14,6 +13,7 @@ import {
   noteSubmission,
   start,
 } from "@atelier/server/jobs";
+import { persist } from "@atelier/server/leases";
 import { countRun } from "@atelier/server/nodes";
 import { AppError, toAppError } from "@atelier/server/platform";
 import { findWorkflow, readRunCosts } from "@atelier/server/scheduling";
@@ -195,7 +195,7 @@ async function store(
   // From here on the commit may succeed without an answer, so the objects stay: with a row they are the result, without
   // one the sweep removes them.
   const facts = Object.assign({}, ...made.map((output) => output.facts));
-  const completed = await persist(signal, () => complete(services, { lease, outputs: stored, facts }));
+  const completed = await persist(() => complete(services, { lease, outputs: stored, facts }), { signal });
   if (completed) return "completed";
   await discard(services, stored);
   return "fenced";
@@ -206,26 +206,6 @@ async function discard(services: Services, stored: readonly StoredOutput[]): Pro
     await discardOutput(services, storageKey).catch((error: unknown) => {
       services.log.warn({ err: error, storageKey }, "objects of a discarded result stay until the sweep");
     });
-  }
-}
-
-const patienceMs = 30_000;
-const pauseMs = 500;
-
-/**
- * Repeats a write while the database is away, so that a restart of it does not cost the finished work of an engine.
- * The write must be idempotent, since a commit may succeed without an answer. Rejects with the signal's reason on abort.
- */
-export async function persist<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-  const endMs = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > endMs) throw error;
-    }
-    await sleep(pauseMs);
-    signal.throwIfAborted();
   }
 }
 
@@ -259,7 +239,7 @@ const handBackPatienceMs = 3_000;
 
 /** No later sweep of a node that stops repeats a hand-back that failed, and the loss of the node would charge the job. */
 function handBackInTime(services: Services, lease: Lease): Promise<Job | null> {
-  return persist(AbortSignal.timeout(handBackPatienceMs), () => handBack(services, lease));
+  return persist(() => handBack(services, lease), { patienceMs: handBackPatienceMs });
 }
 
 function classify(error: unknown): AppError {

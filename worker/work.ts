@@ -4,29 +4,24 @@ import { keepJobLogs } from "@atelier/server/jobs";
 import type { Env } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { builtInWorkflows, readWorkflowFolder, type Workflow } from "@atelier/server/workflows";
-import { startArchivist, startAssistant } from "./assistant.ts";
+import { startAssistant } from "./assistant.ts";
 import { consume, type ConsumeInput } from "./claims.ts";
 import { startDeliveries } from "./deliver.ts";
-import {
-  followNode,
-  startAwaiting,
-  startLoops,
-  startAdminRequests,
-  startRepublishing,
-  startOrphanedPrompts,
-} from "./duties.ts";
+import { startAwaiting, startDuties, startOrphanedPrompts } from "./duties.ts";
 import type { Engine } from "./engines/index.ts";
 import { openWorkerHttp } from "./http/server.ts";
 import { startFollowing } from "./cloud/follow.ts";
 import { createProviderRoom, type ProviderRoom } from "./cloud/room.ts";
 import type { Providers } from "./cloud/submit.ts";
 import { cloudOfferOf, createLiveOffer, detectMachine, type LiveOffer, parseOnly } from "./live-offer.ts";
+import { followNode, startAdminRequests, startRepublishing } from "./node.ts";
 import { registerNode, shutDownNode } from "./presence.ts";
 import { startTelegram } from "./telegram/index.ts";
 import { createReadiness, startReadinessWatch } from "./readiness.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { createServerLeases } from "./server-leases.ts";
 import type { ServerPool } from "./servers/index.ts";
+import { startWatchOver } from "./watch-over.ts";
 
 /** Why the process stops: a signal, or the request of an admin to stop its node. */
 type StopCause = NodeJS.Signals | "retired";
@@ -80,12 +75,12 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const telegram = startTelegram(services, { nodeId: () => incarnation.current()?.id ?? null });
   const assistant = startAssistant(services, incarnation);
   const loops = [
-    ...startLoops(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
+    ...startWatchOver(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     serverLeases.follow(pool, incarnation),
     ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers, incarnation)] : []),
     startDeliveries(services),
-    startArchivist(services),
+    ...startDuties(services),
     ...(telegram ? [telegram] : []),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),

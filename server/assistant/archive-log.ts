@@ -4,7 +4,7 @@ import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { endedStatuses } from "./run.ts";
 
-const { assistantMessages, assistantRuns, memories, proposals, studio } = schema;
+const { assistantMessages, assistantRuns, memories, proposals } = schema;
 
 /** A part of a talk that has ended by a silence, and that no memory holds yet. */
 export interface EndedPart {
@@ -128,50 +128,6 @@ export async function storePart(
 }
 
 class PartTaken extends Error {}
-
-/** One archivist of the installation may be at work; a new call extends its time. */
-const leaseMs = 5 * 60_000;
-
-/**
- * Takes the archivist's work for this process, when it is due or `isForced`. Null when it is not due, or another process
- * has it. The lease ends by itself when the process dies.
- */
-export async function takeArchiving(
-  { db, config }: Services,
-  { isForced }: { readonly isForced: boolean },
-): Promise<ArchiveLease | null> {
-  const every = sql`${config.assistant.archiveEveryS} * interval '1 second'`;
-  const isDue = isForced ? sql`true` : sql`coalesce(archived_at < clock_timestamp() - ${every}, true)`;
-  await db.execute(sql`insert into ${studio} (id) values (1) on conflict do nothing`);
-  const until = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
-  const rows = await db.execute<{ until: string }>(sql`
-    update ${studio} set archiving_until = ${until}
-    where id = 1 and ${isDue} and coalesce(archiving_until < clock_timestamp(), true) returning archiving_until::text as until`);
-  const [row] = rows;
-  if (!row) return null;
-  let held = row.until;
-  return {
-    async extend() {
-      const [next] = await db.execute<{ until: string }>(sql`
-        update ${studio} set archiving_until = ${until} where id = 1 and archiving_until::text = ${held}
-        returning archiving_until::text as until`);
-      if (next) held = next.until;
-      return next !== undefined;
-    },
-    async end({ isDone }) {
-      const done = isDone ? sql`, archived_at = clock_timestamp()` : sql``;
-      await db.execute(
-        sql`update ${studio} set archiving_until = null ${done} where id = 1 and archiving_until::text = ${held}`,
-      );
-    },
-  };
-}
-
-export interface ArchiveLease {
-  /** Keeps the work; false when it was lost. */
-  extend(): Promise<boolean>;
-  end(outcome: { readonly isDone: boolean }): Promise<void>;
-}
 
 /** Whether questions are being answered: they go before archiving. */
 export async function hasOpenRuns({ db }: Services): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNotNull, notInArray, or, type SQL, sql } from "drizzle-orm";
 import type { PgUpdateSetSource } from "drizzle-orm/pg-core";
 import { type Db, type RunStatus, schema, type Tx } from "../db/index.ts";
+import { isActive, isOrphaned } from "../nodes/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -77,11 +78,11 @@ export async function capture(
   { db }: Services,
   { runId, stage, nodeId }: { readonly runId: string; readonly stage: Stage; readonly nodeId: string },
 ): Promise<Run | null> {
-  const isActive = sql`exists (select from ${nodes} where id = ${nodeId} and state = 'active')`;
+  const mayTake = sql`exists (select from ${nodes} n where n.id = ${nodeId} and ${isActive()})`;
   const [run] = await move(db, {
     from: [stage.from],
     to: stage.during,
-    where: and(eq(assistantRuns.id, runId), isActive),
+    where: and(eq(assistantRuns.id, runId), mayTake),
     set: { attempt: sql`${assistantRuns.attempt} + 1`, nodeId },
   });
   return run ?? null;
@@ -239,7 +240,7 @@ export async function recoverRuns({ db }: Services, { nodeId, busyIds }: Recover
     nodeId === null ? sql`false` : eq(assistantRuns.nodeId, nodeId),
     notInArray(assistantRuns.id, [...busyIds]),
   );
-  const isGone = sql`not exists (select from ${nodes} n where n.id = ${assistantRuns.nodeId} and n.state in ('active', 'draining'))`;
+  const isGone = isOrphaned(assistantRuns.nodeId);
   const isBetween = inArray(
     assistantRuns.status,
     stages.map(({ during }) => during),

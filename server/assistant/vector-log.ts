@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 import type { VectorModel } from "./models.ts";
 import { textArray } from "./recall-stems.ts";
 
-const { assistantMessages, assistantSettings, memories, recallVectors, studio, users } = schema;
+const { assistantMessages, assistantSettings, memories, recallVectors, users } = schema;
 
 /** A text without a vector of the model. */
 export interface Unembedded {
@@ -107,37 +107,4 @@ export async function dropOtherDimensions(
 ): Promise<void> {
   await db.execute(sql`
     delete from ${recallVectors} where model = ${model.key} and dimensions not in (0, ${dimensions})`);
-}
-
-const leaseMs = 2 * 60_000;
-
-/** The work of making vectors, which one process of the installation does. */
-export interface EmbeddingLease {
-  /** Keeps the work; false when it was lost. */
-  extend(): Promise<boolean>;
-  end(): Promise<void>;
-}
-
-/** Takes the work; null when another process has it. It ends by itself when the process dies. */
-export async function takeEmbedding({ db }: Pick<Services, "db">): Promise<EmbeddingLease | null> {
-  await db.execute(sql`insert into ${studio} (id) values (1) on conflict do nothing`);
-  const move = async (until: SQL, condition: SQL): Promise<string | null> => {
-    const [row] = await db.execute<{ until: string | null }>(sql`
-      update ${studio} set embedding_until = ${until} where id = 1 and ${condition} returning embedding_until::text as until`);
-    return row?.until ?? null;
-  };
-  const later = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
-  let held = await move(later, sql`coalesce(embedding_until < clock_timestamp(), true)`);
-  if (held === null) return null;
-  const isHeld = () => sql`embedding_until::text = ${held}`;
-  return {
-    async extend() {
-      const next = await move(later, isHeld());
-      if (next !== null) held = next;
-      return next !== null;
-    },
-    async end() {
-      await move(sql`null`, isHeld());
-    },
-  };
 }

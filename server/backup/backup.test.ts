@@ -279,7 +279,7 @@ test("A16 a studio is backed up and restored into an empty one: every row and ev
 
   const target = await openTarget({ bucket: true });
   expect(await fillTarget(target, to)).toMatchObject({ skipped: 0, requeued: 1, failed: 1 });
-  const changed = ["studio", "nodes", "jobs", "job_events", "deliveries"];
+  const changed = ["studio", "nodes", "jobs", "job_events", "deliveries", "turns"];
   const same = known.filter((name) => !changed.includes(name));
   expect(same).toEqual(expect.arrayContaining(untouched));
   expect(await hashRows(target.url, same)).toEqual(await hashRows(services.env.DATABASE_URL ?? "", same));

@@ -3,7 +3,9 @@ import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { eq, inArray, notInArray, sql } from "drizzle-orm";
 import { knownMigrations, type Load, migrate, migrateTo, schema, withLoad } from "../db/index.ts";
+import { orphanTurn } from "../images/index.ts";
 import { requeueRestored } from "../jobs/index.ts";
+import { postponeTurn } from "../leases/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { BackUpInput } from "./back-up.ts";
@@ -163,9 +165,10 @@ async function settle({ db }: Services, withoutFiles: readonly string[]): Promis
 }
 
 /** A new mark, so that the studio that was backed up and this one refuse each other's stores. */
-async function takeMark({ db }: Services, storeMark: string): Promise<void> {
-  // Swept now: objects of a store that was taken over stay for another day.
-  const set = { storeMark, storeMarkedAt: sql`now()`, orphansSweptAt: sql`now()` };
+async function takeMark({ db, config }: Services, storeMark: string): Promise<void> {
+  const set = { storeMark, storeMarkedAt: sql`now()` };
   await db.insert(studio).values({ storeMark }).onConflictDoNothing();
   await db.update(studio).set(set).where(eq(studio.id, 1));
+  // Objects of a store that was taken over stay for another day.
+  await postponeTurn({ db }, orphanTurn, config.retention.orphanSweepMs);
 }

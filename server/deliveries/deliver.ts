@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import { isDatabaseAway, schema } from "../db/index.ts";
+import { schema } from "../db/index.ts";
+import { persist } from "../leases/index.ts";
 import { isAppError, toAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type Channel, DeliveryError } from "./channel.ts";
@@ -81,7 +81,7 @@ export async function deliver(services: Services, input: DeliverInput): Promise<
   log.info({ jobId, channel, attempt }, tags[via].win);
   try {
     const { externalId } = await sendWithin(services, held, input);
-    const isMarked = await persist(() => markDelivered(services, held, externalId));
+    const isMarked = await persist(() => markDelivered(services, held, externalId), { patienceMs });
     if (isMarked) log.info({ jobId, channel }, "MARK_DELIVERED");
     else log.warn({ jobId, channel }, "delivery sent, but its lock was taken over before it was recorded");
     return isMarked ? "delivered" : "lock_lost";
@@ -89,7 +89,7 @@ export async function deliver(services: Services, input: DeliverInput): Promise<
     const failure = input.signal.aborted ? brokenOff(error) : describe(error, held);
     log.warn({ jobId, channel, err: error, waitMs: failure.waitMs }, "delivery failed");
     if (failure.isGone) await disable(services, held, failure.error);
-    const isReleased = await persist(() => release(services, held, failure));
+    const isReleased = await persist(() => release(services, held, failure), { patienceMs });
     if (isReleased && failure.waitMs === null && !failure.isGone) await disableIfDead(services, held);
     return failure.waitMs === null ? "failed" : "retry";
   }
@@ -141,21 +141,8 @@ function describe(error: unknown, held: HeldDelivery): FailedAttempt & { readonl
   return { error: message, status: null, waitMs, isOurs: false, isGone: false };
 }
 
+/** A message that arrived and is not recorded would be sent again. */
 const patienceMs = 60_000;
-const pauseMs = 500;
-
-/** Repeats a record while the database is away: without it a message that arrived would be sent again. */
-async function persist<T>(write: () => Promise<T>): Promise<T> {
-  const endMs = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > endMs) throw error;
-    }
-    await sleep(pauseMs);
-  }
-}
 
 /** Ends everything that goes to a target. */
 async function disable(

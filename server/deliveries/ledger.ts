@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { eq, type SQL, sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
+import { isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { DeliveryEvent, OwedDelivery } from "./channel.ts";
@@ -58,10 +58,12 @@ export interface HeldDelivery extends OwedDelivery {
   readonly attemptOfRound: number;
 }
 
-/** The lock of a process that died is taken over when it is older than this; a send ends long before. */
-function staleSince({ config }: Pick<Services, "config">): SQL {
-  return sql`clock_timestamp() - ${config.timing.deliveryLockMs} * interval '1 millisecond'`;
+/** SQL condition: nobody sends it. The lease of a process that died ends after this time; a send ends long before. */
+function isUnsent({ config }: Pick<Services, "config">): SQL {
+  return isFree({ until: sql`delivering_at + ${config.timing.deliveryLockMs} * interval '1 millisecond'` });
 }
+
+const isOwn = (token: string) => isHeldBy({ token: sql`lock_token` }, token);
 
 const isOpen = sql`delivered_at is null and failed_at is null`;
 
@@ -70,12 +72,12 @@ const isOpen = sql`delivered_at is null and failed_at is null`;
  * sends; null for the others. The attempt is noted with it.
  */
 export async function acquire(services: Services, id: string): Promise<HeldDelivery | null> {
-  const token = randomUUID();
+  const token = newToken();
   const [row] = await services.db.execute<Record<string, unknown>>(sql`
     with held as (
       update ${deliveries} set delivering_at = clock_timestamp(), lock_token = ${token}, attempts = attempts + 1
       where id = ${id} and ${isOpen} and next_attempt_at <= clock_timestamp()
-        and (delivering_at is null or delivering_at < ${staleSince(services)})
+        and ${isUnsent(services)}
       returning *
     ), noted as (
       insert into ${deliveryAttempts} (delivery_id, number) select id, attempts from held
@@ -107,7 +109,7 @@ export async function markDelivered(
     with marked as (
       update ${deliveries} set delivered_at = clock_timestamp(), delivering_at = null, lock_token = null,
         external_id = ${externalId}, last_error = null
-      where id = ${id} and lock_token = ${token} returning id
+      where id = ${id} and ${isOwn(token)} returning id
     ), ended as (
       update ${deliveryAttempts} set ended_at = clock_timestamp(), is_delivered = true
       where delivery_id in (select id from marked) and number = ${attempt}
@@ -139,7 +141,7 @@ export async function release(
     with released as (
       update ${deliveries} set delivering_at = null, lock_token = null, last_error = ${error},
         ordered_at = ordered_at + ${isOurs ? 1 : 0}::int, ${next}
-      where id = ${id} and lock_token = ${token} returning id
+      where id = ${id} and ${isOwn(token)} returning id
     ), ended as (
       update ${deliveryAttempts} set ended_at = clock_timestamp(), error = ${error}, status = ${status}
       where delivery_id in (select id from released) and number = ${attempt}
@@ -196,8 +198,7 @@ export async function findDue(services: Services, input: FindDueInput): Promise<
           row_number() over (partition by channel, target order by next_attempt_at, id) as place_of_target
         from ${deliveries}
         where ${isOpen} and next_attempt_at <= clock_timestamp()
-          and (delivering_at is null or delivering_at < ${staleSince(services)})
-          and ${isSignable(services)}
+          and ${isUnsent(services)} and ${isSignable(services)}
           ${keys.length > 0 ? sql`and channel || ' ' || target not in ${keys} and 'owner ' || owner_id not in ${keys}` : sql``}
       ) due where place_of_target <= ${perTarget}
     ) due where place_of_owner <= ${perOwner} order by next_attempt_at, id limit ${limit}`);
@@ -233,7 +234,7 @@ export async function redeliver(
   const rows = await services.db.execute(sql`
     update ${deliveries} set delivered_at = null, failed_at = null, delivering_at = null, lock_token = null,
       ordered_at = attempts, next_attempt_at = clock_timestamp()
-    where ${own} and (delivering_at is null or delivering_at < ${staleSince(services)}) returning id`);
+    where ${own} and ${isUnsent(services)} returning id`);
   if (rows.length > 0) return;
   const found = await services.db.execute(sql`select from ${deliveries} where ${own}`);
   throw new AppError(

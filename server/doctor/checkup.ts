@@ -1,5 +1,6 @@
 import type { Checkup } from "../db/index.ts";
 import type { NodeFigures, ServerFigures } from "../monitoring/index.ts";
+import { isPresentState } from "../nodes/index.ts";
 import type { Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type CheckResult, failed, passed, warned } from "./checks.ts";
@@ -52,7 +53,7 @@ async function lookAndKeep(
 
 /** Workers, and their servers as they saw them last: only they are connected to them. */
 function judgeNodes(nodes: readonly NodeFigures[]): CheckResult[] {
-  const live = nodes.filter(({ state }) => state === "active" || state === "draining");
+  const live = nodes.filter(({ state }) => isPresentState(state));
   if (live.length === 0) return [failed("Workers", "none is connected, so nothing is made; start one")];
   const present = live.filter(({ isAway }) => !isAway);
   const seen = present.flatMap(({ name, servers }) => servers.map((server) => toSeen(name, server)));

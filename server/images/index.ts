@@ -48,7 +48,8 @@ export {
   purgeImages,
   removePicturesOf,
   sweepOrphanObjects,
-  sweepOrphansInTurn,
+  orphanDuty,
+  orphanTurn,
 } from "./purge.ts";
 export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {

@@ -7,6 +7,7 @@ import sharp from "sharp";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { schema, type JobStatus } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
+import { doDuties, postponeTurn } from "../leases/index.ts";
 import { newId } from "../platform/index.ts";
 import { openLocalDisk, sweepTempFolders, tempFolderMs } from "../storage/index.ts";
 import {
@@ -15,7 +16,8 @@ import {
   purgeImages,
   removeImages,
   sweepOrphanObjects,
-  sweepOrphansInTurn,
+  orphanDuty,
+  orphanTurn,
 } from "./index.ts";
 
 const { images, jobInputs, jobOutputs, jobs } = schema;
@@ -215,19 +217,18 @@ test("A16 one worker of many sweeps the store, once a day, and only one with the
     await addObject(`${key}/original.png`, 2 * hourMs);
     return `${key}/original.png`;
   };
-  await services.db.update(schema.studio).set({ orphansSweptAt: null });
+  const sweep = (by = services) => doDuties(by, [orphanDuty(by)]);
+  await services.db.delete(schema.turns);
   const first = await orphan();
-  const broken = { ...services, disk: openLocalDisk({ ATELIER_DATA_DIR: "/dev/null" }) };
-  await sweepOrphansInTurn(broken);
-  const [row] = await services.db.select().from(schema.studio);
-  expect(row?.orphansSweptAt ?? null).toBeNull();
-  await Promise.all([sweepOrphansInTurn(services), sweepOrphansInTurn(services)]);
+  await sweep({ ...services, disk: openLocalDisk({ ATELIER_DATA_DIR: "/dev/null" }) });
+  expect(await services.db.$count(schema.turns)).toBe(0);
+  await Promise.all([sweep(), sweep()]);
   expect(await listObjects(services)).not.toContain(first);
   const second = await orphan();
-  await sweepOrphansInTurn(services);
+  await sweep();
   expect(await listObjects(services)).toContain(second);
-  await services.db.update(schema.studio).set({ orphansSweptAt: sql`now() - interval '25 hours'` });
-  await sweepOrphansInTurn(services);
+  await postponeTurn(services, orphanTurn, 0);
+  await sweep();
   expect(await listObjects(services)).not.toContain(second);
 });
 

@@ -1,27 +1,14 @@
 import path from "node:path";
-import {
-  and,
-  eq,
-  exists,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  not,
-  notExists,
-  or,
-  sql,
-  type SQL,
-} from "drizzle-orm";
+import { and, eq, exists, gt, inArray, isNotNull, lt, not, notExists, or, sql, type SQL } from "drizzle-orm";
 import { type Db, type JobStatus, schema, type Tx } from "../db/index.ts";
+import type { Duty } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 import { type ListedObject, listObjects, removePrefix } from "../storage/index.ts";
 import { directUploadMs } from "./limits.ts";
 import { discardObjects } from "./outputs.ts";
 import { checkStore } from "./store-mark.ts";
 
-const { clientFiles, images, jobInputs, jobOutputs, jobs, studio } = schema;
+const { clientFiles, images, jobInputs, jobOutputs, jobs } = schema;
 
 /** Locks these rows in the order of their ids and returns the ids that exist. */
 export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
@@ -184,35 +171,20 @@ const orphanBatchSize = 500;
 /** Only keys of these forms are ours to remove: `users/<owner>/<image>` and `jobs/<job>/<attempt or UUID>/<position>`. */
 const ownedPrefix = /^(?:users\/[^/]+\/[0-9a-f-]{36}|jobs\/[0-9a-f-]{36}\/(?:\d+|[0-9a-f-]{36})\/\d+)$/;
 
-/**
- * Runs `sweepOrphanObjects` unless a worker of this installation did within `config.retention.orphanSweepMs`: the sweep
- * lists the whole store.
- */
-export async function sweepOrphansInTurn(services: SweepServices): Promise<void> {
-  // Of another installation's objects none has a row here.
-  if ((await checkStore(services)) !== "own" || !(await takeOrphanSweep(services))) return;
-  try {
-    await sweepOrphanObjects(services);
-  } catch (error) {
-    await services.db.update(studio).set({ orphansSweptAt: null });
-    throw error;
-  }
-}
+/** Turn of the sweep of objects without a row. */
+export const orphanTurn = "orphaned objects";
+/** Pause after a sweep that failed, ms. */
+const sweepRetryMs = 15 * 60_000;
 
-async function takeOrphanSweep({ db, config }: Pick<Services, "db" | "config">): Promise<boolean> {
-  const taken = await db
-    .insert(studio)
-    .values({ orphansSweptAt: sql`now()` })
-    .onConflictDoUpdate({
-      target: studio.id,
-      set: { orphansSweptAt: sql`now()` },
-      setWhere: or(
-        isNull(studio.orphansSweptAt),
-        lt(studio.orphansSweptAt, ago(config.retention.orphanSweepMs)),
-      ),
-    })
-    .returning({ id: studio.id });
-  return taken.length > 0;
+/** The sweep as a duty: it lists the whole store. Of another installation's objects none has a row here. */
+export function orphanDuty({ config }: Pick<Services, "config">): Duty {
+  return {
+    name: orphanTurn,
+    everyMs: config.retention.orphanSweepMs,
+    retryMs: sweepRetryMs,
+    mayRun: async (services) => (await checkStore(services)) === "own",
+    run: sweepOrphanObjects,
+  };
 }
 
 type SweepServices = Pick<Services, "db" | "disk" | "log" | "config">;

@@ -1,6 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
+import { isOrphaned } from "../nodes/index.ts";
 import type { ErrorCode } from "../platform/index.ts";
 import {
   type Attempt,
@@ -26,7 +27,7 @@ export interface DueAttempt extends Attempt {
 }
 
 /** How long one live process may follow an attempt before another one may. */
-const finishLimitS = 180;
+const finishLimitMs = 180_000;
 
 interface Follower {
   readonly nodeId: string;
@@ -44,15 +45,15 @@ export async function takeDueAttempts(
   { nodeId, keyIds, limit }: Follower,
 ): Promise<DueAttempt[]> {
   if (keyIds.length === 0) return [];
-  const { providerAttempts, jobs, nodes } = schema;
+  const { providerAttempts, jobs } = schema;
   const rows = await db.execute<Record<string, unknown>>(sql`
-    update ${providerAttempts} set finish_token = ${randomUUID()}, node_id = ${nodeId},
-      finish_until = clock_timestamp() + ${finishLimitS} * interval '1 second'
+    update ${providerAttempts} set finish_token = ${newToken()}, node_id = ${nodeId},
+      finish_until = ${heldFor(finishLimitMs)}
     where id in (
       select a.id from ${providerAttempts} a
       where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]}
-        and (a.finish_until is null or a.finish_until < clock_timestamp()
-          or not exists (select 1 from ${nodes} n where n.id = a.node_id and n.state in ('active', 'draining')))
+        and (${isFree({ until: sql`a.finish_until` })}
+          or ${isOrphaned(sql`a.node_id`)})
         and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
       order by a.next_poll_at limit ${limit} for update skip locked)
@@ -74,8 +75,8 @@ export async function postponeAttempt(
   const { providerAttempts } = schema;
   await db.execute(sql`
     update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null, node_id = null,
-      next_poll_at = clock_timestamp() + ${afterMs} * interval '1 millisecond'
-    where id = ${id} and finish_token = ${finishToken}`);
+      next_poll_at = ${heldFor(afterMs)}
+    where id = ${id} and ${isHeldBy({ token: providerAttempts.finishToken }, finishToken)}`);
 }
 
 /** Stores the progress of a run at the provider, when it is news. */
@@ -238,11 +239,11 @@ export async function cancelFromProvider(services: Services, attempt: Attempt): 
  * accepted. Runs in each sweep.
  */
 export async function takeOverLostCalls(services: Services): Promise<number> {
-  const { providerAttempts, nodes } = schema;
+  const { providerAttempts } = schema;
   const { db, config } = services;
   const rows = await db.execute<Record<string, unknown>>(sql`
     select * from ${providerAttempts} where state = 'submitting' and (next_poll_at <= clock_timestamp()
-      or not exists (select 1 from ${nodes} n where n.id = node_id and n.state in ('active', 'draining')))`);
+      or ${isOrphaned(providerAttempts.nodeId)})`);
   for (const attempt of rows.map(attemptFromRow)) {
     const job = await db.transaction(async (tx) => {
       const taken = await changeAttempt(tx, {

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { cloudQueue } from "../engines.ts";
+import { isActive } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
 
@@ -103,7 +104,7 @@ export async function rering(
     update ${jobs} set ring = ring + 1, rung_at = clock_timestamp()
     where ${inOrderOfId(sql`status = 'queued' and rung_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
       and exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-        where n.state = 'active' and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
+        where ${isActive()} and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs)
           and q.slots > (select count(*) from ${jobs} r where r.node_id = n.id and r.queue = q.queue and r.status in ('waiting_for_engine', 'processing')))`)}
     returning *`);
   const rows = result.map(jobFromRow);

@@ -65,7 +65,7 @@ export {
 } from "./run.ts";
 export { dispatch, rering } from "./dispatch.ts";
 export { findOrphanedPrompts, readActivity, readAwaitedNeeds, requeueRestored, sweep } from "./sweep.ts";
-export { createTidying, tidy } from "./tidy.ts";
+export { tidy, tidyDuties } from "./tidy.ts";
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";

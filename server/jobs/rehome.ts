@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type Asked, type PlacedBecause, schema } from "../db/index.ts";
 import { cloudEngine, cloudQueue } from "../engines.ts";
+import { isActive } from "../nodes/index.ts";
 import { type ErrorCode, isAppError } from "../platform/index.ts";
 import { type Quote, readQuote } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -189,7 +190,7 @@ export async function placeWaiting(services: Services): Promise<void> {
       and ${asked} ->> 'workflow' is null and ${asked} ->> 'model' is null
       and case when ${jobs.engine} = ${cloudEngine.name} then true else ${isStuckAtHome(limit)} end
       and exists (select from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-        where q.queue = ${cloudQueue} and q.slots > 0 and n.state = 'active')
+        where q.queue = ${cloudQueue} and q.slots > 0 and ${isActive()})
       and not exists (select from ${users} u where u.id = ${jobs.ownerId} and u.is_anonymous)
     order by ${jobs.createdAt} limit ${lookedAt}`);
   for (const row of rows) await moveWaiting(services, jobFromRow(row), row["has_waited"] === true);

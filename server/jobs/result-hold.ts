@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { and, eq, sql } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
+import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { type OpenedFile, openFile, type OpenFileInput } from "../images/index.ts";
 import { AppError, isAppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -80,45 +80,39 @@ async function readJob({ db }: Services, { userId, isAdmin }: ResultReader, id: 
 
 /** Null when another reader holds the result, or the job is gone. The row of the hold decides between two at once. */
 async function hold({ db }: Services, jobId: string): Promise<string | null> {
-  const token = randomUUID();
+  const token = newToken();
   const rows = await db.execute<{ token: string }>(sql`
     insert into ${resultHolds} (job_id, token, held_until)
-    select id, ${token}::uuid, ${heldUntil} from ${jobs} where id = ${jobId} for key share
+    select id, ${token}::uuid, ${heldFor(holdMs)} from ${jobs} where id = ${jobId} for key share
     on conflict (job_id) do update set token = excluded.token, held_until = excluded.held_until
-      where ${resultHolds.heldUntil} <= clock_timestamp()
+      where ${isFree({ until: resultHolds.heldUntil })}
     returning token`);
   return rows[0]?.token ?? null;
 }
 
-const heldUntil = sql`clock_timestamp() + ${holdMs} * interval '1 millisecond'`;
-
 type Held = Pick<HeldResult, "jobId" | "token">;
 
-function isHeldBy({ jobId, token }: Held) {
-  return and(eq(resultHolds.jobId, jobId), eq(resultHolds.token, token ?? ""));
-}
+const ownedBy = (jobId: string, token: string) =>
+  and(eq(resultHolds.jobId, jobId), isHeldBy(resultHolds, token));
 
 /** Holds the result for longer; false when the hold had run out and another reader has the result. */
-export async function renewResult({ db }: Services, held: Held): Promise<boolean> {
-  if (held.token === null) return true;
+export async function renewResult({ db }: Services, { jobId, token }: Held): Promise<boolean> {
+  if (token === null) return true;
   const renewed = await db
     .update(resultHolds)
-    .set({ heldUntil })
-    .where(isHeldBy(held))
+    .set({ heldUntil: heldFor(holdMs) })
+    .where(ownedBy(jobId, token))
     .returning({ jobId: resultHolds.jobId });
   return renewed.length > 0;
 }
 
 /** Gives the result back: the next reader gets it. Never throws, since the hold runs out by itself. */
-export async function releaseResult({ db, log }: Services, held: Held): Promise<void> {
-  if (held.token === null) return;
+export async function releaseResult({ db, log }: Services, { jobId, token }: Held): Promise<void> {
+  if (token === null) return;
   try {
-    await db.delete(resultHolds).where(isHeldBy(held));
+    await db.delete(resultHolds).where(ownedBy(jobId, token));
   } catch (error) {
-    log.warn(
-      { err: error, jobId: held.jobId },
-      "held result not given back, it will be when its time is over",
-    );
+    log.warn({ err: error, jobId }, "held result not given back, it will be when its time is over");
   }
 }
 

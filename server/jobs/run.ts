@@ -1,6 +1,7 @@
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { type JobStatus, schema } from "../db/index.ts";
 import type { Need } from "../engines.ts";
+import { isActive } from "../nodes/index.ts";
 import { type Config, errorRules } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { isResumed, scheduleDispatch } from "./dispatch.ts";
@@ -59,7 +60,7 @@ export async function claim(services: Services, claimant: Claimant): Promise<Job
       select next.id from (
         select j.id, j.run_alone, j.charged, j.queued_at from ${jobs} j
         where j.queue = ${queue} and j.status = 'queued' and ${isOffered(offers)}
-          and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and n.state = 'active' for share) active)
+          and exists (select 1 from (select n.id from ${nodes} n where n.id = ${nodeId} and ${isActive()} for share) active)
           and not exists (${runningOn(nodeId)} and r.run_alone)
         order by j.tier desc, (${isResumed}) desc, j.queued_at, j.id limit 1 for update of j skip locked
       ) next where not ${mustWait(sql`next`, nodeId, timing)} and (next.run_alone or ${isNotHeld(nodeId, otherQueues, timing)}))`,

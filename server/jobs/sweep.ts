@@ -1,6 +1,7 @@
 import { inArray, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import { localEngine, type Need } from "../engines.ts";
+import { isActive, isOrphaned } from "../nodes/index.ts";
 import { isId } from "../platform/index.ts";
 import { isGpuQueue, type Place, readPlaces, readWaits, servingServers } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
@@ -32,7 +33,7 @@ export async function recover(services: Services): Promise<Job[]> {
   const { jobs, nodes } = schema;
   const maxCharged = maxChargedOf(services.config);
   // A job that a provider has, or may have, belongs to its attempt.
-  const orphaned = sql`${jobs.providerAttemptId} is null and not exists (select 1 from ${nodes} n where n.id = ${jobs.nodeId} and n.state in ('active', 'draining'))`;
+  const orphaned = sql`${jobs.providerAttemptId} is null and ${isOrphaned(jobs.nodeId)}`;
   const failed = await transitionAll(services.db, {
     from: claimedStatuses,
     to: "failed",
@@ -100,7 +101,7 @@ export async function moveStranded(services: Services): Promise<void> {
   const stranded = await services.db.execute<{ queue: string; need: Need }>(sql`
     select distinct queue, need from ${jobs} where status in ('pending', 'queued')
       and not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-        where n.state = 'active' and q.slots > 0 and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs))`);
+        where ${isActive()} and q.slots > 0 and q.queue = ${jobs.queue} and ${jobs.need} = any(q.needs))`);
   for (const { queue, need } of stranded) await move(services, { from: queue, need });
 }
 
@@ -177,11 +178,11 @@ async function failUnservable(services: Services): Promise<void> {
     from: ["pending", "queued"],
     to: "failed",
     where: sql`not (${jobs.engine} = ${localEngine.name} and ${inArray(jobs.kind, [...localEngine.kinds])})
-      and exists (select 1 from ${nodes} n where n.state = 'active' and n.started_at < now() - interval '1 hour')
+      and exists (select 1 from ${nodes} n where ${isActive()} and n.started_at < now() - interval '1 hour')
       and not exists (
         select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
         where (${jobs.need} = any(q.seen_needs) or ${jobs.need} = any(q.needs))
-          and (n.state = 'active' or n.seen_at > now() - interval '24 hours'))`,
+          and (${isActive()} or n.seen_at > now() - interval '24 hours'))`,
     set: { errorCode: "no_engine", errorMessage: message },
     event: "failed",
     data: { code: "no_engine", message },
@@ -206,7 +207,7 @@ export async function readAwaitedNeeds({ db }: Pick<Services, "db">): Promise<Se
   const result = await db.execute<{ need: Need }>(sql`
     select w.need from (select distinct need from ${jobs} where status in ('pending', 'queued')) w
     where not exists (select 1 from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-      where n.state = 'active' and w.need = any(q.needs))`);
+      where ${isActive()} and w.need = any(q.needs))`);
   return new Set(result.map(({ need }) => need));
 }
 

@@ -1,4 +1,5 @@
 import type { AssistantFigures } from "../assistant/index.ts";
+import { isPresentState } from "../nodes/index.ts";
 import type { ProviderReport } from "../providers/index.ts";
 import type { NodeFigures } from "./nodes.ts";
 import { type Family, type Sample, seconds, textOf } from "./open-metrics.ts";
@@ -98,7 +99,7 @@ function windowFamilies({ queues, failures, estimate, window }: Overview): Famil
 const labelsOf = ({ id, name }: NodeFigures) => ({ node: name, id });
 
 function nodeFamilies(nodes: readonly NodeFigures[]): Family[] {
-  const live = nodes.filter(({ state }) => state === "active" || state === "draining");
+  const live = nodes.filter(({ state }) => isPresentState(state));
   const each = (value: (node: NodeFigures) => number): Sample[] =>
     live.map((node) => ({ labels: labelsOf(node), value: value(node) }));
   const slots = (value: (queue: NodeFigures["queues"][number]) => number): Sample[] =>

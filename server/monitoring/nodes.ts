@@ -8,7 +8,7 @@ import {
   type ServerState,
 } from "../db/index.ts";
 import type { EngineName, JobKind, Need } from "../engines.ts";
-import { awayAfterSeconds } from "../nodes/index.ts";
+import { awayAfterSeconds, hasEnded, isPresent, isPresentState } from "../nodes/index.ts";
 import type { Services } from "../services.ts";
 
 export interface NodeJob {
@@ -98,9 +98,9 @@ export async function readNodes({ db }: Pick<Services, "db">): Promise<NodeFigur
     ${ageMs("n.seen_at")} as "seenMs", ${ageMs("n.started_at")} as "startedMs", ${ageMs("n.ended_at")} as "endedMs"`;
   const [rows, queues, jobs, servers] = await Promise.all([
     db.execute<NodeRow>(sql`
-      (select ${columns} from ${nodes} n where n.state in ('active', 'draining') order by n.name, n.id)
+      (select ${columns} from ${nodes} n where ${isPresent()} order by n.name, n.id)
       union all
-      (select ${columns} from ${nodes} n where n.state in ('lost', 'gone')
+      (select ${columns} from ${nodes} n where ${hasEnded()}
         and n.seen_at > now() - ${endedWithinHours} * interval '1 hour' order by n.seen_at desc limit ${maxEnded})`),
     readLiveQueues(db),
     readRunning(db),
@@ -108,7 +108,7 @@ export async function readNodes({ db }: Pick<Services, "db">): Promise<NodeFigur
   ]);
   return rows.map((node) => {
     const running = jobs.filter(({ nodeId }) => nodeId === node.id);
-    const isLive = node.state === "active" || node.state === "draining";
+    const isLive = isPresentState(node.state);
     return {
       ...node,
       isAway: isLive && node.seenMs > awayAfterSeconds * 1_000,
@@ -126,7 +126,7 @@ export async function readNodes({ db }: Pick<Services, "db">): Promise<NodeFigur
   });
 }
 
-const liveNodes = sql`select id from ${schema.nodes} where state in ('active', 'draining')`;
+const liveNodes = sql`select id from ${schema.nodes} where ${isPresent(schema.nodes.state)}`;
 
 async function readLiveQueues(db: Services["db"]): Promise<QueueRow[]> {
   const result = await db.execute<QueueRow>(sql`

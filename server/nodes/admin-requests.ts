@@ -1,9 +1,10 @@
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { z } from "zod";
 import { type NodeSettings, type NodeState, schema } from "../db/index.ts";
 import { jobKinds } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { isActive, isPresent, isPresentState } from "./states.ts";
 
 const { engineServers, nodeQueues, nodes, serverDrains } = schema;
 
@@ -47,7 +48,7 @@ export async function changeNodeSettings(
   await services.db
     .update(nodes)
     .set({ settings })
-    .where(and(eq(nodes.id, id), inArray(nodes.state, ["active", "draining"])));
+    .where(and(eq(nodes.id, id), isPresent(nodes.state)));
 }
 
 /**
@@ -62,7 +63,7 @@ export async function drainNode(
   await services.db
     .update(nodes)
     .set({ state: "draining", drainRequested: true })
-    .where(and(eq(nodes.id, id), eq(nodes.state, "active")));
+    .where(and(eq(nodes.id, id), isActive(nodes.state)));
   const { state } = await readState(services, id);
   return { state };
 }
@@ -101,7 +102,7 @@ export async function requestStop({ db }: Pick<Services, "db">, { id }: { id: st
   await db
     .update(nodes)
     .set({ retireRequested: true })
-    .where(and(eq(nodes.id, id), inArray(nodes.state, ["active", "draining"])));
+    .where(and(eq(nodes.id, id), isPresent(nodes.state)));
   const [node] = await db.select({ id: nodes.id }).from(nodes).where(eq(nodes.id, id));
   if (!node) throw new AppError("not_found");
 }
@@ -135,7 +136,6 @@ async function readState(
     .from(nodes)
     .where(eq(nodes.id, id));
   if (!node) throw new AppError("not_found");
-  if (node.state === "lost" || node.state === "gone")
-    throw new AppError("conflict", "The node has ended in the meantime.");
+  if (!isPresentState(node.state)) throw new AppError("conflict", "The node has ended in the meantime.");
   return node;
 }

@@ -31,10 +31,17 @@ export {
   storeProblem,
   pruneEnded,
   createNodeWatch,
+} from "./presence.ts";
+export {
   awayAfterSeconds,
+  hasEnded,
+  isActive,
   isConnectedNode,
   isLiveNode,
-} from "./presence.ts";
+  isOrphaned,
+  isPresent,
+  isPresentState,
+} from "./states.ts";
 export { pruneNeeds, writeQueues, type NodeQueue, changeNode, type SeenServer } from "./offer.ts";
 export { publishRefused } from "./workflows.ts";
 export {

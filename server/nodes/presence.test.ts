@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
-import { createNodeWatch, isConnectedNode, isLiveNode } from "./presence.ts";
+import { createNodeWatch } from "./presence.ts";
+import { isConnectedNode, isLiveNode } from "./states.ts";
 
 const { nodes } = schema;
 const secondMs = 1_000;

@@ -1,6 +1,7 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { type NodeProblem, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
+import { hasEnded, isPresent } from "./states.ts";
 
 const { nodes } = schema;
 
@@ -9,7 +10,7 @@ export async function closeDoors({ db }: Pick<Services, "db">, nodeId: string): 
   await db
     .update(nodes)
     .set({ state: "draining", drainRequested: false })
-    .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
+    .where(and(eq(nodes.id, nodeId), isPresent(nodes.state)));
 }
 
 /** The process has stopped in order; its last write. */
@@ -17,26 +18,8 @@ export async function markGone({ db }: Pick<Services, "db">, nodeId: string): Pr
   await db
     .update(nodes)
     .set({ state: "gone", endedAt: sql`now()` })
-    .where(and(eq(nodes.id, nodeId), inArray(nodes.state, ["active", "draining"])));
+    .where(and(eq(nodes.id, nodeId), isPresent(nodes.state)));
 }
-
-/** A node without a beat for longer is away. A beat comes each second. */
-export const awayAfterSeconds = 30;
-
-/**
- * SQL condition on `nodes n`: it has beaten lately, else it is away. It shows the death of the last worker, which no
- * watch sees, since only workers watch. A beat writes `seen_at` as `now()` of the database, and the database compares:
- * one clock, so the clocks of machines do not matter, and no memory, so a web process that has just started or was
- * frozen for minutes judges like any other. The price: after a pause of the database of more than 30 s every node is
- * away until its next beat, a second or two later. So it only informs and places new jobs, and never changes a row.
- */
-const hasBeaten = sql`n.seen_at > now() - make_interval(secs => ${awayAfterSeconds})`;
-
-/** SQL condition on `nodes n`: the process runs, be it for its last jobs only. */
-export const isConnectedNode = sql`(n.state in ('active', 'draining') and ${hasBeaten})`;
-
-/** SQL condition on `nodes n`: it takes jobs now. */
-export const isLiveNode = sql`(n.state = 'active' and ${hasBeaten})`;
 
 /** One watcher's memory of the counters; belongs to one process and is never shared. */
 export interface NodeWatch {
@@ -77,10 +60,7 @@ interface Sighting {
 }
 
 async function readCounters({ db }: Services) {
-  return db
-    .select({ id: nodes.id, counter: nodes.counter })
-    .from(nodes)
-    .where(inArray(nodes.state, ["active", "draining"]));
+  return db.select({ id: nodes.id, counter: nodes.counter }).from(nodes).where(isPresent(nodes.state));
 }
 
 /** The update compares the counter again, so that a beat in between keeps the node alive. */
@@ -93,9 +73,7 @@ async function declareLost(
     const rows = await db
       .update(nodes)
       .set({ state: "lost", endedAt: sql`now()` })
-      .where(
-        sql`${nodes.id} = ${id} and ${nodes.counter} = ${counter} and ${nodes.state} in ('active', 'draining')`,
-      )
+      .where(sql`${nodes.id} = ${id} and ${nodes.counter} = ${counter} and ${isPresent(nodes.state)}`)
       .returning({ id: nodes.id, name: nodes.name });
     for (const node of rows) {
       lost.push(node.id);
@@ -176,7 +154,5 @@ export async function storeRunCounts({ db, log }: Pick<Services, "db" | "log">):
 /** Removes incarnations that ended long ago; their jobs stay, without the name of the node. */
 export async function pruneEnded({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const age = sql`${config.retention.nodesMs} * interval '1 millisecond'`;
-  await db
-    .delete(nodes)
-    .where(and(inArray(nodes.state, ["lost", "gone"]), sql`${nodes.endedAt} < now() - ${age}`));
+  await db.delete(nodes).where(and(hasEnded(nodes.state), sql`${nodes.endedAt} < now() - ${age}`));
 }

@@ -6,6 +6,7 @@ import { type Config, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
 import { type NodeQueue, writeQueues } from "./offer.ts";
+import { isPresent } from "./states.ts";
 import { publishWorkflows } from "./workflows.ts";
 
 export type Node = typeof schema.nodes.$inferSelect;
@@ -60,12 +61,7 @@ async function freeName(tx: Tx, { name, identity, replaces }: Registration): Pro
   const live = await tx
     .select()
     .from(nodes)
-    .where(
-      and(
-        inArray(nodes.state, ["active", "draining"]),
-        sql`(${nodes.name} = ${name} or ${nodes.name} like ${`${name}-%`})`,
-      ),
-    );
+    .where(and(isPresent(nodes.state), sql`(${nodes.name} = ${name} or ${nodes.name} like ${`${name}-%`})`));
   const dead = live.filter((node) => node.id === replaces || isGone(node, identity));
   if (dead.length > 0) {
     await tx

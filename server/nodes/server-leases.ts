@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { and, eq, sql, type SQL } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
+import { isOrphaned, isPresent } from "./states.ts";
 
 type Input = Pick<Services, "db" | "config">;
 
@@ -30,15 +31,13 @@ function busyUntil({ config }: Input): SQL {
   const { serverLeases, nodes } = schema;
   const rest = sql`${config.timing.lostRunMs} * interval '1 millisecond'`;
   return sql`coalesce(${serverLeases.freeAt}, (
-    select case when ${isLive} then 'infinity'::timestamptz else ${nodes.endedAt} + ${rest} end
+    select case when ${isPresent(schema.nodes.state)} then 'infinity'::timestamptz else ${nodes.endedAt} + ${rest} end
     from ${nodes} where ${nodes.id} = ${serverLeases.nodeId}), ${serverLeases.takenAt} + ${rest})`;
 }
 
-const isLive = sql`${schema.nodes.state} in ('active', 'draining')`;
-
 export const newServerClaim = (claim: Omit<ServerClaim, "token">): ServerClaim => ({
   ...claim,
-  token: randomUUID(),
+  token: newToken(),
 });
 
 /**
@@ -53,10 +52,10 @@ export async function takeServer(
   // A replaced row (it has an xmax) belongs to a lost run: all other rows are deleted at the end of their run.
   const result = await input.db.execute<{ mayBeBusy: boolean }>(sql`
     insert into ${serverLeases} (url, token, node_id, job_id)
-    select ${url}, ${token}::uuid, ${nodes.id}, ${jobId}::uuid from ${nodes} where ${nodes.id} = ${nodeId} and ${isLive}
+    select ${url}, ${token}::uuid, ${nodes.id}, ${jobId}::uuid from ${nodes} where ${nodes.id} = ${nodeId} and ${isPresent(schema.nodes.state)}
     on conflict (url) do update
       set token = excluded.token, node_id = excluded.node_id, job_id = excluded.job_id, taken_at = now(), free_at = null
-      where ${busyUntil(input)} <= clock_timestamp()
+      where ${isFree({ until: busyUntil(input) })}
     returning xmax <> 0 as "mayBeBusy"`);
   return result[0] ?? null;
 }
@@ -68,23 +67,25 @@ export async function endServerLease(
   end: ServerRunEnd,
 ): Promise<void> {
   const { serverLeases } = schema;
-  const isOwn = and(eq(serverLeases.url, url), eq(serverLeases.token, token));
+  const isOwn = and(eq(serverLeases.url, url), isHeldBy(serverLeases, token));
   if (end === "over") {
     await db.delete(serverLeases).where(isOwn);
     return;
   }
   const restMs = end === "lost" ? config.timing.lostRunMs : 0;
-  const freeAt = sql`clock_timestamp() + ${restMs} * interval '1 millisecond'`;
-  await db.update(serverLeases).set({ freeAt }).where(isOwn);
+  await db
+    .update(serverLeases)
+    .set({ freeAt: heldFor(restMs) })
+    .where(isOwn);
 }
 
 /** The current leases of these servers. */
 export async function readServerLeases(input: Input, urls: readonly string[]): Promise<SeenLease[]> {
   if (urls.length === 0) return [];
-  const { serverLeases, nodes } = schema;
+  const { serverLeases } = schema;
   const result = await input.db.execute<Record<string, unknown> & SeenLease>(sql`
     select url, node_id as "nodeId", token,
-      (free_at is not null or not exists (select 1 from ${nodes} where ${nodes.id} = node_id and ${isLive})) as "isLost"
-    from ${serverLeases} where url in ${[...urls]} and ${busyUntil(input)} > clock_timestamp()`);
+      (free_at is not null or ${isOrphaned(serverLeases.nodeId)}) as "isLost"
+    from ${serverLeases} where url in ${[...urls]} and not ${isFree({ until: busyUntil(input) })}`);
   return result;
 }

@@ -2,6 +2,7 @@ import { and, eq, inArray, ne, sql } from "drizzle-orm";
 import { type NodeProblem, schema, type Tx } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import type { Workflow } from "../workflows/index.ts";
+import { isPresent } from "./states.ts";
 
 /**
  * Publishes the own workflows of a node. One name has one content: a workflow is refused, with the reason, when a live
@@ -21,13 +22,7 @@ export async function publishWorkflows(
     .select({ name: nodeWorkflows.name, hash: nodeWorkflows.hash, node: nodes.name })
     .from(nodeWorkflows)
     .innerJoin(nodes, eq(nodes.id, nodeWorkflows.nodeId))
-    .where(
-      and(
-        inArray(nodeWorkflows.name, names),
-        inArray(nodes.state, ["active", "draining"]),
-        ne(nodes.id, nodeId),
-      ),
-    );
+    .where(and(inArray(nodeWorkflows.name, names), isPresent(nodes.state), ne(nodes.id, nodeId)));
   const refused = workflows.flatMap(({ name, hash }): NodeProblem[] => {
     const other = others.find((known) => known.name === name && known.hash !== hash);
     if (!other) return [];

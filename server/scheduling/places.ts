@@ -1,7 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { Need } from "../engines.ts";
-import { isLiveNode } from "../nodes/index.ts";
+import { isActive, isLiveNode } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { HeldKeys } from "../providers/index.ts";
 
@@ -43,14 +43,14 @@ export async function readPlaces(db: Db, needs: readonly Need[]): Promise<Place[
       from unnest(array[${wanted}]::text[]) as w(need)
       join ${nodeQueues} q on w.need = any(q.seen_needs) or w.need = any(q.needs)
       join ${nodes} n on n.id = q.node_id
-      where n.state = 'active' or n.seen_at > now() - make_interval(hours => ${knownForHours})
+      where ${isActive()} or n.seen_at > now() - make_interval(hours => ${knownForHours})
       group by q.queue, w.need
     )
     select o.queue, o.need, o.slots,
       case when o.slots > 0 then 0 else greatest(0, (extract(epoch from now() - o.served_at) * 1000)::float8) end as "awayMs",
       coalesce((
         select bool_and(o.need = any(s.tight_needs)) from ${engineServers} s
-        join ${nodes} n on n.id = s.node_id and n.state = 'active'
+        join ${nodes} n on n.id = s.node_id and ${isActive()}
         where s.state = 'healthy' and o.need = any(s.needs)), false) as "isTight",
       (select count(*)::int from ${jobs} j where j.queue = o.queue and j.status = 'pending') as waiting
     from offered o`);
@@ -94,7 +94,7 @@ export async function seenNeeds(db: Db | Tx): Promise<Need[]> {
   const { nodes, nodeQueues } = schema;
   const result = await db.execute<{ need: Need }>(sql`
     select distinct s.need from ${nodeQueues} q join ${nodes} n on n.id = q.node_id, unnest(q.seen_needs) as s(need)
-    where n.state = 'active' or n.seen_at > now() - make_interval(hours => ${knownForHours})`);
+    where ${isActive()} or n.seen_at > now() - make_interval(hours => ${knownForHours})`);
   return result.map(({ need }) => need);
 }
 
@@ -126,7 +126,7 @@ export function servingServers(config: Pick<Config, "queues">, need: SQL): SQL {
   const gpuQueues = Object.keys(config.queues).filter((queue) => isGpuQueue(config, queue));
   const isOfCards = gpuQueues.length > 0 ? sql`q.queue in ${gpuQueues}` : sql`false`;
   return sql`${engineServers} s
-    join ${nodes} n on n.id = s.node_id and n.state = 'active'
+    join ${nodes} n on n.id = s.node_id and ${isActive()}
     join ${nodeQueues} q on q.node_id = n.id and q.slots > 0 and ${need} = any(q.needs)
       and (${isOfCards}) = (s.device is not null and s.device <> 'cpu')
     where s.state = 'healthy' and ${need} = any(s.needs)`;

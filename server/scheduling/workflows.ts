@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
+import { isActive, isPresent } from "../nodes/index.ts";
 import { builtInWorkflows, type ParamName, parseWorkflow, type Workflow } from "../workflows/index.ts";
 import { livePlaces } from "./places.ts";
 
@@ -62,7 +63,7 @@ async function readPublished(db: Db): Promise<Workflow[]> {
   const heads = await db.execute<Head>(sql`
     select distinct on (w.name) w.node_id as "nodeId", w.name, w.hash
     from ${nodeWorkflows} w join ${nodes} n on n.id = w.node_id
-    where n.state in ('active', 'draining') or n.seen_at > now() - interval '24 hours'
+    where ${isPresent()} or n.seen_at > now() - interval '24 hours'
     order by w.name, n.started_at desc`);
   const unknown = heads.filter((head) => !parsedByKey.has(keyOf(head)));
   const parsed = new Map([...parsedByKey, ...(await parseAll(db, unknown))]);
@@ -96,7 +97,7 @@ async function readLacks(db: Db | Tx): Promise<ReadonlyMap<string, readonly stri
   const result = await db.execute<{ name: string; lacks: string[] }>(sql`
     select distinct on (m.key) m.key as name, m.value as lacks
     from ${engineServers} s join ${nodes} n on n.id = s.node_id, jsonb_each(s.missing) m
-    where n.state = 'active' and s.state in ('healthy', 'degraded')
+    where ${isActive()} and s.state in ('healthy', 'degraded')
     order by m.key, jsonb_array_length(m.value)`);
   return new Map(result.map(({ name, lacks }) => [name, lacks]));
 }
@@ -108,7 +109,7 @@ export async function readServerLacks(db: Db | Tx, names: readonly string[]): Pr
   return db.execute<ServerLack & Record<string, unknown>>(sql`
     select distinct on (s.label) s.label, m.key as workflow, m.value as lacks
     from ${engineServers} s join ${nodes} n on n.id = s.node_id, jsonb_each(s.missing) m
-    where n.state = 'active' and s.state in ('healthy', 'degraded') and m.key in ${names}
+    where ${isActive()} and s.state in ('healthy', 'degraded') and m.key in ${names}
     order by s.label, jsonb_array_length(m.value), m.key`);
 }
 

@@ -1,20 +1,21 @@
-import { randomUUID } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { heldFor, isFree, isHeldBy, newToken } from "../leases/index.ts";
 import type { Services } from "../services.ts";
 
 const { telegramBots, telegramCodes, telegramRequests, telegramUpdates } = schema;
 
+const lease = { token: telegramBots.holder };
+
 /** One process's wish to read the updates of a bot. */
 export interface Poller {
   readonly botId: string;
-  /** Of the process. */
-  readonly holder: string;
+  readonly token: string;
   readonly leaseMs: number;
 }
 
 export function createPoller(botId: string, leaseMs: number): Poller {
-  return { botId, holder: randomUUID(), leaseMs };
+  return { botId, token: newToken(), leaseMs };
 }
 
 /**
@@ -31,32 +32,31 @@ export interface HeldPolling {
 /** Takes or renews the lease by which one process of the installation reads updates; null while another one has it. */
 export async function holdPolling(
   { db }: Pick<Services, "db">,
-  { botId, holder, leaseMs }: Poller,
+  { botId, token, leaseMs }: Poller,
 ): Promise<HeldPolling | null> {
-  const until = sql`clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond'`;
   const [row] = await db.execute<{ offset: string | null }>(sql`
-    insert into ${telegramBots} as b (bot_id, holder, lease_until) values (${botId}, ${holder}::uuid, ${until})
+    insert into ${telegramBots} as b (bot_id, holder, lease_until) values (${botId}, ${token}::uuid, ${heldFor(leaseMs)})
     on conflict (bot_id) do update set holder = excluded.holder, lease_until = excluded.lease_until
-      where b.holder = excluded.holder or b.lease_until is null or b.lease_until < clock_timestamp()
+      where ${isHeldBy({ token: sql`b.holder` }, token)} or ${isFree({ until: sql`b.lease_until` })}
     returning case when offset_at > now() - ${offsetHours} * interval '1 hour' then next_offset end as "offset"`);
   return row ? { offset: row.offset === null ? null : Number(row.offset) } : null;
 }
 
 /** Lets another process take over at once. */
-export async function releasePolling({ db }: Pick<Services, "db">, { botId, holder }: Poller): Promise<void> {
+export async function releasePolling({ db }: Pick<Services, "db">, { botId, token }: Poller): Promise<void> {
   await db.execute(sql`
-    update ${telegramBots} set lease_until = null where bot_id = ${botId} and holder = ${holder}::uuid`);
+    update ${telegramBots} set lease_until = null where bot_id = ${botId} and ${isHeldBy(lease, token)}`);
 }
 
 /** Stores up to where updates are handled, unless another process has taken over. */
 export async function storeOffset(
   { db }: Pick<Services, "db">,
-  { botId, holder }: Poller,
+  { botId, token }: Poller,
   offset: number,
 ): Promise<void> {
   await db.execute(sql`
     update ${telegramBots} set next_offset = ${offset}, offset_at = now()
-    where bot_id = ${botId} and holder = ${holder}::uuid`);
+    where bot_id = ${botId} and ${isHeldBy(lease, token)}`);
 }
 
 /** Begins an update; returns the number of this try, or null when it was handled before. */

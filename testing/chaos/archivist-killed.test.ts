@@ -71,7 +71,7 @@ test(
     const { signal } = new AbortController();
     const again = () => archive(services, { signal, isForced: true });
     expect(await again()).toBeNull();
-    await services.db.execute("update studio set archiving_until = now() - interval '1 second'");
+    await services.db.execute("update turns set held_until = now() - interval '1 second', due_at = now()");
     expect(await again()).toEqual({ parts: 1, memories: 1 });
     expect(await summaries()).toEqual(["Likes linen.", "Wears size M."]);
     const calls = await services.db.execute<{ ended: boolean }>(

@@ -29,9 +29,10 @@ import {
   type Submitted,
 } from "@atelier/server/providers";
 import { cloudQueue } from "@atelier/server/engines";
+import { persist } from "@atelier/server/leases";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
-import { endBadly, persist } from "../run-job.ts";
+import { endBadly } from "../run-job.ts";
 import { takeResult } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
@@ -223,7 +224,8 @@ async function callOnce(
   const { handle, run } = submitted;
   if (run.state === "failed") return refused(services, { lease, attempt }, run.error);
   if (run.state !== "succeeded" || client.isAsynchronous) {
-    if (await persist(limit, () => handOver(services, { lease, attempt }, handle))) return "accepted";
+    if (await persist(() => handOver(services, { lease, attempt }, handle), { signal: limit }))
+      return "accepted";
     // The worker seemed dead for long: the job may be with another provider by now.
     const answer = await client.cancel(key.access, handle, limit).catch(() => "unsupported");
     services.log.error({ provider: attempt.provider, answer }, "a run that nobody waits for was cancelled");

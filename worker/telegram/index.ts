@@ -11,9 +11,9 @@
  *
  * Terms are those of server/telegram. Not here: rules of jobs (`submit` decides as it does for the website) and SQL.
  */
-import { createPoller, pruneTelegram, telegramOf } from "@atelier/server/telegram";
+import { createPoller, telegramOf } from "@atelier/server/telegram";
 import type { Services } from "@atelier/server/services";
-import { type Loop, startLoop } from "../loop.ts";
+import type { Loop } from "../loop.ts";
 import { createBot } from "./bot.ts";
 import { startPolling } from "./poll.ts";
 import { startProgress } from "./progress.ts";
@@ -28,7 +28,6 @@ interface TelegramTiming {
 }
 
 const usual: TelegramTiming = { leaseMs: 15_000, waitSeconds: 8, editMs: 3_000 };
-const tidyMs = 3_600_000;
 
 interface TelegramOptions {
   readonly timing?: TelegramTiming;
@@ -50,14 +49,9 @@ export function startTelegram(
     nodeId,
   });
   const progress = startProgress(bot, { isActive: polling.isHeld, editMs: timing.editMs });
-  const tidying = startLoop(services.log, "telegram tidying", async () => {
-    if (polling.isHeld()) await pruneTelegram(services);
-    return tidyMs;
-  });
   return {
     async stop() {
       stopped.abort(new Error("the process stops"));
-      await tidying.stop();
       await progress.stop();
       await polling.stop();
     },

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { findSchemaMismatch, probeDatabase, schema } from "../../db/index.ts";
 import type { EngineName } from "../../engines.ts";
-import { isConnectedNode } from "../../nodes/index.ts";
+import { isConnectedNode, isPresent } from "../../nodes/index.ts";
 import type { Services } from "../../services.ts";
 import { probeDisk } from "../../storage/index.ts";
 
@@ -294,6 +294,6 @@ async function findEngines({ db }: Services): Promise<SeenEngine[]> {
     select engine, count(*)::int as "all", count(*) filter (where is_healthy)::int as healthy, max(seen_ms) as "seenMs"
     from (select s.engine, bool_or(s.state = 'healthy' and ${isConnectedNode}) as is_healthy, ${newestBeat} as seen_ms
       from ${engineServers} s join ${nodes} n on n.id = s.node_id
-      where n.state in ('active', 'draining') group by s.engine, s.url) servers
+      where ${isPresent()} group by s.engine, s.url) servers
     group by engine order by engine`);
 }

@@ -90,9 +90,13 @@ test("B8 two archivists at once make no duplicate", async () => {
 
 test("B8 an archivist that died leaves its work to the next one", async () => {
   await say([[5, "I like wool."]]);
-  await fixture.services.db.execute("update studio set archiving_until = now() + interval '1 minute'");
+  await fixture.services.db.execute(
+    "update turns set held_until = now() + interval '1 minute', due_at = now()",
+  );
   expect(await run()).toBeNull();
-  await fixture.services.db.execute("update studio set archiving_until = now() - interval '1 second'");
+  await fixture.services.db.execute(
+    "update turns set held_until = now() - interval '1 second', due_at = now()",
+  );
   expect(await run()).toEqual({ parts: 1, memories: 1 });
 });
 

@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { endTurn, renewTurn, takeTurn, type Turn } from "../../leases/index.ts";
 import type { Services } from "../../services.ts";
-import {
-  type ArchiveLease,
-  type EndedPart,
-  findEndedParts,
-  hasOpenRuns,
-  type NewMemory,
-  storePart,
-  takeArchiving,
-} from "../archive-log.ts";
+import { type EndedPart, findEndedParts, hasOpenRuns, type NewMemory, storePart } from "../archive-log.ts";
 import { stageModel } from "../models.ts";
 import { readPrompt } from "../prompts.ts";
 import { askForJson, type PromptedCall } from "./ask-json.ts";
@@ -30,6 +23,8 @@ export interface Archived {
   readonly memories: number;
 }
 
+/** One archivist of the studio is at work; each part extends its time. */
+const holdMs = 5 * 60_000;
 /** The archivist waits this long for answers that are being written, then it goes on beside them. */
 const patienceMs = 30_000;
 const lookMs = 1_000;
@@ -42,30 +37,31 @@ export async function archive(
   services: Services,
   { signal, isForced, takesYoung = false }: ArchiveInput,
 ): Promise<Archived | null> {
-  const lease = await takeArchiving(services, { isForced });
-  if (!lease) return null;
+  const turn = await takeTurn(services, { name: "archivist", holdMs, isForced });
+  if (!turn) return null;
   const counts = { parts: 0, memories: 0 };
-  let isDone = false;
+  const everyMs = services.config.assistant.archiveEveryS * 1_000;
+  let end: Parameters<typeof endTurn>[2] = { waitMs: 0, error: null };
   try {
     const next = () => findEndedParts(services, { takesYoung });
     for (let parts = await next(); parts.length > 0; parts = await next())
-      if (!(await archiveParts(services, { parts, lease, signal, counts }))) return counts;
-    isDone = true;
+      if (!(await archiveParts(services, { parts, turn, signal, counts }))) return counts;
+    end = { waitMs: everyMs, error: null };
     return counts;
   } catch (error) {
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     services.log.warn({ err: error }, "the archivist cannot go on now");
     // Tried again at the usual time, not at once: a limit or an empty account does not pass in a moment.
-    isDone = true;
+    end = { waitMs: everyMs, error: error.message };
     return counts;
   } finally {
-    await lease.end({ isDone }).catch(() => undefined);
+    await endTurn(services, turn, end).catch(() => undefined);
   }
 }
 
 interface Archiving {
   readonly parts: readonly EndedPart[];
-  readonly lease: ArchiveLease;
+  readonly turn: Turn;
   readonly signal: AbortSignal;
   readonly counts: { parts: number; memories: number };
 }
@@ -73,11 +69,11 @@ interface Archiving {
 /** False when the process stops or the work was lost to another one. */
 async function archiveParts(
   services: Services,
-  { parts, lease, signal, counts }: Archiving,
+  { parts, turn, signal, counts }: Archiving,
 ): Promise<boolean> {
   for (const part of parts) {
     await waitForAnswers(services, signal);
-    if (signal.aborted || !(await lease.extend())) return false;
+    if (signal.aborted || !(await renewTurn(services, turn, holdMs))) return false;
     const memory = await summarize(services, part, signal);
     if (!(await storePart(services, part, memory))) continue;
     counts.parts += 1;

@@ -1,12 +1,11 @@
 import { embedMany } from "ai";
+import { endTurn, renewTurn, takeTurn, type Turn } from "../../leases/index.ts";
 import { type VectorModel, vectorModel } from "../models.ts";
 import {
   dropOtherDimensions,
   type Embedded,
-  type EmbeddingLease,
   findUnembedded,
   storeVectors,
-  takeEmbedding,
   type Unembedded,
 } from "../vector-log.ts";
 import { mirrorVectors } from "../vector-mirror.ts";
@@ -83,6 +82,7 @@ export async function embedQuery(
   return vector;
 }
 
+const holdMs = 2 * 60_000;
 /** How often all of the log is looked through; between that only what is new. */
 const fullMs = 10 * 60_000;
 const lastFull = new WeakMap<object, { readonly model: string; readonly atMs: number }>();
@@ -97,18 +97,20 @@ export async function embedMissing(
   { signal, isForced }: { readonly signal: AbortSignal; readonly isForced: boolean },
 ): Promise<number | null> {
   const model = vectorModel(services);
-  const lease = model && (await takeEmbedding(services));
-  if (!lease) return null;
+  const turn = model && (await takeTurn(services, { name: "vectors", holdMs }));
+  if (!turn) return null;
   const isRecent = !isForced && wasFull(services, model);
-  const round: Round = { model, lease, signal, isRecent, skipped: new Set(), after: firstId, embedded: 0 };
+  const round: Round = { model, turn, signal, isRecent, skipped: new Set(), after: firstId, embedded: 0 };
+  let failure: string | null = null;
   try {
     while (!signal.aborted && (await embedNext(services, round)));
     await mirrorVectors(services, { model: model.key, signal, mayCreate: !isRecent });
   } catch (error) {
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     services.log.warn({ err: error }, "no vectors can be made now");
+    failure = error.message;
   } finally {
-    await lease.end().catch(() => undefined);
+    await endTurn(services, turn, { waitMs: 0, error: failure }).catch(() => undefined);
   }
   return round.embedded;
 }
@@ -122,7 +124,7 @@ const firstId = "00000000-0000-0000-0000-000000000000";
 
 interface Round {
   readonly model: VectorModel;
-  readonly lease: EmbeddingLease;
+  readonly turn: Turn;
   readonly signal: AbortSignal;
   /** Users whose limit of spending is reached. */
   readonly skipped: Set<string>;
@@ -150,7 +152,7 @@ async function embedOwner(services: CallServices, round: Round, { ownerId, texts
   const { batchSize } = services.config.assistant.embedding;
   try {
     for (let at = 0; at < texts.length; at += batchSize) {
-      if (round.signal.aborted || !(await round.lease.extend())) return false;
+      if (round.signal.aborted || !(await renewTurn(services, round.turn, holdMs))) return false;
       await embedPart(services, round, { ownerId, texts: texts.slice(at, at + batchSize) });
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { check, integer, jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { check, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 /** One line for each thing that was tried. */
 export interface Checkup {
@@ -12,6 +12,8 @@ export interface Checkup {
   }[];
 }
 
+const at = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
 /** Facts about the whole installation, in a single row. */
 export const studio = pgTable(
   "studio",
@@ -21,12 +23,10 @@ export const studio = pgTable(
     storeMark: text("store_mark"),
     /** When the object was there. Null before: a process may have ended between the row and the object. */
     storeMarkedAt: timestamp("store_marked_at", { withTimezone: true }),
-    /** When a worker last looked for objects without a row. */
+    /** For workers of older versions alone; since then these turns are rows of `turns`. */
     orphansSweptAt: timestamp("orphans_swept_at", { withTimezone: true }),
-    /** When an archivist last came to its end, and until when one may be at work. */
     archivedAt: timestamp("archived_at", { withTimezone: true }),
     archivingUntil: timestamp("archiving_until", { withTimezone: true }),
-    /** Until when a worker may be making vectors for the search. */
     embeddingUntil: timestamp("embedding_until", { withTimezone: true }),
     /** Midnight (UTC) before which all spend is in `daily_spend`; null before the first sum. */
     spendSummedUntil: timestamp("spend_summed_until", { withTimezone: true }),
@@ -37,3 +37,23 @@ export const studio = pgTable(
   },
   (table) => [check("studio_one_row", sql`${table.id} = 1`)],
 );
+
+/** Recurring work that one process of the studio does at a time; `server/leases` has the rules. */
+export const turns = pgTable("turns", {
+  name: text("name").primaryKey(),
+  /** The process that does it, and until when it may; null while it rests. */
+  token: uuid("token"),
+  heldUntil: at("held_until"),
+  dueAt: at("due_at")
+    .notNull()
+    .default(sql`clock_timestamp()`),
+  beganAt: at("began_at"),
+  /** When it last ended well. */
+  doneAt: at("done_at"),
+  tookMs: integer("took_ms"),
+  /** Failed ends in a row. */
+  failures: integer("failures").notNull().default(0),
+  /** Of the last failure, be it over or not. */
+  error: text("error"),
+  failedAt: at("failed_at"),
+});

@@ -1,0 +1,117 @@
+import { inArray, type SQL, sql } from "drizzle-orm";
+import { schema } from "../db/index.ts";
+import type { Services } from "../services.ts";
+import { heldFor, isFree, isHeldBy, newToken } from "./token.ts";
+
+const { turns } = schema;
+
+type Input = Pick<Services, "db">;
+
+/** The right to do this work; `renewTurn` and `endTurn` check it. */
+export interface Turn {
+  readonly name: string;
+  readonly token: string;
+}
+
+interface TakeInput {
+  readonly name: string;
+  /** The turn is free again after this time without `renewTurn`, ms. */
+  readonly holdMs: number;
+  /** Takes it also before it is due. */
+  readonly isForced?: boolean;
+}
+
+const isDue = sql`${turns.dueAt} <= clock_timestamp()`;
+
+/** Takes a turn that is due; of several processes one gets it, the others null. */
+export async function takeTurn({ db }: Input, { name, holdMs, isForced }: TakeInput): Promise<Turn | null> {
+  const held = { token: newToken(), heldUntil: heldFor(holdMs), beganAt: sql`clock_timestamp()` };
+  const taken = await db
+    .insert(turns)
+    .values({ name, ...held })
+    .onConflictDoUpdate({
+      target: turns.name,
+      set: held,
+      setWhere: sql`${isFree({ until: turns.heldUntil })} ${isForced ? sql`` : sql`and ${isDue}`}`,
+    })
+    .returning({ name: turns.name });
+  return taken.length > 0 ? { name, token: held.token } : null;
+}
+
+/** Holds the turn for longer; false when another process may have it. */
+export async function renewTurn({ db }: Input, turn: Turn, holdMs: number): Promise<boolean> {
+  const renewed = await db
+    .update(turns)
+    .set({ heldUntil: heldFor(holdMs) })
+    .where(ownedBy(turn))
+    .returning({ name: turns.name });
+  return renewed.length > 0;
+}
+
+const ownedBy = ({ name, token }: Turn): SQL => sql`${turns.name} = ${name} and ${isHeldBy(turns, token)}`;
+
+interface TurnEnd {
+  /** Until it is due again, ms. */
+  readonly waitMs: number;
+  /** Why the work failed; null when it did not. */
+  readonly error: string | null;
+}
+
+/** Ends a turn and stores how it went. Nothing happens when another process has taken it over. */
+export async function endTurn({ db }: Input, turn: Turn, { waitMs, error }: TurnEnd): Promise<void> {
+  const outcome =
+    error === null
+      ? { failures: 0, doneAt: sql`clock_timestamp()` }
+      : { failures: sql`${turns.failures} + 1`, error, failedAt: sql`clock_timestamp()` };
+  await db
+    .update(turns)
+    .set({
+      token: null,
+      heldUntil: null,
+      dueAt: heldFor(waitMs),
+      tookMs: sql`round(extract(epoch from clock_timestamp() - ${turns.beganAt}) * 1000)`,
+      ...outcome,
+    })
+    .where(ownedBy(turn));
+}
+
+/** Lets a turn that nobody has rest for this long, ms. */
+export async function postponeTurn({ db }: Input, name: string, waitMs: number): Promise<void> {
+  const rest = { token: null, heldUntil: null, dueAt: heldFor(waitMs) };
+  await db
+    .insert(turns)
+    .values({ name, ...rest })
+    .onConflictDoUpdate({ target: turns.name, set: rest });
+}
+
+/** How long each of these turns rests or is held from now on, ms; those that can be taken now are missing. */
+export async function readWaits({ db }: Input, names: readonly string[]): Promise<Map<string, number>> {
+  const until = sql<number>`(extract(epoch from greatest(${turns.dueAt}, ${turns.heldUntil}) - clock_timestamp()) * 1000)::float8`;
+  const rows = await db
+    .select({ name: turns.name, waitMs: until })
+    .from(turns)
+    .where(sql`${inArray(turns.name, [...names])} and ${until} > 0`);
+  return new Map(rows.map(({ name, waitMs }) => [name, waitMs]));
+}
+
+/** A turn as admins see it; ages in ms by the clock of the database. */
+export interface TurnFigures extends Record<string, unknown> {
+  readonly name: string;
+  /** Since it last ended well; null when it never did. */
+  readonly doneAgeMs: number | null;
+  readonly tookMs: number | null;
+  /** Failed ends in a row. */
+  readonly failures: number;
+  /** Of the last failure, be it over or not. */
+  readonly error: string | null;
+  readonly failedAgeMs: number | null;
+  readonly isRunning: boolean;
+}
+
+export async function readTurns({ db }: Input): Promise<TurnFigures[]> {
+  const age = (column: SQL) => sql`(extract(epoch from clock_timestamp() - ${column}) * 1000)::float8`;
+  return db.execute<TurnFigures>(sql`
+    select name, ${age(sql`done_at`)} as "doneAgeMs", took_ms as "tookMs", failures, error,
+      ${age(sql`failed_at`)} as "failedAgeMs", not ${isFree({ until: sql`held_until` })} as "isRunning"
+    from ${turns} order by failures = 0, name`);
+}
