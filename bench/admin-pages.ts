@@ -1,4 +1,4 @@
-import { readFigures } from "@atelier/server/assistant";
+import { metricsOf, readFigures } from "@atelier/server/assistant";
 import { readAnyStory, searchJobs, searchJobsSchema } from "@atelier/server/jobs";
 import {
   listUsersSchema,
@@ -90,7 +90,7 @@ async function listPages(stage: Stage): Promise<Record<string, Page>> {
         overview: read,
         nodes: found,
         providers: [],
-        assistant: await readFigures(services, { hours: 1 }),
+        others: metricsOf(await readFigures(services, { hours: 1 })),
       });
     },
   };

@@ -7,8 +7,9 @@ import { useFailureText } from "../client/failures.ts";
 import { useCloudNames } from "../client/cloud.ts";
 import { Connections } from "./checkup.tsx";
 import { LiveData, useOverview, useWindow } from "./live.tsx";
-import { formatAge, formatSpan, Panel, Sparkline, Times } from "./parts.tsx";
+import { formatAge, formatSpan, Panel, Sparkline, Times, useAgo } from "./parts.tsx";
 import { QueueTable } from "./queue-table.tsx";
+import { Cell, Row, Table } from "./table.tsx";
 
 /** The error of the estimated waiting times. */
 function EstimatePanel({ overview: { estimate, window } }: { readonly overview: Overview }) {
@@ -84,13 +85,11 @@ function useSentence(): (item: Attention) => string {
   const t = useTranslations("admin.attention");
   const nameOf = useCloudNames();
   return (item) => {
+    if ("duty" in item) return t(item.type, { duty: item.duty, failures: item.failures });
+    if ("ms" in item) return t(item.type, { node: item.node, span: formatAge(item.ms) });
     switch (item.type) {
       case "queue_without_node":
         return t(item.type, { queue: item.queue, waiting: item.waiting });
-      case "node_silent":
-      case "node_away":
-      case "node_lost":
-        return t(item.type, { node: item.node, span: formatAge(item.ms) });
       case "server_down":
       case "server_degraded":
         return t(item.type, { server: item.server, node: item.node });
@@ -114,11 +113,12 @@ function useSentence(): (item: Attention) => string {
 
 function hrefOf(item: Attention): string {
   if (item.type === "provider_setup") return "/admin/providers";
+  if (item.type === "duty_failing") return "#duties";
   if (item.type !== "queue_without_node") return `/admin/nodes#node-${item.nodeId}`;
   return `/admin/jobs?status=open&queue=${encodeURIComponent(item.queue)}`;
 }
 
-const keyOf = (item: Attention): string => JSON.stringify({ ...item, ms: 0, waiting: 0 });
+const keyOf = (item: Attention): string => JSON.stringify({ ...item, ms: 0, waiting: 0, failures: 0 });
 
 /** What needs attention, each with a link. */
 function AttentionList({ items }: { readonly items: readonly Attention[] }) {
@@ -204,6 +204,43 @@ function ThroughputPanel({ overview }: { readonly overview: Overview }) {
   );
 }
 
+/** Recurring work of the studio: when it was last done, how long it took, and why it fails. */
+function Duties({ duties }: Pick<Overview, "duties">) {
+  const t = useTranslations("admin.duties");
+  const ago = useAgo();
+  const failing = duties.filter(({ failures }) => failures > 0).length;
+  return (
+    <details id="duties" open={failing > 0 || undefined}>
+      <summary className="cursor-pointer text-sm font-medium hover:text-ink">
+        {t("title")}{" "}
+        <span className="text-xs font-normal text-quiet">
+          {t("counts", { count: duties.length, failing })}
+        </span>
+      </summary>
+      <div className="mt-3">
+        <Table caption={t("title")} columns={[t("work"), t("done"), t("took")]} numeric={[2]}>
+          {duties.map(({ name, doneAgeMs, tookMs, failures, error, isRunning }) => (
+            <Row key={name}>
+              <Cell label={t("work")} isHead>
+                {name}
+                {failures > 0 ? (
+                  <span className="block break-words text-fail">
+                    {t("failed", { failures, error: error ?? "" })}
+                  </span>
+                ) : null}
+              </Cell>
+              <Cell label={t("done")}>{isRunning ? t("running") : ago(doneAgeMs)}</Cell>
+              <Cell label={t("took")} isNumeric>
+                {tookMs === null ? "–" : formatSpan(tookMs)}
+              </Cell>
+            </Row>
+          ))}
+        </Table>
+      </div>
+    </details>
+  );
+}
+
 /** The overview page. Its queues are sorted by their longest wait. */
 export function OverviewFigures() {
   const query = useOverview(useWindow());
@@ -219,6 +256,7 @@ export function OverviewFigures() {
             <FailuresPanel overview={data} />
             <EstimatePanel overview={data} />
           </div>
+          <Duties duties={data.duties} />
         </div>
       )}
     </LiveData>

@@ -24,6 +24,7 @@
 export { pruneTalks } from "./archive-log.ts";
 export { type AskedRun, ask, askSchema, stopRun } from "./ask.ts";
 export { type AssistantNotice, onAssistantNotice, tellStop } from "./events.ts";
+export { metricsOf } from "./metrics.ts";
 export { type AssistantFigures, readFigures, type StageFigures } from "./figures.ts";
 export { addSpeaker, type ForeignMessage, importTalks } from "./import-talks.ts";
 export { findStageModel, findVectorModel, hostOf, keyNames, type ModelStage, vectorModel } from "./models.ts";

@@ -22,4 +22,12 @@
 export { doDuties, type Duty } from "./duties.ts";
 export { persist } from "./persist.ts";
 export { heldFor, isFree, isHeldBy, newToken } from "./token.ts";
-export { endTurn, postponeTurn, readTurns, renewTurn, takeTurn, type Turn } from "./turns.ts";
+export {
+  endTurn,
+  postponeTurn,
+  readTurns,
+  renewTurn,
+  takeTurn,
+  type Turn,
+  type TurnFigures,
+} from "./turns.ts";

@@ -7,6 +7,7 @@
 export { type Attention, readOverview, type Overview, type QueueFigures } from "./overview.ts";
 export { keepFigures, rollUp } from "./roll-up.ts";
 export { metricsText } from "./metrics.ts";
+export { type Family, type Sample, seconds } from "./open-metrics.ts";
 export { type Times, windowNames, type FigureWindow } from "./figures.ts";
 export { readNodes, type NodeFigures, type NodeJob, type ServerFigures } from "./nodes.ts";
 export { listUsersSchema, readUser, readUsers, type UserFigures } from "./users.ts";

@@ -1,29 +1,28 @@
-import type { AssistantFigures } from "../assistant/index.ts";
 import { isPresentState } from "../nodes/index.ts";
-import type { ProviderReport } from "../providers/index.ts";
+import type { TurnFigures } from "../leases/index.ts";
+import type { KeyReport, ProviderReport } from "../providers/index.ts";
 import type { NodeFigures } from "./nodes.ts";
 import { type Family, type Sample, seconds, textOf } from "./open-metrics.ts";
 import type { Overview } from "./overview.ts";
-import { assistantFamilies, modelFamilies, providerFamilies } from "./paid-metrics.ts";
 
 /** What the text is made of. */
 export interface Figures {
   readonly overview: Overview;
   readonly nodes: readonly NodeFigures[];
   readonly providers: readonly ProviderReport[];
-  /** Of the last hour. */
-  readonly assistant: AssistantFigures;
+  /** Of rooms that this one does not know. */
+  readonly others: readonly Family[];
 }
 
-/** The figures of queues, nodes, providers and the assistant as OpenMetrics text. All are gauges; a family without samples stays. */
-export function metricsText({ overview, nodes, providers, assistant }: Figures): string {
+/** The figures of queues, nodes, providers, duties and other rooms as OpenMetrics text. All are gauges; a family without samples stays. */
+export function metricsText({ overview, nodes, providers, others }: Figures): string {
   const families = [
     ...queueFamilies(overview),
     ...windowFamilies(overview),
     ...nodeFamilies(nodes),
     ...providerFamilies(providers),
-    ...assistantFamilies(assistant),
-    ...modelFamilies(assistant),
+    ...dutyFamilies(overview.duties),
+    ...others,
   ];
   return [...families.flatMap(textOf), "# EOF", ""].join("\n");
 }
@@ -161,6 +160,82 @@ function serverFamilies(nodes: readonly NodeFigures[]): Family[] {
       name: "atelier_server_queue_length",
       help: "Jobs in its own queue.",
       samples: each(({ queueLength }) => queueLength),
+    },
+  ];
+}
+
+function dutyFamilies(duties: readonly TurnFigures[]): Family[] {
+  const each = (value: (duty: TurnFigures) => number | null): Sample[] =>
+    duties.map((duty) => ({ labels: { duty: duty.name }, value: value(duty) }));
+  return [
+    {
+      name: "atelier_duty_failures_in_a_row",
+      help: "Times that recurring work failed since it last succeeded.",
+      samples: each(({ failures }) => failures),
+    },
+    {
+      name: "atelier_duty_age_seconds",
+      unit: "seconds",
+      help: "Time since recurring work last succeeded.",
+      samples: each(({ doneAgeMs }) => seconds(doneAgeMs)),
+    },
+    {
+      name: "atelier_duty_took_seconds",
+      unit: "seconds",
+      help: "How long recurring work took the last time.",
+      samples: each(({ tookMs }) => seconds(tookMs)),
+    },
+  ];
+}
+
+function providerFamilies(providers: readonly ProviderReport[]): Family[] {
+  const each = (value: (provider: ProviderReport) => number): Sample[] =>
+    providers
+      .filter(({ hasKey, monthUsd }) => hasKey || monthUsd > 0)
+      .map((provider) => ({ labels: { provider: provider.provider }, value: value(provider) }));
+  const eachKey = (value: (key: KeyReport) => number): Sample[] =>
+    providers
+      .filter(({ hasKey }) => hasKey)
+      .flatMap(({ provider, keyReports }) =>
+        keyReports.map((key) => ({ labels: { provider, key: key.keyId }, value: value(key) })),
+      );
+  return [
+    {
+      name: "atelier_provider_runs",
+      help: "Runs that a provider has, or may have.",
+      samples: each(({ active }) => active),
+    },
+    {
+      name: "atelier_provider_requests_last_minute",
+      help: "Requests to a provider in the last minute.",
+      samples: each(({ inLastMinute }) => inLastMinute),
+    },
+    {
+      name: "atelier_provider_cooldown_seconds",
+      unit: "seconds",
+      help: "What is left of the pause of a provider after failures; 0 while one of its keys works.",
+      samples: each(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
+    },
+    {
+      name: "atelier_provider_key_cooldown_seconds",
+      unit: "seconds",
+      help: "What is left of the pause of one key of a provider.",
+      samples: eachKey(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
+    },
+    {
+      name: "atelier_provider_key_errors_in_a_row",
+      help: "Failures of one key of a provider since its last success.",
+      samples: eachKey(({ streak }) => streak),
+    },
+    {
+      name: "atelier_provider_spend_today_usd",
+      help: "US dollars spent or held since midnight UTC.",
+      samples: each(({ dayUsd }) => dayUsd),
+    },
+    {
+      name: "atelier_provider_spend_month_usd",
+      help: "US dollars spent or held since the first of the month UTC.",
+      samples: each(({ monthUsd }) => monthUsd),
     },
   ];
 }

@@ -5,10 +5,12 @@ import { addHistory } from "@atelier/testing/monitoring";
 import { sql } from "drizzle-orm";
 import { expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
+import { doDuties } from "../leases/index.ts";
 import { readFigures } from "./figures.ts";
+import { metricsText } from "./metrics.ts";
 import { listUsersSchema, readUsers } from "./users.ts";
 import { readNodes } from "./nodes.ts";
-import { readOverview } from "./overview.ts";
+import { type Overview, readOverview } from "./overview.ts";
 import { rollUp } from "./roll-up.ts";
 
 const scene = openJobScene();
@@ -147,6 +149,27 @@ test("O1 hours that were added up give the same figures as the rows, also by two
   await deliver(someOld?.id);
   expect(await readFigures(db, "7d")).toEqual(before);
   expect(await db.execute(sql`select 1 from job_figures limit 1`)).toHaveLength(1);
+});
+
+test("A8 recurring work that failed twice in a row needs attention, and every one has its figures", async () => {
+  const { services } = scene;
+  const broken = { name: "a broken duty", everyMs: 1_000, run: () => Promise.reject(new Error("no space")) };
+  const fail = async () => {
+    await doDuties(services, [broken], { isForced: true });
+    return readOverview(services, { window: "1h" });
+  };
+  const types = ({ attention }: Overview) => attention.map(({ type }) => type);
+  expect(types(await fail())).not.toContain("duty_failing");
+  const failing = await fail();
+  const item = { type: "duty_failing", duty: broken.name, failures: 2, reason: "no space" };
+  expect(failing.attention).toContainEqual(item);
+  expect(failing.duties[0]).toMatchObject({ name: broken.name, failures: 2, error: "no space" });
+  await doDuties(services, [{ ...broken, run: () => Promise.resolve() }], { isForced: true });
+  const overview = await readOverview(services, { window: "1h" });
+  expect(types(overview)).not.toContain("duty_failing");
+  const text = metricsText({ overview, nodes: [], providers: [], others: [] });
+  expect(text).toContain('atelier_duty_failures_in_a_row{duty="a broken duty"} 0');
+  expect(text).toMatch(/atelier_duty_age_seconds\{duty="a broken duty"\} 0\./);
 });
 
 test("O2 a page takes at most ten statements", async () => {

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
+import { readTurns, type TurnFigures } from "../leases/index.ts";
 import { botProblem, isLiveNode, spaceProblem, storeProblem } from "../nodes/index.ts";
 import type { QueueNeeds } from "../platform/index.ts";
 import { readSetupFaults, type SetupFault } from "../providers/index.ts";
@@ -28,40 +29,30 @@ interface QueueNow {
   readonly nodes: readonly string[];
 }
 
-interface Line extends Record<string, unknown> {
-  readonly queue: string;
-  readonly waiting: number;
-  readonly running: number;
-  readonly oldestWaitingMs: number | null;
-}
-
-interface Offered extends Record<string, unknown> {
-  readonly queue: string;
-  readonly slots: number;
-  readonly nodes: readonly string[];
-}
+type Line = Record<string, unknown> & Omit<QueueNow, "needs">;
 
 /** Every queue of the configuration and every other queue with a node or an open job; the longest waiting job comes first. */
 async function readQueues({ db, config }: Pick<Services, "db" | "config">): Promise<QueueNow[]> {
   const { jobs, nodes, nodeQueues } = schema;
-  const [lines, offers] = await Promise.all([
-    db.execute<Line>(sql`
+  const lines = await db.execute<Line>(sql`
+    with line as (
       select queue, count(*) filter (where status in ('pending', 'queued'))::int as waiting,
         count(*) filter (where status in ('waiting_for_engine', 'processing'))::int as running,
-        round(extract(epoch from now() - min(created_at) filter (where status in ('pending', 'queued'))) * 1000)::float8 as "oldestWaitingMs"
-      from ${jobs} where status in ('pending', 'queued', 'waiting_for_engine', 'processing') group by queue`),
-    db.execute<Offered>(sql`
+        round(extract(epoch from now() - min(created_at) filter (where status in ('pending', 'queued'))) * 1000)::float8 as oldest
+      from ${jobs} where status in ('pending', 'queued', 'waiting_for_engine', 'processing') group by queue
+    ), offer as (
       select q.queue, sum(q.slots)::int as slots, array_agg(n.name order by n.name) as nodes
       from ${nodeQueues} q join ${nodes} n on n.id = q.node_id
-      where ${isLiveNode} and q.slots > 0 group by q.queue`),
-  ]);
-  const names = new Set([...Object.keys(config.queues), ...[...lines, ...offers].map(({ queue }) => queue)]);
+      where ${isLiveNode} and q.slots > 0 group by q.queue
+    )
+    select queue, oldest as "oldestWaitingMs", coalesce(waiting, 0) as waiting, coalesce(running, 0) as running,
+      coalesce(slots, 0) as slots, coalesce(nodes, '{}') as nodes
+    from line full join offer using (queue)`);
+  const names = new Set([...Object.keys(config.queues), ...lines.map(({ queue }) => queue)]);
   const all = [...names].map((queue): QueueNow => ({
     ...idleQueue(queue),
     needs: config.queues[queue] ?? null,
     ...lines.find((row) => row.queue === queue),
-    ...offers.find((row) => row.queue === queue),
-    queue,
   }));
   return all.toSorted((a, b) => (b.oldestWaitingMs ?? -1) - (a.oldestWaitingMs ?? -1));
 }
@@ -106,6 +97,12 @@ export type Attention =
       readonly model: string;
       readonly errorClass: string;
       readonly reason: string;
+    }
+  | {
+      readonly type: "duty_failing";
+      readonly duty: string;
+      readonly failures: number;
+      readonly reason: string;
     };
 
 /** A node beats every second; two late beats are not reported yet. */
@@ -125,21 +122,38 @@ const order = [
   "server_degraded",
   "workflow_refused",
   "provider_setup",
+  "duty_failing",
 ] as const satisfies Attention["type"][];
 
+interface Seen {
+  readonly queues: readonly QueueNow[];
+  readonly nodes: readonly NodeFigures[];
+  readonly faults: readonly SetupFault[];
+  readonly duties: readonly TurnFigures[];
+}
+
 /** Conditions that need an admin. A requested drain and a busy server are none. */
-function findAttention(
-  queues: readonly QueueNow[],
-  nodes: readonly NodeFigures[],
-  faults: readonly SetupFault[],
-): Attention[] {
+function findAttention({ queues, nodes, faults, duties }: Seen): Attention[] {
   const ofProviders = faults.map((fault): Attention => ({ type: "provider_setup", ...fault }));
-  const found = [...queues.flatMap(ofQueue), ...nodes.flatMap(ofNode), ...ofProviders];
+  const found = [
+    ...queues.flatMap(ofQueue),
+    ...nodes.flatMap(ofNode),
+    ...ofProviders,
+    ...duties.flatMap(ofDuty),
+  ];
   return found.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
 }
 
 function ofQueue({ queue, waiting, slots }: QueueNow): Attention[] {
   return waiting > 0 && slots === 0 ? [{ type: "queue_without_node", queue, waiting }] : [];
+}
+
+/** A duty may fail once, while the database or the store is away. */
+const failuresToReport = 2;
+
+function ofDuty({ name, failures, error }: TurnFigures): Attention[] {
+  if (failures < failuresToReport) return [];
+  return [{ type: "duty_failing", duty: name, failures, reason: error ?? "" }];
 }
 
 /** Problems of a node itself; all others name a workflow. */
@@ -187,6 +201,8 @@ export interface Overview extends Omit<WindowFigures, "byQueue"> {
   readonly attention: readonly Attention[];
   readonly queues: readonly QueueFigures[];
   readonly nodes: { readonly active: number; readonly draining: number };
+  /** Recurring work of the studio; what fails comes first. */
+  readonly duties: readonly TurnFigures[];
 }
 
 const nothing: EndedFigures = {
@@ -203,18 +219,19 @@ export interface OverviewInput {
   readonly nodes?: Promise<readonly NodeFigures[]>;
 }
 
-/** All that the overview and the page of queues show, in at most nine statements. */
+/** All that the overview and the page of queues show, in at most ten statements. */
 export async function readOverview(
   services: Pick<Services, "db" | "config">,
   { window, nodes: known }: OverviewInput,
 ): Promise<Overview> {
   const figuresOfHour = readFigures(services.db, "1h");
-  const [queues, nodes, hour, figures, faults] = await Promise.all([
+  const [queues, nodes, hour, figures, faults, duties] = await Promise.all([
     readQueues(services),
     known ?? readNodes(services),
     figuresOfHour,
     window === "1h" ? figuresOfHour : readFigures(services.db, window),
     readSetupFaults(services.db),
+    readTurns(services),
   ]);
   const { byQueue, ...rest } = figures;
   const isListed = (name: string) => queues.some(({ queue }) => queue === name);
@@ -227,7 +244,8 @@ export async function readOverview(
   return {
     ...rest,
     window,
-    attention: findAttention(queues, nodes, faults),
+    attention: findAttention({ queues, nodes, faults, duties }),
+    duties,
     nodes: {
       active: nodes.filter(({ state, isAway }) => state === "active" && !isAway).length,
       draining: nodes.filter(({ state, isAway }) => state === "draining" && !isAway).length,

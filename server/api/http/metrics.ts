@@ -1,4 +1,4 @@
-import { readFigures } from "../../assistant/index.ts";
+import { metricsOf, readFigures } from "../../assistant/index.ts";
 import { metricsText, readNodes, readOverview } from "../../monitoring/index.ts";
 import { AppError, ruleOf } from "../../platform/index.ts";
 import { readProviders } from "../../providers/index.ts";
@@ -35,7 +35,7 @@ async function answer(services: Services, request: Request): Promise<Response> {
     liveKeys(services.db).then((held) => readProviders(services, held)),
     readFigures(services, { hours: 1 }),
   ]);
-  return new Response(metricsText({ overview, nodes, providers, assistant }), {
+  return new Response(metricsText({ overview, nodes, providers, others: metricsOf(assistant) }), {
     headers: { "content-type": contentType, "cache-control": "no-store" },
   });
 }

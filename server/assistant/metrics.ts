@@ -1,66 +1,13 @@
-import type { AssistantFigures } from "../assistant/index.ts";
-import type { KeyReport, ProviderReport } from "../providers/index.ts";
-import { type Family, type Sample, seconds } from "./open-metrics.ts";
+import { type Family, type Sample, seconds } from "../monitoring/index.ts";
+import type { AssistantFigures } from "./figures.ts";
 
-export function providerFamilies(providers: readonly ProviderReport[]): Family[] {
-  const each = (value: (provider: ProviderReport) => number): Sample[] =>
-    providers
-      .filter(({ hasKey, monthUsd }) => hasKey || monthUsd > 0)
-      .map((provider) => ({ labels: { provider: provider.provider }, value: value(provider) }));
-  const eachKey = (value: (key: KeyReport) => number): Sample[] =>
-    providers
-      .filter(({ hasKey }) => hasKey)
-      .flatMap(({ provider, keyReports }) =>
-        keyReports.map((key) => ({ labels: { provider, key: key.keyId }, value: value(key) })),
-      );
-  return [
-    {
-      name: "atelier_provider_runs",
-      help: "Runs that a provider has, or may have.",
-      samples: each(({ active }) => active),
-    },
-    {
-      name: "atelier_provider_requests_last_minute",
-      help: "Requests to a provider in the last minute.",
-      samples: each(({ inLastMinute }) => inLastMinute),
-    },
-    {
-      name: "atelier_provider_cooldown_seconds",
-      unit: "seconds",
-      help: "What is left of the pause of a provider after failures; 0 while one of its keys works.",
-      samples: each(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
-    },
-    {
-      name: "atelier_provider_key_cooldown_seconds",
-      unit: "seconds",
-      help: "What is left of the pause of one key of a provider.",
-      samples: eachKey(({ cooldownLeftMs }) => cooldownLeftMs / 1_000),
-    },
-    {
-      name: "atelier_provider_key_errors_in_a_row",
-      help: "Failures of one key of a provider since its last success.",
-      samples: eachKey(({ streak }) => streak),
-    },
-    {
-      name: "atelier_provider_spend_today_usd",
-      help: "US dollars spent or held since midnight UTC.",
-      samples: each(({ dayUsd }) => dayUsd),
-    },
-    {
-      name: "atelier_provider_spend_month_usd",
-      help: "US dollars spent or held since the first of the month UTC.",
-      samples: each(({ monthUsd }) => monthUsd),
-    },
-  ];
-}
+/** Figures of questions and of calls of language models for `/metrics`. */
+export const metricsOf = (figures: AssistantFigures): Family[] => [
+  ...assistantFamilies(figures),
+  ...modelFamilies(figures),
+];
 
-export function assistantFamilies({
-  backlog,
-  completed,
-  failed,
-  stages,
-  withContext,
-}: AssistantFigures): Family[] {
+function assistantFamilies({ backlog, completed, failed, stages, withContext }: AssistantFigures): Family[] {
   const ended = Object.entries({ completed, failed });
   const timed = stages.flatMap(({ stage, p50Ms, p95Ms }): Sample[] => [
     { labels: { stage, quantile: "0.5" }, value: seconds(p50Ms) },
@@ -92,7 +39,7 @@ export function assistantFamilies({
   ];
 }
 
-export function modelFamilies({ calls }: AssistantFigures): Family[] {
+function modelFamilies({ calls }: AssistantFigures): Family[] {
   type Call = AssistantFigures["calls"][number];
   const each = (values: (call: Call) => Readonly<Record<string, number>>, label: string): Sample[] =>
     calls.flatMap((call) =>
