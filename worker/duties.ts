@@ -2,7 +2,7 @@ import { pruneTalks } from "@atelier/server/assistant";
 import { pruneDeliveries } from "@atelier/server/deliveries";
 import { orphanDuty } from "@atelier/server/images";
 import { findOrphanedPrompts, readAwaitedNeeds, tidyDuties } from "@atelier/server/jobs";
-import { doDuties, type Duty } from "@atelier/server/leases";
+import { doDuties, type Duty, pruneTurns } from "@atelier/server/leases";
 import { rollUp } from "@atelier/server/monitoring";
 import type { Services } from "@atelier/server/services";
 import { sweepTempFolders, tempFolderMs } from "@atelier/server/storage";
@@ -23,14 +23,15 @@ const duties: readonly Duty[] = [
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
   { name: "figures", everyMs: minuteMs, run: rollUp },
   { name: "old conversations", everyMs: 6 * hourMs, run: pruneTalks },
+  { name: "forgotten turns", everyMs: 24 * hourMs, run: pruneTurns },
   { name: "messages of Telegram", everyMs: hourMs, run: pruneTelegram },
 ];
 
 /** How often a worker sweeps its own temporary folders and looks whether the store is to be swept. */
 const storeLookMs = 15 * minuteMs;
 
-/** The recurring work of every long-lived worker. What takes long has a loop of its own. */
-export function startDuties(services: Services): Pick<Loop, "stop">[] {
+/** Starts the recurring work; the sweep of the store and the archivist take long, so each has its own loop. */
+export function startDuties(services: Services): Pick<Loop, "stop"> {
   const stopped = new AbortController();
   const { signal } = stopped;
   const loops = [
@@ -42,12 +43,12 @@ export function startDuties(services: Services): Pick<Loop, "stop">[] {
     }),
     startLoop(services.log, "archivist", createArchiving(services, signal)),
   ];
-  return loops.map((loop) => ({
-    stop() {
+  return {
+    async stop() {
       stopped.abort(new Error("the process stops"));
-      return loop.stop();
+      await Promise.all(loops.map((loop) => loop.stop()));
     },
-  }));
+  };
 }
 
 /** How often a worker looks whether the archivist is due; one of the installation then works. */

@@ -80,7 +80,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     serverLeases.follow(pool, incarnation),
     ...(input.providers.keys.length > 0 ? [startFollowing(services, input.providers, incarnation)] : []),
     startDeliveries(services),
-    ...startDuties(services),
+    startDuties(services),
     ...(telegram ? [telegram] : []),
     startOrphanedPrompts(services, pool),
     startReadinessWatch(services, { readiness, incarnation }),

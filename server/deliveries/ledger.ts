@@ -58,7 +58,7 @@ export interface HeldDelivery extends OwedDelivery {
   readonly attemptOfRound: number;
 }
 
-/** SQL condition: nobody sends it. The lease of a process that died ends after this time; a send ends long before. */
+/** SQL condition: no process is sending it. A process that died counts for `deliveryLockMs`, which is longer than any send. */
 function isUnsent({ config }: Pick<Services, "config">): SQL {
   return isFree({ until: sql`delivering_at + ${config.timing.deliveryLockMs} * interval '1 millisecond'` });
 }

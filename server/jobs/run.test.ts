@@ -49,11 +49,10 @@ describe("hand back unknown", () => {
     expect(await handBackUnknown(services, { nodeId: last.nodeId, running: [] })).toBe(1);
     expect(await readJob(services, last.id)).toMatchObject({ status: "failed", errorCode: "internal" });
     const earlier = await claimAt(maxAttempts - 1);
+    // Without a node that takes jobs the dispatch that follows a claim leaves the line as it is.
+    await services.db.update(schema.nodes).set({ state: "draining" });
     expect(await handBackUnknown(services, { nodeId: earlier.nodeId, running: [] })).toBe(1);
-    // Its line is dispatched in the background, and then it is queued.
-    const returned = await readJob(services, earlier.id);
-    expect(returned).toMatchObject({ nodeId: null, errorCode: null });
-    expect(["pending", "queued"]).toContain(returned.status);
+    expect(await readJob(services, earlier.id)).toMatchObject({ status: "pending", nodeId: null });
   });
 
   test("A6 a cancel request is honoured after the last try too", async () => {

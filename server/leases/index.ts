@@ -19,15 +19,6 @@
  * only saves the wait: a process that dies releases nothing, so work under a lease must be safe to do twice.
  */
 
-export { doDuties, type Duty } from "./duties.ts";
-export { persist } from "./persist.ts";
-export { heldFor, isFree, isHeldBy, newToken } from "./token.ts";
-export {
-  endTurn,
-  postponeTurn,
-  readTurns,
-  renewTurn,
-  takeTurn,
-  type Turn,
-  type TurnFigures,
-} from "./turns.ts";
+export { doDuties, type Duty, inTurn } from "./duties.ts";
+export { heldFor, isFree, isHeldBy, newToken, persist } from "./lease.ts";
+export { postponeTurn, pruneTurns, readTurns, renewTurn, type Turn, type TurnFigures } from "./turns.ts";

@@ -2,7 +2,8 @@ import { captureLog, createTestServices, type TestServices } from "@atelier/test
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { doDuties, type Duty, endTurn, postponeTurn, readTurns, renewTurn, takeTurn } from "./index.ts";
+import { doDuties, type Duty, inTurn, postponeTurn, pruneTurns, readTurns, renewTurn } from "./index.ts";
+import { endTurn, takeTurn } from "./turns.ts";
 
 const { turns } = schema;
 const hourMs = 3_600_000;
@@ -14,8 +15,7 @@ beforeAll(async () => {
 afterAll(() => opened.close());
 beforeEach(() => opened.services.db.delete(turns));
 
-const take = (name = "work", options: { isForced?: boolean; holdMs?: number } = {}) =>
-  takeTurn(opened.services, { name, holdMs: hourMs, ...options });
+const take = (name = "work", isForced = false) => takeTurn(opened.services, { name, isForced });
 
 test("twenty racers take one turn: exactly one gets it, again when it is due, and at no other time", async () => {
   const { services } = opened;
@@ -23,25 +23,61 @@ test("twenty racers take one turn: exactly one gets it, again when it is due, an
   const [turn, ...others] = await race();
   if (!turn) throw new Error("nobody got the turn");
   expect(others).toEqual([]);
-  expect(await take("work", { isForced: true })).toBeNull();
-  await endTurn(services, turn, { waitMs: hourMs, error: null });
+  expect(await take("work", true)).toBeNull();
+  await endTurn(services, turn, { waitMs: hourMs, isDone: true });
   expect(await race()).toEqual([]);
-  const forced = await take("work", { isForced: true });
-  await endTurn(services, forced ?? turn, { waitMs: 0, error: null });
+  const forced = await take("work", true);
+  await endTurn(services, forced ?? turn, { waitMs: 0, isDone: true });
   expect(await race()).toHaveLength(1);
 });
 
 test("the turn of a dead process is taken over, and its late writes change nothing", async () => {
   const { services } = opened;
-  const dead = await take("work", { holdMs: -1 });
+  const dead = await take();
+  await services.db.update(turns).set({ heldUntil: sql`clock_timestamp()` });
   const next = await take();
   if (!dead || !next) throw new Error("the turn was not taken over");
-  expect(await renewTurn(services, dead, hourMs)).toBe(false);
-  await endTurn(services, dead, { waitMs: 0, error: "late" });
-  expect(await renewTurn(services, next, hourMs)).toBe(true);
+  expect(await renewTurn(services, dead)).toBe(false);
+  await endTurn(services, dead, { waitMs: 0, isDone: false, error: "late" });
+  expect(await renewTurn(services, next)).toBe(true);
   expect(await readTurns(services)).toMatchObject([
     { name: "work", failures: 0, error: null, isRunning: true },
   ]);
+});
+
+test("work that is broken off by the end of its process counts as neither done nor failed, and is due at once", async () => {
+  const { services } = opened;
+  const stopping = new AbortController();
+  const input = { name: "work", everyMs: hourMs, signal: stopping.signal };
+  const fail = () => {
+    stopping.abort();
+    return Promise.reject(new Error("broken off"));
+  };
+  await expect(inTurn(services, input, fail)).rejects.toThrow("broken off");
+  const never = { doneAgeMs: null, failedAgeMs: null, failures: 0, isRunning: false };
+  expect(await readTurns(services)).toMatchObject([never]);
+  expect(await inTurn(services, { name: "work", everyMs: hourMs }, () => Promise.resolve("done"))).toBe(
+    "done",
+  );
+  expect((await readTurns(services))[0]?.doneAgeMs).not.toBeNull();
+  expect(await inTurn(services, input, () => Promise.resolve("early"))).toBeNull();
+});
+
+test("an error with characters that no row can hold is stored all the same; turns of former work are removed", async () => {
+  const { services } = opened;
+  const broken: Duty = { name: "work", everyMs: 0, run: () => Promise.reject(new Error("a\0b\ud800")) };
+  const unsure: Duty = { ...broken, name: "unsure", mayRun: () => Promise.reject(new Error("no store")) };
+  let isLastDone = false;
+  const last: Duty = { name: "last", everyMs: 0, run: () => Promise.resolve((isLastDone = true)) };
+  await doDuties(services, [broken, unsure, last]);
+  expect(isLastDone).toBe(true);
+  expect(await readTurns(services)).toMatchObject([
+    { name: "work", error: "a\ufffdb\ufffd" },
+    { name: "last", failures: 0 },
+  ]);
+  await postponeTurn(services, "work", -31 * 24 * hourMs);
+  await pruneTurns(services);
+  expect(await readTurns(services)).toMatchObject([{ name: "last" }]);
 });
 
 test("A8 a duty that fails stops no other one, says so to admins, and rests for its own pause", async () => {

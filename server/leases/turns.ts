@@ -1,7 +1,7 @@
 import { inArray, type SQL, sql } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
-import { heldFor, isFree, isHeldBy, newToken } from "./token.ts";
+import { heldFor, isFree, isHeldBy, newToken } from "./lease.ts";
 
 const { turns } = schema;
 
@@ -13,10 +13,12 @@ export interface Turn {
   readonly token: string;
 }
 
+/** The turn of a process that died is free again after this time. */
+const holdMs = 60_000;
+export const renewMs = holdMs / 3;
+
 interface TakeInput {
   readonly name: string;
-  /** The turn is free again after this time without `renewTurn`, ms. */
-  readonly holdMs: number;
   /** Takes it also before it is due. */
   readonly isForced?: boolean;
 }
@@ -24,7 +26,7 @@ interface TakeInput {
 const isDue = sql`${turns.dueAt} <= clock_timestamp()`;
 
 /** Takes a turn that is due; of several processes one gets it, the others null. */
-export async function takeTurn({ db }: Input, { name, holdMs, isForced }: TakeInput): Promise<Turn | null> {
+export async function takeTurn({ db }: Input, { name, isForced }: TakeInput): Promise<Turn | null> {
   const held = { token: newToken(), heldUntil: heldFor(holdMs), beganAt: sql`clock_timestamp()` };
   const taken = await db
     .insert(turns)
@@ -39,7 +41,7 @@ export async function takeTurn({ db }: Input, { name, holdMs, isForced }: TakeIn
 }
 
 /** Holds the turn for longer; false when another process may have it. */
-export async function renewTurn({ db }: Input, turn: Turn, holdMs: number): Promise<boolean> {
+export async function renewTurn({ db }: Input, turn: Turn): Promise<boolean> {
   const renewed = await db
     .update(turns)
     .set({ heldUntil: heldFor(holdMs) })
@@ -50,32 +52,36 @@ export async function renewTurn({ db }: Input, turn: Turn, holdMs: number): Prom
 
 const ownedBy = ({ name, token }: Turn): SQL => sql`${turns.name} = ${name} and ${isHeldBy(turns, token)}`;
 
-interface TurnEnd {
+export interface TurnEnd {
   /** Until it is due again, ms. */
   readonly waitMs: number;
-  /** Why the work failed; null when it did not. */
-  readonly error: string | null;
+  /** False without an error: the turn is given back. */
+  readonly isDone: boolean;
+  /** Why the work failed. */
+  readonly error?: string;
 }
 
 /** Ends a turn and stores how it went. Nothing happens when another process has taken it over. */
-export async function endTurn({ db }: Input, turn: Turn, { waitMs, error }: TurnEnd): Promise<void> {
-  const outcome =
-    error === null
-      ? { failures: 0, doneAt: sql`clock_timestamp()` }
-      : { failures: sql`${turns.failures} + 1`, error, failedAt: sql`clock_timestamp()` };
+export async function endTurn({ db }: Input, turn: Turn, { waitMs, isDone, error }: TurnEnd): Promise<void> {
+  const tookMs = sql`round(extract(epoch from clock_timestamp() - ${turns.beganAt}) * 1000)`;
+  const done = isDone ? { failures: 0, doneAt: sql`clock_timestamp()`, tookMs } : {};
+  const failed =
+    error === undefined
+      ? {}
+      : { failures: sql`${turns.failures} + 1`, error, failedAt: sql`clock_timestamp()`, tookMs };
   await db
     .update(turns)
     .set({
       token: null,
       heldUntil: null,
       dueAt: heldFor(waitMs),
-      tookMs: sql`round(extract(epoch from clock_timestamp() - ${turns.beganAt}) * 1000)`,
-      ...outcome,
+      ...done,
+      ...failed,
     })
     .where(ownedBy(turn));
 }
 
-/** Lets a turn that nobody has rest for this long, ms. */
+/** Makes a turn due after this many ms, and ends it where a process has it. */
 export async function postponeTurn({ db }: Input, name: string, waitMs: number): Promise<void> {
   const rest = { token: null, heldUntil: null, dueAt: heldFor(waitMs) };
   await db
@@ -85,13 +91,20 @@ export async function postponeTurn({ db }: Input, name: string, waitMs: number):
 }
 
 /** How long each of these turns rests or is held from now on, ms; those that can be taken now are missing. */
-export async function readWaits({ db }: Input, names: readonly string[]): Promise<Map<string, number>> {
+export async function readTurnWaits({ db }: Input, names: readonly string[]): Promise<Map<string, number>> {
   const until = sql<number>`(extract(epoch from greatest(${turns.dueAt}, ${turns.heldUntil}) - clock_timestamp()) * 1000)::float8`;
   const rows = await db
     .select({ name: turns.name, waitMs: until })
     .from(turns)
     .where(sql`${inArray(turns.name, [...names])} and ${until} > 0`);
   return new Map(rows.map(({ name, waitMs }) => [name, waitMs]));
+}
+
+const forgottenAfterDays = 30;
+
+/** Removes turns of work that no version of the product does any more: they were due long ago. */
+export async function pruneTurns({ db }: Input): Promise<void> {
+  await db.delete(turns).where(sql`${turns.dueAt} < now() - make_interval(days => ${forgottenAfterDays})`);
 }
 
 /** A turn as admins see it; ages in ms by the clock of the database. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { endTurn, renewTurn, takeTurn, type Turn } from "../../leases/index.ts";
+import { inTurn, renewTurn, type Turn } from "../../leases/index.ts";
 import type { Services } from "../../services.ts";
 import { type EndedPart, findEndedParts, hasOpenRuns, type NewMemory, storePart } from "../archive-log.ts";
 import { stageModel } from "../models.ts";
@@ -23,8 +23,6 @@ export interface Archived {
   readonly memories: number;
 }
 
-/** One archivist of the studio is at work; each part extends its time. */
-const holdMs = 5 * 60_000;
 /** The archivist waits this long for answers that are being written, then it goes on beside them. */
 const patienceMs = 30_000;
 const lookMs = 1_000;
@@ -37,25 +35,20 @@ export async function archive(
   services: Services,
   { signal, isForced, takesYoung = false }: ArchiveInput,
 ): Promise<Archived | null> {
-  const turn = await takeTurn(services, { name: "archivist", holdMs, isForced });
-  if (!turn) return null;
   const counts = { parts: 0, memories: 0 };
   const everyMs = services.config.assistant.archiveEveryS * 1_000;
-  let end: Parameters<typeof endTurn>[2] = { waitMs: 0, error: null };
+  const next = () => findEndedParts(services, { takesYoung });
   try {
-    const next = () => findEndedParts(services, { takesYoung });
-    for (let parts = await next(); parts.length > 0; parts = await next())
-      if (!(await archiveParts(services, { parts, turn, signal, counts }))) return counts;
-    end = { waitMs: everyMs, error: null };
-    return counts;
+    return await inTurn(services, { name: "archivist", everyMs, isForced, signal }, async (turn) => {
+      for (let parts = await next(); parts.length > 0; parts = await next())
+        if (!(await archiveParts(services, { parts, turn, signal, counts }))) break;
+      return counts;
+    });
   } catch (error) {
+    // Tried again at the usual time, not at once: a limit or an empty account does not pass in a moment.
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     services.log.warn({ err: error }, "the archivist cannot go on now");
-    // Tried again at the usual time, not at once: a limit or an empty account does not pass in a moment.
-    end = { waitMs: everyMs, error: error.message };
     return counts;
-  } finally {
-    await endTurn(services, turn, end).catch(() => undefined);
   }
 }
 
@@ -73,7 +66,7 @@ async function archiveParts(
 ): Promise<boolean> {
   for (const part of parts) {
     await waitForAnswers(services, signal);
-    if (signal.aborted || !(await renewTurn(services, turn, holdMs))) return false;
+    if (signal.aborted || !(await renewTurn(services, turn))) return false;
     const memory = await summarize(services, part, signal);
     if (!(await storePart(services, part, memory))) continue;
     counts.parts += 1;

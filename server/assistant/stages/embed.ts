@@ -1,5 +1,5 @@
 import { embedMany } from "ai";
-import { endTurn, renewTurn, takeTurn, type Turn } from "../../leases/index.ts";
+import { inTurn, renewTurn, type Turn } from "../../leases/index.ts";
 import { type VectorModel, vectorModel } from "../models.ts";
 import {
   dropOtherDimensions,
@@ -82,7 +82,6 @@ export async function embedQuery(
   return vector;
 }
 
-const holdMs = 2 * 60_000;
 /** How often all of the log is looked through; between that only what is new. */
 const fullMs = 10 * 60_000;
 const lastFull = new WeakMap<object, { readonly model: string; readonly atMs: number }>();
@@ -97,22 +96,21 @@ export async function embedMissing(
   { signal, isForced }: { readonly signal: AbortSignal; readonly isForced: boolean },
 ): Promise<number | null> {
   const model = vectorModel(services);
-  const turn = model && (await takeTurn(services, { name: "vectors", holdMs }));
-  if (!turn) return null;
+  if (!model) return null;
   const isRecent = !isForced && wasFull(services, model);
-  const round: Round = { model, turn, signal, isRecent, skipped: new Set(), after: firstId, embedded: 0 };
-  let failure: string | null = null;
+  const counts = { embedded: 0 };
   try {
-    while (!signal.aborted && (await embedNext(services, round)));
-    await mirrorVectors(services, { model: model.key, signal, mayCreate: !isRecent });
+    return await inTurn(services, { name: "vectors", everyMs: 0, signal }, async (turn) => {
+      const round: Round = { model, turn, signal, isRecent, skipped: new Set(), after: firstId, counts };
+      while (!signal.aborted && (await embedNext(services, round)));
+      await mirrorVectors(services, { model: model.key, signal, mayCreate: !isRecent });
+      return counts.embedded;
+    });
   } catch (error) {
     if (signal.aborted || !(error instanceof ModelError)) throw error;
     services.log.warn({ err: error }, "no vectors can be made now");
-    failure = error.message;
-  } finally {
-    await endTurn(services, turn, { waitMs: 0, error: failure }).catch(() => undefined);
+    return counts.embedded;
   }
-  return round.embedded;
 }
 
 function wasFull({ db }: CallServices, { key }: VectorModel): boolean {
@@ -131,7 +129,7 @@ interface Round {
   readonly isRecent: boolean;
   /** The last text that was read. */
   after: string;
-  embedded: number;
+  readonly counts: { embedded: number };
 }
 
 /** Embeds the next texts; false when there are none. */
@@ -152,7 +150,7 @@ async function embedOwner(services: CallServices, round: Round, { ownerId, texts
   const { batchSize } = services.config.assistant.embedding;
   try {
     for (let at = 0; at < texts.length; at += batchSize) {
-      if (round.signal.aborted || !(await renewTurn(services, round.turn, holdMs))) return false;
+      if (round.signal.aborted || !(await renewTurn(services, round.turn))) return false;
       await embedPart(services, round, { ownerId, texts: texts.slice(at, at + batchSize) });
     }
   } catch (error) {
@@ -198,5 +196,5 @@ async function store(
   }
   const embedded = texts.map((text, at): Embedded => ({ text, codes: encodeVector(vectors[at] ?? []) }));
   await storeVectors(services, { ownerId, model, dimensions, embedded });
-  round.embedded += texts.length;
+  round.counts.embedded += texts.length;
 }
