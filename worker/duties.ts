@@ -21,10 +21,10 @@ const duties: readonly Duty[] = [
   ...tidyDuties,
   { name: "old deliveries", everyMs: minuteMs, run: pruneDeliveries },
   { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
-  { name: "figures", everyMs: minuteMs, run: rollUp },
+  { name: "hourly figures", everyMs: minuteMs, run: rollUp },
   { name: "old conversations", everyMs: 6 * hourMs, run: pruneTalks },
   { name: "forgotten turns", everyMs: 24 * hourMs, run: pruneTurns },
-  { name: "messages of Telegram", everyMs: hourMs, run: pruneTelegram },
+  { name: "old messages of Telegram", everyMs: hourMs, run: pruneTelegram },
 ];
 
 /** How often a worker sweeps its own temporary folders and looks whether the store is to be swept. */

@@ -204,40 +204,56 @@ function ThroughputPanel({ overview }: { readonly overview: Overview }) {
   );
 }
 
-/** Recurring work of the studio: when it was last done, how long it took, and why it fails. */
-function Duties({ duties }: Pick<Overview, "duties">) {
+const secondMs = 1_000;
+
+function DutyTable({ duties }: Pick<Overview, "duties">) {
   const t = useTranslations("admin.duties");
   const ago = useAgo();
-  const failing = duties.filter(({ failures }) => failures > 0).length;
+  const span = (ms: number) => (ms < secondMs ? t("ms", { ms }) : formatSpan(ms));
   return (
-    <details id="duties" open={failing > 0 || undefined}>
-      <summary className="cursor-pointer text-sm font-medium hover:text-ink">
-        {t("title")}{" "}
-        <span className="text-xs font-normal text-quiet">
-          {t("counts", { count: duties.length, failing })}
-        </span>
-      </summary>
-      <div className="mt-3">
-        <Table caption={t("title")} columns={[t("work"), t("done"), t("took")]} numeric={[2]}>
-          {duties.map(({ name, doneAgeMs, tookMs, failures, error, isRunning }) => (
-            <Row key={name}>
-              <Cell label={t("work")} isHead>
-                {name}
-                {failures > 0 ? (
-                  <span className="block break-words text-fail">
-                    {t("failed", { failures, error: error ?? "" })}
-                  </span>
-                ) : null}
-              </Cell>
-              <Cell label={t("done")}>{isRunning ? t("running") : ago(doneAgeMs)}</Cell>
-              <Cell label={t("took")} isNumeric>
-                {tookMs === null ? "–" : formatSpan(tookMs)}
-              </Cell>
-            </Row>
-          ))}
-        </Table>
-      </div>
-    </details>
+    <Table caption={t("title")} columns={[t("work"), t("done"), t("took")]} numeric={[2]}>
+      {duties.map(({ name, doneAgeMs, tookMs, failures, error, isRunning }) => (
+        <Row key={name}>
+          <Cell label={t("work")} isHead className="md:w-3/5">
+            <span className="block first-letter:uppercase">{name}</span>
+            {failures > 0 ? (
+              <span className="block break-words text-fail">
+                {t("failed", { failures, error: error ?? "" })}
+              </span>
+            ) : null}
+          </Cell>
+          <Cell label={t("done")} className="md:w-1/4">
+            {isRunning ? t("running") : ago(doneAgeMs)}
+          </Cell>
+          <Cell label={t("took")} isNumeric>
+            {tookMs === null ? "–" : span(tookMs)}
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+/** Recurring work of the studio: when it was last done, how long it took, and why it fails. What is fine is folded. */
+function Duties({ duties }: Pick<Overview, "duties">) {
+  const t = useTranslations("admin.duties");
+  const failing = duties.filter(({ failures }) => failures > 0);
+  const fine = duties.filter(({ failures }) => failures === 0);
+  return (
+    <div id="duties">
+      <Panel title={t("title")}>
+        {failing.length === 0 ? null : <DutyTable duties={failing} />}
+        {duties.length === 0 ? <p className="text-xs text-quiet">{t("empty")}</p> : null}
+        {fine.length === 0 ? null : (
+          <details>
+            <summary className="cursor-pointer py-2 text-xs text-quiet hover:text-ink">
+              {t("fine", { count: fine.length })}
+            </summary>
+            <DutyTable duties={fine} />
+          </details>
+        )}
+      </Panel>
+    </div>
   );
 }
 

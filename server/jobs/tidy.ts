@@ -10,19 +10,19 @@ const minuteMs = 60_000;
 
 /** Remove expired rows with their files; `sweepOrphanObjects` removes files without rows. */
 export const tidyDuties: readonly Duty[] = [
-  { name: "results of ephemeral jobs", everyMs: minuteMs, run: expireEphemeral },
-  { name: "files of clients", everyMs: minuteMs, run: expireClientFiles },
+  { name: "expired results", everyMs: minuteMs, run: expireEphemeral },
+  { name: "expired files of clients", everyMs: minuteMs, run: expireClientFiles },
   { name: "deleted pictures", everyMs: minuteMs, run: purgeDeleted },
-  { name: "uploads", everyMs: minuteMs, run: expireUploads },
-  { name: "texts of the search", everyMs: minuteMs, run: ({ db }) => fillSearchTexts(db) },
-  { name: "guests", everyMs: minuteMs, run: expireGuests },
-  { name: "events", everyMs: minuteMs, run: pruneEvents },
-  { name: "logs", everyMs: minuteMs, run: pruneLogs },
-  { name: "idempotency keys", everyMs: minuteMs, run: pruneKeys },
-  { name: "sign-ins", everyMs: minuteMs, run: pruneSignIns },
+  { name: "expired uploads", everyMs: minuteMs, run: expireUploads },
+  { name: "search index", everyMs: minuteMs, run: ({ db }) => fillSearchTexts(db) },
+  { name: "expired guests", everyMs: minuteMs, run: expireGuests },
+  { name: "old events of jobs", everyMs: minuteMs, run: pruneEvents },
+  { name: "old log lines of jobs", everyMs: minuteMs, run: pruneLogs },
+  { name: "old idempotency keys", everyMs: minuteMs, run: pruneKeys },
+  { name: "old sign-ins", everyMs: minuteMs, run: pruneSignIns },
   { name: "ended nodes", everyMs: minuteMs, run: pruneEnded },
-  { name: "needs", everyMs: minuteMs, run: pruneNeeds },
-  { name: "attempts of providers", everyMs: minuteMs, run: pruneAttempts },
+  { name: "old needs", everyMs: minuteMs, run: pruneNeeds },
+  { name: "old attempts of providers", everyMs: minuteMs, run: pruneAttempts },
   { name: "sums of past days", everyMs: minuteMs, run: sumPastDays },
 ];
 
