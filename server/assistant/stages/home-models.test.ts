@@ -104,6 +104,34 @@ describe("what a model does not know is left out, and remembered for it", () => 
     expect(second.every((request) => !isAsked(request))).toBe(true);
   });
 
+  test("what a model refused is stored before its answer counts, also in a slow database", async () => {
+    const isAsked = ({ temperature }: LlmRequest) => temperature;
+    llm.answer = answering((request) =>
+      isAsked(request) ? refusal("temperature: must be 1") : { text: "Linen." },
+    );
+    const db = new Proxy(services.db, {
+      get(target, name, receiver) {
+        if (name !== "insert") return Reflect.get(target, name, receiver) as unknown;
+        return (table: typeof schema.modelNotes) => {
+          const insert = target.insert(table);
+          if (table !== schema.modelNotes) return insert;
+          type Values = Parameters<typeof insert.values>[0];
+          type Conflict = Parameters<ReturnType<typeof insert.values>["onConflictDoUpdate"]>[0];
+          return {
+            values: (values: Values) => ({
+              onConflictDoUpdate: async (conflict: Conflict) => {
+                await services.db.execute("select pg_sleep(0.3)");
+                return insert.values(values).onConflictDoUpdate(conflict);
+              },
+            }),
+          };
+        };
+      },
+    });
+    await askAll("What do I like?", { on: { ...services, db } });
+    expect(await listModelNotes(services)).toMatchObject([{ refused: ["temperature"] }]);
+  });
+
   test.each([400, 422, 500])("a form of JSON that is refused with %i costs no question", async (status) => {
     const refuses = ({ response_format: format }: LlmRequest) => format !== undefined;
     llm.answer = (request) =>

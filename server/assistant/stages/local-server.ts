@@ -9,8 +9,8 @@ export interface LocalServer {
   readonly send: typeof fetch;
   /** What the model is known to refuse. */
   readonly refused: readonly Feature[];
-  /** The model answers without these, and not with them. */
-  onRefused(refused: readonly Feature[]): void;
+  /** The model answers without these, and not with them. The answer waits for it, so that the next call knows. Never rejects. */
+  onRefused(refused: readonly Feature[]): Promise<void>;
 }
 
 /** Statuses of requests that a server does not take as they are. */
@@ -84,12 +84,12 @@ async function sendWithLess(sending: Sending, wanted: Body): Promise<Response> {
   if (meant !== null) {
     const less = without(wanted, [meant]);
     const second = await sendWithLess(sending, less);
-    if (second.ok) note(sending, [meant]);
+    if (second.ok) await sending.onRefused([meant]);
     if (second.ok || second.status !== first.status) return second;
   }
   const found = await findTaken(sending, wanted);
   if (!found) return first;
-  note(sending, found.left);
+  await sending.onRefused(found.left);
   return found.response;
 }
 
@@ -115,10 +115,6 @@ async function findTaken(sending: Sending, wanted: Body) {
     await response.body?.cancel();
   }
   return null;
-}
-
-function note(sending: Sending, left: readonly Feature[]): void {
-  sending.onRefused(left);
 }
 
 async function post({ url, init, send, address }: Sending, body: Body): Promise<Response> {

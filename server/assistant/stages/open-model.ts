@@ -78,9 +78,9 @@ async function openLocal(services: Opening, id: string) {
       address,
       send,
       refused: known.refused.filter(isFeature),
-      onRefused(refused) {
+      async onRefused(refused) {
         log.warn({ model: id, refused }, "a model does without what it refused");
-        learnRefused(services, id, refused).catch((error: unknown) =>
+        await learnRefused(services, id, refused).catch((error: unknown) =>
           log.warn({ err: error }, "what a model refused could not be stored"),
         );
       },
