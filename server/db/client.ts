@@ -2,6 +2,7 @@ import { DrizzleQueryError, sql } from "drizzle-orm";
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import type { Sql } from "postgres";
 import journal from "../../drizzle/migrations/meta/_journal.json" with { type: "json" };
+import functionsVersion from "./functions/version.json" with { type: "json" };
 import { Pool } from "./pool.ts";
 import * as schema from "./schema/index.ts";
 import { connectionCodes, type Statement } from "./session.ts";
@@ -152,18 +153,26 @@ export async function probeDatabase(db: Db): Promise<void> {
     throw Object.assign(new Error("The database is read-only."), { code: readOnlyState });
 }
 
-/** A database that has never been migrated. */
+/** The database was never migrated, or by a version that did not keep functions apart. */
 const undefinedTable = "42P01";
 
-async function readMigratedAt(db: Db): Promise<number> {
+interface Applied {
+  /** Time of making of the last migration. */
+  readonly migratedAt: number;
+  /** Version of the SQL functions. */
+  readonly functions: number;
+}
+
+async function readApplied(db: Db): Promise<Applied> {
   try {
-    const [row] = await db.execute<{ at: number | null }>(
-      sql`select max(created_at)::float8 as at from drizzle.__drizzle_migrations`,
-    );
-    return row?.at ?? 0;
+    const [row] = await db.execute<Record<keyof Applied, number | null>>(sql`
+      select (select max(created_at)::float8 from drizzle.__drizzle_migrations) as "migratedAt",
+        (select max(version) from drizzle.functions) as functions`);
+    return { migratedAt: row?.migratedAt ?? 0, functions: row?.functions ?? 0 };
   } catch (error) {
     const cause = error instanceof DrizzleQueryError ? error.cause : error;
-    if (cause instanceof Error && "code" in cause && cause.code === undefinedTable) return 0;
+    if (cause instanceof Error && "code" in cause && cause.code === undefinedTable)
+      return { migratedAt: 0, functions: 0 };
     throw error;
   }
 }
@@ -174,6 +183,7 @@ async function readMigratedAt(db: Db): Promise<number> {
  */
 export async function findSchemaMismatch(db: Db): Promise<string | null> {
   const wantedAt = Math.max(...journal.entries.map(({ when }) => when));
-  if ((await readMigratedAt(db)) >= wantedAt) return null;
+  const applied = await readApplied(db);
+  if (applied.migratedAt >= wantedAt && applied.functions >= functionsVersion.version) return null;
   return "The schema of the database is older than this web: run `pnpm db:migrate` or start a worker of this version.";
 }

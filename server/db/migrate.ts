@@ -1,4 +1,5 @@
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,9 +8,11 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
+import functionsVersion from "./functions/version.json" with { type: "json" };
 
 // Resolved on call: in the bundle of the web process, which never migrates, the folder does not exist.
 const migrationsFolder = () => path.join(import.meta.dirname, "../../drizzle/migrations");
+const functionsFolder = () => path.join(import.meta.dirname, "functions");
 const migrationLock = 742_001;
 
 /** How long to wait for another process that migrates; a first start on a slow disk takes seconds. */
@@ -25,6 +28,7 @@ export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {})
   await withClient(databaseUrl, async (client) => {
     await takeLock(client, waitMs);
     await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
+    await replaceFunctions(client, { ...(await readFunctions()), version: functionsVersion.version });
     await runMigrations(client);
   });
 }
@@ -37,6 +41,49 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
   } finally {
     await client.end();
   }
+}
+
+/** The SQL functions of one version of the product. */
+export interface SqlFunctions {
+  /** Rises with each change of the files. */
+  readonly version: number;
+  readonly sha256: string;
+  /** All of them as statements. */
+  readonly text: string;
+}
+
+/** The files of `functions/`, which hold the one current body of each function. */
+export async function readFunctions(folder = functionsFolder()): Promise<Omit<SqlFunctions, "version">> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();
+  const files = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
+  const text = files.join("\n");
+  return { text, sha256: createHash("sha256").update(text).digest("hex") };
+}
+
+/**
+ * Gives a database these functions in one transaction, unless it has them. Functions of a later version stay: a process
+ * that is started again during a deployment, or after going back, must not take them from the processes of that version.
+ */
+export async function replaceFunctions(
+  client: pg.Client,
+  { version, sha256, text }: SqlFunctions,
+): Promise<void> {
+  await client.query(`create table if not exists drizzle.functions (
+    version int primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
+  const { rows: known } = await client.query(
+    "select from drizzle.functions where version > $1 or (version = $1 and sha256 = $2)",
+    [version, sha256],
+  );
+  if (known.length > 0) return;
+  await client.query("begin");
+  // The files name functions of each other; a test creates them with the check.
+  await client.query(`set local check_function_bodies = off; ${text}`);
+  await client.query(
+    `insert into drizzle.functions (version, sha256) values ($1, $2)
+     on conflict (version) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
+    [version, sha256],
+  );
+  await client.query("commit");
 }
 
 /** The migrations that this version knows, the oldest first, each by the time of its making. */

@@ -1,0 +1,83 @@
+-- What triggers run. The triggers themselves belong to their tables, and stand in the migrations.
+
+-- The lines of a removed job go with it, without the lock on the job that a foreign key takes at each insert.
+create or replace function drop_job_logs() returns trigger language plpgsql as $$
+begin
+  delete from job_logs where job_id in (select id from gone);
+  return null;
+end $$;
+
+-- Writes the story of a run and tells workers and web processes of each new status. The sweep of the workers finds what a
+-- process did not hear. A restored backup brings its stories along, and nobody is to be told of them.
+create or replace function note_assistant_run() returns trigger language plpgsql as $$
+begin
+  if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
+  insert into assistant_run_events (run_id, revision, status, node_id, error_code)
+    values (new.id, new.revision, new.status, new.node_id, new.error_code);
+  perform pg_notify('atelier_assistant', json_build_object('type', 'run', 'id', new.id, 'ownerId', new.owner_id,
+    'status', new.status, 'revision', new.revision)::text);
+  return null;
+end $$;
+
+-- Tells programs that read this database of each status of a question, in the form that they know: docs/clients.md. The
+-- product's own processes listen to the channel of note_assistant_run.
+create or replace function tell_pipeline_listeners() returns trigger language plpgsql as $$
+begin
+  if current_setting('atelier.is_loading', true) = 'on' then return null; end if;
+  perform pg_notify('pipeline_events',
+    json_build_object('id', new.id, 'status', upper(new.status), 'operation', tg_op)::text);
+  return null;
+end $$;
+
+-- The vector of a row that is deleted, changed, given to another user or recalled no more goes with it, whoever does it.
+create or replace function drop_deleted_vectors() returns trigger language plpgsql as $$
+begin
+  delete from recall_vectors where id in (select id from gone);
+  return null;
+end $$;
+
+create or replace function drop_old_vector() returns trigger language plpgsql as $$
+begin
+  delete from recall_vectors where id = old.id;
+  return null;
+end $$;
+
+-- The account of the workers belongs to no person: it has no password, no session and no API key. A CHECK sees one table
+-- only, so triggers keep the rule. The lock on the user's row settles a new password beside a change of the role.
+create or replace function forbid_service_sign_in() returns trigger language plpgsql as $$
+begin
+  -- A backup from before may hold such a row; without a session it lets nobody in.
+  if tg_table_name = 'credentials' and current_setting('atelier.is_loading', true) = 'on' then
+    return new;
+  end if;
+  perform from users u where u.id = to_jsonb(new) ->> tg_argv[0] for share;
+  if exists (
+    select from users u
+    where u.id = to_jsonb(new) ->> tg_argv[0] and 'service' = any (string_to_array(u.role, ','))
+  ) then
+    raise exception 'the account of the workers cannot sign in'
+      using errcode = 'check_violation', constraint = 'service_cannot_sign_in';
+  end if;
+  return new;
+end $$;
+
+create or replace function forbid_service_with_sign_in() returns trigger language plpgsql as $$
+begin
+  if 'service' = any (string_to_array(new.role, ',')) and (
+    exists (select from credentials c where c.user_id = new.id)
+    or exists (select from sessions s where s.user_id = new.id)
+    or exists (select from api_keys k where k.reference_id = new.id)
+  ) then
+    raise exception 'an account that can sign in is not the account of the workers'
+      using errcode = 'check_violation', constraint = 'service_cannot_sign_in';
+  end if;
+  return new;
+end $$;
+
+-- A process of an older version changes a title without the search text: then it is filled again.
+create or replace function forget_search_text() returns trigger language plpgsql as $$
+begin
+  new.search_text := null;
+  return new;
+end
+$$;
